@@ -1,19 +1,20 @@
-//! Two parties in one process, through the library: a curator releases released inputs for real, a modeler asks for rows and is
-//! told rewards. In practice each half runs at another organisation; what passes between them is `released`, `ledger`, rows and
-//! rewards. `two_parties.sh` does the same with the command line.
+//! Two parties in one process, through the library: a data holder releases released inputs for real, a modeler asks for rows and learns
+//! rewards with noise, in both forms: the data holder adds the noise, or a trusted curator who runs the session. An odometer stops
+//! either at the budget of a row. In practice each half runs at another organisation; `two_parties.sh` does the same with the command line.
 //!
-//! Run: `cargo run --release --example two_parties`. Prints the noise, the budget, and the best row found.
+//! Run: `cargo run --release --example two_parties`. Prints the noise, what a row has spent at most, and the best row of each form.
 
 use privateer::engine::{Preparation, Session};
 use privateer::env::{CuratedLedger, DataFolder};
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
-use privateer_privacy::release::RowsRelease;
+use privateer_privacy::odometer::{DeploymentForm, FilterKind, Odometer};
+use privateer_privacy::release::{HolderRelease, RewardRelease, RowsRelease, random_name};
 use privateer_privacy::{Delta, Epsilon, Raw};
 use std::error::Error;
 
 const SPEC: &str = r#"
-rounds = 20
+rounds = 60
 [environment]
 kind = "points-table"
 file = "released.csv"
@@ -22,10 +23,14 @@ inputs = ["u", "v"]
 kernel = { kind = "squared-exponential", lengthscale = 0.8, variance = 0.2 }
 noise = { kind = "gaussian", sd = 0.05 }
 bound = 1.0
+[privacy]
+mechanism = "hybrid"
+epsilon = 4.0
+clip = [0.0, 1.0]
 [[policy]]
-kind = "gp-ucb"
-ridge = 0.0025
-beta = { kind = "scaled", factor = 0.4 }
+kind = "igp-ucb"
+ridge = 0.06
+beta = { kind = "constant", value = 2.0 }
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -50,14 +55,44 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sweep = Sweep::parse("modeler.toml", SPEC, &[])?;
     let (data, backend) = (DataFolder::new(Some(folder.clone())), Cpu::default());
     let preparation = Preparation::new(&sweep, &data, &backend);
-    let mut session = Session::start(&sweep, &preparation)?;
-    for _ in 0..20 {
-        let row = session.ask()?;
-        session.tell(row, outcome(row))?;
-    }
-    let best = session.best().ok_or("nothing was told")?;
     let most = (0..400).map(outcome).fold(0.0, f64::max);
-    println!("best row {best}: outcome {:.3} of {most:.3}", outcome(best));
+    for form in [DeploymentForm::DataHolder, DeploymentForm::TrustedCurator] {
+        let mut session = Session::start(&sweep, &preparation)?;
+        let (name, ledger) = (random_name()?, session.ledger(form));
+        // On whichever side adds the noise: twice the epsilon of one answer for each row.
+        let mut odometer = Odometer::new(FilterKind::Sum, Some("epsilon=8".parse()?), Some(400))?;
+        while session.progress().0 < session.progress().1 {
+            let row = session.ask()?;
+            let spend = session.spend(form, &name, "outcome", row).ok_or("the session has a mechanism")?;
+            // Spent before anything leaves; a program that can be killed keeps this on the disk.
+            if odometer.spend(&spend).is_err() {
+                break;
+            }
+            match form {
+                DeploymentForm::TrustedCurator => session.tell(row, outcome(row))?,
+                DeploymentForm::DataHolder => {
+                    let released = RewardRelease::of(&ledger)?.release(Raw::seal(outcome(row)))?;
+                    let answer = HolderRelease {
+                        format: HolderRelease::FORMAT.to_owned(),
+                        version: HolderRelease::VERSION,
+                        source: name.clone(),
+                        row: row as u64,
+                        round: session.progress().0 + 1,
+                        column: "outcome".to_owned(),
+                        released: released.reward().ok_or("one reward")?,
+                        mechanism: ledger.mechanism.clone(),
+                        epsilon: 4.0,
+                        delta: 0.0,
+                        clip: [0.0, 1.0],
+                    };
+                    session.tell_received(row, &answer)?
+                }
+            };
+        }
+        let best = session.best().ok_or("nothing was told")?;
+        println!("{form}: {} after {} answers", odometer.ledger().short_words(), session.progress().0);
+        println!("{form}: best row {best}, outcome {:.3} of {most:.3}", outcome(best));
+    }
     std::fs::remove_dir_all(folder)?;
     Ok(())
 }

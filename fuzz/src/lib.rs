@@ -8,7 +8,8 @@ use privateer::backend::Cpu;
 use privateer::engine::{Preparation, Session};
 use privateer::env::csv_table::{CsvOptions, read_table};
 use privateer::env::{CuratedLedger, DataFolder};
-use privateer::record::{DigestList, Manifest, StateFile, decode_part};
+use privateer_privacy::odometer::Odometer;
+use privateer::record::{DigestList, Manifest, StateFile, StateKind, decode_part};
 use privateer::spec::Sweep;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -199,7 +200,7 @@ pub fn state(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let sealed = serde_json::from_str::<serde_json::Value>(&text).ok().filter(serde_json::Value::is_object).map(StateFile::text);
     for text in [Some(text.into_owned()), sealed].into_iter().flatten() {
-        let Ok(value) = StateFile::parse(&text) else { continue };
+        let Ok(value) = StateFile::parse(&text, StateKind::Session) else { continue };
         let Prepared { sweep, preparation } = &*PREPARED;
         if let Ok(mut session) = Session::restore(sweep, preparation, &value["session"]) {
             // A state that is believed can be gone on with.
@@ -208,6 +209,24 @@ pub fn state(bytes: &[u8]) {
             }
         }
         let _ = Session::undo(sweep, preparation, &value["session"]);
+    }
+}
+
+/// The file of an odometer: as it is, and with a digest that fits.
+pub fn odometer(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let sealed = serde_json::from_str::<serde_json::Value>(&text).ok().filter(serde_json::Value::is_object).map(StateFile::text);
+    for text in [Some(text.into_owned()), sealed].into_iter().flatten() {
+        let Ok(value) = StateFile::parse(&text, StateKind::Odometer) else { continue };
+        let Ok(mut odometer) = serde_json::from_value::<Odometer>(value["odometer"].clone()) else { continue };
+        let page = odometer.ledger().page();
+        assert!(!page.contains("NaN"), "{page}");
+        for spend in odometer.spends().to_vec() {
+            // Refused or counted, and never less than before.
+            let before = odometer.spent(0, &spend.change).amount;
+            let _ = odometer.spend(&spend);
+            assert!(before <= odometer.spent(0, &spend.change).amount, "{spend:?}");
+        }
     }
 }
 

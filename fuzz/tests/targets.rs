@@ -1,7 +1,7 @@
 //! One test a target. With `cargo bolero` the same tests are guided by coverage.
 
 use bolero::check;
-use privateer_fuzz::{Target, csv, ledger, list, manifest, part, set, spec, state};
+use privateer_fuzz::{Target, csv, ledger, list, manifest, odometer, part, set, spec, state};
 
 macro_rules! targets {
     ($($name:ident),*) => {
@@ -37,4 +37,4 @@ fn a_planted_fault_is_found() {
     assert!(found.is_err(), "two million edits do not put two words side by side");
 }
 
-targets!(spec, set, csv, state, ledger, manifest, part, list);
+targets!(spec, set, csv, state, odometer, ledger, manifest, part, list);

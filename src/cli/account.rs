@@ -1,9 +1,12 @@
 //! `privateer account`: what a mechanism or a spec costs, without running anything; or the least noise for a budget.
 
 use super::commands::say;
+use super::deployment::{budget, filter};
+use super::price::{self, DeploymentPrice};
 use super::source::SpecArgs;
 use crate::engine::Preparation;
 use crate::registry::MECHANISMS;
+use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error, closest, suggestion};
@@ -17,8 +20,8 @@ use std::path::Path;
 /// Arguments of `privateer account`.
 #[derive(Debug, Args)]
 pub struct AccountArgs {
-    /// A spec (a TOML file), a reward mechanism, `vector-prefix` or `gram-prefix`
-    #[arg(value_name = "SPEC|MECHANISM")]
+    /// A spec (a TOML file, also of a session), a session or release state that runs, a reward mechanism, `vector-prefix` or `gram-prefix`
+    #[arg(value_name = "SPEC|SESSION|MECHANISM")]
     what: String,
     /// Total privacy loss of one user: finds the least noise for it
     #[arg(long, allow_negative_numbers = true, value_name = "E", conflicts_with_all = ["answer_epsilon", "sigma"])]
@@ -56,6 +59,12 @@ pub struct AccountArgs {
     /// Least distance in rounds between two of them
     #[arg(long, value_name = "ROUNDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     separation: u64,
+    /// Budget of each record of a session, as in `epsilon=4,delta=1e-6`: how many answers it allows
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
+    /// How answers about one record of a session add up: sum (of epsilon), zcdp, gaussian-dp [default: the mechanism's own]
+    #[arg(long, value_name = "NAME")]
+    filter: Option<String>,
     /// As JSON, with the composition for another accountant
     #[arg(long)]
     json: bool,
@@ -68,22 +77,42 @@ pub struct AccountArgs {
 /// # Errors
 /// An unknown name, a missing or bad number, or whatever a run of the spec would refuse. A claim that does not hold is exit code 1.
 pub fn account(args: &AccountArgs) -> Result<(), Error> {
+    let mut deployment = None;
     let quotes = if Path::new(&args.what).extension().is_some_and(|ending| ending == "toml") {
-        of_spec(args)?
+        let sweep = args.spec.read(Path::new(&args.what))?;
+        let options = (budget(args.budget.as_deref())?, filter(args.filter.as_deref())?);
+        match price::of_spec(&sweep, &args.spec.data(), options, args.participations)? {
+            Some(price) => deployed(args, price, &mut deployment),
+            None => of_spec(args, &sweep)?,
+        }
     } else if let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == args.what) {
         vec![(entry.name.to_owned(), of_rewards(args, entry)?)]
     } else if ["vector-prefix", "gram-prefix"].contains(&args.what.as_str()) {
         vec![(args.what.clone(), of_stream(args)?)]
+    } else if Path::new(&args.what).is_file() {
+        match price::of_file(Path::new(&args.what), args.participations)? {
+            Some(price) => deployed(args, price, &mut deployment),
+            None => return Err(unknown(&args.what)),
+        }
     } else {
         return Err(unknown(&args.what));
     };
     if args.json {
         let all: Vec<serde_json::Value> =
             quotes.iter().map(|(label, quote)| serde_json::json!({ "label": label, "quote": quote })).collect();
-        say(&serde_json::json!({ "quotes": all }).to_string());
+        let mut all = serde_json::json!({ "quotes": all });
+        if let Some((_, json)) = deployment {
+            all["deployment"] = json;
+        }
+        say(&all.to_string());
     } else {
         let texts: Vec<String> = quotes.iter().map(|(label, quote)| text(label, quote)).collect();
-        say(&texts.join("\n"));
+        if !texts.is_empty() {
+            say(&texts.join("\n"));
+        }
+        if let Some((page, _)) = deployment {
+            say(&format!("deployment\n{page}"));
+        }
     }
     let broken: Vec<String> = quotes
         .iter()
@@ -95,10 +124,19 @@ pub fn account(args: &AccountArgs) -> Result<(), Error> {
     if broken.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(broken.join("\n"))) }
 }
 
-fn of_spec(args: &AccountArgs) -> Result<Vec<(String, PriceReport)>, Error> {
-    let sweep = args.spec.read(Path::new(&args.what))?;
+/// Sets the price of a deployment beside that of one answer.
+fn deployed(
+    args: &AccountArgs,
+    price: DeploymentPrice,
+    deployment: &mut Option<(String, serde_json::Value)>,
+) -> Vec<(String, PriceReport)> {
+    *deployment = Some((price.text, price.json));
+    price.quote.into_iter().map(|quote| (args.what.clone(), quote)).collect()
+}
+
+fn of_spec(args: &AccountArgs, sweep: &Sweep) -> Result<Vec<(String, PriceReport)>, Error> {
     let (data, backend) = (args.spec.data(), Cpu::default());
-    let preparation = Preparation::new(&sweep, &data, &backend);
+    let preparation = Preparation::new(sweep, &data, &backend);
     let mut quotes: Vec<(String, PriceReport)> = Vec::new();
     for plan in &sweep.cells {
         let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
@@ -211,7 +249,11 @@ fn budget_delta(args: &AccountArgs) -> Result<Option<Delta>, Error> {
     }
 }
 
-fn range(text: &str) -> Result<(f64, f64), Error> {
+/// Reads `LO,HI`.
+///
+/// # Errors
+/// A text that is not two numbers.
+pub fn range(text: &str) -> Result<(f64, f64), Error> {
     let number = |part: &str| part.trim().parse::<f64>().ok();
     text.split_once(',')
         .and_then(|(lo, hi)| Some((number(lo)?, number(hi)?)))
@@ -222,7 +264,8 @@ fn refused(option: &str, found: &str, expected: &str) -> Error {
     Error::input(Diagnostic::new(format!("`{option}` is {found}")).expected(expected))
 }
 
-fn placed(refusal: &Refusal) -> Error {
+/// The message for a refused option.
+pub fn placed(refusal: &Refusal) -> Error {
     let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
     diagnostic.hint = Some(match refusal.key {
         "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),

@@ -1,6 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session, verify};
+use super::{account, audit, bench, check, curate, devices, fit, ledger, list, odometer, predict, release, run, session, verify};
 use crate::engine::Shard;
 use crate::{record, report};
 use clap::error::{ContextKind, ContextValue};
@@ -55,6 +55,12 @@ enum Command {
     Ask(session::AskArgs),
     /// Tell a session what was observed at the row it asked for
     Tell(session::TellArgs),
+    /// Release one value for a session with exact noise, on the data holder's side, once for each record and round
+    Release(release::ReleaseArgs),
+    /// What each record has spent over sessions, releases and curated tables, one by one and together
+    Ledger(ledger::LedgerArgs),
+    /// Make the file in which several sessions, releases and curated tables share one budget for each record
+    Odometer(odometer::OdometerArgs),
     /// Take back the last reward of a session whose rewards pass no mechanism
     Undo(session::UndoArgs),
     /// Kernel and noise of a table by maximum likelihood, as lines of a spec
@@ -152,6 +158,9 @@ fn dispatch(command: Command) -> Result<(), Error> {
         Command::Init(args) => session::init(&args),
         Command::Ask(args) => session::ask(&args),
         Command::Tell(args) => session::tell(&args),
+        Command::Release(args) => release::release(&args),
+        Command::Ledger(args) => ledger::ledger(&args),
+        Command::Odometer(args) => odometer::odometer(&args),
         Command::Undo(args) => session::undo(&args),
         Command::Fit(args) => fit::fit(&args),
         Command::Audit(args) => audit::audit(&args),

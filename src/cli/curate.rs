@@ -1,6 +1,8 @@
 //! `privateer curate`: gives out the inputs of a table, by row, with exact noise from the operating system.
 
 use super::commands::{note, say_removed};
+use super::deployment::{SharedOdometer, new_name, refused};
+use super::odometer::refuse_large_delta;
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::record::{PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
@@ -30,15 +32,28 @@ pub struct CurateArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "R")]
     radius: f64,
     /// Public bound on the L2 norm of a row (in released units); longer rows are moved to it
-    #[arg(long, allow_negative_numbers = true, value_name = "B")]
-    bound: f64,
+    #[arg(long, allow_negative_numbers = true, value_name = "B", required_unless_present = "public")]
+    bound: Option<f64>,
     /// Public numbers taken from the columns first; never the data's own means [default: zeros]
     #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
     centre: Vec<f64>,
     /// Public numbers that the columns are divided by after that, such as length-scales [default: ones]
     #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
     scales: Vec<f64>,
-    /// Released inputs of so many numbers behind a public random projection, at most as many as there are columns: less noise on each [default:
+    /// A JSON file that its publisher declares public, with `source`, `bound`, and perhaps `centre` and `scales`, instead of the
+    /// options of these names; its digest is recorded
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["bound", "centre", "scales"])]
+    public: Option<PathBuf>,
+    /// The first row names the columns although some of its cells are numbers
+    #[arg(long)]
+    numeric_header: bool,
+    /// Accept a delta of at least one over the number of rows
+    #[arg(long)]
+    allow_large_delta: bool,
+    /// An odometer that `privateer odometer` made: the release spends from its budget of every record
+    #[arg(long, value_name = "FILE")]
+    odometer: Option<PathBuf>,
+    /// Images of so many numbers behind a public random projection, at most as many as there are columns: less noise on each [default:
     /// none]
     #[arg(long, value_name = "COLUMNS")]
     projection: Option<usize>,
@@ -67,21 +82,23 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     }
     let epsilon = Epsilon::try_from(args.epsilon).map_err(|bad| wrong("--epsilon", bad.0, "a finite number > 0"))?;
     let delta = Delta::try_from(args.delta).map_err(|bad| wrong("--delta", bad.0, "a number > 0 and < 1"))?;
-    for (name, value) in [("--radius", args.radius), ("--bound", args.bound)] {
+    let numbers = PublicNumbers::of(args)?;
+    let bound = numbers.bound;
+    for (name, value) in [("--radius", args.radius), ("--bound", bound)] {
         if !(value.is_finite() && 0.0 < value) {
             return Err(wrong(name, value, "a finite number > 0, in released units"));
         }
     }
-    if MOST_BOUND * args.radius < args.bound {
+    if MOST_BOUND * args.radius < bound {
         return refuse(
-            &format!("`--bound` {} is {:e} times `--radius` {}", args.bound, args.bound / args.radius, args.radius),
+            &format!("`--bound` {bound} is {:e} times `--radius` {}", bound / args.radius, args.radius),
             &format!("a bound of at most {MOST_BOUND:e} times the radius"),
             "noise is of the size of the radius, and numbers of the size of the bound do not hold it: lower the bound, or scale the columns",
         );
     }
     let d = args.columns.len();
-    let centre = public("--centre", &args.centre, d, 0.0, f64::is_finite)?;
-    let scales = public("--scales", &args.scales, d, 1.0, |scale| scale.is_finite() && 0.0 < scale)?;
+    let centre = public("--centre", &numbers.centre, d, 0.0, f64::is_finite)?;
+    let scales = public("--scales", &numbers.scales, d, 1.0, |scale| scale.is_finite() && 0.0 < scale)?;
     for (at, name) in args.columns.iter().enumerate() {
         if args.columns[..at].contains(name) {
             return refuse(&format!("column `{name}` is named twice"), "each column once", "drop one of the two");
@@ -106,10 +123,10 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         }
     }
     let mechanism = match args.projection {
-        None => RowsRelease::calibrated(epsilon, delta, args.radius, args.bound, d),
+        None => RowsRelease::calibrated(epsilon, delta, args.radius, bound, d),
         Some(columns) if (1..=d).contains(&columns) => {
             let map = (columns, args.projection_seed);
-            RowsRelease::projected((epsilon, delta), args.radius, args.bound, d, map)
+            RowsRelease::projected((epsilon, delta), args.radius, bound, d, map)
         }
         Some(columns) => {
             let expected = format!("1 to {d}: a projection gives fewer numbers than a row has");
@@ -117,10 +134,17 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         }
     }
     .map_err(|why| failed(&why))?;
+    if let Some(name) = args.columns.iter().find(|name| name.trim().parse::<f64>().is_ok())
+        && !args.numeric_header
+    {
+        ask_about_header(&args.file, name)?;
+    }
     let options = CsvOptions { columns: Some(args.columns.clone()), header: Some(true), ..CsvOptions::default() };
     let table = read_table(&args.file, &options)?;
+    refuse_large_delta(delta.get(), table.rows as u64, args.allow_large_delta)?;
     warn_of_columns(&args.columns, &table.values, table.rows);
     if 1.0 / table.rows as f64 <= delta.get() {
+        // Allowed on the command line.
         note(&format!(
             "warning: delta = {} is not below one over the number of rows ({}): such a promise allows a row to be given out as it is\n\
              hint: state a delta far below {:e}",
@@ -141,16 +165,23 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     // Columns of a projection are no columns of the table.
     let numbered: Vec<String> = (1..=projection.as_ref().map_or(0, |map| map.columns)).map(|at| format!("z{at}")).collect();
     let names: Vec<&str> = if numbered.is_empty() { &args.columns } else { &numbered }.iter().map(String::as_str).collect();
-    let (ledger, text) = CuratedLedger::with_released_inputs(&released.rows, &names, args.radius, args.bound, sigma);
-    let ledger = CuratedLedger { centre, scales, projection, ..ledger }.sealed();
-    publish(&args.out, text.as_bytes(), &ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes())?;
-    if 0 < released.moved {
-        note(&format!(
-            "{} of {rows} rows were longer than the bound {} and were moved to it (a number about the raw data: do not publish it)",
-            released.moved, args.bound
-        ));
+    let (ledger, text) = CuratedLedger::with_released_inputs(&released.rows, &names, args.radius, bound, sigma);
+    let ledger = CuratedLedger { centre, scales, projection, public: Some(numbers.source), ..ledger }.sealed();
+    if let Some(path) = &args.odometer {
+        spend(path, &ledger)?;
     }
-    let whole = if 2.0 * args.bound <= args.radius { ": whole rows" } else { "" };
+    publish(&args.out, text.as_bytes(), &ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes())?;
+    note(&format!(
+        "{} of {rows} rows were longer than the bound {bound} and were moved to it (a number about the raw data: do not publish it)",
+        released.moved
+    ));
+    if rows < 2 * released.moved {
+        note(
+            "warning: most rows were moved to the bound: their released inputs tell directions alone\n\
+             hint: were `--centre` and `--scales` given in the units of the columns? A larger public `--bound` keeps more of a row",
+        );
+    }
+    let whole = if 2.0 * bound <= args.radius { ": whole rows" } else { "" };
     note(&format!(
         "released {rows} rows of {} numbers with noise {sigma:.4} in each, for (epsilon, delta) = ({}, {}) at radius {}{whole}\n\
          released inputs: {}\nledger: {}",
@@ -163,6 +194,93 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     ));
     note("not protected: outputs, which rows are asked for, number and order of the rows");
     Ok(())
+}
+
+/// The numbers that are public on the curator's word or on that of a file's publisher.
+struct PublicNumbers {
+    bound: f64,
+    centre: Vec<f64>,
+    scales: Vec<f64>,
+    /// Who declares them public, for the ledger.
+    source: String,
+}
+
+/// A file that is declared public.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublicFile {
+    source: String,
+    bound: f64,
+    #[serde(default)]
+    centre: Vec<f64>,
+    #[serde(default)]
+    scales: Vec<f64>,
+}
+
+impl PublicNumbers {
+    fn of(args: &CurateArgs) -> Result<Self, Error> {
+        let Some(path) = &args.public else {
+            let source = "bound, radius, centre and scales are declared public by the curator, on the command line".to_owned();
+            let (centre, scales) = (args.centre.clone(), args.scales.clone());
+            return Ok(Self { bound: args.bound.unwrap_or(f64::NAN), centre, scales, source });
+        };
+        let text = std::fs::read_to_string(path).map_err(|source| Error::io("read the public numbers", path, source))?;
+        let file: PublicFile = serde_json::from_str(&text).map_err(|why| {
+            Error::input(
+                Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display()))
+                    .expected("JSON, as in {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}"),
+            )
+        })?;
+        if file.source.trim().is_empty() {
+            return refuse(
+                &format!("`{}` names no source", path.display()),
+                "`source`: who published the numbers, and where",
+                "numbers that were taken from the protected table itself are not public",
+            );
+        }
+        let digest = hash_bytes(text.as_bytes());
+        let source = format!("declared public by a file: {} (SHA-256 {digest}); the radius on the command line", file.source);
+        Ok(Self { bound: file.bound, centre: file.centre, scales: file.scales, source })
+    }
+}
+
+/// Asks whether a first row with numbers is a header; without a terminal it is refused.
+fn ask_about_header(path: &Path, name: &str) -> Result<(), Error> {
+    use std::io::{IsTerminal, stdin};
+    let problem = format!("the first row of `{}` has the number `{name}`, and would be given out as a name", path.display());
+    if stdin().is_terminal() {
+        note(&format!("{problem}\nis the first row a header, and not a record? [y/N]"));
+        let mut line = String::new();
+        stdin().read_line(&mut line).map_err(|source| Error::io("read the answer", "standard input", source))?;
+        if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) {
+            return Ok(());
+        }
+    }
+    refuse(
+        &problem,
+        "a first row of names",
+        "add a header to the table; `--numeric-header` says that the first row is one and not a record",
+    )
+}
+
+/// Takes a release from the budget of every record, on the disk before anything is given out.
+fn spend(path: &Path, ledger: &CuratedLedger) -> Result<(), Error> {
+    let mut shared = SharedOdometer::open(path)?;
+    let known = shared.odometer.rows();
+    if known.is_some_and(|known| known != ledger.rows) {
+        return refuse(
+            &format!("the odometer `{}` is of {} records, and the table has {}", path.display(), known.unwrap_or(0), ledger.rows),
+            "the odometer of this table",
+            "record i of an odometer is row i of the table",
+        );
+    }
+    let Some(spend) = ledger.spend() else {
+        return refuse("the release states no loss that can be added up", "a release of rows", "release without `--odometer`");
+    };
+    let ticket = new_name()?;
+    shared.odometer.join(&spend.session);
+    shared.odometer.spend_once(&spend, &ticket).map_err(refused)?;
+    shared.write()
 }
 
 const SPENT_AGAIN: &str = "a second release of the same data spends the budget again, and both together are less private: \

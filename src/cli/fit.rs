@@ -33,6 +33,9 @@ pub struct FitArgs {
     /// Fit a Matern kernel of this smoothness in the place of the squared exponential
     #[arg(long, value_name = "NU", allow_negative_numbers = true)]
     matern: Option<f64>,
+    /// The table is public: a spec with these numbers may state a guarantee
+    #[arg(long)]
+    public: bool,
     /// Most rows used; more are drawn at random without replacement
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(3..=5000))]
     subsample: u64,
@@ -90,15 +93,21 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     say(&format!(
         "# maximum likelihood on {used} of {all} rows{}: log-likelihood {:.3}, {} evaluations\n\
          kernel = {{ kind = {kind}, {scales}, variance = {} }}\nnoise = {{ kind = \"gaussian\", sd = {} }}\n\
-         hyperparameters = \"fitted\"\nridge = {}",
+         hyperparameters = \"fitted\"\n{}ridge = {}",
         if used < all { format!(" (a random subsample, seed {})", args.seed) } else { String::new() },
         found.log_likelihood,
         found.evaluations,
         short(found.variance),
         short(libm::sqrt(found.noise_variance)),
+        if args.public { "public = [\"hyperparameters\"]\n" } else { "" },
         short(found.noise_variance),
     ));
-    note("these numbers were taken from the raw data: whoever protects it has not paid for them");
+    note(if args.public {
+        "these numbers were taken from a table that is public on your word: the line `public` says so"
+    } else {
+        "these numbers were taken from the raw data and are not paid for: a spec that holds them states no guarantee, and `privateer init` \
+         refuses it; if the table is public, say so with `--public`"
+    });
     Ok(())
 }
 

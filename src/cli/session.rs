@@ -1,15 +1,19 @@
 //! `privateer init`, `ask`, `tell`, `undo`: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
 use super::commands::{note, say, say_removed};
+use super::deployment::{Account, BudgetArgs, Deployment, statement};
+use super::odometer::refuse_large_delta;
 use super::source::SpecArgs;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
-use crate::record::StateFile;
+use crate::record::{StateFile, StateKind};
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Guarantee;
+use privateer_privacy::odometer::{DeploymentForm, Odometer, Spend};
+use privateer_privacy::release::HolderRelease;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer init`.
@@ -21,6 +25,18 @@ pub struct InitArgs {
     /// A spec with one policy over `points-table` (TOML)
     #[arg(value_name = "SPEC")]
     spec: PathBuf,
+    /// Who adds the noise, and so who sees raw rewards: `trusted-curator` (`tell` takes raw rewards) or `data-holder` (`tell --released`
+    /// takes what `privateer release` gave out)
+    #[arg(long, value_name = "NAME", default_value = "trusted-curator", value_parser = form)]
+    form: DeploymentForm,
+    /// What the rewards measure: answers about one record add up over all columns
+    #[arg(long, value_name = "NAME", default_value = "reward")]
+    column: String,
+    /// Accept a delta of at least one over the number of rows
+    #[arg(long)]
+    allow_large_delta: bool,
+    #[command(flatten)]
+    budget: BudgetArgs,
     #[command(flatten)]
     source: SpecArgs,
 }
@@ -37,9 +53,19 @@ pub struct AskArgs {
     /// As JSON, with the round
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    moved: MovedArgs,
+}
+
+/// Where the files of a session are, if they have moved.
+#[derive(Debug, Args)]
+pub struct MovedArgs {
     /// Folder of the points file, if it has moved
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// The shared odometer, if it has moved
+    #[arg(long, value_name = "FILE")]
+    odometer: Option<PathBuf>,
 }
 
 /// Arguments of `privateer tell`.
@@ -51,15 +77,18 @@ pub struct TellArgs {
     /// The row that was asked for, from 0
     #[arg(value_name = "ROW")]
     row: usize,
-    /// The reward observed there; `-` reads it from standard input, where other users of the machine do not see it
+    /// The reward observed there; `-` reads it from standard input, where other users of the machine do not see it. With `--released`:
+    /// the file that `privateer release` wrote
     #[arg(value_name = "REWARD", allow_hyphen_values = true)]
     reward: String,
+    /// The reward is what the data holder's `privateer release` gave out: no noise is added, and what it states is checked
+    #[arg(long)]
+    released: bool,
     /// As JSON, with the reward as it was released
     #[arg(long)]
     json: bool,
-    /// Folder of the points file, if it has moved
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    moved: MovedArgs,
 }
 
 /// Arguments of `privateer undo`.
@@ -82,34 +111,78 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
     let backend = Cpu::default();
     let session = Session::start(&sweep, &Preparation::new(&sweep, &data, &backend))?;
     let folder = data.absolute()?;
+    let ledger = session.ledger(args.form);
+    let ((n, fingerprint), (_, rounds)) = (session.points(), session.progress());
+    refuse_large_delta(ledger.delta, n as u64, args.allow_large_delta)?;
+    if args.form == DeploymentForm::DataHolder && args.budget.odometer().is_some() {
+        return Err(Error::input(
+            Diagnostic::new("`--odometer` is given to a session of the form `data-holder`")
+                .expected("`--odometer` on the data holder's side, with `privateer release`")
+                .hint("whoever releases the values spends: counted here too, each answer would count twice"),
+        ));
+    }
+    if args.form == DeploymentForm::DataHolder && !session.releases_rewards() {
+        let problem =
+            format!("mechanism `{}` releases sums over people, which a data holder cannot release one by one", ledger.mechanism);
+        return Err(Error::input(
+            Diagnostic::new(problem)
+                .expected("a policy that learns from rewards one by one, as `tgp-ucb` does")
+                .hint("sums over people need the form `trusted-curator`"),
+        ));
+    }
+    let spend = session.spend(args.form, "", &args.column, 0);
+    let deployment = Deployment::start(&args.budget, args.form, &args.column, spend.as_ref(), Some(n as u64))?;
+    let spent = deployment.filter.map(|filter| own(filter, &deployment, n)).transpose()?;
     let content = serde_json::json!({
         "spec": { "name": args.spec.display().to_string(), "text": sweep.resolved },
         "data": folder.display().to_string(),
-        "ledger": session.ledger(),
+        "ledger": ledger,
+        "deployment": deployment,
+        "spent": spent.map(|own| statement(&deployment, &own)),
         "session": session.save(),
     });
-    say_removed(StateFile::create(&args.state, content)?);
-    let ((n, fingerprint), (_, rounds)) = (session.points(), session.progress());
+    say_removed(StateFile::create(&args.state, StateKind::Session, content)?);
     note(&format!(
         "{n} rows (fingerprint {fingerprint}), {rounds} rounds; `privateer ask {}` names the first row",
         args.state.display()
     ));
-    note(&match &session.ledger().guarantee {
-        Guarantee::NotPrivate => "rewards are kept as they are told: no reward mechanism protects them".to_owned(),
+    note(&match (&ledger.guarantee, args.form) {
+        (Guarantee::NotPrivate, _) => "rewards are kept as they are told: no reward mechanism protects them".to_owned(),
         _ if session.holds_raw() => format!(
             "rewards enter running sums, and the policy sees these with exact noise of `{}` alone ({}); {} holds the sums without it: \
              keep it as secret as the rewards",
-            session.ledger().mechanism,
-            session.ledger().claimed,
+            ledger.mechanism,
+            ledger.claimed,
             args.state.display()
         ),
-        _ => format!(
-            "rewards pass `{}` with fresh exact noise when they are told ({}); only what is released is kept",
-            session.ledger().mechanism,
-            session.ledger().claimed
+        (_, DeploymentForm::DataHolder) => format!(
+            "the data holder passes rewards through `{}` ({}) with `privateer release`; this session takes released values alone",
+            ledger.mechanism, ledger.claimed
+        ),
+        (_, DeploymentForm::TrustedCurator) => format!(
+            "rewards pass `{}` with fresh exact noise when they are told ({}); only what is released is kept; whoever runs `tell` sees them",
+            ledger.mechanism, ledger.claimed
         ),
     });
+    if let Some(filter) = deployment.filter {
+        let budget = match (&deployment.budget, &args.budget.odometer()) {
+            (_, Some(path)) => format!("the budget of the odometer `{}`", path.display()),
+            (Some(budget), None) => format!("a budget of {budget} for each row"),
+            (None, None) => "no budget: a row that is asked for again spends the same again, and nothing stops it".to_owned(),
+        };
+        note(&format!("answers about one row add up by the filter `{filter}`, under {budget}"));
+        note(&deployment.about_copies());
+    }
     Ok(())
+}
+
+fn form(text: &str) -> Result<DeploymentForm, String> {
+    text.parse()
+}
+
+/// The account of a session that has spent nothing.
+fn own(filter: privateer_privacy::odometer::FilterKind, deployment: &Deployment, n: usize) -> Result<Odometer, Error> {
+    Odometer::new(filter, deployment.budget, Some(n as u64)).map_err(|why| super::deployment::bad_budget(&why))
 }
 
 /// Prints the next row.
@@ -117,7 +190,7 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
 /// # Errors
 /// A file that is no session, changed points, or a session that is over.
 pub fn ask(args: &AskArgs) -> Result<(), Error> {
-    let mut open = OpenSession::of(&args.state, args.data.as_deref())?;
+    let mut open = OpenSession::of(&args.state, args.moved.data.as_deref())?;
     with_session(&mut open, |session, file| {
         let (told, rounds) = session.progress();
         let row = if args.best {
@@ -132,6 +205,10 @@ pub fn ask(args: &AskArgs) -> Result<(), Error> {
         } else {
             let before = session.save();
             let row = session.ask()?;
+            // A row that may not be answered is not asked for.
+            if let Some((account, spend)) = account(session, file, row, &args.moved)? {
+                account.check(&spend).map_err(|why| stopped(why, &args.state))?;
+            }
             if session.save() != before {
                 file.replace("session", session.save())?;
             }
@@ -152,10 +229,49 @@ pub fn ask(args: &AskArgs) -> Result<(), Error> {
 /// # Errors
 /// A wrong row, a reward told twice or not finite; a file that is no session.
 pub fn tell(args: &TellArgs) -> Result<(), Error> {
-    let reward = number(&args.reward)?;
-    let mut open = OpenSession::of(&args.state, args.data.as_deref())?;
+    let answer =
+        if args.released { Answer::Released(received(&args.reward)?) } else { Answer::Raw(number("reward", &args.reward)?) };
+    let mut open = OpenSession::of(&args.state, args.moved.data.as_deref())?;
     with_session(&mut open, |session, file| {
-        let told = session.tell(args.row, reward)?;
+        let form = Deployment::read(file)?.form;
+        match (&answer, form) {
+            (Answer::Raw(reward), DeploymentForm::TrustedCurator) => session.check_reward(args.row, *reward)?,
+            (Answer::Released(value), DeploymentForm::DataHolder) => {
+                session.check_received(args.row, value)?;
+            }
+            (Answer::Raw(_), DeploymentForm::DataHolder) => {
+                return Err(Error::input(
+                    Diagnostic::new("a raw reward is told to a session of the form `data-holder`")
+                        .expected("`--released` with the file that the data holder's `privateer release` wrote")
+                        .hint("nothing was kept of it; raw rewards are for sessions of the form `trusted-curator`"),
+                ));
+            }
+            (Answer::Released(_), DeploymentForm::TrustedCurator) => {
+                return Err(Error::input(
+                    Diagnostic::new(
+                        "a released value is told to a session of the form `trusted-curator`, which adds the noise itself",
+                    )
+                    .expected("the raw reward, without `--released`")
+                    .hint("start a session for released values with `privateer init --form data-holder`"),
+                ));
+            }
+        }
+        let mut paid = account(session, file, args.row, &args.moved)?;
+        if let Some((account, spend)) = &mut paid {
+            account.pay(spend, file).map_err(|why| stopped(why, &args.state))?;
+        }
+        let told = match &answer {
+            Answer::Raw(reward) => session.tell(args.row, *reward)?,
+            Answer::Released(value) => session.tell_received(args.row, value)?,
+        };
+        if let Some((account, _)) = &mut paid {
+            if let Answer::Released(value) = &answer
+                && !account.deployment.sources.contains(&value.source)
+            {
+                account.deployment.sources.push(value.source.clone());
+            }
+            account.state_in(file);
+        }
         // Kept before anything is said of it: noise that was seen is never drawn anew.
         file.replace("session", session.save())?;
         let (round, rounds) = session.progress();
@@ -163,6 +279,11 @@ pub fn tell(args: &TellArgs) -> Result<(), Error> {
             say(&serde_json::json!({ "row": told.row, "released": told.released, "round": round, "rounds": rounds }).to_string());
         } else {
             note(&format!("round {round} of {rounds} is told"));
+            if let Some((account, spend)) = &paid {
+                let odometer = account.odometer();
+                let spent = odometer.spent(args.row as u64, &spend.change);
+                note(&format!("row {} has spent {}", args.row, odometer.words(spent)));
+            }
         }
         Ok(())
     })
@@ -183,17 +304,67 @@ pub fn undo(args: &UndoArgs) -> Result<(), Error> {
     Ok(())
 }
 
-fn number(text: &str) -> Result<f64, Error> {
+/// A reward as it arrives.
+enum Answer {
+    Raw(f64),
+    Released(HolderRelease),
+}
+
+/// Reads what `privateer release` wrote; `-` is standard input.
+fn received(path: &str) -> Result<HolderRelease, Error> {
+    let text = if path == "-" {
+        std::io::read_to_string(std::io::stdin())
+            .map_err(|source| Error::io("read the released value", "standard input", source))?
+    } else {
+        std::fs::read_to_string(path).map_err(|source| Error::io("read the released value", path, source))?
+    };
+    serde_json::from_str(&text).map_err(|source| {
+        Error::input(
+            Diagnostic::new(format!("`{path}` is not a released value ({source})"))
+                .expected("the line that `privateer release` printed")
+                .hint("with `--released` the last argument names a file, or `-` for standard input"),
+        )
+    })
+}
+
+/// The account of a private session, and what an answer about `row` takes.
+fn account(session: &Session, file: &mut StateFile, row: usize, moved: &MovedArgs) -> Result<Option<(Account, Spend)>, Error> {
+    let deployment = Deployment::read(file)?;
+    let spend = |row: usize| session.spend(deployment.form, &deployment.id, &deployment.column, row);
+    let Some(next) = spend(row) else { return Ok(None) };
+    let spends: Vec<Spend> = session.told().iter().filter_map(|told| spend(told.row as usize)).collect();
+    let (n, _) = session.points();
+    Ok(Account::open(file, &spends, Some(n as u64), moved.odometer.as_deref())?.map(|account| (account, next)))
+}
+
+/// Says how a session that reached its budget ends.
+fn stopped(why: Error, state: &Path) -> Error {
+    match why {
+        Error::CheckSaidNo(message) => Error::CheckSaidNo(format!(
+            "{message}\nhint: the session stops here; `privateer ask {} --best` names the best row so far",
+            state.display()
+        )),
+        other => other,
+    }
+}
+
+/// Reads a number from the command line or, for `-`, from standard input; `what` names it in messages.
+///
+/// # Errors
+/// A text that is not a number.
+pub fn number(what: &str, text: &str) -> Result<f64, Error> {
     let mut line = String::new();
     let text = if text == "-" {
-        std::io::stdin().read_line(&mut line).map_err(|source| Error::io("read the reward", "standard input", source))?;
+        std::io::stdin()
+            .read_line(&mut line)
+            .map_err(|source| Error::io(format!("read the {what}"), "standard input", source))?;
         line.trim()
     } else {
         text.trim()
     };
     text.parse::<f64>().map_err(|_| {
         Error::input(
-            Diagnostic::new(format!("the reward `{text}` is not a number")).expected("a finite number, as in `0.25` or `-3e2`"),
+            Diagnostic::new(format!("the {what} `{text}` is not a number")).expected("a finite number, as in `0.25` or `-3e2`"),
         )
     })
 }
@@ -207,7 +378,7 @@ struct OpenSession {
 
 impl OpenSession {
     fn of(path: &Path, data: Option<&Path>) -> Result<Self, Error> {
-        let file = StateFile::open(path)?;
+        let file = StateFile::open(path, StateKind::Session)?;
         say_removed(file.removed());
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
         let (Some(name), Some(spec), Some(folder)) =

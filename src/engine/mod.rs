@@ -15,6 +15,7 @@ mod prepare;
 mod replay;
 mod run;
 mod session;
+mod session_parts;
 
 pub use ask_tell::AskTell;
 pub use contexts::ContextualCell;

@@ -213,7 +213,18 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// Prepares a contextual cell.
+    /// Whether the rewards of a cell are told, so that it can be a session and not a simulation.
+    ///
+    /// # Errors
+    /// Whatever the environment refuses.
+    pub fn tells_rewards(&self, plan: &CellPlan) -> Result<bool, Error> {
+        let Task::Bandit(bandit) = &plan.task else { return Ok(false) };
+        let kept = self.kept(plan);
+        let environment = self.kept_environment(plan, bandit, &kept)?;
+        Ok(environment.told_rewards().is_some() && !environment.simulates())
+    }
+
+    /// Makes a contextual cell ready.
     ///
     /// # Errors
     /// If the environment or the policy refuses the cell, or if the cell has no contexts.

@@ -2,20 +2,21 @@
 //!
 //! The state is plain data with a version, and can be saved between any two calls. A mechanism of the spec runs on the
 //! learner's side: a told reward first receives exact noise from the operating system's random source ([`ChannelRelease`]), and
-//! only the released value reaches the policy. The noise is drawn once and never redrawn. Where rewards are released one by
-//! one, only the released value is stored; running sums over users are stored raw, inside the mechanism's own state.
+//! only the released value reaches the policy. The noise is drawn once and never redrawn. A data holder may add the same noise
+//! instead ([`HolderRelease`]). Where rewards are released one by one, only the released value is stored; running sums over
+//! users are stored raw, inside the mechanism's own state.
 
 use super::ask_tell::AskTell;
 use super::prepare::Preparation;
-use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
-use crate::spec::{CellPlan, Sweep, Task};
-use privateer_backend::Domain;
+use super::session_parts::{SessionParts, session_parts};
+use crate::policy::{Policy, PolicyStreams};
+use crate::spec::{CellPlan, Sweep};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::release::ChannelRelease;
-use privateer_privacy::{Adversary, Guarantee, Ledger, Provenance, Raw, SIMULATED_NOISE};
+use privateer_privacy::odometer::{DeploymentForm, Spend};
+use privateer_privacy::release::{ChannelRelease, HolderRelease};
+use privateer_privacy::{Guarantee, Ledger, Raw, Released, Signal};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Runs a session: one policy over points, driven by `ask` and `tell`.
 ///
@@ -42,6 +43,7 @@ pub struct Session {
     streams: Streams,
     asked: AskTell,
     release: ChannelRelease,
+    /// Of one answer, as the mechanism is simulated.
     ledger: Ledger,
     /// Stated bound on the mean reward.
     bound: f64,
@@ -87,22 +89,8 @@ const STATE_VERSION: u32 = 1;
 /// Beyond it the model's numbers would be damaged for good. A mechanism that clips needs no limit.
 const MOST_BOUNDS: f64 = 1000.0;
 
-/// Holds the parts of a session, built from its spec.
-struct SessionSetup {
-    plan: CellPlan,
-    streams: Streams,
-    maker: Box<dyn PolicyMaker>,
-    setting: Setting,
-    domain: Option<Arc<dyn Domain>>,
-    release: ChannelRelease,
-    ledger: Ledger,
-    bound: f64,
-    n_points: usize,
-    fingerprint: String,
-}
-
 impl SessionState {
-    /// Reads a saved state of a spec; nothing is built for a state of another spec.
+    /// Reads a saved state of a spec; nothing is built for a state of another one.
     fn read(sweep: &Sweep, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         match saved["version"].as_u64() {
@@ -129,8 +117,8 @@ impl SessionState {
         })
     }
 
-    /// Fails if the points are not those of the session's start, or if the state is inconsistent.
-    fn check(&self, parts: &SessionSetup) -> Result<(), Error> {
+    /// Fails where the points are not those that the session began with, or the state does not hang together.
+    fn check(&self, parts: &SessionParts) -> Result<(), Error> {
         if self.fingerprint != parts.fingerprint {
             return Err(Error::input(
                 Diagnostic::new(format!(
@@ -169,10 +157,10 @@ impl Session {
     /// If the spec has several cells, a curator or rewards of its own, if the mechanism's claim does not hold, or if a run
     /// would fail.
     pub fn start(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Self, Error> {
-        Self::fresh(sweep, parts(sweep, preparation)?)
+        Self::fresh(sweep, session_parts(sweep, preparation)?)
     }
 
-    fn fresh(sweep: &Sweep, parts: SessionSetup) -> Result<Self, Error> {
+    fn fresh(sweep: &Sweep, parts: SessionParts) -> Result<Self, Error> {
         let policy = parts.maker.make(&parts.setting)?;
         let state = SessionState {
             version: STATE_VERSION,
@@ -193,7 +181,7 @@ impl Session {
     /// If the state is of another spec, of other points or of a newer version, or if it is inconsistent.
     pub fn restore(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let state = SessionState::read(sweep, saved)?;
-        let mut parts = parts(sweep, preparation)?;
+        let mut parts = session_parts(sweep, preparation)?;
         state.check(&parts)?;
         let told = state.told.len() as u64;
         let sums = parts.release.users().is_some();
@@ -214,8 +202,8 @@ impl Session {
         Ok(Self::assemble(parts, policy, state))
     }
 
-    fn assemble(parts: SessionSetup, policy: Box<dyn Policy>, state: SessionState) -> Self {
-        let SessionSetup { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
+    fn assemble(parts: SessionParts, policy: Box<dyn Policy>, state: SessionState) -> Self {
+        let SessionParts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let asked = AskTell::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
         Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
@@ -248,22 +236,51 @@ impl Session {
     /// If the row is not the asked one or was told already, the reward is not finite, or there is no entropy. The session is
     /// then unchanged.
     pub fn tell(&mut self, row: usize, reward: f64) -> Result<Told, Error> {
+        self.check_reward(row, reward)?;
+        self.take(row, reward)
+    }
+
+    /// Takes a value that the data holder has released for the row that was asked for: no noise is added to it.
+    ///
+    /// # Errors
+    /// As [`Session::check_received`]. The session is then as it was.
+    pub fn tell_received(&mut self, row: usize, received: &HolderRelease) -> Result<Told, Error> {
+        let signal = self.check_received(row, received)?;
+        Ok(self.keep(row, &signal))
+    }
+
+    /// Fails where a released value is not the one that this session asked for, or states another mechanism.
+    ///
+    /// # Errors
+    /// Another row or round, mechanism, epsilon, delta or clip; a session that learns from sums.
+    pub fn check_received(&self, row: usize, received: &HolderRelease) -> Result<Released<Signal>, Error> {
+        self.check_row(row)?;
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-        let Some(asked) = self.state.asked else {
-            return match self.state.told.last() {
-                Some(last) if last.row == row as u64 => refuse(
-                    format!("row {row} was told already, as round {}", self.state.told.len()),
-                    "a reward is taken once; ask for the next row first",
-                ),
-                _ => refuse("no row is asked for".to_owned(), "ask first: `privateer ask STATE`"),
-            };
-        };
-        if asked != row as u64 {
+        if !self.releases_rewards() {
             return refuse(
-                format!("row {row} is told, and row {asked} was asked for"),
-                "tell the reward of the row that `privateer ask STATE` names",
+                format!(
+                    "mechanism `{}` releases sums over people, and one released value is no part of them",
+                    self.ledger.mechanism
+                ),
+                "use a policy that learns from rewards one by one, such as `tgp-ucb`",
             );
         }
+        let round = self.state.told.len() as u64 + 1;
+        received.checked(&self.ledger, row as u64, round).or_else(|differences| {
+            refuse(
+                format!("the released value is not the one that was asked for: {}", differences.join("; ")),
+                "ask the data holder for the release of this row and round, with the mechanism of the session's spec",
+            )
+        })
+    }
+
+    /// Fails where a reward cannot be taken; nothing is drawn or kept.
+    ///
+    /// # Errors
+    /// As [`Session::tell`], but for missing entropy.
+    pub fn check_reward(&self, row: usize, reward: f64) -> Result<(), Error> {
+        self.check_row(row)?;
+        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         if !reward.is_finite() {
             return refuse(
                 format!("the reward of row {row} is {reward}"),
@@ -281,7 +298,27 @@ impl Session {
                 "tell it in the units of `environment.bound`; larger rewards need a session whose spec states a larger `bound`",
             );
         }
-        self.take(row, reward)
+        Ok(())
+    }
+
+    fn check_row(&self, row: usize) -> Result<(), Error> {
+        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let Some(asked) = self.state.asked else {
+            return match self.state.told.last() {
+                Some(last) if last.row == row as u64 => refuse(
+                    format!("row {row} was told already, as round {}", self.state.told.len()),
+                    "a reward is taken once; ask for the next row first",
+                ),
+                _ => refuse("no row is asked for".to_owned(), "ask first: `privateer ask STATE`"),
+            };
+        };
+        if asked != row as u64 {
+            return refuse(
+                format!("row {row} is told, and row {asked} was asked for"),
+                "tell the reward of the row that `privateer ask STATE` names",
+            );
+        }
+        Ok(())
     }
 
     /// Releases and records the reward of the asked row.
@@ -291,14 +328,18 @@ impl Session {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
+        Ok(self.keep(row, &signal))
+    }
+
+    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> Told {
         let told = Told { row: row as u64, released: signal.reward() };
-        self.asked.tell(&signal);
+        self.asked.tell(signal);
         self.state.told.push(told);
         self.state.privatizer = self.release.save();
         self.state.asked = None;
         self.asked.draw_from(draws(&self.streams, &self.plan, self.state.told.len() as u64));
         self.changed();
-        Ok(told)
+        told
     }
 
     /// Returns the session of a saved state before its last reward was told.
@@ -311,7 +352,7 @@ impl Session {
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         let state = SessionState::read(sweep, saved)?;
-        let parts = parts(sweep, preparation)?;
+        let parts = session_parts(sweep, preparation)?;
         state.check(&parts)?;
         if parts.ledger.guarantee != Guarantee::NotPrivate {
             return refuse(
@@ -361,10 +402,25 @@ impl Session {
         &self.state.told
     }
 
-    /// Returns the ledger: the promise to the user whose reward is told.
+    /// What one answer promises to whoever it is about, where noise is added as `form` says.
     #[must_use]
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub fn ledger(&self, form: DeploymentForm) -> Ledger {
+        let mut ledger = self.ledger.clone();
+        form.state_in(&mut ledger);
+        ledger
+    }
+
+    /// What one answer about a row takes from it; `None` where rewards pass no mechanism.
+    /// * `session`, `column` — the name of the session and of what is measured
+    #[must_use]
+    pub fn spend(&self, form: DeploymentForm, session: &str, column: &str, row: usize) -> Option<Spend> {
+        Spend::of_answer(&self.ledger(form), session, column, row as u64)
+    }
+
+    /// Whether rewards are released one by one, so that a data holder can release them too.
+    #[must_use]
+    pub fn releases_rewards(&self) -> bool {
+        self.release.users().is_none()
     }
 
     /// Returns whether the saved state holds raw sums of rewards, as secret as the rewards.
@@ -389,80 +445,4 @@ impl Session {
 /// Returns the streams of a round, by number, so that a restored session draws the same values.
 fn draws(streams: &Streams, plan: &CellPlan, round: u64) -> PolicyStreams {
     PolicyStreams { start: streams.of(round, Purpose::Start), own: streams.of(round, Purpose::Policy(plan.policy.as_str())) }
-}
-
-fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionSetup, Error> {
-    let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-    let [plan] = sweep.cells.as_slice() else {
-        return refuse(
-            format!("the spec has {} cells, and a session runs one policy at one setting", sweep.cells.len()),
-            "drop `[sweep…]` and all but one `[[policy]]`, or fix swept keys with `--set`",
-        );
-    };
-    let Task::Bandit(bandit) = &plan.task else {
-        return refuse(
-            format!("`{}` is no policy over points, and a session asks for points one by one", plan.policy),
-            "state `[environment]` and one `[[policy]]`",
-        );
-    };
-    if bandit.curator.is_some() {
-        return refuse(
-            "the spec has a `[curator]`, and the points of a session are given out already".to_owned(),
-            "release them with `privateer curate`, name its files in `environment.file` and `environment.released`, and drop `[curator]`",
-        );
-    }
-    let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
-    let Some(facts) = cell.environment.told_rewards() else {
-        return refuse(
-            "rewards of a session are told, and nothing in the spec bounds them".to_owned(),
-            "use `points-table` with a stated `bound` on |f|, in units of the rewards",
-        );
-    };
-    let channel = bandit.privacy.channel(&facts, true, cell.maker.sums())?;
-    let mut ledger = channel.ledger();
-    cell.environment.derived_from_rewards().state_in(&mut ledger);
-    if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
-        return refuse(
-            format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
-            "use `calibration = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
-        );
-    }
-    if let (Some(claimed), Some(delivered)) = (ledger.epsilon, ledger.delivered_epsilon)
-        && 1e-6 * claimed < (claimed - delivered).abs()
-    {
-        return refuse(
-            format!(
-                "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and exact noise delivers what is claimed"
-            ),
-            "use `calibration = \"tight\"`",
-        );
-    }
-    let release = ChannelRelease::of(&channel).map_err(|why| {
-        Error::input(
-            Diagnostic::new(format!("mechanism `{}` has no exact form: {why}", ledger.mechanism))
-                .hint("choose another `privacy.mechanism`"),
-        )
-    })?;
-    // Fresh exact noise replaces the simulation's noise.
-    ledger.provenance = Provenance::Released;
-    ledger.notes.retain(|note| note != SIMULATED_NOISE);
-    // The caller of `tell` sees the raw reward before noise is added, so this is not the local model.
-    if ledger.threat_model.adversary == Adversary::Server {
-        ledger.threat_model.adversary = Adversary::Observer;
-    }
-    let bound = facts.bound;
-    let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
-    let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
-    Ok(SessionSetup {
-        n_points: cell.environment.gram().n_points(),
-        fingerprint: fingerprint.and_then(|(_, value)| value.as_str().map(str::to_owned)).unwrap_or_default(),
-        streams: Streams::new(sweep.seed, "session"),
-        plan: cell.plan,
-        maker: cell.maker,
-        domain: cell.domain,
-        setting,
-        release,
-        ledger,
-        bound,
-    })
 }

@@ -80,9 +80,12 @@ pub trait Environment: Send + Sync {
     /// If the function does not suit the noise or the unit of regret.
     fn draw(&self, trial: u64) -> Result<Instance, Error>;
 
-    /// Returns the public facts of rewards that a caller observes elsewhere and reports.
-    ///
-    /// `None` where the environment draws the rewards itself.
+    /// Whether rewards can be drawn; false where they are told and nothing is known of the function.
+    fn simulates(&self) -> bool {
+        true
+    }
+
+    /// What is publicly known of a reward that somebody observes elsewhere and tells; `None` where rewards are the environment's own.
     fn told_rewards(&self) -> Option<RewardFacts> {
         None
     }

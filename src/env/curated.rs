@@ -2,7 +2,10 @@
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
+use privateer_privacy::accounting::Composition;
+use privateer_privacy::odometer::{RecordChange, Spend, SpentRecords};
 use privateer_privacy::release::{PublicProjection, Release};
+use privateer_privacy::{Adversary, Growth};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
@@ -35,7 +38,10 @@ pub struct CuratedLedger {
     /// Projection that was applied to the scaled rows, if one reduced their columns; public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projection: Option<PublicProjection>,
-    /// Standard deviation of the noise in each released number.
+    /// Who declared bound, centre and scales public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public: Option<String>,
+    /// Standard deviation of the noise in each number of an image.
     pub sigma: f64,
     /// Privacy loss of one row.
     pub epsilon: f64,
@@ -81,6 +87,7 @@ impl CuratedLedger {
             centre: vec![0.0; columns.len()],
             scales: vec![1.0; columns.len()],
             projection: None,
+            public: None,
             sigma,
             epsilon: rows.ledger().epsilon,
             delta: rows.ledger().delta,
@@ -90,7 +97,36 @@ impl CuratedLedger {
         (ledger.sealed(), released_inputs)
     }
 
-    /// Returns the same ledger with its digest recomputed, for use after a change.
+    /// What the release takes from every record; `None` where the ledger does not say what was done.
+    #[must_use]
+    pub fn spend(&self) -> Option<Spend> {
+        let composition: Composition = serde_json::from_value(self.ledger["composition"].clone()).ok()?;
+        let [(loss, 1)] = composition.parts() else { return None };
+        // Rows lie within the bound: a move of twice the bound is any move, of a record whose other columns are not read.
+        let change = if 2.0 * self.bound <= self.radius {
+            RecordChange::Record
+        } else {
+            // Columns of a projection do not name the inputs: such a release compares with no other.
+            let inputs = if self.projection.is_some() { std::slice::from_ref(&self.sha256) } else { &self.columns };
+            let space = serde_json::json!([inputs, self.centre, self.scales]);
+            RecordChange::InputsWithin { radius: self.radius, space: text_sha256(&space.to_string()) }
+        };
+        Some(Spend {
+            session: self.sha256.get(..32)?.to_owned(),
+            mechanism: self.ledger["mechanism"].as_str().unwrap_or("rows").to_owned(),
+            column: self.columns.join(","),
+            records: SpentRecords::All,
+            change,
+            adversary: Adversary::Observer,
+            loss: *loss,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            growth: Growth::SeparateReleases,
+            count: 1,
+        })
+    }
+
+    /// The same ledger with its own digest, after a change.
     #[must_use]
     pub fn sealed(self) -> Self {
         let digest = digest(&serde_json::json!(self));

@@ -283,6 +283,10 @@ impl Environment for PointsEnvironment {
         self.derived_from_inputs.clone()
     }
 
+    fn simulates(&self) -> bool {
+        self.instance.is_some()
+    }
+
     fn told_rewards(&self) -> Option<RewardFacts> {
         self.told.clone()
     }

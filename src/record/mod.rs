@@ -1,5 +1,5 @@
 //! What a run leaves on disk: one immutable Parquet part per block of trials of a cell, a manifest, the resolved spec,
-//! timings; opening such a folder to resume, and merging the folders of shards.
+//! timings; opening such a folder to resume, and merging the folders of shards; state files of sessions, releases and odometers.
 //!
 //! A file is written under a temporary name, flushed to the disk and renamed, so that a part either is whole or is not there, and
 //! its SHA-256 is listed beside the manifest, so that a part that was altered later is noticed. Parts hold
@@ -36,7 +36,7 @@ pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};
 pub use part::{part_bytes, remove_part, write_part};
 pub use part_read::{check_part, decode_part, read_part};
-pub use state_file::StateFile;
+pub use state_file::{StateFile, StateKind};
 pub use timings::append_timing;
 pub use verify::{Verification, verify};
 pub use whole_file::{PreparedFile, leftovers_of, remove_file, remove_leftovers_of, write_whole};

@@ -1,21 +1,66 @@
-//! The file of a session: whole or absent, for its owner's eyes, one program at a time.
+//! The file of a session, of a release state or of an odometer: whole or absent, for its owner's eyes, one program at a time.
 
 use super::whole_file::{PreparedFile, remove_leftovers_of, write_private};
 use super::{disk, sealed_text};
 use privateer_config::error::Error;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// Tells such files from others.
-const FORMAT: &str = "privateer session";
-/// The version of the envelope, 2 since it ends with a digest; what is inside has versions of its own.
-const VERSION: u64 = 2;
+/// What a state file is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateKind {
+    /// A session of one policy.
+    Session,
+    /// Values that a data holder has released.
+    Releases,
+    /// What every record of a table has spent.
+    Odometer,
+}
+
+impl StateKind {
+    const ALL: [Self; 3] = [Self::Session, Self::Releases, Self::Odometer];
+
+    /// Tells such files from others.
+    fn format(self) -> &'static str {
+        match self {
+            Self::Session => "privateer session",
+            Self::Releases => "privateer releases",
+            Self::Odometer => "privateer odometer",
+        }
+    }
+
+    /// The noun of messages.
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Releases => "release state",
+            Self::Odometer => "odometer",
+        }
+    }
+
+    /// The command that writes the first such file.
+    fn command(self) -> &'static str {
+        match self {
+            Self::Session => "privateer init",
+            Self::Releases => "privateer release",
+            Self::Odometer => "privateer odometer",
+        }
+    }
+}
+
+/// The version of the envelope: 2 since it ends with a digest, 3 since it says what was spent. What is inside has versions of its own.
+const VERSION: u64 = 3;
+/// How often a busy odometer is tried, and how long a command waits in between: two seconds in all.
+const ATTEMPTS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// An open session file: locked until it is dropped.
 #[derive(Debug)]
 pub struct StateFile {
     /// The file itself, behind links that may lead to it.
     path: PathBuf,
+    kind: StateKind,
     /// Holds the lock.
     _file: File,
     /// What was read, to the letter.
@@ -30,13 +75,15 @@ impl StateFile {
     /// # Errors
     /// [`Error::Folder`] where something is there already, also where another command created it just now; [`Error::Io`] where the disk
     /// refuses.
-    pub fn create(path: &Path, content: serde_json::Value) -> Result<usize, Error> {
-        let hint = "a session is not overwritten: name another file, or delete this one";
+    pub fn create(path: &Path, kind: StateKind, content: serde_json::Value) -> Result<usize, Error> {
+        let article = if kind == StateKind::Odometer { "an" } else { "a" };
+        let hint = format!("{article} {} is not overwritten: name another file, or delete this one", kind.noun());
         if path.symlink_metadata().is_ok() {
-            return Err(Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint: hint.to_owned() });
+            return Err(Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint });
         }
         let removed = remove_leftovers_of(path)?;
-        PreparedFile::write(path, enveloped(content).as_bytes(), "write the session", true)?.publish_new(hint)?;
+        let action = format!("write the {}", kind.noun());
+        PreparedFile::write(path, enveloped(kind, content).as_bytes(), &action, true)?.publish_new(&hint)?;
         Ok(removed)
     }
 
@@ -44,72 +91,101 @@ impl StateFile {
     ///
     /// # Errors
     /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no session, altered, of another version, or in use.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        let corrupt = |problem: &str, hint: &str| {
-            Err(Error::Corrupt { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
-        };
+    pub fn open(path: &Path, kind: StateKind) -> Result<Self, Error> {
+        // Several commands share an odometer, each for a moment; of a session a second command is a mistake.
+        let patience = if kind == StateKind::Odometer { ATTEMPTS } else { 1 };
+        for attempt in 1..=patience {
+            if let Some(file) = Self::open_unless_busy(path, kind)? {
+                return Ok(file);
+            }
+            if attempt < patience {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        Err(Error::Corrupt {
+            path: path.to_owned(),
+            problem: "is being used by another command".to_owned(),
+            hint: "wait for it, then try again".to_owned(),
+        })
+    }
+
+    /// As [`StateFile::open`]; `None` where another command holds the file or has just replaced it.
+    fn open_unless_busy(path: &Path, kind: StateKind) -> Result<Option<Self>, Error> {
+        let action = format!("read the {}", kind.noun());
+        let corrupt = |(problem, hint)| Error::Corrupt { path: path.to_owned(), problem, hint };
         // A link is followed once and for all: replacing it by a copy would let the session go on in two files.
-        let real = path.canonicalize().map_err(|source| Error::io("read the session", path, source))?;
-        let file = disk::open(&real).map_err(|source| disk::refused(path, "read the session", source))?;
+        let real = path.canonicalize().map_err(|source| Error::io(action.as_str(), path, source))?;
+        let file = disk::open(&real).map_err(|source| disk::refused(path, &action, source))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return corrupt("is being used by another command", "wait for it, then try again");
-            }
+            Err(TryLockError::WouldBlock) => return Ok(None),
             // Some file systems know no locks: the file is still whole at every moment.
             Err(TryLockError::Error(_)) => {}
         }
-        let copy = file.try_clone().map_err(|source| Error::io("read the session", path, source))?;
-        let Ok(text) = String::from_utf8(disk::read_all(copy, path, "read the session")?) else {
-            return corrupt("is not a text file", "name a file that `privateer init` wrote");
+        let copy = file.try_clone().map_err(|source| Error::io(action.as_str(), path, source))?;
+        let Ok(text) = String::from_utf8(disk::read_all(copy, path, &action)?) else {
+            return Err(corrupt(("is not a text file".to_owned(), format!("name a file that `{}` wrote", kind.command()))));
         };
         // Whoever held the lock before may have put a newer file in this one's place.
-        if disk::read(&real, "read the session")? != text.as_bytes() {
-            return corrupt("was changed by another command just now", "try again");
+        if disk::read(&real, &action)? != text.as_bytes() {
+            return Ok(None);
         }
-        let value = Self::parse(&text).map_err(|(problem, hint)| Error::Corrupt {
-            path: path.to_owned(),
-            problem,
-            hint: hint.to_owned(),
-        })?;
+        let value = Self::parse(&text, kind).map_err(corrupt)?;
         let removed = remove_leftovers_of(&real)?;
-        Ok(Self { path: real, _file: file, text, value, removed })
+        Ok(Some(Self { path: real, kind, _file: file, text, value, removed }))
     }
 
-    /// What the text of a session file holds, or what is wrong with it and what to do.
+    /// What a state file of any kind holds, without a lock; `None` where the file is not a state file.
     ///
     /// # Errors
-    /// A text that is no session, altered or of another version.
-    pub fn parse(text: &str) -> Result<serde_json::Value, (String, &'static str)> {
-        let refuse = |problem: &str| Err((problem.to_owned(), "name a file that `privateer init` wrote"));
+    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is altered or of another version.
+    pub fn peek(path: &Path) -> Result<Option<(StateKind, serde_json::Value)>, Error> {
+        let Ok(text) = String::from_utf8(disk::read(path, "read the file")?) else { return Ok(None) };
+        let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) else { return Ok(None) };
+        let Some(kind) = StateKind::ALL.into_iter().find(|kind| value["format"] == kind.format()) else { return Ok(None) };
+        let corrupt = |(problem, hint)| Error::Corrupt { path: path.to_owned(), problem, hint };
+        Self::parse(&text, kind).map(|value| Some((kind, value))).map_err(corrupt)
+    }
+
+    /// What the text of a file of this kind holds, or what is wrong with it and what to do.
+    ///
+    /// # Errors
+    /// A text of another kind, altered or of another version.
+    pub fn parse(text: &str, kind: StateKind) -> Result<serde_json::Value, (String, String)> {
+        let noun = kind.noun();
+        let refuse = |problem: String| Err((problem, format!("name a file that `{}` wrote", kind.command())));
+        let article = if kind == StateKind::Odometer { "an" } else { "a" };
         let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
-            return refuse("is not a session (no JSON)");
+            return refuse(format!("is not {article} {noun} (no JSON)"));
         };
-        if value["format"] != FORMAT {
-            return refuse("is not a session of this program");
+        if value["format"] != kind.format() {
+            return refuse(format!("is not {article} {noun} of this program"));
         }
         match value["version"].as_u64() {
             Some(VERSION) => {}
             Some(version) => {
                 let hint = if VERSION < version {
-                    "use the program that wrote it, or a newer one"
+                    "use the program that wrote it, or a newer one".to_owned()
                 } else {
-                    "go on with the program that wrote it (`program_version` in the file), or start a session with `privateer init`"
+                    let start = kind.command();
+                    format!(
+                        "go on with the program that wrote it (`program_version` in the file), or start a {noun} with `{start}`"
+                    )
                 };
                 return Err((format!("has version {version}; this program reads version {VERSION}"), hint));
             }
-            None => return refuse("has no version that this program knows"),
+            None => return refuse("has no version that this program knows".to_owned()),
         }
         if !sealed_text::is_intact(text) {
             return Err((
                 "is not the file that was written: its SHA-256 is not the one at its end".to_owned(),
-                "restore the file from a copy",
+                "restore the file from a copy".to_owned(),
             ));
         }
         Ok(value)
     }
 
-    /// The text of a session file that holds an object: with its digest at the end.
+    /// The text of a state file that holds an object: with its digest at the end.
     #[must_use]
     pub fn text(mut value: serde_json::Value) -> String {
         sealed(&mut value)
@@ -127,13 +203,24 @@ impl StateFile {
         &self.value[key]
     }
 
-    /// Replaces what the file holds under a key, and the file as a whole.
+    /// Where the file is, behind links.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets what the file will hold under a key once it is replaced.
+    pub fn set(&mut self, key: &str, content: serde_json::Value) {
+        self.value[key] = content;
+    }
+
+    /// Replaces what the file holds under a key, and the file as a whole, with everything that was set before.
     ///
     /// # Errors
     /// [`Error::Corrupt`] where another command has replaced the file since it was read, as can happen where the file system knows no
     /// locks; [`Error::Io`] where the disk refuses. The file is then as it was.
     pub fn replace(&mut self, key: &str, content: serde_json::Value) -> Result<(), Error> {
-        let now = disk::read(&self.path, "read the session")?;
+        let now = disk::read(&self.path, &format!("read the {}", self.kind.noun()))?;
         if now != self.text.as_bytes() {
             let revision = |value: &serde_json::Value| value[key]["revision"].as_u64().map_or("?".to_owned(), |n| n.to_string());
             let other = serde_json::from_slice::<serde_json::Value>(&now).unwrap_or_default();
@@ -149,14 +236,14 @@ impl StateFile {
         }
         self.value[key] = content;
         let text = sealed(&mut self.value);
-        write_private(&self.path, text.as_bytes(), "write the session")?;
+        write_private(&self.path, text.as_bytes(), &format!("write the {}", self.kind.noun()))?;
         self.text = text;
         Ok(())
     }
 }
 
-fn enveloped(mut content: serde_json::Value) -> String {
-    content["format"] = FORMAT.into();
+fn enveloped(kind: StateKind, mut content: serde_json::Value) -> String {
+    content["format"] = kind.format().into();
     content["version"] = VERSION.into();
     content["program_version"] = env!("CARGO_PKG_VERSION").into();
     sealed(&mut content)
@@ -179,13 +266,14 @@ mod tests {
     fn the_later_of_two_writers_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("state");
-        StateFile::create(&path, serde_json::json!({ "session": { "revision": 1 } })).expect("written");
-        let mut first = StateFile::open(&path).expect("a session");
-        assert!(StateFile::open(&path).expect_err("locked").to_string().contains("used by another command"));
+        StateFile::create(&path, StateKind::Session, serde_json::json!({ "session": { "revision": 1 } })).expect("written");
+        let mut first = StateFile::open(&path, StateKind::Session).expect("a session");
+        assert!(StateFile::open(&path, StateKind::Session).expect_err("locked").to_string().contains("used by another command"));
         // A second command as on a file system without locks: the same text, read before the first one wrote.
         let value = first.value.clone();
         let mut second = StateFile {
             path: path.clone(),
+            kind: StateKind::Session,
             _file: File::open(&path).expect("a file"),
             text: first.text.clone(),
             value,
@@ -200,7 +288,7 @@ mod tests {
         // Writing twice in one command is no conflict.
         first.replace("session", serde_json::json!({ "revision": 3 })).expect("its own file");
         drop(first);
-        assert_eq!(StateFile::open(&path).expect("a session").get("session")["revision"], 3);
+        assert_eq!(StateFile::open(&path, StateKind::Session).expect("a session").get("session")["revision"], 3);
     }
 
     /// A session behind a link goes on in the file that the link leads to.
@@ -209,31 +297,34 @@ mod tests {
     fn a_link_to_a_session_stays_a_link() {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, link) = (folder.path().join("state"), folder.path().join("link"));
-        StateFile::create(&path, serde_json::json!({ "session": { "revision": 1 } })).expect("written");
+        StateFile::create(&path, StateKind::Session, serde_json::json!({ "session": { "revision": 1 } })).expect("written");
         std::os::unix::fs::symlink("state", &link).expect("a link");
-        StateFile::open(&link).expect("a session").replace("session", serde_json::json!({ "revision": 2 })).expect("written");
+        StateFile::open(&link, StateKind::Session)
+            .expect("a session")
+            .replace("session", serde_json::json!({ "revision": 2 }))
+            .expect("written");
         assert!(link.symlink_metadata().expect("there").is_symlink());
-        assert_eq!(StateFile::open(&path).expect("a session").get("session")["revision"], 2);
-        assert!(StateFile::create(&link, serde_json::json!({})).is_err());
+        assert_eq!(StateFile::open(&path, StateKind::Session).expect("a session").get("session")["revision"], 2);
+        assert!(StateFile::create(&link, StateKind::Session, serde_json::json!({})).is_err());
     }
 
     #[test]
     fn every_flipped_bit_and_every_other_version_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("state");
-        StateFile::create(&path, serde_json::json!({ "session": { "told": [0.5, 0.25] } })).expect("written");
+        StateFile::create(&path, StateKind::Session, serde_json::json!({ "session": { "told": [0.5, 0.25] } })).expect("written");
         let whole = std::fs::read(&path).expect("bytes");
         for bit in 0..8 * whole.len() {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, flipped).expect("written");
-            assert!(matches!(StateFile::open(&path), Err(Error::Corrupt { .. })), "bit {bit}");
+            assert!(matches!(StateFile::open(&path, StateKind::Session), Err(Error::Corrupt { .. })), "bit {bit}");
         }
-        for version in [1, 9] {
+        for version in [2, 9] {
             let text = format!("{{\"format\":\"privateer session\",\"version\":{version}}}");
             std::fs::write(&path, text).expect("written");
-            let error = StateFile::open(&path).expect_err("another version").to_string();
-            assert!(error.contains(&format!("version {version}; this program reads version 2")), "{error}");
+            let error = StateFile::open(&path, StateKind::Session).expect_err("another version").to_string();
+            assert!(error.contains(&format!("version {version}; this program reads version 3")), "{error}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::campaign::{fine, is_complete, privateer};
 use privateer::env::CuratedLedger;
-use privateer::record::{DigestList, Folder, StateFile, verify};
+use privateer::record::{DigestList, Folder, StateFile, StateKind, verify};
 use std::fs;
 use std::path::Path;
 
@@ -81,7 +81,7 @@ fn sessions_and_ledgers() {
     fine(here, &["init", "state", "modeler.toml"]);
     let state = here.join("state");
     let n_run = flipped(&state, 4000, |bit| {
-        assert!(StateFile::open(&state).is_err(), "state bit {bit}");
+        assert!(StateFile::open(&state, StateKind::Session).is_err(), "state bit {bit}");
     });
     println!("state: {n_run} bits, none unnoticed");
 

@@ -6,3 +6,4 @@ mod campaign;
 mod flips;
 mod folders;
 mod releases;
+mod spends;

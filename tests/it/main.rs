@@ -7,6 +7,8 @@ mod bench;
 mod commands;
 mod conformance;
 mod contract;
+mod deployment_ledgers;
+mod deployments;
 mod devices;
 mod examples;
 mod identity;

@@ -4,6 +4,7 @@ use crate::support::prepared;
 use privateer::engine::Session;
 use privateer::env::DataFolder;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
+use privateer_privacy::odometer::DeploymentForm;
 use privateer_privacy::release::{
     BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, RowsRelease, TreeRelease, VectorRelease,
 };
@@ -55,7 +56,7 @@ fn simulated(text: &str) -> Vec<ThreatModel> {
 }
 
 /// The threat model of a session over two points.
-fn session(privacy: &str, policy: &str) -> ThreatModel {
+fn session(form: DeploymentForm, privacy: &str, policy: &str) -> ThreatModel {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("points.csv"), "x\n0.0\n1.0\n").expect("points");
     let text = format!(
@@ -64,8 +65,8 @@ fn session(privacy: &str, policy: &str) -> ThreatModel {
     );
     prepared(&text, &DataFolder::new(Some(folder.path().to_owned())), |sweep, preparation| {
         let session = Session::start(sweep, preparation).expect("a session");
-        assert_eq!(session.ledger().provenance, Provenance::Released);
-        session.ledger().threat_model.clone()
+        assert_eq!(session.ledger(form).provenance, Provenance::Released);
+        session.ledger(form).threat_model
     })
 }
 
@@ -98,8 +99,15 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
             "`curate`, `RowsRelease`",
             RowsRelease::calibrated(epsilon, delta, 0.5, 3.0, 2).expect("a release").ledger().threat_model.clone(),
         ),
-        ("session with a reward mechanism", session("[privacy]\nepsilon = 1.0\n", "kind = \"tgp-ucb\"\nridge = 1.0")),
-        ("session with sums", session(budget, "kind = \"jdp-gp-ucb\"")),
+        (
+            "session of the form `data-holder`",
+            session(DeploymentForm::DataHolder, "[privacy]\nepsilon = 1.0\n", "kind = \"tgp-ucb\"\nridge = 1.0"),
+        ),
+        (
+            "session of the form `trusted-curator` with a reward mechanism",
+            session(DeploymentForm::TrustedCurator, "[privacy]\nepsilon = 1.0\n", "kind = \"tgp-ucb\"\nridge = 1.0"),
+        ),
+        ("session with sums", session(DeploymentForm::TrustedCurator, budget, "kind = \"jdp-gp-ucb\"")),
         (
             "`LaplaceRelease`",
             LaplaceRelease::calibrated(epsilon, 0.0, 1.0)

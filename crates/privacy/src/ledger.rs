@@ -168,8 +168,20 @@ impl Ledger {
         Some(Guarantee::NoGuarantee { reason, erratum: "E5".to_owned() })
     }
 
-    /// Replaces a guarantee that holds for the noise alone by `NoGuarantee` with this reason.
-    /// A ledger without a claim, or without a guarantee, stays unchanged.
+    /// Words the claim as that of one answer, where a user may give several.
+    pub fn state_per_answer(&mut self) {
+        let worded = |epsilon: f64| worded(epsilon, Delta::try_from(self.delta).ok(), "per answer");
+        if let Some(claimed) = self.epsilon {
+            self.claimed = worded(claimed);
+            self.delivered = match self.delivered_epsilon {
+                Some(delivered) if 1e-6 * claimed < (delivered - claimed).abs() => worded(delivered),
+                Some(_) => worded(claimed),
+                None => "epsilon = infinity".to_owned(),
+            };
+        }
+    }
+
+    /// Withdraws a guarantee that holds for the noise alone. A ledger that claims nothing, or has no guarantee already, stays as it is.
     pub fn withdraw(&mut self, reason: String, erratum: &str) {
         if self.guarantee == Guarantee::Holds {
             self.guarantee = Guarantee::NoGuarantee { reason, erratum: erratum.to_owned() };

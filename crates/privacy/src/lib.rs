@@ -28,6 +28,7 @@ mod guarantee;
 pub mod interactions;
 mod ledger;
 pub mod mechanism;
+pub mod odometer;
 pub mod planted;
 pub mod printed;
 mod privatizer;

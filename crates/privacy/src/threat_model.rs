@@ -31,12 +31,27 @@ pub enum Adversary {
     Server,
     /// All other users together; the server is trusted (joint model).
     OtherUsers,
-    /// Everyone who sees the released values (central model).
-    /// The holder of the raw data is trusted.
+    /// Everyone but the holder of the data, including whoever runs the session: noise is added before a value leaves its holder.
+    Recipient,
+    /// Everyone who sees the released values; whoever holds the raw data is trusted (central model).
     Observer,
 }
 
-/// Says which pairs of inputs must be indistinguishable.
+impl Adversary {
+    /// The one of two whom fewer claims are against: losses of both kinds add up against that one alone.
+    #[must_use]
+    pub fn weaker(self, other: Self) -> Self {
+        let rank = |adversary| match adversary {
+            Self::Server => 3,
+            Self::Recipient => 2,
+            Self::Observer => 1,
+            Self::OtherUsers => 0,
+        };
+        if rank(other) < rank(self) { other } else { self }
+    }
+}
+
+/// Which pairs of inputs must be indistinguishable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Neighbours {
@@ -245,6 +260,9 @@ impl fmt::Display for Adversary {
             Self::Server => "everyone but the user, including the server (local model)",
             Self::OtherUsers => {
                 "all other users together, by everything that is shown to them; the server is trusted (joint model)"
+            }
+            Self::Recipient => {
+                "everyone but the holder of the data, including whoever runs the session: noise is added on the data holder's side"
             }
             Self::Observer => "everyone who sees released values; whoever holds the raw data is trusted (central model)",
         })

@@ -1,0 +1,409 @@
+//! What a session or a release state has spent, alone or in an odometer that several commands share.
+//!
+//! A spend is on the disk before the answer that it pays for leaves. Alone, both are one file that is replaced as a whole. With a shared
+//! odometer there are three writes: the intent in the session (a random ticket), the spend in the odometer, the answer in the session.
+//! A command that is killed after the second leaves a spend without an answer, which the ticket tells from a stale copy of the session.
+
+use super::commands::note;
+use crate::record::{StateFile, StateKind};
+use clap::Args;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::odometer::{BadBudget, DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal};
+use privateer_privacy::release::random_name;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Options of a deployment's budget.
+#[derive(Debug, Args)]
+pub struct BudgetArgs {
+    /// Most that one record may spend, as in `epsilon=4,delta=1e-6`: an answer that would exceed it is refused [default: none]
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
+    /// How losses of adaptively chosen answers add up: sum (of epsilon), zcdp, gaussian-dp [default: the mechanism's own]
+    #[arg(long, value_name = "NAME")]
+    filter: Option<String>,
+    /// An odometer that `privateer odometer` made, shared with other sessions about the same records: its budget and filter hold
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["budget", "filter"])]
+    odometer: Option<PathBuf>,
+}
+
+impl BudgetArgs {
+    /// Whether any option is given.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.budget.is_some() || self.filter.is_some() || self.odometer.is_some()
+    }
+
+    /// The budget and the filter that are stated.
+    ///
+    /// # Errors
+    /// A text that is no budget or no filter.
+    pub fn stated(&self) -> Result<(Option<PrivacyBudget>, Option<FilterKind>), Error> {
+        Ok((budget(self.budget.as_deref())?, filter(self.filter.as_deref())?))
+    }
+
+    /// The shared odometer that is named.
+    #[must_use]
+    pub fn odometer(&self) -> Option<&Path> {
+        self.odometer.as_deref()
+    }
+}
+
+/// Reads `--budget`.
+///
+/// # Errors
+/// A text that is no budget.
+pub fn budget(text: Option<&str>) -> Result<Option<PrivacyBudget>, Error> {
+    text.map(str::parse).transpose().map_err(|why| bad_budget(&why))
+}
+
+/// Reads `--filter`.
+///
+/// # Errors
+/// A name that no filter has.
+pub fn filter(name: Option<&str>) -> Result<Option<FilterKind>, Error> {
+    name.map(str::parse).transpose().map_err(|_| {
+        let found = format!("`--filter` is `{}`", name.unwrap_or_default());
+        Error::input(Diagnostic::new(found).expected(format!("one of {}", FilterKind::NAMES.join(", "))))
+    })
+}
+
+/// The message for a budget that cannot be used.
+pub fn bad_budget(why: &BadBudget) -> Error {
+    Error::input(
+        Diagnostic::new(format!("`--budget` is refused: {why}"))
+            .expected("`--budget epsilon=4,delta=1e-6`, or `--budget epsilon=4` for filter `sum`"),
+    )
+}
+
+/// Who a session or a release state is, and how its spends are added up.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Deployment {
+    /// Random name of the session.
+    pub id: String,
+    /// Spends so far.
+    pub counter: u64,
+    /// The ticket of a spend that is being made.
+    pub pending: Option<String>,
+    /// Who adds the noise.
+    pub form: DeploymentForm,
+    /// What is measured.
+    pub column: String,
+    /// How losses add up; `None` where nothing is protected.
+    pub filter: Option<FilterKind>,
+    /// The budget of each record, of this session alone; a shared odometer has its own.
+    pub budget: Option<PrivacyBudget>,
+    /// The odometer that this session shares with others.
+    pub odometer: Option<OdometerLink>,
+    /// The release states that released values came from.
+    pub sources: Vec<String>,
+}
+
+/// Where a shared odometer is, and which one it is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OdometerLink {
+    path: PathBuf,
+    id: String,
+}
+
+impl Deployment {
+    /// A new session or release state: reads its options and takes it up in the odometer that it shares.
+    /// * `spend` — what one answer takes; `None` where nothing is protected
+    ///
+    /// # Errors
+    /// Options that do not fit the mechanism, an odometer that cannot be used, no entropy.
+    pub fn start(
+        args: &BudgetArgs,
+        form: DeploymentForm,
+        column: &str,
+        spend: Option<&Spend>,
+        rows: Option<u64>,
+    ) -> Result<Self, Error> {
+        let (budget, filter) = args.stated()?;
+        let Some(spend) = spend else {
+            if args.is_given() || form == DeploymentForm::DataHolder {
+                return Err(Error::input(
+                    Diagnostic::new("rewards pass no mechanism, so each of them spends an infinite epsilon")
+                        .expected(
+                            "a `[privacy]` mechanism where `--budget`, `--filter`, `--odometer` or `--form data-holder` is given",
+                        )
+                        .hint("add `[privacy]` with `mechanism`, `epsilon` and `clip` to the spec"),
+                ));
+            }
+            return Self::named(form, column, None, None);
+        };
+        let filter = filter.unwrap_or_else(|| FilterKind::natural(&spend.loss));
+        let mut deployment = Self::named(form, column, Some(filter), budget)?;
+        let spend = Spend { session: deployment.id.clone(), ..spend.clone() };
+        let Some(path) = args.odometer() else {
+            allows_one(filter, budget, &spend)?;
+            return Ok(deployment);
+        };
+        let mut shared = SharedOdometer::open(path)?;
+        if let (Some(rows), Some(known)) = (rows, shared.odometer.rows())
+            && rows != known
+        {
+            return Err(Error::input(
+                Diagnostic::new(format!("the odometer `{}` is of {known} records, and here are {rows}", path.display()))
+                    .hint("an odometer belongs to one table: record i is row i in every session that shares it"),
+            ));
+        }
+        allows_one(shared.odometer.filter(), shared.odometer.budget(), &spend)?;
+        deployment.filter = Some(shared.odometer.filter());
+        deployment.odometer = Some(OdometerLink { path: shared.file.path().to_owned(), id: shared.id.clone() });
+        shared.odometer.join(&deployment.id);
+        shared.write()?;
+        Ok(deployment)
+    }
+
+    fn named(
+        form: DeploymentForm,
+        column: &str,
+        filter: Option<FilterKind>,
+        budget: Option<PrivacyBudget>,
+    ) -> Result<Self, Error> {
+        let id = new_name()?;
+        Ok(Self {
+            id,
+            counter: 0,
+            pending: None,
+            form,
+            column: column.to_owned(),
+            filter,
+            budget,
+            odometer: None,
+            sources: Vec::new(),
+        })
+    }
+
+    /// Reads what a file holds under `deployment`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where it is damaged.
+    pub fn read(file: &StateFile) -> Result<Self, Error> {
+        serde_json::from_value(file.get("deployment").clone()).map_err(|source| Error::Corrupt {
+            path: file.path().to_owned(),
+            problem: format!("does not say who it is and what it may spend ({source})"),
+            hint: "restore the file from a copy".to_owned(),
+        })
+    }
+
+    /// How copies of this session are noticed, in a sentence.
+    #[must_use]
+    pub fn about_copies(&self) -> String {
+        match &self.odometer {
+            Some(link) => format!("copies are refused by the odometer `{}`, which counts the answers", link.path.display()),
+            None => "copies of this file cannot be detected: answers of two copies add up, and neither knows of the other \
+                     (a shared `--odometer` counts both)"
+                .to_owned(),
+        }
+    }
+}
+
+/// Fails where a record that has spent nothing cannot be asked for once: a budget of this kind is a mistake, not a stop.
+fn allows_one(filter: FilterKind, budget: Option<PrivacyBudget>, spend: &Spend) -> Result<(), Error> {
+    let fresh = Odometer::new(filter, budget, None).map_err(|why| bad_budget(&why))?;
+    fresh.check(spend).map_err(|why| {
+        Error::input(
+            Diagnostic::new(format!("not one answer keeps the budget: {why}"))
+                .hint("state a larger budget, a mechanism with a smaller epsilon, or the filter `sum` for few pure answers"),
+        )
+    })
+}
+
+/// A random name.
+///
+/// # Errors
+/// [`Error::Failed`] without entropy.
+pub fn new_name() -> Result<String, Error> {
+    random_name()
+        .map_err(|why| Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() })
+}
+
+/// An open odometer file.
+pub struct SharedOdometer {
+    file: StateFile,
+    /// Random name of the odometer.
+    pub id: String,
+    /// The account.
+    pub odometer: Odometer,
+}
+
+impl SharedOdometer {
+    /// Opens and locks an odometer.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where it is damaged or in use, [`Error::Io`] where it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = StateFile::open(path, StateKind::Odometer)?;
+        super::commands::say_removed(file.removed());
+        let (id, odometer) = read_odometer(path, |key| file.get(key).clone())?;
+        Ok(Self { file, id, odometer })
+    }
+
+    /// Replaces the file.
+    ///
+    /// # Errors
+    /// Those of [`StateFile::replace`].
+    pub fn write(&mut self) -> Result<(), Error> {
+        self.file.replace("odometer", serde_json::json!(self.odometer))
+    }
+}
+
+/// Name and account of an odometer file.
+///
+/// # Errors
+/// [`Error::Corrupt`] where it is damaged.
+pub fn read_odometer(path: &Path, get: impl Fn(&str) -> serde_json::Value) -> Result<(String, Odometer), Error> {
+    let corrupt =
+        |problem: String| Error::Corrupt { path: path.to_owned(), problem, hint: "restore the file from a copy".to_owned() };
+    let odometer = serde_json::from_value(get("odometer")).map_err(|source| corrupt(format!("is damaged ({source})")))?;
+    let id = get("id").as_str().map(str::to_owned).ok_or_else(|| corrupt("has no name".to_owned()))?;
+    Ok((id, odometer))
+}
+
+/// An open account: what a session has spent by itself, and the odometer that it shares.
+pub struct Account {
+    /// The session.
+    pub deployment: Deployment,
+    /// Spends of this session.
+    pub own: Odometer,
+    shared: Option<SharedOdometer>,
+}
+
+impl Account {
+    /// Opens the account of a session file, and settles a spend that a killed command left behind.
+    /// * `spends` — what the answers in the file have spent
+    /// * `moved` — where the shared odometer is now, if it has moved
+    ///
+    /// # Errors
+    /// A copy of a session that went on, an odometer that is another one or older than the session; those of the files.
+    pub fn open(file: &mut StateFile, spends: &[Spend], rows: Option<u64>, moved: Option<&Path>) -> Result<Option<Self>, Error> {
+        let mut deployment = Deployment::read(file)?;
+        let Some(filter) = deployment.filter else { return Ok(None) };
+        let mut own = Odometer::new(filter, deployment.budget, rows).map_err(|why| bad_budget(&why))?;
+        spends.iter().for_each(|spend| own.add(spend));
+        let shared = match &mut deployment.odometer {
+            None => None,
+            Some(link) => {
+                let path = moved.map_or(link.path.clone(), Path::to_owned);
+                let shared = SharedOdometer::open(&path)?;
+                if shared.id != link.id {
+                    return Err(Error::Corrupt {
+                        path,
+                        problem: "is not the odometer that this session spends from".to_owned(),
+                        hint: "name the one it was started with, by `--odometer FILE` if it has moved".to_owned(),
+                    });
+                }
+                link.path = shared.file.path().to_owned();
+                settle(file, &mut deployment, &shared)?;
+                Some(shared)
+            }
+        };
+        Ok(Some(Self { deployment, own, shared }))
+    }
+
+    /// Fails where a spend would exceed a budget.
+    ///
+    /// # Errors
+    /// [`Error::CheckSaidNo`] for a budget; [`Error::Input`] for a mechanism or record that the odometer does not know.
+    pub fn check(&self, spend: &Spend) -> Result<(), Error> {
+        let odometer = self.shared.as_ref().map_or(&self.own, |shared| &shared.odometer);
+        odometer.check(spend).map_err(refused)
+    }
+
+    /// Puts a spend on the disk, before anything is drawn for it; without a shared odometer the answer's own write does that.
+    ///
+    /// # Errors
+    /// As [`Account::check`], and where a file cannot be written: nothing may be released then.
+    pub fn pay(&mut self, spend: &Spend, file: &mut StateFile) -> Result<(), Error> {
+        self.check(spend)?;
+        if let Some(shared) = &mut self.shared {
+            let ticket = new_name()?;
+            self.deployment.pending = Some(ticket.clone());
+            file.replace("deployment", serde_json::json!(self.deployment))?;
+            shared.odometer.spend_once(spend, &ticket).map_err(refused)?;
+            shared.write()?;
+        }
+        self.deployment.pending = None;
+        self.deployment.counter = self.deployment.counter.saturating_add(1);
+        self.own.add(spend);
+        Ok(())
+    }
+
+    /// Sets what the file will say of its spends.
+    pub fn state_in(&self, file: &mut StateFile) {
+        file.set("deployment", serde_json::json!(self.deployment));
+        file.set("spent", self.statement());
+    }
+
+    /// What this session states of its spends.
+    #[must_use]
+    pub fn statement(&self) -> serde_json::Value {
+        statement(&self.deployment, &self.own)
+    }
+
+    /// The account whose budget holds: the shared one, where there is one.
+    #[must_use]
+    pub fn odometer(&self) -> &Odometer {
+        self.shared.as_ref().map_or(&self.own, |shared| &shared.odometer)
+    }
+}
+
+/// What a session states of its spends.
+#[must_use]
+pub fn statement(deployment: &Deployment, own: &Odometer) -> serde_json::Value {
+    let mut ledger = own.ledger();
+    ledger.notes.push(deployment.form.words().to_owned());
+    ledger.notes.push(deployment.about_copies());
+    serde_json::json!(ledger)
+}
+
+/// Compares the counters of a session and of its odometer.
+fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdometer) -> Result<(), Error> {
+    let corrupt =
+        |problem: String, hint: &str| Err(Error::Corrupt { path: file.path().to_owned(), problem, hint: hint.to_owned() });
+    let Some(mark) = shared.odometer.mark(&deployment.id) else {
+        return corrupt(
+            "is not known to its odometer".to_owned(),
+            "the odometer is older than the session: restore both from copies of one moment, or start a new session",
+        );
+    };
+    let (here, there) = (deployment.counter, mark.counter);
+    if there < here {
+        return corrupt(
+            format!("has made {here} answers, and its odometer knows of {there}: the odometer is an older copy"),
+            "restore the odometer: spends that it does not know would not count",
+        );
+    }
+    if there == here.saturating_add(1) && deployment.pending.as_deref() == Some(mark.ticket.as_str()) {
+        note(
+            "an earlier command was stopped after its spend was recorded and before its answer was kept: the spend counts, and the \
+             answer was never given out",
+        );
+        deployment.counter = there;
+    } else if here < there {
+        return corrupt(
+            format!("is a copy: it has made {here} answers, and its odometer knows of {there}"),
+            "go on with the file that made the last answer, or start a new session on the same odometer",
+        );
+    }
+    if deployment.pending.take().is_some() {
+        file.replace("deployment", serde_json::json!(deployment))?;
+    }
+    Ok(())
+}
+
+/// The error for a spend that is refused.
+pub fn refused(why: SpendRefusal) -> Error {
+    match why {
+        SpendRefusal::Exceeded { .. } => Error::CheckSaidNo(format!("{why}; nothing was released")),
+        SpendRefusal::NoBound { .. } => Error::input(
+            Diagnostic::new(why.to_string())
+                .hint("choose a filter that bounds it: `sum` takes every mechanism whose claim holds"),
+        ),
+        SpendRefusal::NoRecord { .. } => {
+            Error::input(Diagnostic::new(why.to_string()).hint("records are rows of the table, from 0"))
+        }
+    }
+}

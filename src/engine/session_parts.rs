@@ -1,0 +1,98 @@
+//! What a session is made of, from its spec: policy, exact mechanism, ledger, points.
+
+use super::prepare::Preparation;
+use crate::policy::{PolicyMaker, Setting};
+use crate::spec::{CellPlan, Sweep, Task};
+use privateer_backend::Domain;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_numerics::rng::Streams;
+use privateer_privacy::release::ChannelRelease;
+use privateer_privacy::{Guarantee, Ledger};
+use std::sync::Arc;
+
+/// A session's parts as its spec gives them.
+pub(super) struct SessionParts {
+    pub(super) plan: CellPlan,
+    pub(super) streams: Streams,
+    pub(super) maker: Box<dyn PolicyMaker>,
+    pub(super) setting: Setting,
+    pub(super) domain: Option<Arc<dyn Domain>>,
+    pub(super) release: ChannelRelease,
+    pub(super) ledger: Ledger,
+    pub(super) bound: f64,
+    pub(super) n_points: usize,
+    pub(super) fingerprint: String,
+}
+
+/// Makes a session's parts ready.
+///
+/// # Errors
+/// A spec that describes no session, a mechanism whose claim does not hold or that has no exact form.
+pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionParts, Error> {
+    let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+    let [plan] = sweep.cells.as_slice() else {
+        return refuse(
+            format!("the spec has {} cells, and a session runs one policy at one setting", sweep.cells.len()),
+            "drop `[sweep…]` and all but one `[[policy]]`, or fix swept keys with `--set`",
+        );
+    };
+    let Task::Bandit(bandit) = &plan.task else {
+        return refuse(
+            format!("`{}` is no policy over points, and a session asks for points one by one", plan.policy),
+            "state `[environment]` and one `[[policy]]`",
+        );
+    };
+    if bandit.curator.is_some() {
+        return refuse(
+            "the spec has a `[curator]`, and the points of a session are given out already".to_owned(),
+            "release them with `privateer curate`, name its files in `environment.file` and `environment.released`, and drop `[curator]`",
+        );
+    }
+    let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
+    let Some(facts) = cell.environment.told_rewards() else {
+        return refuse(
+            "rewards of a session are told, and nothing in the spec bounds them".to_owned(),
+            "use `points-table` with a stated `bound` on |f|, in units of the rewards",
+        );
+    };
+    let channel = bandit.privacy.channel(&facts, true, cell.maker.sums())?;
+    let mut ledger = channel.ledger();
+    cell.environment.derived_from_rewards().state_in(&mut ledger);
+    if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
+        return refuse(
+            format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
+            "use `calibration = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
+        );
+    }
+    if let (Some(claimed), Some(delivered)) = (ledger.epsilon, ledger.delivered_epsilon)
+        && 1e-6 * claimed < (claimed - delivered).abs()
+    {
+        return refuse(
+            format!(
+                "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and exact noise delivers what is claimed"
+            ),
+            "use `calibration = \"tight\"`",
+        );
+    }
+    let release = ChannelRelease::of(&channel).map_err(|why| {
+        Error::input(
+            Diagnostic::new(format!("mechanism `{}` has no exact form: {why}", ledger.mechanism))
+                .hint("choose another `privacy.mechanism`"),
+        )
+    })?;
+    let bound = facts.bound;
+    let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
+    let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
+    Ok(SessionParts {
+        n_points: cell.environment.gram().n_points(),
+        fingerprint: fingerprint.and_then(|(_, value)| value.as_str().map(str::to_owned)).unwrap_or_default(),
+        streams: Streams::new(sweep.seed, "session"),
+        plan: cell.plan,
+        maker: cell.maker,
+        domain: cell.domain,
+        setting,
+        release,
+        ledger,
+        bound,
+    })
+}

@@ -1,0 +1,172 @@
+//! Ledgers and prices of deployments: what adds up, what does not, and what another accountant finds.
+
+use crate::deployments::{HYBRID, file, json, three_rows, total, until_stopped};
+use crate::program::{code, stderr};
+use crate::two_parties::{CURATE, fine, refused, run, table};
+use privateer_privacy::accounting::Loss;
+use privateer_privacy::odometer::{FilterKind, Odometer, RecordChange, Spend, SpentRecords};
+use privateer_privacy::{Adversary, Growth};
+use std::fs;
+
+/// Inputs within a radius and values are listed apart; whole records and values add up.
+#[test]
+fn losses_add_up_only_where_one_change_covers_the_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    fine(here, &CURATE);
+    let spec = "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"released.csv\"\nreleased = \"released.csv.ledger.json\"\n\
+                inputs = [\"x\", \"y\"]\nkernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\n\
+                noise = { kind = \"gaussian\", sd = 0.05 }\nbound = 1.0\n";
+    fs::write(here.join("modeler.toml"), format!("{spec}{HYBRID}\n[[policy]]\nkind = \"tgp-ucb\"\n")).expect("written");
+    fine(here, &["init", "state", "modeler.toml"]);
+    let row = fine(here, &["ask", "state"]);
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    assert_eq!(total(here, &["state", "released.csv.ledger.json"]), None);
+    let said = fine(here, &["ledger", "state", "released.csv.ledger.json"]);
+    assert!(said.contains("not stated") && said.contains("listed apart") && said.contains("moved by at most 0.2"), "{said}");
+    let mut whole = CURATE.to_vec();
+    (whole[9], whole[13]) = ("5", "whole.csv");
+    fine(here, &whole);
+    let (epsilon, delta) = total(here, &["state", "whole.csv.ledger.json"]).expect("a total");
+    assert!((epsilon - 10.0).abs() < 1e-9 && (delta - 1e-6).abs() < 1e-18, "{epsilon} {delta}");
+    // A second release of the same inputs at a smaller radius: the larger radius covers it.
+    let mut near = CURATE.to_vec();
+    (near[9], near[13]) = ("0.1", "near.csv");
+    fine(here, &near);
+    let (epsilon, delta) =
+        total(here, &["released.csv.ledger.json", "near.csv.ledger.json", "--filter", "sum"]).expect("a total");
+    assert!((epsilon - 16.0).abs() < 1e-9 && (delta - 2e-6).abs() < 1e-18, "{epsilon} {delta}");
+    refused(here, &["ledger", "state", "state"], &["named twice"]);
+    refused(here, &["ledger", "data.csv"], &["data.csv"]);
+    // The same table under one budget: the second release would exceed it, and nothing of it is left.
+    fine(here, &["odometer", "shared", "--budget", "epsilon=12,delta=1e-5", "--filter", "gaussian-dp", "--rows", "60"]);
+    for (name, allowed) in [("a.csv", true), ("b.csv", true), ("c.csv", false)] {
+        let mut again = CURATE.to_vec();
+        again[13] = name;
+        again.extend(["--odometer", "shared"]);
+        let output = run(here, &again);
+        assert_eq!(code(&output) == Some(0), allowed, "{name}: {}", stderr(&output));
+        assert_eq!(here.join(name).exists(), allowed);
+    }
+}
+
+/// A spec of a session is priced before it starts, and a session while it runs.
+#[test]
+fn deployments_are_priced_before_and_while_they_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    let said = fine(here, &["account", "modeler.toml", "--budget", "epsilon=4"]);
+    assert!(
+        said.contains("at most 2 answers about a record") && said.contains("one record can be asked for in each of 12 rounds"),
+        "{said}"
+    );
+    let priced = json(&fine(here, &["account", "modeler.toml", "--json"]));
+    let last = priced["deployment"]["answers"].as_array().expect("answers").last().expect("twelve").clone();
+    assert_eq!((last["answers"].as_u64(), last["sum"]["epsilon"].as_f64()), (Some(12), Some(24.0)));
+    fine(here, &["init", "state", "modeler.toml", "--budget", "epsilon=40"]);
+    let (answers, _) = until_stopped(here, "state", 5);
+    let most = answers.iter().max().copied().expect("three") as f64;
+    let said = json(&fine(here, &["account", "state", "--json"]));
+    assert_eq!(said["deployment"]["spent"]["total"]["largest"]["epsilon"], 2.0 * most);
+    assert_eq!(said["deployment"]["most_answers"], 20);
+    three_rows(here, "");
+    let said = fine(here, &["account", "modeler.toml"]);
+    assert!(said.contains("every answer is in the open"), "{said}");
+}
+
+/// The filters agree with an independent accountant to a millionth.
+#[test]
+fn filters_agree_with_another_accountant() {
+    let reference = json(include_str!("data/accountants.json"));
+    let cases = reference["cases"].as_array().expect("cases");
+    assert_eq!(cases.len(), 4);
+    for case in cases {
+        let filter: FilterKind = case["filter"].as_str().expect("a filter").parse().expect("a filter");
+        let delta = case["delta"].as_f64().expect("a number");
+        let budget = format!("epsilon=100,delta={delta}").parse().expect("a budget");
+        let mut odometer = Odometer::new(filter, Some(budget), Some(1)).expect("an odometer");
+        for part in case["parts"].as_array().expect("parts") {
+            let loss = match (part["mu"].as_f64(), part["pure"].as_f64()) {
+                (Some(mu), _) => Loss::Gaussian { mu },
+                (None, Some(epsilon)) => Loss::Response { epsilon },
+                (None, None) => panic!("{part}"),
+            };
+            let spend = Spend {
+                session: "s".to_owned(),
+                mechanism: "m".to_owned(),
+                column: "c".to_owned(),
+                records: SpentRecords::One { row: 0 },
+                change: RecordChange::Values,
+                adversary: Adversary::Observer,
+                loss,
+                epsilon: 1.0,
+                delta: 0.0,
+                growth: Growth::SeparateReleases,
+                count: 1,
+            };
+            for _ in 0..part["count"].as_u64().expect("a count") {
+                odometer.spend(&spend).expect("within the budget");
+            }
+        }
+        let found = odometer.ledger().total.expect("one change").largest.epsilon;
+        let theirs = case["epsilon"].as_f64().expect("a number");
+        assert!((found - theirs).abs() < 1e-6 * theirs, "{}: {found} {theirs}", case["name"]);
+    }
+}
+
+/// Tables without a header, deltas that protect nobody, numbers taken from the data.
+#[test]
+fn public_numbers_and_privacy_levels_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    let with = |changes: &[(usize, &'static str)], more: &[&'static str]| {
+        let mut all = CURATE.to_vec();
+        changes.iter().for_each(|&(at, word)| all[at] = word);
+        all.extend(more);
+        all
+    };
+    fs::write(here.join("bare.csv"), "1.5,2\n0.5,1\n0.25,1\n").expect("written");
+    let bare = [(1, "bare.csv"), (3, "1.5,2")];
+    refused(here, &with(&bare, &[]), &["first row", "`1.5`", "--numeric-header"]);
+    refused(here, &with(&[(7, "0.02")], &[]), &["not below one over the number of rows (60)", "--allow-large-delta"]);
+    assert!(!here.join("released.csv").exists());
+    let allowed = run(here, &with(&[(7, "0.02"), (13, "large.csv")], &["--allow-large-delta"]));
+    assert!(code(&allowed) == Some(0) && stderr(&allowed).contains("warning: delta"), "{}", stderr(&allowed));
+    let few = run(here, &with(&[], &[]));
+    assert!(stderr(&few).contains("0 of 60 rows were longer") && !stderr(&few).contains("most rows"), "{}", stderr(&few));
+    assert!(file(here, "released.csv.ledger.json")["public"].as_str().is_some_and(|said| said.contains("command line")));
+    let many = run(here, &with(&[(11, "1"), (13, "many.csv")], &[]));
+    assert!(stderr(&many).contains("60 of 60 rows") && stderr(&many).contains("most rows were moved"), "{}", stderr(&many));
+    // Numbers from a file that is declared public.
+    let mut public: Vec<&str> = CURATE[..10].to_vec();
+    public.extend(["--public", "public.json", "-o", "public.csv"]);
+    fs::write(here.join("public.json"), r#"{"bound": 2.5}"#).expect("written");
+    refused(here, &public, &["public.json", "source"]);
+    fs::write(here.join("public.json"), r#"{"source": "a handbook", "bound": 2.5, "scales": [1, 2]}"#).expect("written");
+    fine(here, &public);
+    let ledger = file(here, "public.csv.ledger.json");
+    assert_eq!(ledger["scales"], serde_json::json!([1.0, 2.0]));
+    assert!(ledger["public"].as_str().is_some_and(|said| said.contains("a handbook")));
+    // Fitted hyperparameters: refused until they are declared public.
+    let fitted = fine(here, &["fit", "data.csv", "--inputs", "x,y", "--value", "outcome"]);
+    assert!(!fitted.contains("public"), "{fitted}");
+    let fitted_public = fine(here, &["fit", "data.csv", "--inputs", "x,y", "--value", "outcome", "--public"]);
+    assert!(fitted_public.contains("public = [\"hyperparameters\"]"), "{fitted_public}");
+    three_rows(here, HYBRID);
+    let spec = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
+    let with_keys = |keys: &str| {
+        let text = spec.replace("bound = 1.0\n", &format!("bound = 1.0\n{keys}"));
+        fs::write(here.join("modeler.toml"), text).expect("written");
+    };
+    with_keys("hyperparameters = \"fitted\"\n");
+    refused(here, &["init", "state", "modeler.toml"], &["no guarantee", "fitted"]);
+    with_keys("hyperparameters = \"fitted\"\npublic = [\"hyperparameters\"]\n");
+    fine(here, &["init", "state", "modeler.toml"]);
+    // A Gaussian session whose delta is one over the rows.
+    three_rows(here, "[privacy]\nmechanism = \"gaussian\"\nepsilon = 2.0\ndelta = 0.34\nclip = [-1.0, 1.0]\n");
+    refused(here, &["init", "large", "modeler.toml"], &["--allow-large-delta"]);
+    fine(here, &["init", "large", "modeler.toml", "--allow-large-delta"]);
+}

@@ -1,0 +1,373 @@
+//! Deployments: what each record has spent, who sees raw values, copies, crashes, budgets at their boundary.
+
+use crate::program::{code, stderr, stdout};
+use crate::two_parties::{fine, refused, run};
+use privateer::record::StateFile;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+pub const HYBRID: &str = "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [-1.0, 1.0]\n";
+
+/// Three rows, so that any policy repeats one of them within four rounds.
+pub fn three_rows(folder: &Path, privacy: &str) {
+    fs::write(folder.join("points.csv"), "x,y\n0.0,0.0\n1.0,0.5\n0.2,1.0\n").expect("written");
+    let text = format!(
+        "rounds = 12\n[environment]\nkind = \"points-table\"\nfile = \"points.csv\"\ninputs = [\"x\", \"y\"]\nstandardise = false\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\nnoise = {{ kind = \"gaussian\", sd = 0.05 }}\nbound = 1.0\n\
+         {privacy}\n[[policy]]\nkind = \"tgp-ucb\"\n"
+    );
+    fs::write(folder.join("modeler.toml"), text).expect("written");
+}
+
+pub fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+pub fn file(folder: &Path, name: &str) -> Value {
+    json(&fs::read_to_string(folder.join(name)).expect("a file"))
+}
+
+/// What `privateer ledger --json` states in total over the files; `None` where it states no total.
+pub fn total(folder: &Path, files: &[&str]) -> Option<(f64, f64)> {
+    let words: Vec<&str> = ["ledger", "--json"].into_iter().chain(files.iter().copied()).collect();
+    let said = json(&fine(folder, &words));
+    let ledger = if files.len() == 1 { &said["files"][0]["ledger"] } else { &said["together"] };
+    let most = &ledger["total"]["largest"];
+    Some((most["epsilon"].as_f64()?, most["delta"].as_f64()?))
+}
+
+/// Asks and tells until the session stops; the answers by row, and what the refusal said.
+pub fn until_stopped(folder: &Path, state: &str, rounds: usize) -> (Vec<u64>, String) {
+    let mut answers = vec![0; 3];
+    for _ in 0..rounds {
+        let asked = run(folder, &["ask", state]);
+        if code(&asked) != Some(0) {
+            assert_eq!(code(&asked), Some(1), "{}", stderr(&asked));
+            return (answers, stderr(&asked));
+        }
+        let row: usize = stdout(&asked).trim().parse().expect("a row");
+        fine(folder, &["tell", state, &row.to_string(), "0.5"]);
+        answers[row] += 1;
+    }
+    (answers, String::new())
+}
+
+/// A row that was asked ten times spent ten times its epsilon, and the ledger says so.
+#[test]
+fn repeated_rows_spend_what_they_are_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml"]);
+    let (answers, _) = until_stopped(here, "state", 12);
+    let most = answers.iter().max().copied().expect("three rows");
+    assert!(4 <= most, "twelve answers of three rows: {answers:?}");
+    assert_eq!(total(here, &["state"]), Some((2.0 * most as f64, 0.0)));
+    let state = file(here, "state");
+    assert_eq!(state["spent"]["total"]["largest"]["epsilon"], 2.0 * most as f64, "the session's own ledger");
+    assert_eq!(state["ledger"]["claimed"], "epsilon = 2 per answer, pure");
+    let listed = state["spent"]["total"]["records"].as_array().expect("records");
+    for record in listed {
+        let row = record["record"].as_u64().expect("a row") as usize;
+        assert_eq!(record["releases"], answers[row]);
+    }
+    assert!(state["spent"]["notes"].to_string().contains("cannot be detected"), "copies are spoken of");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(here.join("state")).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+}
+
+/// A budget of twice one answer allows two answers of a row, also in sums that doubles round, and never a third; a budget a
+/// millionth below allows one.
+#[test]
+fn a_session_stops_at_its_budget_and_not_before() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    for (epsilon, budget, most) in
+        [("2.0", "epsilon=4", 2), ("2.0", "epsilon=3.999996", 1), ("0.1", "epsilon=0.3", 3), ("2.0", "epsilon=4,delta=1e-6", 2)]
+    {
+        three_rows(here, &HYBRID.replace("2.0", epsilon));
+        let state = format!("state-{epsilon}-{budget}");
+        fine(here, &["init", &state, "modeler.toml", "--budget", budget]);
+        let (answers, said) = until_stopped(here, &state, 12);
+        assert!(answers.iter().all(|count| *count <= most) && answers.contains(&most), "{answers:?} at {budget}");
+        assert!(said.contains("has spent") && said.contains("nothing was released") && said.contains("--best"), "{said}");
+        let before = fs::read(here.join(&state)).expect("a state");
+        let again = run(here, &["ask", &state]);
+        assert_eq!(code(&again), Some(1));
+        assert_eq!(fs::read(here.join(&state)).expect("a state"), before, "a refusal changes nothing");
+        fine(here, &["ask", &state, "--best"]);
+    }
+    // A budget below one answer, budgets that no filter can use, mechanisms that none bounds.
+    three_rows(here, HYBRID);
+    for (words, expected) in [
+        (vec!["--budget", "epsilon=1"], "not one answer"),
+        (vec!["--budget", "four"], "budget"),
+        (vec!["--budget", "epsilon=4", "--filter", "zcdp"], "delta"),
+        (vec!["--filter", "moments"], "--filter"),
+        (vec!["--odometer", "x", "--budget", "epsilon=4"], "cannot be used with"),
+    ] {
+        let all: Vec<&str> = ["init", "bad", "modeler.toml"].into_iter().chain(words).collect();
+        let output = run(here, &all);
+        assert!(code(&output) == Some(2) && stderr(&output).contains(expected), "{all:?}: {}", stderr(&output));
+        assert!(!here.join("bad").exists());
+    }
+    three_rows(here, "");
+    refused(here, &["init", "bad", "modeler.toml", "--budget", "epsilon=4"], &["no mechanism"]);
+}
+
+/// Whoever edits the asked row into a state is stopped by `tell` as well as by `ask`.
+#[test]
+fn tell_checks_the_budget_by_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml", "--budget", "epsilon=2"]);
+    let row = fine(here, &["ask", "state"]);
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    let mut state = file(here, "state");
+    state["session"]["asked"] = row.trim().parse::<u64>().expect("a row").into();
+    state["session"]["revision"] = 3.into();
+    fs::write(here.join("state"), StateFile::text(state)).expect("written");
+    let told = run(here, &["tell", "state", row.trim(), "0.5"]);
+    assert!(code(&told) == Some(1) && stderr(&told).contains("nothing was released"), "{}", stderr(&told));
+}
+
+fn release<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    ["release", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "-1,1", "--state", "holder"]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect()
+}
+
+/// Answers of one row that enter running sums are priced as a group: k times mu, as `privateer account` does.
+#[test]
+fn repeated_rows_of_one_stream_are_a_group() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n");
+    let text = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
+    fs::write(here.join("modeler.toml"), text.replace("tgp-ucb", "jdp-linucb")).expect("written");
+    refused(here, &["init", "state", "modeler.toml", "--form", "data-holder"], &["sums over people"]);
+    fine(here, &["init", "state", "modeler.toml"]);
+    let (answers, _) = until_stopped(here, "state", 7);
+    let most = answers.iter().max().copied().expect("three rows");
+    assert!(3 <= most, "seven answers of three rows: {answers:?}");
+    let ledger: privateer_privacy::Ledger = serde_json::from_value(file(here, "state")["ledger"].clone()).expect("a ledger");
+    let delta = privateer_privacy::Delta::try_from(1e-5).expect("a probability");
+    let group = ledger.composition(most).expect("a price").epsilon(delta).upper;
+    let (epsilon, found) = total(here, &["state"]).expect("a total");
+    assert!((epsilon - group).abs() < 1e-9 * group && found == 1e-5, "{epsilon} {group}");
+    assert!(2.0 * 4.0 < epsilon, "{most} answers spend {epsilon}");
+}
+
+/// On the data holder's side one record and round has one answer, whatever is asked again; each new round spends.
+#[test]
+fn a_data_holder_releases_once_for_each_record_and_round() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let first = fine(here, &release(&["--budget", "epsilon=4", "7", "0.25"]));
+    let value = json(&first);
+    assert!(value["released"].as_f64().is_some_and(|x| x != 0.25 && x.abs() < 10.0), "{value}");
+    assert_eq!((&value["row"], &value["round"], &value["ledger"]["guarantee"]), (&7.into(), &1.into(), &"holds".into()));
+    let kept = fs::read_to_string(here.join("holder")).expect("a state");
+    assert!(!kept.contains("0.25,") && !kept.contains("0.25}"), "the raw value is kept nowhere");
+    for again in [&["7", "0.25"][..], &["7", "-0.9"], &["--round", "1", "7", "0.25"]] {
+        assert_eq!(fine(here, &release(again)), first, "the stored answer");
+        assert_eq!(fs::read_to_string(here.join("holder")).expect("a state"), kept, "nothing is spent");
+    }
+    assert_eq!(total(here, &["holder"]), Some((2.0, 0.0)));
+    // Options may be left out, and may not differ.
+    fine(here, &["release", "--state", "holder", "--round", "2", "7", "0.25"]);
+    assert_eq!(total(here, &["holder"]), Some((4.0, 0.0)));
+    let third = run(here, &release(&["--round", "3", "7", "0.25"]));
+    assert!(code(&third) == Some(1) && stdout(&third).is_empty() && stderr(&third).contains("epsilon = 6"), "{}", stderr(&third));
+    assert_eq!(fine(here, &release(&["7", "0.25"])), first, "what was released can always be given out again");
+    fine(here, &release(&["8", "0.25"]));
+    for (words, expected) in [
+        (["release", "--state", "holder", "--epsilon", "1", "9", "0.5"], "--epsilon"),
+        (["release", "--state", "holder", "--mechanism", "laplace", "9", "0.5"], "--mechanism"),
+        (["release", "--state", "holder", "--clip", "0,1", "9", "0.5"], "--clip"),
+        (["release", "--state", "holder", "--budget", "epsilon=9", "9", "0.5"], "--budget"),
+        (["release", "--state", "holder", "--column", "other", "9", "0.5"], "--column"),
+        (["release", "--state", "holder", "--round", "1", "9", "nan"], "NaN"),
+        (["release", "--state", "fresh", "--round", "1", "9", "0.5"], "--mechanism"),
+    ] {
+        refused(here, &words, &[expected]);
+    }
+    assert!(!here.join("fresh").exists());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(here.join("holder")).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+}
+
+/// A session of the form `data-holder` takes released values that state what it declares, and nothing raw.
+#[test]
+fn released_values_are_checked_against_the_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml", "--form", "data-holder"]);
+    fine(here, &["init", "curator", "modeler.toml"]);
+    let row = fine(here, &["ask", "state"]);
+    let row = row.trim();
+    let answer = fine(here, &release(&[row, "0.5"]));
+    let released = json(&answer)["released"].as_f64().expect("a number");
+    for (key, value) in [
+        ("row", Value::from(9)),
+        ("round", 2.into()),
+        ("mechanism", "laplace".into()),
+        ("epsilon", 1.0.into()),
+        ("delta", 0.1.into()),
+        ("clip", serde_json::json!([0.0, 1.0])),
+        ("version", 2.into()),
+    ] {
+        let mut planted = json(&answer);
+        planted[key] = value;
+        fs::write(here.join("planted"), planted.to_string()).expect("written");
+        refused(here, &["tell", "--released", "state", row, "planted"], &["not the one that was asked for", key]);
+    }
+    fs::write(here.join("answer"), &answer).expect("written");
+    refused(here, &["tell", "state", row, "0.5"], &["raw reward", "data-holder"]);
+    fine(here, &["ask", "curator"]);
+    refused(here, &["tell", "--released", "curator", row, "answer"], &["trusted-curator"]);
+    refused(here, &["tell", "--released", "state", row, "modeler.toml"], &["not a released value"]);
+    fine(here, &["tell", "--released", "state", row, "answer"]);
+    let state = file(here, "state");
+    assert_eq!(state["session"]["told"][0]["released"], released);
+    assert_eq!(state["ledger"]["threat_model"]["adversary"]["kind"], "recipient");
+    assert!(state["ledger"]["notes"].to_string().contains("cannot verify"), "{}", state["ledger"]["notes"]);
+    let curator = file(here, "curator");
+    assert_eq!(curator["ledger"]["threat_model"]["adversary"]["kind"], "observer");
+    assert!(curator["ledger"]["notes"].to_string().contains("trusted curator"), "{}", curator["ledger"]["notes"]);
+    // Both files are about one answer, which is counted once.
+    assert_eq!(total(here, &["state", "holder"]), Some((2.0, 0.0)));
+    refused(here, &["init", "both", "modeler.toml", "--form", "data-holder", "--odometer", "x"], &["count twice"]);
+}
+
+/// Two sessions, a release state and a curated table share one budget of each record.
+#[test]
+fn an_odometer_counts_sessions_columns_and_releases_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["odometer", "shared", "--budget", "epsilon=6", "--filter", "sum", "--rows", "3"]);
+    refused(here, &["odometer", "shared", "--budget", "epsilon=6", "--filter", "sum", "--rows", "3"], &["there already"]);
+    refused(
+        here,
+        &["odometer", "large", "--budget", "epsilon=6,delta=0.4", "--filter", "sum", "--rows", "3"],
+        &["--allow-large-delta"],
+    );
+    fine(here, &["odometer", "tight", "--budget", "epsilon=6,delta=1e-6", "--filter", "zcdp", "--rows", "3"]);
+    refused(here, &["init", "none", "modeler.toml", "--odometer", "tight"], &["not one answer"]);
+    fine(here, &["odometer", "long", "--budget", "epsilon=6", "--filter", "sum", "--rows", "4"]);
+    refused(here, &["init", "none", "modeler.toml", "--odometer", "long"], &["of 4 records", "here are 3"]);
+    assert!(!here.join("none").exists());
+    for (name, column) in [("first", "outcome"), ("second", "cost")] {
+        fine(here, &["init", name, "modeler.toml", "--odometer", "shared", "--column", column]);
+    }
+    let mut spent = [0u64; 3];
+    for name in ["first", "second"] {
+        let row = fine(here, &["ask", name]);
+        fine(here, &["tell", name, row.trim(), "0.5"]);
+        spent[row.trim().parse::<usize>().expect("a row")] += 1;
+    }
+    let holder = release(&["--odometer", "shared", "0", "0.5"]);
+    fine(here, &holder);
+    spent[0] += 1;
+    let most = spent.iter().max().copied().expect("three") as f64;
+    assert_eq!(total(here, &["shared"]), Some((2.0 * most, 0.0)));
+    // What the odometer counts is not counted again from the files that spend from it.
+    assert_eq!(total(here, &["first", "shared", "second", "holder"]), Some((2.0 * most, 0.0)));
+    // Together they stop where the budget of a record ends: nine answers in all.
+    for name in ["first", "second"] {
+        for _ in 0..12 {
+            let asked = run(here, &["ask", name]);
+            if code(&asked) != Some(0) {
+                assert!(stderr(&asked).contains("epsilon=6"), "{}", stderr(&asked));
+                break;
+            }
+            let row = stdout(&asked);
+            fine(here, &["tell", name, row.trim(), "0.5"]);
+            spent[row.trim().parse::<usize>().expect("a row")] += 1;
+        }
+    }
+    assert!(spent.iter().all(|count| *count <= 3) && spent.contains(&3), "{spent:?}");
+    refused(here, &["release", "--state", "holder", "--round", "2", "3", "0.5"], &["no record 3 among 3"]);
+}
+
+/// A copy of a session, an older odometer and another odometer are refused.
+#[test]
+fn copies_are_refused_by_a_shared_odometer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    let odometer = |name: &str| fine(here, &["odometer", name, "--budget", "epsilon=20", "--filter", "sum", "--rows", "3"]);
+    odometer("shared");
+    odometer("other");
+    fine(here, &["init", "state", "modeler.toml", "--odometer", "shared"]);
+    let row = fine(here, &["ask", "state"]);
+    for name in ["state", "shared"] {
+        fs::copy(here.join(name), here.join(format!("{name}-copy"))).expect("copied");
+    }
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    for words in [&["ask", "state-copy"][..], &["tell", "state-copy", row.trim(), "0.5"]] {
+        refused(here, words, &["is a copy", "has made 0 answers", "knows of 1"]);
+    }
+    let asked = ["ask", "state", "--odometer"];
+    let with = |name: &'static str| asked.into_iter().chain([name]).collect::<Vec<_>>();
+    refused(here, &with("shared-copy"), &["older copy"]);
+    refused(here, &with("other"), &["not the odometer"]);
+    fs::rename(here.join("shared"), here.join("moved")).expect("renamed");
+    assert_eq!(code(&run(here, &["ask", "state"])), Some(4), "no odometer, no answer");
+    fine(here, &with("moved"));
+    assert_eq!(total(here, &["moved"]), Some((2.0, 0.0)));
+    // Without an odometer copies go on, and a ledger over both adds them.
+    fine(here, &["init", "alone", "modeler.toml"]);
+    let row = fine(here, &["ask", "alone"]);
+    fs::copy(here.join("alone"), here.join("twin")).expect("copied");
+    for name in ["alone", "twin"] {
+        fine(here, &["tell", name, row.trim(), "0.5"]);
+    }
+    let shown = run(here, &["ledger", "alone", "twin"]);
+    assert!(stderr(&shown).contains("is a copy") && stdout(&shown).contains("epsilon = 4, pure"), "{}", stderr(&shown));
+}
+
+/// Killed between the spend and the answer: the spend stands, the answer is drawn and paid for again, and the file is no copy.
+#[test]
+fn a_spend_is_durable_before_its_answer_leaves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["odometer", "shared", "--budget", "epsilon=20", "--filter", "sum", "--rows", "3"]);
+    fine(here, &["init", "state", "modeler.toml", "--odometer", "shared"]);
+    let row = fine(here, &["ask", "state"]);
+    let mut before = file(here, "state");
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    // The state that a kill leaves: the intent is on the disk, the spend too, the answer is not.
+    let shared = file(here, "shared");
+    let id = before["deployment"]["id"].as_str().expect("a name").to_owned();
+    before["deployment"]["pending"] = shared["odometer"]["sessions"][&id]["ticket"].clone();
+    fs::write(here.join("state"), StateFile::text(before.clone())).expect("written");
+    let asked = run(here, &["ask", "state"]);
+    assert!(code(&asked) == Some(0) && stderr(&asked).contains("the spend counts"), "{}", stderr(&asked));
+    assert_eq!(stdout(&asked), row);
+    assert_eq!(total(here, &["shared"]), Some((2.0, 0.0)));
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    assert_eq!(total(here, &["shared"]), Some((4.0, 0.0)));
+    // An intent whose spend never reached the odometer is dropped.
+    let mut now = file(here, "state");
+    now["deployment"]["pending"] = "never recorded".into();
+    fs::write(here.join("state"), StateFile::text(now)).expect("written");
+    let row = fine(here, &["ask", "state"]);
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    // A guess of the ticket does not make a copy of the session.
+    before["deployment"]["pending"] = "a guess".into();
+    fs::write(here.join("forged"), StateFile::text(before)).expect("written");
+    refused(here, &["ask", "forged"], &["is a copy"]);
+}
