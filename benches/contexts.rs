@@ -34,7 +34,7 @@ impl Observer for Nobody {
 fn spec(policy: &str, calibration: &str) -> String {
     format!(
         "seed = 2022\nrounds = 10000\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = 50\narms = 2\n\
-         noise = {{ kind = \"uniform\", bound = 0.05 }}\n[privacy]\nepsilon = 1.0\nreading = \"{calibration}\"\n[[policy]]\n{policy}\n"
+         noise = {{ kind = \"uniform\", bound = 0.05 }}\n[privacy]\nepsilon = 1.0\ncalibration = \"{calibration}\"\n[[policy]]\n{policy}\n"
     )
 }
 

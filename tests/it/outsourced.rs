@@ -82,7 +82,7 @@ fn luck_is_shared_and_ledgers_speak_of_inputs() {
     let text = format!(
         "{SPEC}[curator]\nepsilon = 1.0\ndelta = 1e-5\nradius = 2.0\n[[policy]]\nkind = \"gp-ucb\"\n\
          [[policy]]\nkind = \"gp-ucb\"\nlabel = \"open\"\ncurator = {{ mechanism = \"none\" }}\n\
-         [[policy]]\nkind = \"gp-ucb\"\nlabel = \"printed\"\ncurator = {{ calibration = \"printed\", columns = 3, radius = 1.0 }}\n"
+         [[policy]]\nkind = \"gp-ucb\"\nlabel = \"printed\"\ncurator = {{ calibration = \"as-printed\", columns = 3, radius = 1.0 }}\n"
     );
     let found = ran(&text);
     let first = |cell: u32| -> Vec<Option<i64>> { found.cell(cell).point.iter().step_by(20).copied().collect() };

@@ -80,7 +80,7 @@ fn policies_that_learn_from_sums_run() {
         assert!(mechanism == "none" || last["ledger"]["provenance"] == "released", "{}", last["ledger"]);
     }
     // Readings whose noise is not that of their claim have no exact form.
-    let privacy = "[privacy]\nreading = \"corrected\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n";
+    let privacy = "[privacy]\ncalibration = \"corrected\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n";
     spec(here, privacy, JOINT);
     refused(here, &["init", "corrected", "modeler.toml"], &["tight"]);
 }

@@ -44,7 +44,7 @@ fn policies_survive() {
 #[test]
 fn a_run_without_a_clip_is_refuted() {
     let text = spec(
-        "mechanism = \"laplace\"\nreading = \"as-printed\"\nepsilon = 1\nclip = [-1, 1]",
+        "mechanism = \"laplace\"\ncalibration = \"as-printed\"\nepsilon = 1\nclip = [-1, 1]",
         "{ kind = \"gaussian\", sd = 0.3 }",
     );
     let findings = audited(&text.replace("tgp-ucb", "igp-ucb"));

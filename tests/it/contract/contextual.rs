@@ -51,7 +51,7 @@ fn policies() -> String {
 fn every_policy_meets_every_environment_with_the_same_bytes() {
     for environment in environments() {
         for calibration in ["as-printed", "corrected", "tight"] {
-            let text = spec(&environment, &format!("epsilon = 2.0\nreading = \"{calibration}\""), &policies());
+            let text = spec(&environment, &format!("epsilon = 2.0\ncalibration = \"{calibration}\""), &policies());
             let sweep = sweep(&text);
             let run = |options: Options| run_all(&sweep, &DataFolder::default(), &Cpu::default(), options).expect("a run");
             let whole = run(Options::default());
@@ -93,7 +93,7 @@ fn ledgers_hold() {
     for environment in environments() {
         for calibration in ["as-printed", "corrected", "tight"] {
             for epsilon in ["0.1", "1.0", "8.0", "1000.0"] {
-                let text = spec(&environment, &format!("epsilon = {epsilon}\nreading = \"{calibration}\""), &policies());
+                let text = spec(&environment, &format!("epsilon = {epsilon}\ncalibration = \"{calibration}\""), &policies());
                 prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
                     for plan in &sweep.cells {
                         let ledger = preparation.facts(plan).expect("facts").ledger;
@@ -118,7 +118,7 @@ fn ledgers_hold() {
 fn broken_promises_are_named() {
     let environment = &environments()[0];
     for (policy, privacy, word) in [
-        ("kind = \"dp-hdb\"", "epsilon = 1.0\nreading = \"as-printed\"", "E31"),
+        ("kind = \"dp-hdb\"", "epsilon = 1.0\ncalibration = \"as-printed\"", "E31"),
         ("kind = \"dp-hdb\"\nsynthetic = false", "epsilon = 1.0", "E30"),
     ] {
         let text = spec(environment, privacy, &format!("[[policy]]\n{policy}\n"));

@@ -104,7 +104,7 @@ fn ledgers_tell_the_truth() {
                 (8.0, "corrected"),
                 (1.0, "as-printed"),
             ] {
-                let privacy = format!("epsilon = {epsilon:?}\nreading = \"{calibration}\"");
+                let privacy = format!("epsilon = {epsilon:?}\ncalibration = \"{calibration}\"");
                 let sweep = sweep(&spec("linear-regression", set, "squared", &privacy, &format!("kind = \"{}\"", entry.name)));
                 let (data, backend) = (DataFolder::default(), Cpu::default());
                 let ledger = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger;
@@ -139,13 +139,13 @@ fn misprints_are_priced() {
         let (data, backend) = (DataFolder::default(), Cpu::default());
         Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger
     };
-    let printed = "epsilon = 1.0\nreading = \"as-printed\"\nclip = \"on\"";
+    let printed = "epsilon = 1.0\ncalibration = \"as-printed\"\nclip = \"on\"";
     let cube = delivered("{ kind = \"lp-ball\", p = \"inf\" }", printed, "kind = \"dp-tofw\"");
     assert!(1.0 < cube.delivered_epsilon.expect("finite") && cube.guarantee.to_string().contains("E23"), "{}", cube.guarantee);
     let ball = delivered("{ kind = \"lp-ball\", p = 1.5 }", printed, "kind = \"dp-tofw\"");
     assert!(ball.delivered_epsilon.is_none() && ball.guarantee.to_string().contains("E22"), "{}", ball.guarantee);
     // At epsilon = 4 the whole first gradient breaks the promise where L > beta D.
-    let small = "epsilon = 4.0\nreading = \"as-printed\"\nclip = \"on\"";
+    let small = "epsilon = 4.0\ncalibration = \"as-printed\"\nclip = \"on\"";
     let cross = delivered("{ kind = \"lp-ball\", p = 1, radius = 0.05 }", small, "kind = \"dp-pofw\"");
     assert!(4.0 < cross.delivered_epsilon.expect("finite") && cross.guarantee.to_string().contains("E28"), "{}", cross.guarantee);
 }
@@ -242,7 +242,7 @@ fn noises_and_corners() {
             for (d, p) in [(1, "1.0001"), (2, "1.5"), (2, "\"inf\""), (5, "1.0001"), (2, "1")] {
                 for calibration in Calibration::NAMES {
                     let set = format!("{{ kind = \"lp-ball\", p = {p} }}");
-                    let privacy = format!("epsilon = 1.0\nmechanism = \"{noise}\"\nreading = \"{calibration}\"");
+                    let privacy = format!("epsilon = 1.0\nmechanism = \"{noise}\"\ncalibration = \"{calibration}\"");
                     let text = spec("logistic-regression", &set, "logistic", &privacy, &format!("kind = \"{}\"", entry.name))
                         .replace("dimension = 3", &format!("dimension = {d}"));
                     let sweep = sweep(&text);

@@ -57,7 +57,7 @@ fn curator_specs() -> Vec<String> {
     };
     let curators = [
         ("calibration = \"as-printed\"\ncolumns = 5", ""),
-        ("mechanism = \"projection-always-lift\"\nreading = \"as-printed\"\ncolumns = 1", "count_start = false"),
+        ("mechanism = \"projection-always-lift\"\ncalibration = \"as-printed\"\ncolumns = 1", "count_start = false"),
         ("radius = 1.0", ""),
         ("radius = 1.0\ncolumns = 1", "input_noise = \"without-row-term\""),
         ("radius = 0.3", "input_noise = \"ignored\"\ninitial = \"lowest-index\""),

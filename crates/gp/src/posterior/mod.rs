@@ -14,7 +14,6 @@ mod covariance;
 #[cfg(test)]
 mod covariance_tests;
 mod exact;
-mod explained;
 mod feature_dual_form;
 mod features;
 mod kernel_dual_form;
@@ -23,16 +22,11 @@ mod linear;
 mod linear_tests;
 mod rotation;
 mod sketched;
-mod sketched_change;
-mod sketched_state;
-#[cfg(test)]
-mod sketched_tests;
 mod streak;
 mod sums;
 #[cfg(test)]
 mod tests;
 mod visits;
-mod waiting;
 mod weights;
 
 pub use contract::Posterior;

@@ -2,8 +2,7 @@
 //!
 //! Covers whole and screened domains, long-lived and new dictionaries, small ridges and saved states.
 
-use super::SketchedPosterior;
-use super::sketched_state::ANEW_EVERY;
+use super::posterior::{ANEW_EVERY, SketchedPosterior};
 use crate::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
 use crate::score::{Change, GramSource, ScoreModel};
 use crate::{KernelGram, Points, tabulated};

@@ -14,7 +14,7 @@
 //! `sum s² |g|² <= ridge tr V^{-1} <= m`. A downdate rounds `V^{-1}` by at most one unit of its entries and two units of
 //! the subtracted term, `(sqrt(m) + 2) u prior` of variance; the code takes four times that for safety.
 
-use super::explained::solve_from_right;
+use super::triangular::solve_from_right;
 use crate::score::{Change, Moments};
 use privateer_numerics::linalg::dot;
 
