@@ -1,4 +1,4 @@
-//! The backend traits.
+//! Defines the backend traits.
 
 use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
