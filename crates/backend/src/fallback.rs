@@ -1,9 +1,9 @@
-//! A backend that gives its trials to the CPU when its device fails.
+//! Moves trials to the CPU when their device fails.
 //!
-//! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no room left
-//! ([`Error::Device`]) has answered rightly so far: the CPU carries on in the same round. One that gave back what cannot be
-//! ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again, and by then every
-//! screen is the CPU's. Either way nothing that is recorded changes.
+//! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no memory
+//! left ([`Error::Device`]) answered correctly before: the CPU continues in the same round. A device that returned
+//! impossible data ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again,
+//! and by then every screen is the CPU's. In both cases no recorded number changes.
 
 use super::{Backend, Counters, Cpu, Domain, Screen, UpdateKind};
 use privateer_config::error::Error;
@@ -13,19 +13,19 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is called with each failure.
+/// Callback for each failure.
 type FailureObserver = Arc<dyn Fn(&Error) + Send + Sync>;
 
-/// A backend with the CPU behind it.
+/// A backend with the CPU as its fallback.
 pub struct Fallback {
     device: Arc<dyn Backend>,
     link: Arc<Link>,
 }
 
-/// What all screens share: whether the device is still believed, and who is told of failures.
+/// State that all screens share: trust in the device, and the callback for failures.
 struct Link {
     untrusted: AtomicBool,
-    /// What was told already: a lost device fails for every basis with the same words.
+    /// Reported messages; a lost device fails for every basis with the same words.
     said: Mutex<BTreeSet<String>>,
     told: FailureObserver,
 }
@@ -37,7 +37,7 @@ impl Link {
         }
     }
 
-    /// No further screen is opened on the device.
+    /// Stops opening screens on the device.
     fn distrust(&self, error: &Error) {
         if !self.untrusted.swap(true, Ordering::SeqCst) {
             self.tell(error);
@@ -56,14 +56,14 @@ impl fmt::Debug for Fallback {
 }
 
 impl Fallback {
-    /// `device` with the CPU behind it; `told` is called once with each failure that is worded differently.
+    /// Adds the CPU as a fallback to `device`; `told` is called once per distinct failure message.
     pub fn new(device: Arc<dyn Backend>, told: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         let link = Link { untrusted: AtomicBool::new(false), said: Mutex::default(), told: Arc::new(told) };
         Self { device, link: Arc::new(link) }
     }
 }
 
-/// Failures that the CPU makes good.
+/// Returns whether the CPU can continue after this failure.
 fn is_of_device(error: &Error) -> bool {
     matches!(error, Error::Device { .. })
 }
@@ -103,11 +103,11 @@ impl Backend for Fallback {
 
 struct Shared {
     basis: Basis,
-    /// `None` where the basis does not suit the device.
+    /// `None` if the basis does not suit the device.
     device: Option<Arc<dyn Domain>>,
-    /// The device has failed with this basis: it is lost, or has no room for it.
+    /// Whether the device has failed with this basis: it is lost, or has no memory for it.
     failed: AtomicBool,
-    /// Made when first needed: it may hold a table of its own.
+    /// Created when first needed, because it may hold a table of its own.
     cpu: Mutex<Option<Arc<dyn Domain>>>,
     link: Arc<Link>,
 }
@@ -160,9 +160,9 @@ struct FallbackScreen {
     shared: Arc<Shared>,
     n_trials: usize,
     on_device: bool,
-    /// `None` until the CPU's is needed.
+    /// `None` until the CPU's screen is needed.
     screen: Option<Box<dyn Screen>>,
-    /// Counts of a screen that was left.
+    /// Counts of the screen that was abandoned.
     left: Counters,
 }
 
@@ -177,7 +177,7 @@ impl FallbackScreen {
         })
     }
 
-    /// Leaves the device for the CPU if the error is one of the device; gives back an error that this does not mend.
+    /// Moves to the CPU after a device error; returns an error that the move does not resolve.
     fn leave(&mut self, error: Error) -> Result<(), Error> {
         if !self.on_device {
             return Err(error);

@@ -8,18 +8,18 @@
 //! visited points starts with block pruning (`pruning`), over feature tables and kernel columns alike; it moves to the
 //! dense path when counted work says so, or if it cannot follow the model.
 //!
-//! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with `A = sum |row_i|
-//! max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One observation then moves the
-//! error of the posterior variance by at most `scale² (2 max|p| e_p + e_p² + 4 u max p²) + u s²_max` and that of the mean
-//! by `|step| (e_p + u max|p|) + u max|mean|`. The factor of 4 also covers the two triangular solves behind `row` and
-//! behind the coordinates of the exact score, whose errors have the same form. The rounding of the f64 state in an
-//! observation is added ([`privateer_gp::score::ScoreModel::state_error`]). Where the sum exceeds `REFRESH_SHARE` of the
-//! prior variance, and whenever the model asks, the screen is rebuilt from the exact scores.
+//! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
+//! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One
+//! observation then moves the error of the posterior variance by at most
+//! `scale² (2 max|p| e_p + e_p² + 4 u max p²) + u s²_max` and that of the mean by
+//! `|step| (e_p + u max|p|) + u max|mean|`. The factor of 4 also covers the two triangular solves behind `row` and behind
+//! the coordinates of the exact score, whose errors have the same form. The rounding of the f64 state in an observation
+//! is added ([`privateer_gp::score::ScoreModel::state_error`]). Where the sum exceeds `REFRESH_SHARE` of the prior
+//! variance, and whenever the model asks, the screen is rebuilt from the exact scores.
 //!
 //! **Checks.** Every `CHECK_EVERY` observations some points, in turn, are compared with their exact scores; so is every
 //! point when drift causes a rebuild. A model that has just been rebuilt is no reference: it lost a drift that screen and
 //! state shared.
-//! has just been rebuilt is no reference: it shed a drift that screen and state had in common.
 
 mod factor;
 mod pivots;

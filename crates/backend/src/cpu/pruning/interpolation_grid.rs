@@ -10,10 +10,10 @@
 //! square root everywhere. For features `psi_1 ⊗ psi_2` the weights multiply. With errors `e_1, e_2` and norms `s_1, s_2`
 //! of the axes the distance is at most `e_1 s_2 + (s_1 + e_1) e_2`; times `|theta|` this bounds the error of a mean.
 //!
-//! The reduction of the posterior variance by observations is `phi^T N phi`, linear in `phi ⊗ phi`. The kernel of `phi ⊗
-//! phi` is the squared kernel: by the product of cosines, a sum over `w_i ± w_j`. N has eigenvalues from 0 to 1, so its
-//! Frobenius norm is at most the square root of its trace. The trace is the sum of `scale² |u|²` over the observations, and
-//! at most the number of visited points.
+//! The reduction of the posterior variance by observations is `phi^T N phi`, linear in `phi ⊗ phi`. The kernel of
+//! `phi ⊗ phi` is the squared kernel: by the product of cosines, a sum over `w_i ± w_j`. N has eigenvalues from 0 to 1,
+//! so its Frobenius norm is at most the square root of its trace. The trace is the sum of `scale² |u|²` over the
+//! observations, and at most the number of visited points.
 
 use super::interpolate::weights;
 use super::order::Order;

@@ -2,9 +2,9 @@
 //!
 //! A trial keeps exact means (and, at corners, posterior variances) there. A point x of a block is near a convex
 //! combination of the block's reference points a: `|phi(x) - sum w_a phi(a)| <= R`, with R the block's radius. A quantity
-//! linear in phi, such as a mean or its change, is therefore at most its largest value over the reference points plus `R
-//! |theta|`. The posterior standard deviation is a norm of phi, so a score is bounded the same way, with `R (|theta| +
-//! beta)`.
+//! linear in phi, such as a mean or its change, is therefore at most its largest value over the reference points plus
+//! `R |theta|`. The posterior standard deviation is a norm of phi, so a score is bounded the same way, with
+//! `R (|theta| + beta)`.
 //!
 //! * **Centres:** one reference point per block, a point of the domain; R is of first order in the size of the block.
 //! * **Lattice:** for points in the plane in strips of blocks, the corners of every block, shared with its neighbours along

@@ -1,8 +1,9 @@
 //! Computes rows over the visited points, from a growing Cholesky factor.
 //!
-//! The factor is that of `A = K + ridge diag(1 / count)`, as in the posterior over visited points. Let `g = A^{-1} e`, with
-//! e the unit vector of the played point, and V without this observation. For a new point, `V^{-1} phi` is `(1 + q) sum g_i
-//! phi_i`, where `1 + q` is its pivot over the ridge. For a point visited before, it is `1 / count` times the sum.
+//! The factor is that of `A = K + ridge diag(1 / count)`, as in the posterior over visited points. Let `g = A^{-1} e`,
+//! with e the unit vector of the played point, and V without this observation. For a new point, `V^{-1} phi` is
+//! `(1 + q) sum g_i phi_i`, where `1 + q` is its pivot over the ridge. For a point visited before, it is `1 / count`
+//! times the sum.
 
 use super::covariance::Covariance;
 use privateer_numerics::linalg::{GrowingCholesky, add_scaled, dot};

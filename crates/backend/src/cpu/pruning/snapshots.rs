@@ -1,9 +1,9 @@
 //! Keeps the model at the times when blocks were last bounded, with one list per quantity.
 //!
-//! A snapshot gives the distance that theta has moved since, and the growth of the standardized innovations. Distances are
-//! updated, not recomputed: a streak with coefficient a along u adds `2 a (theta - theta_s) · u + a² |u|²` to `|theta -
-//! theta_s|²`, and a new streak needs only `theta_s · u`. The rounding error is bounded by `rounded`, a share of the
-//! largest `|theta|²` per streak.
+//! A snapshot gives the distance that theta has moved since, and the growth of the standardized innovations. Distances
+//! are updated, not recomputed: a streak with coefficient a along u adds `2 a (theta - theta_s) · u + a² |u|²` to
+//! `|theta - theta_s|²`, and a new streak needs only `theta_s · u`. The rounding error is bounded by `rounded`, a share
+//! of the largest `|theta|²` per streak.
 
 use super::kernels::Fusible;
 use privateer_numerics::linalg::{dot, four_dots, wide};

@@ -2,8 +2,8 @@
 //!
 //! With true forms `t_j` at the pivots and computed ones `f_j`, `|t_j - f_j| <= E`, the variances of two points differ by
 //! `sum (c_j(x) - c_j(y)) f_j` and the residuals. The error is `E |c(x) - c(y)|_1` (neighbours have nearly equal rows),
-//! plus each point's own `rho` and the rounding of its coefficients. Means differ likewise, with the error `|w| u |phi(x) -
-//! phi(y)|`. Standard deviations then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
+//! plus each point's own `rho` and the rounding of its coefficients. Means differ likewise, with the error
+//! `|w| u |phi(x) - phi(y)|`. Standard deviations then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
 use super::round::Tables;
 use privateer_gp::score::Sixteen;
