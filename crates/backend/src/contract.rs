@@ -1,4 +1,4 @@
-//! The backend traits.
+//! Defines the backend traits.
 
 use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
@@ -7,32 +7,32 @@ use std::sync::Arc;
 
 /// A device or path that screens scores.
 pub trait Backend: Send + Sync + fmt::Debug {
-    /// Name for the manifest.
+    /// Returns the name for the manifest.
     fn name(&self) -> &'static str;
 
-    /// The device behind it, for the manifest; `None` for the processor.
+    /// Returns the device's description for the manifest; `None` for the processor.
     fn adapter(&self) -> Option<String> {
         None
     }
 
-    /// Makes what all trials over one basis share (tables, resident on the device).
+    /// Prepares the data that all trials over one basis share (tables, resident on the device).
     ///
     /// # Errors
     /// [`Error::TooLarge`] or [`Error::Device`] if the tables do not fit.
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error>;
 }
 
-/// A basis made ready: shared by all trials and threads.
+/// A prepared basis, shared by all trials and threads.
 pub trait Domain: Send + Sync {
-    /// Most trials that a batch may have; more do not fit.
+    /// Returns the largest number of trials that fit in a batch.
     fn most_in_batch(&self) -> usize {
         usize::MAX
     }
 
-    /// How many trials with models of this kind of update the backend wants in lockstep.
+    /// Returns how many trials in lockstep the backend prefers for models of this update kind.
     fn batch(&self, update_kind: UpdateKind) -> usize;
 
-    /// Into how many screens a batch is best split, so that one is scored while the trials of another are updated.
+    /// Returns the best number of screens per batch, one scored while others' trials are updated.
     fn in_flight(&self) -> usize {
         1
     }
@@ -41,75 +41,76 @@ pub trait Domain: Send + Sync {
     fn open(&self, n_trials: usize) -> Box<dyn Screen>;
 }
 
-/// The screens of some trials in lockstep.
+/// Screens of trials in lockstep.
 pub trait Screen: Send {
-    /// Starts a round: takes each trial's change. Work may go on in the background until [`Screen::finish`].
+    /// Starts a round with each trial's change; work may continue until [`Screen::finish`].
     ///
     /// # Errors
-    /// [`Error::Device`]: the device failed; the trials' states are unchanged and can be given to another backend.
-    /// [`Error::Untrusted`]: the device gave back what cannot be; whatever it answered before may be wrong as well.
+    /// [`Error::Device`]: the device failed; the trials' states are unchanged and another backend can take over.
+    /// [`Error::Untrusted`]: the device returned impossible data; its earlier answers may be wrong as well.
     fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), Error>;
 
-    /// Ends the round that was begun with these very requests: writes, for each trial, every point that could be its best,
-    /// ascending, at least one. `out[i]` answers `trials[i]`.
+    /// Ends the round that was begun with the same requests; writes each trial's candidates.
+    ///
+    /// These are all points that could be the trial's best, at least one, in ascending order. `out[i]` answers `trials[i]`.
     ///
     /// # Errors
-    /// As [`Screen::begin`].
+    /// See [`Screen::begin`].
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error>;
 
-    /// A whole round.
+    /// Runs a whole round.
     ///
     /// # Errors
-    /// As [`Screen::begin`].
+    /// See [`Screen::begin`].
     fn round(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         self.begin(trials)?;
         self.finish(trials, out)
     }
 
-    /// What happened so far.
+    /// Returns the counts of events so far.
     fn counters(&self) -> Counters;
 }
 
-/// How models change from round to round.
+/// Kind of change of a model from round to round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateKind {
-    /// One row an observation: a rank-one update.
+    /// One row per observation: a rank-one update.
     RankOne,
     /// The whole model changes every round.
     Full,
 }
 
-/// Counts of one or several screens; they go to the manifest, never into parts.
+/// Event counts of one or several screens; they go to the manifest, never into parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Trial-rounds screened.
+    /// Screened rounds, summed over trials.
     pub rounds: u64,
-    /// Candidates handed back.
+    /// Returned candidates.
     pub candidates: u64,
-    /// Trial-rounds with more than one candidate.
+    /// Trial rounds with more than one candidate.
     pub ambiguous: u64,
-    /// Trial-rounds in which a whole factor was scored by interpolation from pivots.
+    /// Trial rounds in which a full factor was scored by interpolation from pivots.
     pub interpolated: u64,
-    /// Trial-rounds screened block by block, and the blocks that were scored in them.
+    /// Trial rounds with block pruning; `blocks` counts the blocks that were scored in them.
     pub pruned: u64,
     /// See `pruned`.
     pub blocks: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
-    /// Trial-rounds in which every point was scored in f64, because more could be the best than a device hands back.
+    /// Trial rounds with f64 scores of every point, because a device reports fewer candidates.
     pub scans: u64,
-    /// Screens that went on in f64, as f32 had named too many candidates.
+    /// Screens that moved to f64, because f32 produced too many candidates.
     pub doubled: u64,
     /// Bytes of rounds sent to a device, without its tables.
     pub sent: u64,
-    /// Screens that left a failing device for the CPU.
+    /// Screens that moved from a failing device to the CPU.
     pub fallbacks: u64,
-    /// Points found outside their band at a rebuild: must stay 0.
+    /// Points found outside their band: must stay 0.
     pub violations: u64,
 }
 
 impl Counters {
-    /// Adds another's counts.
+    /// Adds the counts of another screen.
     pub fn add(&mut self, other: &Self) {
         self.rounds += other.rounds;
         self.candidates += other.candidates;
@@ -126,15 +127,15 @@ impl Counters {
     }
 }
 
-/// How wide the band around a screened score is taken. Anything but `Proved` is for tests of the contract itself.
+/// Kind of error band around a screened score; all but `Proved` are for tests of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Band {
-    /// The error bound.
+    /// The proved error bound.
     Proved,
-    /// No band and no tie tolerance: hands back the screen's own argmax. Breaks the contract.
+    /// No band and no tie tolerance: returns the screen's own argmax. Breaks the contract.
     Zero,
-    /// Bounds of blocks that are not looked at move by nothing. Breaks the contract.
+    /// Bounds of unscored blocks stay constant. Breaks the contract.
     Stale,
-    /// Every point is a candidate. Slow, and must change no byte.
+    /// Every point is a candidate. Slow, and must not change any recorded byte.
     Infinite,
 }

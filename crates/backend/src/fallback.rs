@@ -1,8 +1,9 @@
-//! A backend that gives its trials to the CPU when its device is lost.
+//! Moves trials to the CPU when their device fails.
 //!
-//! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no memory left
-//! ([`Error::Device`]) has answered rightly so far: the CPU carries on in the same round and nothing recorded changes. A device
-//! that gave a wrong answer ([`Error::Untrusted`]) may have done so before: that error ends the run.
+//! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no memory
+//! left ([`Error::Device`]) answered correctly before: the CPU continues in the same round. A device that returned
+//! impossible data ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again,
+//! and by then every screen is the CPU's. In both cases no recorded number changes.
 
 use super::{Backend, Counters, Cpu, Domain, Screen, UpdateKind};
 use privateer_config::error::Error;
@@ -12,18 +13,18 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is called with each failure.
+/// Callback for each failure.
 type FailureObserver = Arc<dyn Fn(&Error) + Send + Sync>;
 
-/// A backend with the CPU behind it.
+/// A backend with the CPU as its fallback.
 pub struct Fallback {
     device: Arc<dyn Backend>,
     link: Arc<FallbackLink>,
 }
 
-/// What all screens share: who is told of failures.
+/// State that all screens share: trust in the device, and the callback for failures.
 struct FallbackLink {
-    /// What was told already: a lost device fails for every basis with the same words.
+    /// Reported messages; a lost device fails for every basis with the same words.
     said: Mutex<BTreeSet<String>>,
     told: FailureObserver,
 }
@@ -43,14 +44,14 @@ impl fmt::Debug for Fallback {
 }
 
 impl Fallback {
-    /// `device` with the CPU behind it; `told` is called once with each failure that is worded differently.
+    /// Adds the CPU as a fallback to `device`; `told` is called once per distinct failure message.
     pub fn new(device: Arc<dyn Backend>, told: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         let link = FallbackLink { said: Mutex::default(), told: Arc::new(told) };
         Self { device, link: Arc::new(link) }
     }
 }
 
-/// Failures that the CPU makes good.
+/// Returns whether the CPU can continue after this failure.
 fn is_of_device(error: &Error) -> bool {
     matches!(error, Error::Device { .. })
 }
@@ -86,11 +87,11 @@ impl Backend for Fallback {
 
 struct FallbackShared {
     basis: Basis,
-    /// `None` where the basis does not suit the device.
+    /// `None` if the basis does not suit the device.
     device: Option<Arc<dyn Domain>>,
-    /// The device has failed with this basis: it is lost, or has no room for it.
+    /// Whether the device has failed with this basis: it is lost, or has no memory for it.
     failed: AtomicBool,
-    /// Made when first needed: it may hold a table of its own.
+    /// Created when first needed, because it may hold a table of its own.
     cpu: Mutex<Option<Arc<dyn Domain>>>,
     link: Arc<FallbackLink>,
 }
@@ -143,9 +144,9 @@ struct FallbackScreen {
     shared: Arc<FallbackShared>,
     n_trials: usize,
     on_device: bool,
-    /// `None` until the CPU's is needed.
+    /// `None` until the CPU's screen is needed.
     screen: Option<Box<dyn Screen>>,
-    /// Counts of a screen that was left.
+    /// Counts of the screen that was abandoned.
     left: Counters,
 }
 
@@ -160,7 +161,7 @@ impl FallbackScreen {
         })
     }
 
-    /// Leaves the device for the CPU if the device is lost; returns any other error.
+    /// Moves to the CPU after a device error; returns an error that the move does not resolve.
     fn leave(&mut self, error: Error) -> Result<(), Error> {
         if !self.on_device || !is_of_device(&error) {
             return Err(error);

@@ -1,56 +1,58 @@
-//! What the host knows of one lane: whether it follows its model, and how far it may be off.
+//! Bounds the errors of one device slot, and records whether it follows its model.
+//!
+//! Derivation: `docs/derivations/device-error-band.md`.
 
 use crate::device::{Band4, Precision};
 use crate::scale::Scale;
 use privateer_gp::score::{Factor, Moments, Spread, TIE_TOLERANCE};
 
-/// Bounds are computed in f64 and used in the device's type: this much on top covers the rounding of the bounds.
+/// Factor for bounds computed in f64 and used in the device's type; covers their rounding.
 const ROUNDED_UP: f64 = 1.0 + 1e-5;
 
-/// The error of a sum of so many products, as a share of the sum of their magnitudes: see the module's notes.
+/// Returns the relative error of a sum of `terms` products, per unit of its magnitudes.
 fn gamma(terms: usize, unit: f64) -> f64 {
     1.25 * (terms as f64 + 8.0) * unit
 }
 
-/// One lane.
+/// The host's record of one device slot.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    /// Mean and variance follow the model.
+    /// Whether mean and variance follow the model.
     pub fresh: bool,
-    /// `p` holds the row of the model's open run.
+    /// Whether `p` holds the row of the model's open streak.
     pub has_row: bool,
-    /// Candidates beyond the first since the last start.
+    /// Candidates beyond the first since the last reset.
     pub extra: u64,
     /// Rounds since answers were last compared with exact scores.
     pub since_check: u32,
-    /// The next point to be compared.
+    /// Next point to compare.
     pub next_checked: usize,
-    /// What a scan of the last round found: a start for the next.
+    /// Moments found by a scan of the last round, to which the next round resets the slot.
     pub scanned: Option<(Vec<f64>, Vec<f64>)>,
     /// `e_p` of the row in `p`.
     row_error: f64,
     /// Bound on `|p|` of the row in `p`.
     row_bound: f64,
-    /// `e_s` of the start.
+    /// `e_s` of the last reset.
     start_spread: f64,
-    /// Constant error of the variance at the start.
+    /// Absolute error of the variance at the last reset.
     start_variance: f64,
-    /// Relative error of the variance at the start, in roundings.
+    /// Relative error of the variance at the last reset, in roundings.
     start_roundings: f64,
-    /// `E`.
+    /// `E`, the sum of `(scale e_p)²` since the last reset.
     squares: f64,
-    /// Observations since the start.
+    /// Observations since the last reset.
     visits: f64,
     mean_error: f64,
-    /// Bounds on what the device holds.
+    /// Bounds on the device's values.
     largest_mean: f64,
     largest_variance: f64,
-    /// Bound on the model's own spread², which the device's may fall below.
+    /// Bound on the model's own posterior variance, which the device's may fall below.
     prior: f64,
 }
 
 impl Lane {
-    /// A lane that holds nothing yet. It is compared with exact scores in its first round.
+    /// Creates an empty slot, which is compared with exact scores in its first round.
     pub fn new(first_checked: usize) -> Self {
         Self {
             fresh: false,
@@ -73,7 +75,9 @@ impl Lane {
         }
     }
 
-    /// The lane starts from values that were rounded once: the prior, or exact scores with this largest mean.
+    /// Resets the slot to values that were rounded once: the prior, or exact scores.
+    ///
+    /// `largest_mean` bounds the means.
     pub fn start(&mut self, prior: f64, prior_error: f64, largest_mean: f64, unit: f64) {
         *self = Self {
             fresh: true,
@@ -86,8 +90,10 @@ impl Lane {
         };
     }
 
-    /// The lane starts from a factor over a basis of this scale. `prior` bounds `k(x, x)`, `kernel_error` an error of one
-    /// basis function. False, changing nothing, where its numbers do not fit the device's type.
+    /// Resets the slot to a factor over a basis of this scale.
+    ///
+    /// `prior` bounds `k(x, x)`, `kernel_error` the error of one basis function. Returns false, without any change, if the
+    /// numbers do not fit the device's type.
     pub fn start_factor(
         &mut self,
         factor: &Factor<'_>,
@@ -128,7 +134,7 @@ impl Lane {
         true
     }
 
-    /// What a start does not touch.
+    /// Returns a slot with the fields that a reset keeps.
     fn cleared(&self) -> Self {
         let kept = Self::new(self.next_checked);
         Self {
@@ -140,7 +146,9 @@ impl Lane {
         }
     }
 
-    /// A new row is about to be projected. False, changing nothing, where it does not fit the device's type.
+    /// Prepares the projection of a new row.
+    ///
+    /// Returns false, without any change, if the row does not fit the device's type.
     pub fn row(&mut self, row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> bool {
         let Some((bound, error)) = projected(row, scale, prior, kernel_error, precision) else { return false };
         (self.row_bound, self.row_error) = (bound, error);
@@ -148,7 +156,7 @@ impl Lane {
         true
     }
 
-    /// One observation along the row. False, changing nothing, where it does not fit the device's type.
+    /// Adds an observation along the row; false, without any change, if it does not fit the type.
     pub fn visit(&mut self, scale: f64, mean_step: f64, precision: Precision) -> bool {
         let unit = precision.unit();
         let epsilon = scale * self.row_error;
@@ -164,8 +172,10 @@ impl Lane {
         true
     }
 
-    /// As [`Lane::visit`], but every mean is new: these weights over a basis of this scale, so that no error of a mean before
-    /// counts. False, changing nothing, where it does not fit the device's type.
+    /// Adds an observation like [`Lane::visit`], with weights from which all means are recomputed.
+    ///
+    /// The weights are over a basis of this scale, and earlier errors of means no longer count. Returns false, without any
+    /// change, if it does not fit the device's type.
     pub fn visit_with(
         &mut self,
         scale: f64,
@@ -184,19 +194,19 @@ impl Lane {
         true
     }
 
-    /// A bound on the error of the variance, wherever the point.
+    /// Returns a bound on the error of the variance, uniform over points.
     fn variance_error(&self) -> f64 {
         self.squares + self.start_variance + 3.0 * self.start_spread * self.start_spread
     }
 
-    /// The band of a round.
+    /// Returns the band of a round.
     pub fn band(&self, beta: f64, state: Moments, precision: Precision) -> Band4 {
         let unit = precision.unit();
         let root = self.squares.sqrt();
-        // The spread at the anchor is at most â + e_s + sqrt(error of its square).
+        // The standard deviation at the last reset is at most â + e_s + sqrt(error of its square).
         let beyond = self.start_spread + self.start_variance.sqrt();
         let score = self.largest_mean + beta * (self.largest_variance * ROUNDED_UP).sqrt();
-        // Roundings are shares of the spread² at the anchor, which is at most (â + beyond)².
+        // Roundings are relative to the variance at the last reset, which is at most (â + beyond)².
         let rounded = (self.visits + self.start_roundings + 12.0) * unit;
         // A square root flushed to zero.
         let flushed = beta * precision.tiny().sqrt();
@@ -219,14 +229,14 @@ impl Lane {
         }
     }
 
-    /// What the device says it holds, of all points.
+    /// Records the device's own bounds on its values, over all points.
     pub fn seen(&mut self, largest_mean: f64, largest_variance: f64) {
         self.largest_mean = largest_mean;
         self.largest_variance = self.largest_variance.min(largest_variance.max(0.0) * ROUNDED_UP);
     }
 }
 
-/// Bounds on `|row · h|` and on its error where a device sums it; `None` where it does not fit the device's type.
+/// Bounds `|row · h|` and its error in the device's sum; `None` if it does not fit the type.
 fn projected(row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> Option<(f64, f64)> {
     let magnitudes: f64 = row.iter().map(|r| r.abs()).sum();
     let bound = scale.of_row(row, prior);
@@ -236,7 +246,7 @@ fn projected(row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precisio
     fits(&[bound, magnitudes], precision).then_some((bound, error))
 }
 
-/// Whether all of these can enter the device's arithmetic.
+/// Returns whether all values may enter the device's arithmetic.
 pub fn fits(values: &[f64], precision: Precision) -> bool {
     values.iter().all(|value| value.abs() <= precision.largest())
 }

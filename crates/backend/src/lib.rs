@@ -1,8 +1,9 @@
-//! Who does the N-sized work: from each trial's change to every point that could be its best.
+//! Screens scores: finds, for each trial, a superset of the points that may maximise the UCB.
 //!
-//! A backend never decides. Its contract is to hand back, by whatever path, every point whose f64 score
-//! ([`privateer_gp::score::ScoreModel::exact`]) could tie with the largest; the engine decides among them. So results are the
-//! same bits on every backend. **Invariant:** knows no policy and no randomness; sees `score`, `linalg`, `error` only.
+//! The engine decides among these candidates in f64. A backend's contract is to return every point whose f64 score
+//! ([`privateer_gp::score::ScoreModel::exact`]) could tie with the largest, on whatever path, so results have the same bits
+//! on every backend. **Invariant:** this crate knows no policy and no randomness; it uses `score`, `linalg` and `error`
+//! only.
 
 mod batched;
 mod contract;

@@ -1,4 +1,4 @@
-//! Magnitudes of a basis over its domain, found once: what error bounds are made of.
+//! Computes the magnitudes of a basis over its domain, from which error bounds are built.
 
 use super::playable::playable;
 use privateer_gp::score::{Basis, Candidates, TIE_TOLERANCE};
@@ -9,18 +9,18 @@ use privateer_numerics::linalg;
 pub struct Scale {
     /// `k(x, x)` or `residual + |phi|²` of every point; empty where every trial has inputs of its own.
     pub prior: Vec<f64>,
-    /// What features do not carry of `prior`; empty for Gram columns, which carry all.
+    /// Part of `prior` outside the features; empty for Gram columns.
     pub residual: Vec<f64>,
-    /// Relative rounding of `prior`.
+    /// Relative rounding error of `prior`.
     pub prior_error: f64,
     /// Largest `|h_i(x)|` of each feature; empty for Gram columns, where the prior bounds it.
     pub largest: Vec<f64>,
-    /// Largest `|h(x)|` of features.
+    /// Largest `|h(x)|` of the features.
     pub norm: f64,
 }
 
 impl Scale {
-    /// One pass over the basis.
+    /// Computes the magnitudes in one pass over the basis.
     #[must_use]
     pub fn of(basis: &Basis) -> Self {
         match basis {
@@ -46,13 +46,13 @@ impl Scale {
         }
     }
 
-    /// The prior variance of a point that features do not carry.
+    /// Returns the prior variance of a point outside the features.
     #[must_use]
     pub fn residual(&self, point: usize) -> f64 {
         self.residual.get(point).copied().unwrap_or(0.0)
     }
 
-    /// A bound on `sum |row_i h_i(x)|` over the domain; `prior` bounds `k(x, x)`.
+    /// Returns a bound on `sum |row_i h_i(x)|` over the domain; `prior` bounds `k(x, x)`.
     #[must_use]
     pub fn of_row(&self, row: &[f64], prior: f64) -> f64 {
         let magnitudes: f64 = row.iter().map(|r| r.abs()).sum();
@@ -64,22 +64,23 @@ impl Scale {
         by_column.min(linalg::dot(row, row).sqrt() * self.norm)
     }
 
-    /// Who can be the best before the first observation, when every mean is 0: of the points that certainly tie with the
-    /// best, the lowest alone.
+    /// Writes the points that may be the best before the first observation, when every mean is 0.
+    ///
+    /// Of the points that certainly tie with the best, only the lowest is a candidate.
     pub fn best_priors(&self, beta: f64, subset: Option<&[u32]>, out: &mut Candidates) {
         out.points.clear();
         let points = || playable(self.prior.len(), subset);
         let score = |point: u32| beta * self.prior[point as usize].max(0.0).sqrt();
         let best = points().map(score).fold(f64::NEG_INFINITY, f64::max);
-        // A relative error of the square is at most itself in the root.
+        // The relative error of a square root is at most that of its square.
         let error = (self.prior_error + 4.0 * f64::EPSILON) * best.abs();
         let tie = TIE_TOLERANCE * (1.0 + best.abs());
         for point in points().filter(|&point| best - 2.0 * error - tie <= score(point)) {
             let certain = best + error - (tie - 2.0 * error) <= score(point) - error;
             out.points.push(point);
             if certain && out.points.len() == 1 {
-                // Whatever comes later can at best tie with it, and the lowest wins. Behind a point that is not certain this
-                // does not hold: whether that one ties is decided by the best, which must then be among the candidates.
+                // Later points can at best tie with it, and the lowest wins. This does not hold after a point that is not
+                // certain: the best decides whether that point ties, so the best must be among the candidates.
                 break;
             }
         }
@@ -121,10 +122,11 @@ mod tests {
         assert_eq!(best(&[0.5, 1.0, 1.0 + 1e-12, 1.0], None), [1]);
         assert_eq!(best(&[1.0, 1.0, 2.0, 1.0], None), [2]);
         assert_eq!(best(&[1.0, 1.0, 2.0, 1.0], Some(&[1, 3])), [1]);
-        // At the edge of the tolerance nothing is certain: the decision sees both.
+        // At the edge of the tolerance nothing is certain: the decision needs both points.
         let edge = 1.0 - 2.0 * TIE_TOLERANCE * 1.5;
         assert_eq!(best(&[edge, 1.0], None), [0, 1]);
-        // Nor after such a point: without the best, the tolerance would be taken from a lesser one, and reach further.
+        // After a point at the edge the best is needed too: without it, the tolerance would be taken from a lesser point,
+        // and reach further.
         assert_eq!(best(&[edge, 1.0 - TIE_TOLERANCE, 1.0], None), [0, 1, 2]);
     }
 }

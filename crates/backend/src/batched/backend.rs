@@ -1,4 +1,4 @@
-//! The backend over a device, its prepared bases and its screens.
+//! Implements the backend over a device, its prepared domains and its screens.
 
 use super::ledger::MemorySizes;
 use super::screen::BatchedScreen;
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 /// Screens kept in flight: while one is scored, the trials of the other are updated.
 const IN_FLIGHT: usize = 2;
 
-/// Most trials in a batch: enough to fill a large device at a few thousand points.
+/// Largest number of trials in a batch, which fills a large device at a few thousand points.
 const MOST_IN_BATCH: usize = 256;
 
 /// A backend that screens on a device.
@@ -24,21 +24,23 @@ pub struct Batched {
 }
 
 impl Batched {
-    /// Screens on this device, over kernels in f64, where the device has it, as their differences cancel; over features in f32
-    /// until that has cost as much as f64 would have.
+    /// Creates a backend that screens on this device.
+    ///
+    /// Kernels use f64 where the device has it, because their differences cancel. Features use f32 until that has cost as
+    /// much as f64 would have.
     #[must_use]
     pub fn new(device: Arc<dyn Device>) -> Self {
         Self { device, band: Band::Proved, precision: None }
     }
 
-    /// The same in one type for everything.
+    /// Selects one floating-point type for all screens.
     #[must_use]
     pub fn with_precision(mut self, precision: Option<Precision>) -> Self {
         self.precision = precision;
         self
     }
 
-    /// The same with another band, for tests of the contract.
+    /// Selects another band, for tests of the contract.
     #[must_use]
     pub fn with_band(mut self, band: Band) -> Self {
         self.band = band;
@@ -91,32 +93,32 @@ impl Backend for Batched {
     }
 }
 
-/// What all screens over a basis share.
+/// Data that all screens over a basis share.
 pub struct BatchedShared {
-    /// What scores are linear in.
+    /// Basis functions in which scores are linear.
     pub basis: Basis,
-    /// Its magnitudes.
+    /// Magnitudes of the basis.
     pub scale: Arc<Scale>,
-    /// Tables in the type that screens start in.
+    /// Tables in the type in which screens start.
     pub tables: Box<dyn Tables>,
-    /// Tables in f64, made when the first screen goes on in it; `None` within where there is no room.
+    /// Tables in f64, created when a first screen moves to f64; inner `None` without room for them.
     doubled: OnceLock<Option<Box<dyn Tables>>>,
-    /// Where screens may go on in f64.
+    /// The device, if screens may move to f64.
     device: Option<Arc<dyn Device>>,
-    /// How wide the band is.
+    /// Kind of error band.
     pub band: Band,
-    /// The type that screens start in.
+    /// Floating-point type in which screens start.
     pub precision: Precision,
 }
 
 impl BatchedShared {
-    /// Sizes, where screens over features may go on in f64.
+    /// Returns the sizes, if screens over features may move to f64.
     pub fn doubles(&self) -> Option<MemorySizes> {
         let Basis::Table(table) = &self.basis else { return None };
         self.device.is_some().then_some(MemorySizes { n: table.n_points, m: table.n_features })
     }
 
-    /// Tables in f64; `None` where the device has no room for them.
+    /// Returns the tables in f64; `None` if the device has no room for them.
     pub fn doubled(&self) -> Option<&dyn Tables> {
         let make = || {
             let (Basis::Table(table), Some(device)) = (&self.basis, &self.device) else { return None };

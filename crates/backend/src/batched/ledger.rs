@@ -1,49 +1,48 @@
-//! What screens in f32 over features have cost, in counted multiply-adds, and when to go on in f64.
+//! Counts the multiply-adds of f32 screens over features, and decides when to move to f64.
 //!
-//! In f32 a band is wider than in f64, by the ratio of their roundoffs, so that the host scores more candidates exactly: `m²` multiply-adds
-//! each, and `m³` for a factor that starts a lane anew because its candidates have become dear. A round in f64 costs the device what it
-//! costs in f32, at a rate of 1/2 to 1/64 of that. A card that is worth it has 1 Tflop/s in f32 at least, so 16 Gflop/s in f64: what
-//! one core of the host has. So a multiply-add of the device in f64 is taken to cost what one of the host costs, and a screen
-//! goes on in f64 when the host has paid as much for f32 as all rounds so far, and the tables once more, would have cost in f64:
-//! never more than twice the least of both. The answers are the same either way. On faster cards it comes later than it
-//! might; it never depends on a clock.
+//! A screen moves to f64 when the host has paid as much for f32 (exact scores, `m²` each, and factors that reset slots,
+//! `m³` each) as all rounds so far, and the tables once more, would have cost in f64. A multiply-add of the device in f64
+//! counts like one of the host. The total is at most twice the smaller of both; the answers are the same either way, and no
+//! clock is involved. Derivation: `docs/derivations/device-error-band.md`, section "The type".
 
 /// Counted multiply-adds of one screen.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemoryLedger {
-    /// Of the host, for what f32 left open.
+    /// Multiply-adds of the host, for candidates that f32 left undecided.
     paid: f64,
-    /// Of the device.
+    /// Multiply-adds of the device.
     screened: f64,
 }
 
-/// The sizes behind the counts.
+/// Sizes of a basis.
 #[derive(Debug, Clone, Copy)]
 pub struct MemorySizes {
-    /// Points.
+    /// Number of points.
     pub n: usize,
-    /// Features.
+    /// Number of features.
     pub m: usize,
 }
 
 impl MemoryLedger {
-    /// A lane's round on the device: a row projected over all points (a repeated one counts as well), or a factor.
+    /// Counts a slot's round on the device: a row projected over all points, or a factor.
+    ///
+    /// A repeated row counts like a new one.
     pub fn screen(&mut self, MemorySizes { n, m }: MemorySizes, from_factor: bool) {
         let (n, m) = (n as f64, m as f64);
         self.screened += if from_factor { n * m * (m + 1.0) / 2.0 } else { n * m };
     }
 
-    /// Exact scores of so many points.
+    /// Counts exact scores of `points` points.
     pub fn score(&mut self, points: usize, m: usize) {
         self.paid += (points * m * m) as f64;
     }
 
-    /// A factor made to start a lane anew.
+    /// Counts a factor that resets a slot.
     pub fn start(&mut self, m: usize) {
         self.paid += (m * m * m) as f64;
     }
 
-    /// Whether f64 would have been no dearer, with its tables and a factor of each lane.
+    /// Returns whether f64 would have cost no more, with its tables and a factor of each slot.
     pub fn is_dear(&self, MemorySizes { n, m }: MemorySizes, lanes: usize) -> bool {
         let (n, m, lanes) = (n as f64, m as f64, lanes as f64);
         self.screened + n * m + lanes * (m * m * m + n * m * (m + 1.0) / 2.0) <= self.paid
@@ -54,8 +53,10 @@ impl MemoryLedger {
 mod tests {
     use super::*;
 
-    /// One candidate beyond the first a round never is dear where points are more than features; a scan a round is at once paid
-    /// for as soon as the start is; whatever was screened is never more than what was paid and the start.
+    /// One candidate per round beyond the first never triggers f64 where points outnumber features.
+    ///
+    /// One scan per round does, as soon as the move itself is paid for; the screened work never exceeds the paid work and
+    /// the move.
     #[test]
     fn dear_is_what_costs_as_much() {
         let sizes = MemorySizes { n: 1000, m: 60 };
@@ -70,7 +71,7 @@ mod tests {
         assert!(!after(100_000, 16).is_dear(sizes, 1), "16 m < n");
         assert!(after(100_000, 18).is_dear(sizes, 1), "18 m > n");
         let first = (1..1000).find(|&rounds| after(rounds, 1000).is_dear(sizes, 8)).expect("at last");
-        // (1000 m² - n m) a round against n m + 8 (m³ + n m²/2).
+        // (1000 m² - n m) per round against n m + 8 (m³ + n m²/2).
         let (n, m) = (1000.0, 60.0);
         let price: f64 = (n * m + 8.0 * (m * m * m + n * m * (m + 1.0) / 2.0)) / (1000.0 * m * m - n * m);
         assert_eq!(first, price.ceil() as usize);

@@ -1,4 +1,4 @@
-//! What the device does for each trial of a round.
+//! Plans the work of the device for each trial of a round.
 
 use super::screen::BatchedScreen;
 use crate::device::{NewMean, Start, Visit};
@@ -6,18 +6,18 @@ use crate::lane::fits;
 use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Change, Factor, ScoreModel, TrialScore};
 
-/// Who answers a request.
+/// Path that answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneState {
-    /// The device; whether it started from a factor.
+    /// The device; `from_factor` if its slot was reset to a factor.
     Device { from_factor: bool },
     /// The prior alone.
     Prior,
-    /// Exact scores of every point: the numbers do not fit the device's type.
+    /// Exact scores of every point, because the numbers do not fit the device's type.
     Scan,
 }
 
-/// A start with its data.
+/// A reset of a slot, with its data.
 pub enum OwnedStart<'a> {
     Keep,
     Prior,
@@ -25,16 +25,16 @@ pub enum OwnedStart<'a> {
     Factor(Factor<'a>),
 }
 
-/// A lane's part of a round with its data.
+/// A slot's part of a round, with its data.
 pub struct LanePlan<'a> {
-    /// Step 1.
+    /// The reset, step 1 of a round.
     pub start: OwnedStart<'a>,
-    /// Step 2.
+    /// The observation, step 2 of a round.
     pub visit: Option<Visit<'a>>,
 }
 
 impl OwnedStart<'_> {
-    /// As the device takes it.
+    /// Returns the form that the device accepts.
     pub fn borrowed(&self) -> Start<'_> {
         match self {
             Self::Keep => Start::Keep,
@@ -46,7 +46,7 @@ impl OwnedStart<'_> {
 }
 
 impl BatchedScreen {
-    /// Decides what a lane does this round. `None`: the host answers.
+    /// Decides the work of a slot in this round; a plan of `None` means that the host answers.
     pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(LaneState, Option<LanePlan<'a>>), Error> {
         let (scale, kernel_error) = self.facts(request)?;
         let precision = self.precision;
@@ -66,7 +66,7 @@ impl BatchedScreen {
         }
         let was_fresh = lane.fresh;
         let scanned = lane.scanned.take();
-        // What a start costs: on the host a factorization, as much as an exact score a row of it, else an exact score a point.
+        // Cost of a reset: on the host a factorization, equal to one exact score per row; otherwise one exact score per point.
         let price = match request.change {
             Change::Weights { row, .. } => row.len(),
             _ if table => scale.largest.len(),
@@ -144,12 +144,12 @@ impl BatchedScreen {
     }
 }
 
-/// Mean and variance of every point.
+/// Returns the exact mean and variance of every point.
 fn exact_scores(model: &dyn ScoreModel, n_points: usize) -> (Vec<f64>, Vec<f64>) {
     (0..n_points).map(|point| model.exact(point)).map(|moments| (moments.mean, moments.variance)).unzip()
 }
 
-/// The largest magnitude; NaN if there is one.
+/// Returns the largest magnitude; NaN if a value is NaN.
 pub fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most: f64, value| if value.is_nan() { f64::NAN } else { most.max(value.abs()) })
 }

@@ -1,4 +1,4 @@
-//! The screens of some trials in lockstep on a device.
+//! Screens trials in lockstep on a device.
 
 use super::backend::BatchedShared;
 use super::ledger::MemoryLedger;
@@ -16,27 +16,27 @@ use std::sync::Arc;
 /// Scale and kernel error of a trial's own inputs.
 pub type Own = (Arc<Scale>, f64);
 
-/// See [`Screen`].
+/// A batch of trials on a device; see [`Screen`].
 pub struct BatchedScreen {
-    /// What all screens share.
+    /// Data that all screens share.
     pub shared: Arc<BatchedShared>,
     on_device: Result<Box<dyn Lanes>, Error>,
-    /// The type that lanes are in.
+    /// Floating-point type of the slots.
     pub precision: Precision,
-    /// What f32 has cost, while f64 is an option.
+    /// Cost of f32 so far, while f64 is an option.
     ledger: Option<MemoryLedger>,
-    /// One for each trial.
+    /// One slot per trial.
     pub lanes: Vec<Lane>,
     own: Vec<Option<Own>>,
     stamp: u32,
     asked: Vec<LaneState>,
     answers: Vec<Answer>,
-    /// What happened.
+    /// Counts of events so far.
     pub counters: Counters,
 }
 
 impl BatchedScreen {
-    /// Of so many trials.
+    /// Creates the screen of `n_trials` trials.
     pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn Lanes>, Error>, n_trials: usize) -> Self {
         Self {
             on_device,
@@ -52,7 +52,7 @@ impl BatchedScreen {
         }
     }
 
-    /// Goes on in f64 where f32 has cost as much; lanes start anew.
+    /// Moves to f64 once f32 has cost as much; all slots are reset.
     fn double(&mut self) {
         let (Some(ledger), Some(sizes)) = (&self.ledger, self.shared.doubles()) else { return };
         if !ledger.is_dear(sizes, self.lanes.len()) {
@@ -60,7 +60,7 @@ impl BatchedScreen {
         }
         self.ledger = None;
         let shared = Arc::clone(&self.shared);
-        // Without room for f64 the screen stays as it is.
+        // Without room for f64 the screen stays in f32.
         let Some(Ok(lanes)) = shared.doubled().map(|tables| tables.lanes(self.lanes.len())) else { return };
         self.counters.sent += self.sent();
         self.counters.doubled += 1;
@@ -73,12 +73,12 @@ impl BatchedScreen {
         }
     }
 
-    /// Bytes that went to the lanes there are.
+    /// Returns the bytes sent to the present slots.
     fn sent(&self) -> u64 {
         self.on_device.as_ref().map_or(0, |lanes| lanes.sent())
     }
 
-    /// A bound on the error of a feature, or of a column shared by all trials, as the device has it.
+    /// Returns the device's error bound of a feature, or of a column shared by all trials.
     fn kernel_error(&self) -> f64 {
         let tables = if self.precision == self.shared.precision { Some(&*self.shared.tables) } else { self.shared.doubled() };
         tables.map_or(0.0, Tables::kernel_error)
@@ -93,7 +93,9 @@ impl BatchedScreen {
         }
     }
 
-    /// The scale and kernel error of a trial's basis; a trial's own inputs are put on the device when first met.
+    /// Returns the scale and kernel error of a trial's basis.
+    ///
+    /// Uploads a trial's own inputs to the device at their first use.
     pub fn facts(&mut self, request: &TrialScore<'_>) -> Result<Own, Error> {
         if !matches!(self.shared.basis, Basis::Own(_)) {
             return Ok((Arc::clone(&self.shared.scale), self.kernel_error()));
@@ -113,7 +115,7 @@ impl BatchedScreen {
         Ok(own)
     }
 
-    /// The band that goes to the device.
+    /// Returns the band that is sent to the device.
     fn band(&self, request: &TrialScore<'_>) -> Band4 {
         match self.shared.band {
             Band::Zero => Band4::default(),
@@ -121,9 +123,9 @@ impl BatchedScreen {
         }
     }
 
-    /// Sets the device to work on these requests.
+    /// Submits these requests to the device.
     fn submit(&mut self, planned: &[(TrialScore<'_>, LanePlan<'_>)]) -> Result<(), Error> {
-        // 0 is what memory that was never written may hold.
+        // Memory that was never written may hold 0.
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
         let stamp = self.stamp;
         let work: Vec<LaneWork<'_>> = planned
@@ -141,7 +143,7 @@ impl BatchedScreen {
         self.device()?.submit(stamp, &work)
     }
 
-    /// Waits for the device and checks what it says: one answer for each request, in order.
+    /// Waits for the device and checks its answers: one for each request, in order.
     fn collect(&mut self, requests: &[TrialScore<'_>]) -> Result<Vec<Answer>, Error> {
         let mut answers = std::mem::take(&mut self.answers);
         let stamp = self.stamp;
@@ -168,14 +170,14 @@ impl BatchedScreen {
         Ok(answers)
     }
 
-    /// Counts exact scores of so many points.
+    /// Counts exact scores of `points` points.
     fn charge(&mut self, points: usize) {
         if let (Some(ledger), Some(sizes)) = (&mut self.ledger, self.shared.doubles()) {
             ledger.score(points, sizes.m);
         }
     }
 
-    /// Counts a lane's round on the device, and whether it was started anew because it had become dear.
+    /// Counts a slot's round on the device, and whether its candidates caused a reset.
     pub fn count_round(&mut self, from_factor: bool, restarted: bool) {
         if let (Some(ledger), Some(sizes)) = (&mut self.ledger, self.shared.doubles()) {
             ledger.screen(sizes, from_factor && !restarted);
@@ -185,7 +187,7 @@ impl BatchedScreen {
         }
     }
 
-    /// The best point by exact scores of all, which are kept as the lane's next start.
+    /// Finds the best point by exact scores of all points, which become the slot's next reset.
     fn scan(&mut self, request: &TrialScore<'_>, out: &mut Candidates) {
         self.counters.scans += 1;
         self.charge(request.subset.map_or(self.shared.basis.n_points(), <[u32]>::len));
@@ -194,9 +196,9 @@ impl BatchedScreen {
         let all: Vec<_> = playable(self.shared.basis.n_points(), request.subset).map(exact).collect();
         let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.beta))).collect();
         match lowest_within_tie(&scored) {
-            // By exact scores of all there is one best.
+            // Exact scores of all points give one best point.
             Some(point) => out.points.push(point),
-            // A NaN is handed on: the decision reports it.
+            // A NaN is passed on: the decision reports it.
             None => out.points.extend(scored.iter().map(|(point, _)| *point)),
         }
         let lane = &mut self.lanes[request.trial];
@@ -207,7 +209,7 @@ impl BatchedScreen {
         }
     }
 
-    /// Takes an answer that names all of its candidates; false for one that does not.
+    /// Accepts an answer that names all of its candidates; returns false for any other.
     fn take(&mut self, request: &TrialScore<'_>, answer: &Answer, out: &mut Candidates) -> bool {
         if CAPACITY < answer.count as usize {
             return false;
@@ -283,8 +285,9 @@ impl Screen for BatchedScreen {
 }
 
 impl BatchedScreen {
-    /// Looks again at trials with more candidates than a device names: from a factor, which makes the band narrow; then by
-    /// exact scores.
+    /// Scores again the trials with more candidates than a device reports.
+    ///
+    /// First from a factor, which narrows the band; then by exact scores.
     fn look_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), Error> {
         let (precision, scale) = (self.precision, Arc::clone(&self.shared.scale));
         let kernel_error = self.kernel_error();
@@ -317,7 +320,7 @@ impl BatchedScreen {
     }
 }
 
-/// Whether the model of such a change has a factor.
+/// Returns whether the model of such a change has a factor.
 fn by_factor(change: Change<'_>) -> bool {
     matches!(change, Change::Weights { .. })
 }

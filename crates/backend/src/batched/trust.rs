@@ -1,18 +1,18 @@
-//! Whether an answer can be believed.
+//! Checks whether a device's answer can be trusted.
 
 use crate::device::{Answer, CAPACITY};
 use crate::lane::Lane;
 use privateer_config::error::Error;
 use privateer_gp::score::TrialScore;
 
-/// Rounds of a lane between two comparisons with exact scores, and the points of a comparison.
+/// Rounds of a slot between comparisons with exact scores, and points per comparison.
 pub const CHECK_EVERY: u32 = 64;
 const CHECKED_POINTS: usize = 4;
 
-/// Checks what any answer must fulfil.
+/// Checks the conditions that every answer must fulfil.
 ///
 /// # Errors
-/// [`Error::Untrusted`] with what is wrong.
+/// [`Error::Untrusted`] that names the violated condition.
 pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Option<&[u32]>) -> Result<(), Error> {
     let expected = subset.map_or(n_points, <[u32]>::len);
     let named = answer.points.len();
@@ -34,8 +34,9 @@ pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Optio
     problem.map_or(Ok(()), |problem| Err(untrusted(&problem)))
 }
 
-/// Now and then, compares an answer with exact scores: the best of its candidates must lie where the device says, and no other
-/// point beyond. Returns how many points break the band.
+/// Compares an answer, at intervals, with exact scores; returns how many points break the band.
+///
+/// The best of its candidates must lie within the device's bounds, and no other point above them.
 pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_points: usize) -> u64 {
     if lane.since_check < CHECK_EVERY {
         lane.since_check += 1;
@@ -50,7 +51,7 @@ pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_
     }
     let n = request.subset.map_or(n_points, <[u32]>::len);
     for _ in 0..CHECKED_POINTS.min(n) {
-        // Multiples of the golden ratio, modulo 1: the first few are spread over the domain, none is left out for long.
+        // Multiples of the golden ratio, modulo 1: the first few cover the domain evenly, and no point waits for long.
         let turns = lane.next_checked as f64 * 0.618_033_988_749_894_9;
         let at = (((turns - turns.floor()) * n as f64) as usize).min(n - 1);
         lane.next_checked += 1;
@@ -61,7 +62,7 @@ pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_
     broken
 }
 
-/// The error of a device that is not believed any more.
+/// Returns the error of a device that is no longer trusted.
 pub fn untrusted(problem: &str) -> Error {
     Error::Untrusted {
         problem: format!("the device {problem}"),

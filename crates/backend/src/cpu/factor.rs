@@ -1,7 +1,8 @@
-//! The dense path for a model that is new every round: mean and spread² of all points by one f32 product with its factor.
+//! Scores a model that changes completely every round, by one f32 product with its factor.
 //!
-//! The band is that of a device lane started from a factor in f32 (`lane`): a product in any order, with or
-//! without fused operations. So a library's matrix product serves, whatever vector instructions it picks at run time.
+//! The product gives mean and posterior variance of all points. The band is that of a device slot reset to a factor in f32
+//! (`lane`): it holds for a product in any order, with or without fused operations, so a library's matrix product may use
+//! any vector instructions at run time.
 
 use crate::device::Precision;
 use crate::lane::Lane;
@@ -13,10 +14,10 @@ use privateer_gp::score::{Basis, Candidates, Factor, GramSource, ScoreModel, Spr
 /// Points whose products stay in a second-level cache.
 const POINTS: usize = 256;
 
-/// Block rows of the factor: its zero blocks are skipped.
+/// Block rows of the factor, whose zero blocks are skipped.
 const BLOCK_ROWS: usize = 4;
 
-/// The f32 copy of a table, `n_points x n_features` row-major.
+/// f32 copy of a table, `n_points x n_features` row-major.
 #[derive(Debug, Default)]
 pub struct Table32(Vec<f32>);
 
@@ -30,7 +31,7 @@ impl Table32 {
     }
 }
 
-/// Room for the products of one trial.
+/// Scratch memory for the products of one trial.
 #[derive(Debug, Default)]
 pub struct FactorScreen {
     rows: Vec<f32>,
@@ -41,7 +42,7 @@ pub struct FactorScreen {
 }
 
 impl FactorScreen {
-    /// Writes the candidates; false where the numbers do not fit f32 and every point must be scored in f64.
+    /// Writes the candidates; false if the numbers do not fit f32, so that points need f64 scores.
     pub fn candidates(
         &mut self,
         request: &TrialScore<'_>,
@@ -92,13 +93,13 @@ impl FactorScreen {
         !answer.points.is_empty()
     }
 
-    /// The factor's rows and the weights as one more row, rounded.
+    /// Rounds the factor's rows, and the weights as one more row.
     fn load(&mut self, factor: &Factor<'_>) {
         self.rows.clear();
         self.rows.extend(factor.rows.iter().chain(factor.weights.iter()).map(|&value| value as f32));
     }
 
-    /// Mean and `|R h|²` of some points, at places from `first`.
+    /// Computes mean and `|R h|²` of some points, at indices from `first`.
     fn block(
         &mut self,
         model: &dyn ScoreModel,
@@ -110,7 +111,7 @@ impl FactorScreen {
     ) {
         let (k, n) = (factor.weights.len(), points.len());
         let (Some(&low), Some(&high)) = (points.first(), points.last()) else { return };
-        // Ascending, so without gaps where the ends say so.
+        // Indices ascend, so the ends show whether there are gaps.
         let adjacent = (high - low) as usize + 1 == n;
         let h = match gram {
             None if adjacent => &table.0[low as usize * k..(low as usize + n) * k],
@@ -142,7 +143,7 @@ impl FactorScreen {
         variance.fill(0.0);
         for block in 0..BLOCK_ROWS {
             let (low, high) = (k * block / BLOCK_ROWS, k * (block + 1) / BLOCK_ROWS);
-            // Rows low..high of a lower triangular factor end at column high; the weights ride along with the last block.
+            // Rows low..high of a lower triangular factor end at column high; the weights belong to the last block.
             let last = block + 1 == BLOCK_ROWS;
             let (end, width) = if last { (k + 1, k + 1 - low) } else { (high, high - low) };
             if width == 0 {

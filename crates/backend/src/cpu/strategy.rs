@@ -1,4 +1,4 @@
-//! The backend, its prepared bases and its screens.
+//! Implements the CPU backend, its prepared domains and its screens.
 
 use super::factor::{FactorScreen, Table32};
 use super::pivots::{
@@ -14,10 +14,10 @@ use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Most trials in lockstep over a table.
+/// Largest number of trials in lockstep over a table.
 const MOST_IN_BATCH: usize = 32;
 
-/// Most bytes of a batch's arrays.
+/// Largest size of a batch's arrays, in bytes.
 const MOST_BYTES: usize = 1 << 28;
 
 /// The CPU backend.
@@ -34,27 +34,29 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// Bytes that the pruned path may take for one trial beyond the dense path's, with so many points visited: columns up to their cap, the
-    /// rows of the runs that are kept and a factor over the visited points, and a dozen numbers a point for blocks, moments and bounds.
+    /// Returns the bytes that block pruning may use per trial beyond the dense path.
+    ///
+    /// With `visited` visited points: columns up to their cap, the rows of the kept streaks, a factor over the visited
+    /// points, and a dozen numbers per point for blocks, moments and bounds.
     #[must_use]
     pub fn pruning_bytes(n_points: usize, visited: f64) -> f64 {
         if !Blocks::suit(n_points) {
             return 0.0;
         }
         let column = 8.0 * n_points as f64;
-        // The cap is looked at after a round, which may have added a point.
+        // The cap is tested after a round, which may have added a point.
         let k = visited.min(MOST_COLUMN_BYTES as f64 / column + 1.0);
-        // As the memory of a Gram posterior: a factor that grows by a quarter is there twice while it does.
+        // As for a Gram posterior's memory: a factor that grows by a quarter exists twice while it grows.
         k * (column + 8.0 * MOST_STREAKS_KEPT as f64 + 8.0 * 2.5 * k) + 96.0 * n_points as f64
     }
 
-    /// A backend with another band, for tests of the contract.
+    /// Creates a backend with another band, for tests of the contract.
     #[must_use]
     pub fn with_band(band: Band) -> Self {
         Self { band, prunes: true }
     }
 
-    /// A backend that scores every point in every round, to compare with.
+    /// Creates a backend that scores every point in every round, for comparison.
     #[must_use]
     pub fn dense() -> Self {
         Self { band: Band::Proved, prunes: false }
@@ -83,28 +85,30 @@ impl Backend for Cpu {
     }
 }
 
-/// What all screens over a basis share.
+/// Data that all screens over a basis share.
 struct StrategyTables {
     basis: Basis,
     scale: Arc<Scale>,
-    /// Feature-major copy of a table: one feature of all points is contiguous, so that a block's sums run in many lanes.
+    /// Feature-major copy of a table; each feature is contiguous over points, for SIMD sums.
     columns: OnceLock<Vec<f64>>,
-    /// For whole factors.
+    /// f32 copy of a table, for full factors.
     rounded: OnceLock<Table32>,
-    /// The set-up of an interpolation from pivots, for tables: for trials one by one and side by side.
+    /// Pivots of a table under construction: for single and for interleaved trials.
     growth: [Mutex<Option<PivotGrowth>>; 2],
-    /// The second of them as lanes read it.
+    /// The second of them, laid out for interleaved trials.
     lanes: OnceLock<LaneTable>,
-    /// The set-up of the pruned path, for domains that trials share; `None` within where a domain is too small for it.
+    /// Blocks of a domain that trials share; the inner value is `None` if the domain is too small.
     blocks: OnceLock<Option<Arc<Blocks>>>,
-    /// Memory of trials on the pruned path that have ended: no more than were under way together.
+    /// Memory of finished block pruning trials: at most as many as ran together.
     spare: Mutex<Vec<Spare>>,
     band: Band,
     may_prune: bool,
 }
 
 impl StrategyTables {
-    /// A trial on the pruned path, where there is one for this model; `before` has followed it up to something that no row says.
+    /// Creates a block pruning trial, if the model allows it.
+    ///
+    /// `before` has followed the model up to a change that is not a row.
     fn pruned(&self, request: &TrialScore<'_>, before: Option<PrunedTrial>) -> Option<PrunedTrial> {
         if matches!(request.change, Change::Factor | Change::Weights { .. })
             || !self.may_prune
@@ -126,7 +130,7 @@ impl StrategyTables {
             (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)?), None),
         };
         let (work, begins) = (before.as_ref().map(PrunedTrial::work), before.is_none());
-        // Every guarded value is whole between statements.
+        // A guarded value is consistent between statements, even after a panic.
         let spare = before.map(PrunedTrial::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
         let pruned = PrunedTrial::new(blocks, table, spare, work.unwrap_or_default(), self.band);
         match (request.model.n_observations(), request.change) {
@@ -158,15 +162,15 @@ struct CpuDomain(Arc<StrategyTables>);
 impl Domain for CpuDomain {
     fn batch(&self, update_kind: UpdateKind) -> usize {
         match &self.0.basis {
-            // Trials on the pruned path share no arithmetic, and what a trial touches should stay in a second-level cache: mean, spread²,
-            // p and some 16 columns, in its touched blocks. A set of 1 MiB measured as the fastest.
+            // Block pruning trials share no arithmetic, and a trial's data should stay in a second-level cache: mean,
+            // posterior variance, p and some 16 columns, in its active blocks. A total of 1 MiB measured as the fastest.
             Basis::Table(_) if update_kind == UpdateKind::RankOne && Blocks::suit(self.0.basis.n_points()) => {
                 (1usize << 20).checked_div(19 * 8 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH)
             }
-            // Rows of several trials share what they read of a table.
+            // Rows of several trials share the loads of a table.
             Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
-            // A trial's arrays (mean, spread², p, score: 32 bytes a point) should stay in a second-level cache of 1 MiB with
-            // its state; lockstep buys nothing beyond that, as trials share no arithmetic here.
+            // A trial's arrays (mean, posterior variance, p, score: 32 bytes a point) should stay in a second-level cache
+            // of 1 MiB with its state; larger batches gain nothing, because trials share no arithmetic here.
             Basis::Gram(_) | Basis::Own(_) => (1usize << 19).checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, 8),
         }
     }
@@ -189,16 +193,18 @@ impl Domain for CpuDomain {
 
 struct CpuScreen {
     shared: Arc<StrategyTables>,
-    /// Made when first needed: a model that is new every round needs none.
+    /// Created when first needed: a model that changes completely every round needs no screen.
     trials: Vec<Option<TrialScreen>>,
-    /// Trials on the pruned path; those that have left it or never were on it are in `trials`.
+    /// Trials with block pruning; trials that left it, or never used it, are in `trials`.
     pruned: Vec<Option<PrunedTrial>>,
     /// Scales of trials with inputs of their own.
     own: Vec<Option<Arc<Scale>>>,
     factor: FactorScreen,
     pivots: PivotScreen,
     lanes: LaneScreen,
-    /// Multiply-adds that dense scores of whole factors have taken, or would have by now: of trials one by one and side by side.
+    /// Multiply-adds of dense scores of full factors so far, or their equivalent.
+    ///
+    /// The first entry counts single trials, the second interleaved ones.
     dense_work: [f64; 2],
     interpolation: [Option<Arc<Interpolation>>; 2],
     counters: Counters,
@@ -211,7 +217,7 @@ impl Drop for CpuScreen {
     }
 }
 
-/// Takes a change; false where it says more than a row.
+/// Applies a change; false if it is more than a row.
 fn follows(pruned: &mut PrunedTrial, request: &TrialScore<'_>) -> bool {
     let prior = request.model.prior_variance_bound();
     match request.change {
@@ -224,7 +230,7 @@ fn follows(pruned: &mut PrunedTrial, request: &TrialScore<'_>) -> bool {
     }
 }
 
-/// The covariance of a request's basis, if it is one.
+/// Returns the covariance of a request's basis, if the basis is one.
 fn gram_of<'a>(basis: &'a Basis, request: &TrialScore<'a>) -> Option<&'a dyn GramSource> {
     match basis {
         Basis::Table(_) => None,
@@ -234,7 +240,7 @@ fn gram_of<'a>(basis: &'a Basis, request: &TrialScore<'a>) -> Option<&'a dyn Gra
 }
 
 impl CpuScreen {
-    /// The scale of a trial's basis.
+    /// Returns the scale of a trial's basis.
     fn scale(&mut self, request: &TrialScore<'_>) -> Arc<Scale> {
         match (&self.shared.basis, request.model.own_gram()) {
             (Basis::Own(_), Some(gram)) => {
@@ -245,7 +251,7 @@ impl CpuScreen {
         }
     }
 
-    /// A model that is new: nothing is kept of it.
+    /// Scores a model that changed completely; nothing of it is kept.
     fn new_factor(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
         let shared = Arc::clone(&self.shared);
@@ -263,13 +269,15 @@ impl CpuScreen {
         }
     }
 
-    /// The interpolation from pivots, once dense scores of these factors and those before would have cost its set-up; for trials side by side or not.
+    /// Returns the interpolation from pivots once dense scores would have cost its set-up.
+    ///
+    /// `side_by_side` selects interleaved trials, and `dense_work` adds the cost of these factors.
     fn interpolation(&mut self, dense_work: f64, side_by_side: bool) -> Option<Arc<Interpolation>> {
         let Basis::Table(table) = &self.shared.basis else { return None };
         let kind = usize::from(side_by_side);
         if self.interpolation[kind].is_none() && self.shared.band == Band::Proved {
             self.dense_work[kind] += dense_work;
-            // Every guarded value is whole between statements.
+            // A guarded value is consistent between statements, even after a panic.
             let mut growth = self.shared.growth[kind].lock().unwrap_or_else(PoisonError::into_inner);
             let growth = growth.get_or_insert_with(|| PivotGrowth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
             self.interpolation[kind] = growth.grow(self.dense_work[kind], || self.shared.columns());
@@ -277,7 +285,7 @@ impl CpuScreen {
         self.interpolation[kind].clone()
     }
 
-    /// New factors of some trials by pivots; an answer is left empty where a trial must be scored in another way.
+    /// Scores new factors by pivots; leaves an answer empty where a trial needs another path.
     fn by_pivots(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) {
         let shared = Arc::clone(&self.shared);
         let Basis::Table(table) = &shared.basis else { return };
@@ -322,8 +330,9 @@ impl CpuScreen {
         }
     }
 
-    /// Projects the new rows of all trials over a table, block by block of points: what a block reads of the table stays in
-    /// cache for all trials.
+    /// Projects the new rows of all trials over a table, block by block of points.
+    ///
+    /// The table data of a block stay in cache for all trials.
     fn project_all(&mut self, trials: &[TrialScore<'_>]) {
         let shared = Arc::clone(&self.shared);
         if !matches!(shared.basis, Basis::Table(_)) {
@@ -359,7 +368,7 @@ impl CpuScreen {
         }
     }
 
-    /// A round on the pruned path; false where the trial is not on it, or has just left it for a start of the dense path.
+    /// Runs a round with block pruning; false if the trial is not on that path, or just left it.
     fn lazily(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) -> bool {
         let Some(mut pruned) = self.pruned[request.trial].take() else { return false };
         if request.subset.is_some() {
@@ -373,7 +382,7 @@ impl CpuScreen {
             return true;
         }
         if !(pruned.starts_current() || follows(&mut pruned, request)) {
-            // More than a row, or a model that was rebuilt: from the visits anew.
+            // More than a row, or a rebuilt model: replay the visited points.
             let Some(mut anew) = self.shared.pruned(request, Some(pruned)) else { return false };
             anew.starts_current();
             pruned = anew;
@@ -390,7 +399,7 @@ impl CpuScreen {
         true
     }
 
-    /// A model that changed by a row at most, or starts.
+    /// Scores a model that starts, or changed by at most one row.
     fn follow(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
         let shared = Arc::clone(&self.shared);
@@ -402,8 +411,8 @@ impl CpuScreen {
             Change::Weights { .. } | Change::Rebuild | Change::Factor => trial.forget(),
             Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
                 start_anew = rebuilt;
-                // Projected even where the screen starts anew: the next observation may repeat the row.
-                // Rows over a table have been projected already, but for a trial that has left the pruned path.
+                // Project even where the screen is rebuilt: the next observation may repeat the row. Rows over a table have
+                // been projected already, except for a trial that has just left block pruning.
                 if let Basis::Table(_) = &shared.basis
                     && !trial.has_row()
                 {
@@ -428,7 +437,7 @@ impl CpuScreen {
             trial.start_from_prior(&scale);
         }
         if start_anew || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
-            // A model that has just been rebuilt is no reference for what the screen followed.
+            // A model that has just been rebuilt is no reference for the screen.
             trial.rebuild(request.model, !start_anew, &mut self.counters);
         } else {
             trial.check(request.model, &mut self.counters);
@@ -453,7 +462,7 @@ impl Screen for CpuScreen {
         self.by_pivots(trials, out);
         for (request, answer) in trials.iter().zip(out) {
             match request.change {
-                // A factor of a few hundred rows is made and scored as fast as both sums of every point in f64.
+                // A factor of a few hundred rows is computed and scored as fast as both sums of every point in f64.
                 Change::Factor | Change::Weights { .. } => {
                     self.pruned[request.trial] = None;
                     if let Some(trial) = &mut self.trials[request.trial] {

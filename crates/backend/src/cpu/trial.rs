@@ -1,4 +1,4 @@
-//! One trial's screen: mean and spread² of every point, with the errors they may carry.
+//! Screens one trial: mean and posterior variance of every point, with bounds on their errors.
 
 use super::vector::{largest_magnitude, observe, score, weighted_sum};
 use crate::playable::playable;
@@ -6,13 +6,13 @@ use crate::scale::Scale;
 use crate::{Band, Counters};
 use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
 
-/// Points in a block: what a block touches stays in the first-level cache.
+/// Points per block, so that the data of a block stay in the first-level cache.
 pub const BLOCK: usize = 512;
 
-/// Error of spread² (as a share of the prior variance) beyond which a screen is rebuilt.
+/// Error of the posterior variance, relative to the prior, beyond which a screen is rebuilt.
 pub const REFRESH_SHARE: f64 = 1e-9;
 
-/// Observations between two checks of the band, and the points of a check.
+/// Observations between two checks of the band, and points per check.
 const CHECK_EVERY: u32 = 256;
 const CHECKED_POINTS: usize = 16;
 
@@ -25,22 +25,22 @@ pub struct TrialScreen {
     mean: Vec<f64>,
     variance: Vec<f64>,
     score: Vec<f64>,
-    /// `row · h` of the last projected row, if there is one.
+    /// `row · h` of the last projected row, if any.
     p: Vec<f64>,
     has_row: bool,
     p_error: f64,
     p_max: f64,
     mean_error: f64,
     variance_error: f64,
-    /// Observations since the last check of the band, and the point that comes next.
+    /// Observations since the last check of the band, and the next point to check.
     since_check: u32,
     next_checked: usize,
-    /// Gram columns of basis points that the source does not hold as a table.
+    /// Gram columns of basis points that the source does not store as a table.
     own_columns: Vec<Vec<f64>>,
 }
 
 impl TrialScreen {
-    /// A screen that must be rebuilt before its first round.
+    /// Creates a screen that must be rebuilt before its first round.
     pub fn new(n_points: usize) -> Self {
         Self {
             fresh: false,
@@ -59,35 +59,36 @@ impl TrialScreen {
         }
     }
 
-    /// A screen that carries on from these values of every point: mean, spread², `p` of the open run with its error, and the errors of
-    /// mean and spread².
+    /// Creates a screen that continues from these values of every point.
+    ///
+    /// They are mean, posterior variance, `p` of the open streak with its error, and the errors of mean and variance.
     pub fn carried_on(mean: Vec<f64>, variance: Vec<f64>, p: Vec<f64>, p_error: f64, errors: (f64, f64)) -> Self {
         let (n, p_max) = (mean.len(), largest_magnitude(&p));
         let (mean_error, variance_error) = errors;
         Self { fresh: true, mean, variance, p, has_row: true, p_error, p_max, mean_error, variance_error, ..Self::new(n) }
     }
 
-    /// Whether the arrays follow the model.
+    /// Returns whether the arrays follow the model.
     pub fn is_fresh(&self) -> bool {
         self.fresh
     }
 
-    /// The arrays no longer follow the model.
+    /// Marks the arrays as no longer following the model.
     pub fn forget(&mut self) {
         self.fresh = false;
     }
 
-    /// Whether `p` holds a row that the next observation may repeat.
+    /// Returns whether `p` holds a row that the next observation may repeat.
     pub fn has_row(&self) -> bool {
         self.has_row
     }
 
-    /// The row in `p` is none that the next observation may repeat.
+    /// Marks the row in `p` as not repeatable.
     pub fn drop_row(&mut self) {
         self.has_row = false;
     }
 
-    /// Starts from the prior, before the first observation.
+    /// Resets the screen to the prior, before the first observation.
     pub fn start_from_prior(&mut self, scale: &Scale) {
         self.mean.fill(0.0);
         self.variance.copy_from_slice(&scale.prior);
@@ -97,13 +98,14 @@ impl TrialScreen {
         self.since_check = 0;
     }
 
-    /// Whether the error has grown enough to start anew.
+    /// Returns whether the error has grown enough for a rebuild.
     pub fn has_drifted(&self, prior: f64) -> bool {
         REFRESH_SHARE * prior < self.variance_error
     }
 
-    /// Takes mean and spread² of every point from the exact score; counts the points that had left their band where the
-    /// model is still the one that the screen followed.
+    /// Recomputes mean and posterior variance of every point from the exact scores.
+    ///
+    /// Counts the points outside their band if the model is still the one that the screen followed.
     pub fn rebuild(&mut self, model: &dyn ScoreModel, comparable: bool, counters: &mut Counters) {
         let state_error = model.state_error();
         for point in 0..self.mean.len() {
@@ -119,7 +121,7 @@ impl TrialScreen {
         self.since_check = 0;
     }
 
-    /// Now and then, compares the next few points with their exact scores and counts those that have left their band.
+    /// Compares, at intervals, the next points with exact scores; counts those outside their band.
     pub fn check(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
         if self.since_check < CHECK_EVERY {
             return;
@@ -134,14 +136,14 @@ impl TrialScreen {
         self.since_check = 0;
     }
 
-    /// Whether the exact score of a point is outside of the band.
+    /// Returns whether the exact score of a point is outside the band.
     fn outside(&self, point: usize, exact: Moments, state_error: Moments) -> bool {
         let mean_band = self.mean_error + state_error.mean + 4.0 * U * exact.mean.abs();
         self.variance_error + state_error.variance < (exact.variance - self.variance[point].max(0.0)).abs()
             || mean_band < (exact.mean - self.mean[point]).abs()
     }
 
-    /// `p = row · h` over Gram columns; columns that the source does not hold are kept by the trial.
+    /// Computes `p = row · h` over Gram columns; the trial stores columns that the source does not.
     pub fn project_gram(&mut self, gram: &dyn GramSource, points: &[u32], row: &[f64], prior: f64) {
         let mut own = std::mem::take(&mut self.own_columns);
         let n = self.p.len();
@@ -162,7 +164,7 @@ impl TrialScreen {
         self.own_columns = own;
     }
 
-    /// `p = row · h`: `column(i)` is basis function `i` at all points, `largest(i)` a bound on its magnitude.
+    /// Computes `p = row · h`, for basis functions `column(i)` of magnitudes at most `largest(i)`.
     pub fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
         let columns: Vec<&[f64]> = (0..row.len()).map(column).collect();
         for first in (0..self.p.len()).step_by(BLOCK) {
@@ -171,13 +173,13 @@ impl TrialScreen {
         self.projected(row, largest);
     }
 
-    /// The block of [`TrialScreen::project`] that starts at this point; the caller does all of them, then says so.
+    /// Projects one block of [`TrialScreen::project`]; call [`TrialScreen::projected`] after all.
     pub fn project_block(&mut self, row: &[f64], columns: &[&[f64]], first: usize) {
         let end = (first + BLOCK).min(self.p.len());
         weighted_sum(row, columns, first, &mut self.p[first..end]);
     }
 
-    /// All blocks of a row have been projected.
+    /// Completes a projection, after all blocks of a row.
     pub fn projected(&mut self, row: &[f64], largest: impl Fn(usize) -> f64) {
         let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
         self.p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
@@ -185,7 +187,7 @@ impl TrialScreen {
         self.has_row = true;
     }
 
-    /// One observation along the projected row.
+    /// Adds an observation along the projected row.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.since_check += 1;
         let (mean_max, variance_max) = observe(&mut self.mean, &mut self.variance, &self.p, scale, mean_step);
@@ -195,7 +197,9 @@ impl TrialScreen {
         self.mean_error += mean_step.abs() * (p_error + U * p_max) + U * mean_max;
     }
 
-    /// Every point, or every one of the subset, whose interval reaches the best lower end, less the tie tolerance.
+    /// Writes every point (of the subset, if any) whose interval reaches the best lower end.
+    ///
+    /// The tie tolerance is subtracted from that lower end.
     pub fn candidates(&mut self, request: &TrialScore<'_>, band: Band, answer: &mut Candidates) {
         answer.points.clear();
         if band == Band::Infinite {
@@ -214,7 +218,7 @@ impl TrialScreen {
         }
         let state_error = request.model.state_error();
         let e = self.variance_error + state_error.variance;
-        // The score's own three roundings, on top of those of mean and spread².
+        // The score's own three roundings, added to those of mean and posterior variance.
         let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());
         // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best.
         let widest = e_mean + beta * (2.0 * e).sqrt();
@@ -238,15 +242,16 @@ impl TrialScreen {
     }
 }
 
-/// Leaves of the points, ascending, those that may be the best: their true scores lie between `lower` and `upper`, and within `tie` of
-/// each other they tie.
+/// Keeps the points, in ascending order, that may be the best or tie with it.
+///
+/// Their true scores lie between `lower` and `upper`; scores within `tie` of each other tie.
 pub fn settle(points: &mut Vec<u32>, tie: f64, lower: impl Fn(u32) -> f64, upper: impl Fn(u32) -> f64) {
     if points.len() < 2 {
         return;
     }
     let best_lower = points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);
     points.retain(|&point| best_lower - tie <= upper(point));
-    // A point that certainly ties with the best wins over all that come later: the lowest index does.
+    // A point that certainly ties with the best wins over all later ones: the lowest index does.
     let best_upper = points.iter().map(|&point| upper(point)).fold(f64::NEG_INFINITY, f64::max);
     if let Some(&first) = points.first()
         && best_upper - 0.5 * tie <= lower(first)

@@ -1,12 +1,12 @@
-//! The loops over points, written so that the compiler runs them in vector lanes: no sum crosses points.
+//! Implements the loops over points, written for SIMD: no sum crosses points.
 //!
-//! Each runs in the widest lanes of the processor, picked at run time ([`pulp`]): the operations on a point and their order are
-//! the same in lanes of any width, and so are the bits.
+//! Each runs in the processor's widest SIMD lanes, selected at run time ([`pulp`]). The operations on a point and their
+//! order do not depend on the SIMD width, and neither do the bits.
 
 use privateer_numerics::linalg::wide;
 use pulp::NullaryFnOnce;
 
-/// `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in the order of the columns.
+/// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
 pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
     wide(WeightedSum { row, columns, first, out });
 }
@@ -55,12 +55,12 @@ fn add_columns(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
 /// Columns in a group of [`grouped_sum`].
 pub const GROUP: usize = 16;
 
-/// Most roundings that a product passes through in a [`grouped_sum`] of `n`, its own included.
+/// Returns the most roundings of a product in a [`grouped_sum`] of `n` terms, its own included.
 pub fn sum_depth(n: usize) -> f64 {
     (GROUP + n.div_ceil(GROUP) + 2) as f64
 }
 
-/// As [`weighted_sum`], but columns are summed in groups of [`GROUP`]: fewer roundings follow each other.
+/// Computes [`weighted_sum`] in groups of [`GROUP`] columns, with fewer successive roundings.
 pub fn grouped_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
     wide(GroupedSum { row, columns, first, out });
 }
@@ -89,16 +89,16 @@ impl NullaryFnOnce for GroupedSum<'_> {
     }
 }
 
-/// Lanes of a running maximum.
+/// Parallel running maxima.
 const LANES: usize = 8;
 
-/// The larger of two numbers; the first where one is NaN. One instruction in every lane.
+/// Returns the larger of two numbers, or the first if one is NaN; one SIMD instruction.
 #[inline(always)]
 pub fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// Largest magnitude; NaNs are passed over.
+/// Returns the largest magnitude, ignoring NaNs.
 pub fn largest_magnitude(values: &[f64]) -> f64 {
     wide(LargestMagnitude(values))
 }
@@ -127,7 +127,7 @@ fn magnitude_in_lanes(values: &[f64]) -> f64 {
     rest.iter().map(|value| value.abs()).chain(lanes).fold(0.0, larger)
 }
 
-/// Writes `mean + beta * sqrt(max(0, variance))` and returns the largest score; NaNs are passed over.
+/// Writes `mean + width * sqrt(max(0, variance))`; returns the largest score, ignoring NaNs.
 pub fn score(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
     wide(ScoreLoop { mean, variance, beta, out })
 }
@@ -164,7 +164,9 @@ fn score_in_lanes(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) ->
     rest.iter().copied().chain(lanes).fold(f64::NEG_INFINITY, larger)
 }
 
-/// One observation: `variance -= (scale p)²`, `mean += mean_step p`; returns the largest magnitudes of mean and variance.
+/// Applies an observation: `variance -= (scale p)²`, `mean += mean_step p`.
+///
+/// Returns the largest magnitudes of mean and variance.
 pub fn observe(mean: &mut [f64], variance: &mut [f64], p: &[f64], scale: f64, mean_step: f64) -> (f64, f64) {
     wide(Observe { mean, variance, p, scale, mean_step })
 }

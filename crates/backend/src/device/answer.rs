@@ -1,4 +1,4 @@
-//! A lane's answer as the last pass writes it.
+//! Reads a device slot's answer in the layout of the last pass.
 
 use super::{Answer, CAPACITY};
 use crate::device::tables::USE_CPU;
@@ -10,22 +10,22 @@ pub const HEADER: usize = 4;
 /// Words of an answer.
 pub const ANSWER_WORDS: usize = HEADER + CAPACITY;
 
-/// Reals of an answer: best lower, best upper, largest variance, largest magnitude of a mean.
+/// Real numbers of an answer: best lower, best upper, largest variance, largest mean magnitude.
 pub const MAXIMA: usize = 4;
 
-/// An entry of the list that names no point.
+/// List entry without a point.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Sum, modulo 2^32, of stamp, count and the whole list.
+/// Returns the sum, modulo 2^32, of stamp, count and the whole list.
 pub fn checksum(words: &[u32]) -> u32 {
     words[HEADER..].iter().fold(words[0].wrapping_add(words[2]), |sum, &word| sum.wrapping_add(word))
 }
 
-/// Reads an answer.
+/// Decodes an answer.
 /// * `words` — [`ANSWER_WORDS`]
 ///
 /// # Errors
-/// If the checksum is not that of the list.
+/// If the checksum does not match the list.
 pub fn decode(words: &[u32], maxima: [f64; MAXIMA]) -> Result<Answer, Error> {
     if checksum(words) != words[3] {
         return Err(Error::Untrusted {

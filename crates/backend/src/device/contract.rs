@@ -1,35 +1,36 @@
-//! The device traits.
+//! Defines the device traits.
 //!
-//! **Lanes.** A lane is one trial on the device. It keeps four values a point: `p` (the last projected row), `mean`,
-//! `variance` (spread², may be below 0 by rounding) and `anchor` (the spread at the last start). A round of a lane is:
+//! A device slot holds one trial (a "lane" in identifiers). It keeps four values per point: `p` (the last projected row),
+//! `mean`, `variance` (posterior variance, may be below 0 by rounding) and `anchor` (posterior standard deviation at the
+//! last reset). A round of a slot has four steps:
 //!
-//! 1. start: keep what is there, or set `mean = 0, variance = prior`, or upload both, or compute both from a factor; every
-//!    start but `Keep` sets `anchor = sqrt(max(0, variance))`;
-//! 2. visit: if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, and `mean += mean_step p` or, where
-//!    weights come along, `mean = sum_i weights_i h_i(x)`;
+//! 1. start (reset): keep the values, or set `mean = 0, variance = prior`, or upload both, or compute both from a factor;
+//!    every start except `Keep` sets `anchor = sqrt(max(0, variance))`;
+//! 2. visit (observation): if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, and
+//!    `mean += mean_step p` or, if weights are sent, `mean = sum_i weights_i h_i(x)`;
 //! 3. score, for every point or those of the subset: with `e = c0 + c1 anchor + c2 anchor²`,
-//!    `lower = mean - c + beta (1 - rho) sqrt(max(0, variance - e))`,
-//!    `upper = mean + c + beta (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
+//!    `lower = mean - c + width (1 - rho) sqrt(max(0, variance - e))`,
+//!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
 //! 4. select: every point with `upper >= max lower`.
 
 use privateer_config::error::Error;
 use privateer_gp::score::{Factor, FeatureTable, GramSource};
 use std::fmt;
 
-/// Most points that a device hands back for a lane; more are counted, not named.
+/// Largest number of candidates that a device names per slot; further ones are only counted.
 pub const CAPACITY: usize = 64;
 
-/// The type that a device computes in.
+/// Floating-point type of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
-    /// 24 bits.
+    /// 24 significant bits.
     F32,
-    /// 53 bits: arithmetic and square roots only.
+    /// 53 significant bits: arithmetic and square roots only.
     F64,
 }
 
 impl Precision {
-    /// Unit roundoff.
+    /// Returns the unit roundoff.
     #[must_use]
     pub fn unit(self) -> f64 {
         match self {
@@ -38,14 +39,16 @@ impl Precision {
         }
     }
 
-    /// Relative error allowed to a square root: WGSL derives it from 1 / inverseSqrt, 2 + 2.5 units in the last place, and
-    /// a unit in the last place is two roundoffs; rounded up.
+    /// Returns the relative error allowed to a square root.
+    ///
+    /// WGSL derives a square root from 1 / inverseSqrt, with 2 + 2.5 units in the last place, each of two roundoffs;
+    /// rounded up.
     #[must_use]
     pub fn sqrt_error(self) -> f64 {
         16.0 * self.unit()
     }
 
-    /// Magnitudes that reach a device must stay below this, so that products of two do not overflow.
+    /// Returns a bound on magnitudes sent to a device, so that products of two do not overflow.
     #[must_use]
     pub fn largest(self) -> f64 {
         match self {
@@ -54,7 +57,7 @@ impl Precision {
         }
     }
 
-    /// A result below this may be flushed to zero.
+    /// Returns the magnitude below which a result may be flushed to zero.
     #[must_use]
     pub fn tiny(self) -> f64 {
         match self {
@@ -64,30 +67,31 @@ impl Precision {
     }
 }
 
-/// What `h` is.
+/// The basis functions `h_i`.
 #[derive(Debug, Clone, Copy)]
 pub enum TableSpec<'a> {
     /// Features of every point: `h_i(x)` is column `i` of the table.
     Features(&'a FeatureTable),
-    /// Gram columns of a lane's own basis points: from the whole matrix where the source holds it as a table, else evaluated
-    /// from its form; one of the two is there.
+    /// Gram columns of a slot's own basis points.
+    ///
+    /// They come from the whole matrix if the source stores it as a table, otherwise from its form; one of the two exists.
     Gram(&'a dyn GramSource),
-    /// As `Gram` by form, from points that each lane brings along ([`Lanes::set_points`]).
+    /// Like `Gram` by form, from points that each slot brings ([`Lanes::set_points`]).
     Own(usize),
 }
 
 /// A device.
 pub trait Device: Send + Sync + fmt::Debug {
-    /// "gpu" or "reference".
+    /// Returns "gpu" or "reference".
     fn name(&self) -> &'static str;
 
-    /// What it is, for readers and the manifest.
+    /// Returns a description for users and the manifest.
     fn description(&self) -> String;
 
-    /// Whether it computes in this type.
+    /// Returns whether the device computes in this type.
     fn computes_in(&self, precision: Precision) -> bool;
 
-    /// Puts tables on the device.
+    /// Stores tables on the device.
     ///
     /// # Errors
     /// [`Error::Device`] if they do not fit.
@@ -96,49 +100,54 @@ pub trait Device: Send + Sync + fmt::Debug {
 
 /// Tables resident on a device.
 pub trait Tables: Send + Sync {
-    /// Most lanes that one [`Lanes`] over these tables may have, at least 1.
+    /// Returns the largest number of slots of one [`Lanes`] over these tables, at least 1.
     fn most_lanes(&self) -> usize;
 
-    /// Bounds on the error of one `h_i(x)` beyond the rounding of exact values: 0 for uploaded tables; for kernels that the
-    /// device evaluates, absolute. For [`TableSpec::Own`], [`Lanes::set_points`] says.
+    /// Returns a bound on the error of one `h_i(x)` beyond the rounding of exact values.
+    ///
+    /// It is 0 for uploaded tables, and absolute for kernels that the device evaluates. For [`TableSpec::Own`],
+    /// [`Lanes::set_points`] returns it.
     fn kernel_error(&self) -> f64;
 
-    /// Allocates all buffers for so many lanes.
+    /// Allocates all buffers for `n_lanes` slots.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device has no room or is lost.
+    /// [`Error::Device`] if the device has no memory left or is lost.
     fn lanes(&self, n_lanes: usize) -> Result<Box<dyn Lanes>, Error>;
 }
 
-/// Lanes of some trials.
+/// Device slots of a batch of trials.
 pub trait Lanes: Send {
-    /// Starts a round of some lanes, one submission; returns before it is done. `stamp` comes back in every answer.
+    /// Starts a round of some slots in one submission, and returns before it is done.
+    ///
+    /// Every answer returns `stamp`.
     ///
     /// # Errors
     /// [`Error::Device`] if the device is lost or out of memory.
     fn submit(&mut self, stamp: u32, work: &[LaneWork<'_>]) -> Result<(), Error>;
 
-    /// Waits for the round and fills one answer for each lane of it, in the order of the work.
+    /// Waits for the round and writes one answer per slot, in the order of the work.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device is lost, hangs, or gives back nothing.
+    /// [`Error::Device`] if the device is lost, hangs, or returns nothing.
     fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error>;
 
-    /// Bytes of rounds sent to the device so far: works, rows, factors, planes, lists.
+    /// Returns the bytes of rounds sent to the device so far: works, rows, factors, planes, lists.
     fn sent(&self) -> u64;
 
-    /// For [`TableSpec::Own`]: the points of one lane, before its first round. Returns a bound on the absolute error of one
-    /// `h_i(x)` of this lane, which depends on the points.
+    /// Sets the points of one slot, before its first round, for [`TableSpec::Own`].
+    ///
+    /// Returns a bound on the absolute error of one `h_i(x)` of this slot, which depends on the points.
     ///
     /// # Errors
-    /// [`Error::Device`] if the source has no form, or no room is left.
+    /// [`Error::Device`] if the source has no form, or no memory is left.
     fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error>;
 }
 
-/// One lane's part of a round. Every number is f64 here; the device rounds it to its type.
+/// A slot's part of a round. All numbers are f64; the device rounds them to its type.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneWork<'a> {
-    /// `0 .. n_lanes`, ascending over the work of a round.
+    /// Index in `0 .. n_lanes`, ascending over the work of a round.
     pub lane: usize,
     /// Step 1.
     pub start: Start<'a>,
@@ -146,75 +155,75 @@ pub struct LaneWork<'a> {
     pub visit: Option<Visit<'a>>,
     /// Points whose Gram columns are the basis; unused for features.
     pub basis: &'a [u32],
-    /// What multiplies the posterior standard deviation.
+    /// Exploration factor: multiplies the posterior standard deviation.
     pub beta: f64,
-    /// Errors.
+    /// Error band.
     pub band: Band4,
-    /// Ascending; all points if absent.
+    /// Points to score, ascending; `None` for all points.
     pub subset: Option<&'a [u32]>,
 }
 
-/// Step 1 of a lane's round.
+/// Step 1 of a slot's round: the reset.
 #[derive(Debug, Clone, Copy)]
 pub enum Start<'a> {
-    /// From where the last round ended.
+    /// Continues from the end of the last round.
     Keep,
-    /// Mean 0, variance of the prior.
+    /// Resets to mean 0 and the prior variance.
     Prior,
-    /// These, `n_points` each.
+    /// Resets to these values, `n_points` each.
     Upload {
         /// Mean.
         mean: &'a [f64],
-        /// Spread².
+        /// Posterior variance.
         variance: &'a [f64],
     },
-    /// From weights and a factor over the basis.
+    /// Resets to weights and a factor over the basis.
     Factor(&'a Factor<'a>),
 }
 
-/// Step 2 of a lane's round.
+/// Step 2 of a slot's round: an observation.
 #[derive(Debug, Clone, Copy)]
 pub struct Visit<'a> {
-    /// The new row, as long as the basis; `None` if `p` is that of the round before.
+    /// The new row, as long as the basis; `None` if `p` is that of the previous round.
     pub row: Option<&'a [f64]>,
-    /// What multiplies `p` in the spread.
+    /// Factor on `p`; the variance falls by `(scale p)²`.
     pub scale: f64,
-    /// What becomes of the mean.
+    /// Change of the mean.
     pub mean: NewMean<'a>,
 }
 
-/// The mean after a visit.
+/// The mean after an observation.
 #[derive(Debug, Clone, Copy)]
 pub enum NewMean<'a> {
-    /// It rises by so much times `p`.
+    /// The mean rises by this number times `p`.
     Step(f64),
-    /// These weights over the basis, as long as it is.
+    /// The mean has these weights over the basis, which have its length.
     Weights(&'a [f64]),
 }
 
-/// The errors of a lane: that of the score `c`, and those of the variance by powers of the anchor.
+/// Errors of a slot: of the score (`c`), and of the variance by powers of `anchor`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Band4 {
-    /// Absolute error of the score apart from that of the variance.
+    /// Absolute error of the score without that of the variance.
     pub c: f64,
     /// Constant error of the variance.
     pub c0: f64,
-    /// Error of the variance by the anchor.
+    /// Error of the variance, per unit of `anchor`.
     pub c1: f64,
-    /// Error of the variance by the square of the anchor.
+    /// Error of the variance, per unit of `anchor²`.
     pub c2: f64,
 }
 
-/// What comes back of a lane.
+/// A slot's answer to a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The stamp of the submission that wrote this.
+    /// Stamp of the submission that produced this answer.
     pub stamp: u32,
-    /// Points whose `lower` was finite: all that were to be scored, else something is wrong.
+    /// Points whose `lower` was finite; any number other than that of points to score is an error.
     pub scored: u32,
-    /// Points with `upper >= best_lower`, named or not.
+    /// Points with `upper >= best_lower`, including those not named.
     pub count: u32,
-    /// The first [`CAPACITY`] of them in any order.
+    /// The first [`CAPACITY`] of these points, in any order.
     pub points: Vec<u32>,
     /// Largest `lower`.
     pub best_lower: f64,

@@ -1,9 +1,9 @@
-//! What a device does for a screen, in plain data: hold tables, keep mean and spread² of every point of some trials, run
-//! the passes of a round. Implemented by loops on the CPU (`reference`) and by compute shaders (`gpu`), from one set of
-//! buffers and passes.
+//! Defines, in plain data, the work of a device for a screen.
 //!
-//! What both need on the host stands here: the numbers of a type (`real`), tables and kernels as the passes read them
-//! (`tables`), a round's parameters packed into buffers (`pack`), the answers read out of them (`answer`).
+//! A device holds tables, keeps mean and posterior variance of every point of some trials, and runs the passes of a round.
+//! Loops on the CPU (`reference`) and compute shaders (`gpu`) implement it with the same buffers and passes. Host code that
+//! both share is here: the numbers of a type (`real`), tables and kernels in the layout of the passes (`tables`), a round's
+//! parameters packed into buffers (`pack`), and the answers decoded from them (`answer`).
 
 pub(crate) mod answer;
 mod contract;

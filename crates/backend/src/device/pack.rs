@@ -1,4 +1,4 @@
-//! A round of some lanes, packed into the buffers that its passes read.
+//! Packs a round of some slots into the buffers that its passes read.
 
 use super::real::Real;
 use super::tables::{DeviceColumns, Extent, KernelNumbers, device_error};
@@ -6,147 +6,151 @@ use super::{LaneWork, NewMean, Start};
 use privateer_config::error::Error;
 use privateer_gp::score::Spread;
 
-/// What stands in a list beyond its end.
+/// Padding of a list beyond its end.
 pub const NONE: u32 = u32::MAX;
 
-/// Lanes that one workgroup of the shared projection takes together.
+/// Slots that one workgroup of the shared projection processes together.
 pub const TOGETHER: usize = 8;
 
-/// Words at the head of the index buffer: where the lists of projected, factored and listed work start, and one unused.
+/// Words at the head of the index buffer: starts of the three lists of works, and one unused.
+///
+/// The lists are those of projected, factored and listed works.
 pub const INDEX_HEADER: usize = 4;
 
-/// [`Start`] as a word.
+/// [`Start::Keep`] as a word.
 pub const START_KEEP: u32 = 0;
-/// Mean 0, variance of the prior.
+/// Reset to mean 0 and the prior variance.
 pub const START_PRIOR: u32 = 1;
-/// Mean and variance are there.
+/// Reset to uploaded mean and variance.
 pub const START_UPLOAD: u32 = 2;
-/// From a factor that is added to the residual.
+/// Reset to a factor that is added to the residual.
 pub const START_ADDED: u32 = 3;
-/// From a factor that is taken from the prior.
+/// Reset to a factor that is subtracted from the prior.
 pub const START_REMOVED: u32 = 4;
 
-/// What is meant of a work in the list of what is to be projected.
+/// Bit of a work's new row in an entry of the list of projections.
 pub const ROW: u32 = 1;
-/// See [`ROW`].
+/// Bit of a work's new weights, see [`ROW`].
 pub const WEIGHTS: u32 = 2;
 
-/// [`Visit`](super::Visit) as a word: none.
+/// No [`Visit`](super::Visit), as a word.
 pub const VISIT_NONE: u32 = 0;
 /// Mean and variance change along `p`.
 pub const VISIT_ROW: u32 = 1;
-/// The variance changes along `p`, and the mean is that of weights.
+/// The variance changes along `p`, and the mean is recomputed from weights.
 pub const VISIT_WEIGHTS: u32 = 2;
 
-/// One lane's part of a round: words, in the order of the buffer.
+/// A slot's part of a round as words, in the order of the buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Whose planes.
+    /// Slot whose planes are used.
     pub lane: u32,
     /// Step 1.
     pub start: u32,
     /// Step 2: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
     pub visit: u32,
-    /// Comes back in the answer.
+    /// Stamp, returned in the answer.
     pub stamp: u32,
-    /// Where the row starts among the coefficients.
+    /// Start of the row among the coefficients.
     pub row_at: u32,
     /// Length of the row and of the weights of the mean.
     pub row_len: u32,
-    /// Where the list of columns starts among the indices: of a table, or points of a kernel.
+    /// Start of the list of columns among the indices: columns of a table, or points of a kernel.
     pub slots_at: u32,
-    /// Where the coordinates start in their buffer.
+    /// Start of the coordinates in their buffer.
     pub coords_at: u32,
-    /// Where the factor starts among the coefficients: rows of a packed lower triangle, then the weights.
+    /// Start of the factor among the coefficients: packed lower triangle, then the weights.
     pub factor_at: u32,
-    /// Rows of the factor.
+    /// Number of rows of the factor.
     pub factor_len: u32,
-    /// Where the subset starts among the indices.
+    /// Start of the subset among the indices.
     pub subset_at: u32,
-    /// Points to be scored: of the subset, or all.
+    /// Number of points to score: of the subset, or all.
     pub n_scored: u32,
-    /// Where the prior starts in its buffer.
+    /// Start of the prior in its buffer.
     pub prior_at: u32,
     /// Formula of the kernel.
     pub family: u32,
-    /// Coordinates of a point.
+    /// Number of coordinates of a point.
     pub dimension: u32,
     /// Whether there is a subset.
     pub listed: u32,
-    /// Where the weights of the mean start among the coefficients.
+    /// Start of the weights of the mean among the coefficients.
     pub weights_at: u32,
 }
 
-/// One lane's numbers, in the order of the buffer.
+/// A slot's real numbers, in the order of the buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Numbers<R> {
-    /// What multiplies `p` in the spread.
+    /// Factor on `p`; the variance falls by `(scale p)²`.
     pub scale: R,
-    /// What multiplies `p` in the mean.
+    /// Factor on `p` in the change of the mean.
     pub mean_step: R,
     /// `beta (1 - rho)`
     pub low: R,
     /// `beta (1 + rho)`
     pub high: R,
-    /// Error of the score.
+    /// Absolute error of the score.
     pub c: R,
-    /// Errors of the variance.
+    /// Constant error of the variance.
     pub c0: R,
-    /// By the anchor.
+    /// Error of the variance, per unit of the anchor.
     pub c1: R,
-    /// By its square.
+    /// Error of the variance, per unit of the anchor's square.
     pub c2: R,
     /// Factor of the kernel.
     pub kernel_scale: R,
     /// Constant term of the kernel.
     pub kernel_offset: R,
-    /// What the kernel adds for a point and itself.
+    /// Term added to the kernel for a point with itself.
     pub kernel_row_term: R,
 }
 
-/// Mean and variance of a lane, padded, one after the other as in its planes.
+/// Mean and variance of a slot, padded, in the order of its planes.
 pub struct Upload<R> {
-    /// Whose planes.
+    /// Slot whose planes are written.
     pub lane: usize,
     /// `2 x stride`.
     pub values: Vec<R>,
 }
 
-/// What a round needs to know of the lanes it runs on.
+/// The layout of the slots that a round runs on.
 pub struct LaneShape<'a> {
-    /// Lanes that there are.
+    /// Number of slots.
     pub n_lanes: usize,
-    /// Of the domain.
+    /// Size of the domain.
     pub extent: Extent,
-    /// Where columns come from.
+    /// Source of the columns.
     pub columns: DeviceColumns,
-    /// One for each lane, or one for all.
+    /// One kernel per slot, or one for all.
     pub kernels: &'a [KernelNumbers],
-    /// Distance between the coordinates of two lanes.
+    /// Distance between the coordinates of two slots.
     pub coords_stride: usize,
 }
 
 /// The buffers of a round.
 #[derive(Default)]
 pub struct Packed<R> {
-    /// One for each lane of the round.
+    /// One per slot of the round.
     pub works: Vec<Work>,
-    /// One for each lane of the round.
+    /// One per slot of the round.
     pub numbers: Vec<Numbers<R>>,
     /// [`INDEX_HEADER`], slots, subsets, lists of work.
     pub indices: Vec<u32>,
     /// Rows and factors.
     pub coefficients: Vec<R>,
-    /// Planes that are sent.
+    /// Planes to upload.
     pub uploads: Vec<Upload<R>>,
-    /// Entries of the first list: four times a work's number, and 1 for its new row, 2 for its new weights, or 3 for both; over
-    /// columns that all lanes share each is an entry of its own.
+    /// Length of the first list.
+    ///
+    /// An entry is four times a work's index, plus 1 for its new row, 2 for its new weights, or 3 for both. Over columns
+    /// that all slots share, each of the two is an entry of its own.
     pub n_projected: usize,
     /// Number of factors.
     pub n_factored: usize,
     /// Number of subsets.
     pub n_listed: usize,
-    /// Bytes of this round and of those before.
+    /// Bytes sent in this round and in earlier ones.
     pub sent: u64,
 }
 
@@ -154,7 +158,7 @@ impl<R: Real> Packed<R> {
     /// Packs a round.
     ///
     /// # Errors
-    /// If the work does not fit the lanes: their number, the length of a row, of a factor or of an upload.
+    /// If the work does not fit the slots: their number, the length of a row, of a factor or of an upload.
     pub fn fill(&mut self, shape: &LaneShape<'_>, stamp: u32, round: &[LaneWork<'_>]) -> Result<(), Error> {
         *self = Self {
             works: std::mem::take(&mut self.works),
@@ -301,7 +305,7 @@ impl<R: Real> Packed<R> {
     }
 }
 
-/// A place in a buffer as a word.
+/// Returns a position in a buffer as a word.
 fn word(place: usize) -> Result<u32, Error> {
     u32::try_from(place).map_err(|_| device_error(format!("a round needs a buffer of {place} numbers, more than 32 bits count")))
 }

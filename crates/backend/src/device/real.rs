@@ -1,10 +1,10 @@
-//! The two types that passes compute in.
+//! Defines the two floating-point types in which passes compute.
 
 use super::Precision;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
-/// A number of a pass: what WGSL calls `Real`.
+/// A number of a pass, named `Real` in WGSL.
 pub trait Real:
     Copy
     + Default
@@ -19,38 +19,38 @@ pub trait Real:
     + AddAssign
     + 'static
 {
-    /// The type's name in the contract.
+    /// The type, as named in the contract.
     const PRECISION: Precision;
-    /// The largest finite number.
+    /// Largest finite number.
     const LARGEST: Self;
-    /// `ln 2` with low bits zero, so that small multiples are exact, and the rest.
+    /// `ln 2` in two parts; the first has low bits zero, so that its small multiples are exact.
     const LN2: [Self; 2];
-    /// `exp(-t)` is taken as 0 beyond this.
+    /// Argument beyond which `exp(-t)` is taken as 0.
     const EXP_CUTOFF: Self;
 
     /// Rounds to the type.
     fn of(value: f64) -> Self;
 
-    /// Exactly.
+    /// Converts to f64, exactly.
     fn wide(self) -> f64;
 
-    /// Square root.
+    /// Returns the square root.
     fn sqrt(self) -> Self;
 
-    /// Largest integer not above.
+    /// Returns the largest integer that is at most `self`.
     fn floor(self) -> Self;
 
-    /// The larger; the second if the first is not a number.
+    /// Returns the larger number, or the second if the first is NaN.
     fn larger(self, other: Self) -> Self {
         if self > other { self } else { other }
     }
 
-    /// Magnitude.
+    /// Returns the magnitude.
     fn magnitude(self) -> Self {
         if self < Self::default() { -self } else { self }
     }
 
-    /// Whether it is a finite number, by comparison of ranges as in the shaders.
+    /// Returns whether the number is finite, by comparison of ranges as in the shaders.
     fn is_in_range(self) -> bool {
         -Self::LARGEST <= self && self <= Self::LARGEST
     }

@@ -1,18 +1,19 @@
-//! Tables and kernels as the passes read them.
+//! Lays out tables and kernels for the passes.
 
 use super::real::Real;
 use super::{Precision, TableSpec};
 use privateer_config::error::Error;
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
 
-/// Points of a tile: every plane and column is padded to a multiple, and a workgroup has as many threads.
+/// Points per tile; planes and columns are padded to a multiple, and a workgroup has a thread each.
 pub const TILE: usize = 256;
 
-/// Planes of a lane, in this order: `p`, mean, variance, anchor.
+/// Planes of a slot, in this order: `p`, mean, variance, anchor.
 pub const PLANES: usize = 4;
 
-/// A Gram matrix known by its form is made once and kept whole up to so many bytes; beyond, its columns are evaluated
-/// anew whenever they are needed.
+/// Largest size in bytes of a Gram matrix that is computed once from its form and kept whole.
+///
+/// Columns of a larger matrix are evaluated whenever they are needed.
 pub const MADE_GRAM_BYTES: usize = 64 << 20;
 
 /// The size of a domain.
@@ -20,65 +21,65 @@ pub const MADE_GRAM_BYTES: usize = 64 << 20;
 pub struct Extent {
     /// Number of points.
     pub n_points: usize,
-    /// Points with padding: the length of a plane.
+    /// Number of points with padding: the length of a plane.
     pub stride: usize,
 }
 
 impl Extent {
-    /// Of so many points.
+    /// Creates the extent of `n_points` points.
     pub fn new(n_points: usize) -> Self {
         Self { n_points, stride: n_points.div_ceil(TILE) * TILE }
     }
 
-    /// Tiles of a plane.
+    /// Returns the number of tiles of a plane.
     pub fn n_tiles(self) -> usize {
         self.stride / TILE
     }
 }
 
-/// A range of points whose columns lie in one buffer.
+/// A range of points whose columns are in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
     /// First point.
     pub first: usize,
-    /// Points with padding: the length of a column here.
+    /// Number of points with padding: the length of a column here.
     pub len: usize,
 }
 
-/// Where a lane's columns come from.
+/// Source of a slot's columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DeviceColumns {
-    /// A table shared by all lanes, of so many columns, each used by every row.
+    /// A table shared by all slots, with this number of columns; every row uses all of them.
     Features(usize),
-    /// A shared table of one column a point, of which a lane uses those of its basis.
+    /// A shared table with one column per point, of which a slot uses those of its basis.
     Gram,
-    /// Evaluated from coordinates: a lane's own, or shared.
+    /// Columns evaluated from coordinates, a slot's own or shared.
     Kernel {
-        /// Whether each lane has coordinates and prior of its own.
+        /// Whether each slot has coordinates and prior of its own.
         own: bool,
     },
 }
 
-/// A kernel as parameters of a pass.
+/// Parameters of a kernel for a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelNumbers {
-    /// Number of the formula: the order of [`KernelFamily`].
+    /// Index of the formula, in the order of [`KernelFamily`].
     pub family: u32,
-    /// Coordinates of a point.
+    /// Number of coordinates of a point.
     pub dimension: u32,
-    /// Factor.
+    /// Factor on the correlation.
     pub scale: f64,
     /// Constant term.
     pub offset: f64,
-    /// What is added for a point and itself.
+    /// Term added for a point with itself.
     pub row_term: f64,
 }
 
 impl KernelNumbers {
-    /// Stands for no kernel.
+    /// Value used where there is no kernel.
     pub const NONE: Self = Self { family: 0, dimension: 0, scale: 0.0, offset: 0.0, row_term: 0.0 };
 
-    /// Of a form.
+    /// Returns the parameters of a form.
     pub fn of(form: &KernelForm) -> Self {
         let family = match form.family {
             KernelFamily::SquaredExponential => 0,
@@ -92,19 +93,20 @@ impl KernelNumbers {
     }
 }
 
-/// Coordinates as the passes read them and a bound on the error of the kernel evaluated from them.
+/// Coordinates in the layout of the passes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coordinates<R> {
     /// `dimension x stride`: one coordinate of all points is contiguous.
     pub values: Vec<R>,
     /// Largest magnitude.
     pub largest: f64,
-    /// Largest magnitude before they were moved.
+    /// Largest magnitude before centring.
     pub unmoved: f64,
 }
 
-/// Rounds coordinates. Those of a kernel of distances are first moved to the middle of their range, which changes no
-/// distance and makes their rounding smaller.
+/// Rounds coordinates; a kernel of distances has them centred in their range first.
+///
+/// Centring changes no distance and reduces the rounding.
 pub fn coordinates<R: Real>(form: &KernelForm, extent: Extent) -> Coordinates<R> {
     let (d, n) = (form.dimension, extent.n_points);
     let mut values = vec![R::default(); d * extent.stride];
@@ -122,14 +124,15 @@ pub fn coordinates<R: Real>(form: &KernelForm, extent: Extent) -> Coordinates<R>
     Coordinates { values, largest, unmoved }
 }
 
-/// A bound on the error of a kernel that passes evaluate in a type.
+/// Returns a bound on the error of a kernel that passes evaluate in a type.
 ///
-/// With `u` the unit roundoff, `d` coordinates of magnitude up to `Z`, every formula in units of its scale: the rounding
-/// of two coordinates moves a distance by at most `2 u Z sqrt(d)`, and no `rho` has a slope above 1; the relative error of a
-/// distance, `(d + 3)/2 u` for the sum of squares and at most `16 u` for the square root, is multiplied by `|r rho'(r)| < 1`;
-/// the reduced argument of `exp` loses at most `u`, its polynomial and the one before it at most `10 u`. A quarter is
-/// added for terms of second order. The linear family has `1.25 (d + 6) u` times `d Z²`. In f64 the host's own formula errs as
-/// much, so that the bound is doubled; and the host rounded the coordinates, before they were moved, in f64.
+/// Let `u` be the unit roundoff, `d` the number of coordinates, of magnitude up to `Z`, and every formula in units of its
+/// scale. The rounding of two coordinates moves a distance by at most `2 u Z sqrt(d)`, and no `rho` has a slope above 1.
+/// The relative error of a distance, `(d + 3)/2 u` for the sum of squares and at most `16 u` for the square root, is
+/// multiplied by `|r rho'(r)| < 1`. The reduced argument of `exp` loses at most `u`, its polynomial and the one before it
+/// at most `10 u`. A quarter is added for terms of second order. The linear family has `1.25 (d + 6) u` times `d Z²`. In
+/// f64 the host's own formula has the same error, so the bound is doubled; and the host rounded the coordinates in f64
+/// before centring.
 pub fn kernel_error<R>(form: &KernelForm, coords: &Coordinates<R>, precision: Precision) -> f64 {
     let (u, d, largest) = (precision.unit(), form.dimension as f64, coords.largest);
     let host = if form.family == KernelFamily::Linear { 0.0 } else { 4.0 * Precision::F64.unit() * coords.unmoved * d.sqrt() };
@@ -142,11 +145,13 @@ pub fn kernel_error<R>(form: &KernelForm, coords: &Coordinates<R>, precision: Pr
     host * form.scale.abs() + sides * (u * (relative * form.scale.abs() + 2.0 * (form.offset.abs() + form.row_term.abs())) + tiny)
 }
 
-/// Angles beyond this lose digits in the reduction of the passes: the number of quarter turns no longer fits 20 bits.
+/// Angles beyond this lose digits in the passes' reduction: quarter turns no longer fit 20 bits.
 pub const LARGEST_ANGLE: f64 = 1.6e6;
 
-/// A bound on the error of Fourier features that a pass computes in f64, against those of the host: both sums of an angle
-/// round, and sine and cosine by up to 4 roundoffs. `None` if angles are too large for the passes.
+/// Returns a bound on the error of Fourier features that a pass computes in f64.
+///
+/// The error is relative to the host's features: both sums of an angle round, and sine and cosine by up to 4 roundoffs.
+/// Returns `None` if angles are too large for the passes.
 pub fn features_error(form: &FourierForm) -> Option<f64> {
     let d = form.dimension;
     let most = |values: &[f64], axis: usize| values.iter().skip(axis).step_by(d).fold(0.0f64, |most, v| most.max(v.abs()));
@@ -156,7 +161,7 @@ pub fn features_error(form: &FourierForm) -> Option<f64> {
     (angle <= LARGEST_ANGLE).then_some(amplitude * u * (2.0 * (d as f64 + 3.0) * angle + 16.0))
 }
 
-/// Columns of a feature table over a chunk, each `chunk.len` long, zero beyond the last point.
+/// Returns a chunk's feature columns, each `chunk.len` long, zero beyond the last point.
 pub fn feature_columns<R: Real>(table: &FeatureTable, chunk: Chunk) -> Vec<R> {
     let mut values = vec![R::default(); table.n_features * chunk.len];
     for at in 0..chunk.len.min(table.n_points.saturating_sub(chunk.first)) {
@@ -167,7 +172,7 @@ pub fn feature_columns<R: Real>(table: &FeatureTable, chunk: Chunk) -> Vec<R> {
     values
 }
 
-/// Columns of a Gram matrix held as a table over a chunk, as [`feature_columns`]; `None` if it is not held.
+/// Returns a chunk's columns of a stored Gram matrix; `None` if the matrix is not stored.
 pub fn gram_columns<R: Real>(gram: &dyn GramSource, chunk: Chunk) -> Option<Vec<R>> {
     let n = gram.n_points();
     let mut values = vec![R::default(); n * chunk.len];
@@ -182,27 +187,27 @@ pub fn gram_columns<R: Real>(gram: &dyn GramSource, chunk: Chunk) -> Option<Vec<
 
 /// Prior variance and residual of every point, in f64.
 pub struct Base {
-    /// Variance that a spread of [`privateer_gp::score::Spread::Added`] starts from.
+    /// Variance to which a factor of [`privateer_gp::score::Spread::Added`] is added.
     pub residual: Vec<f64>,
     /// Variance without observations.
     pub prior: Vec<f64>,
 }
 
 impl Base {
-    /// Of a table of features: what they carry and what they do not.
+    /// Computes prior variance and residual of a feature table.
     pub fn of_features(table: &FeatureTable) -> Self {
         let square = |point: usize| table.row(point).iter().fold(0.0, |sum, phi| sum + phi * phi);
         let prior = (0..table.n_points).map(|point| table.residual[point] + square(point)).collect();
         Self { residual: table.residual.clone(), prior }
     }
 
-    /// Of a covariance: no residual.
+    /// Computes the prior variance of a covariance, without a residual.
     pub fn of_gram(gram: &dyn GramSource) -> Self {
         let n = gram.n_points();
         Self { residual: vec![0.0; n], prior: (0..n).map(|point| gram.diagonal(point)).collect() }
     }
 
-    /// Rounded and padded: the residuals, then the priors.
+    /// Returns the residuals, then the priors, rounded and padded.
     pub fn rounded<R: Real>(&self, extent: Extent) -> Vec<R> {
         let mut values = vec![R::default(); 2 * extent.stride];
         for (value, &residual) in values.iter_mut().zip(&self.residual) {
@@ -215,7 +220,7 @@ impl Base {
     }
 }
 
-/// Number of points that a spec is about.
+/// Returns the number of points of a spec.
 pub fn n_points(spec: &TableSpec<'_>) -> usize {
     match spec {
         TableSpec::Features(table) => table.n_points,
@@ -224,15 +229,15 @@ pub fn n_points(spec: &TableSpec<'_>) -> usize {
     }
 }
 
-/// What to do about a device that fails.
+/// Hint in errors of a failing device.
 pub const USE_CPU: &str = "use `--backend cpu`: the answers are the same";
 
-/// A failure of a device.
+/// Creates the error of a failed device.
 pub fn device_error(problem: impl Into<String>) -> Error {
     Error::Device { problem: problem.into(), hint: USE_CPU.to_owned() }
 }
 
-/// A covariance that is neither a table nor a formula.
+/// Creates the error of a covariance that is neither a table nor a formula.
 pub fn no_form() -> Error {
     device_error("this kernel is neither a table nor one of the formulas that a device evaluates")
 }

@@ -1,22 +1,25 @@
-//! The choice of pivots, as far as the work saved pays for it.
+//! Chooses pivots while the work that they save exceeds the work of choosing them.
 
 use super::table::Interpolation;
 use crate::cpu::vector::{GROUP, grouped_sum, sum_depth};
 use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
-/// Set-up work counts this many times: in f64, with less reuse than products of a round.
+/// Weight of set-up work: it runs in f64, with less data reuse than the products of a round.
 const SETUP_WEIGHT: f64 = 2.0;
 
-/// Largest arrays of the set-up.
+/// Largest size of the set-up's arrays, in bytes.
 const MOST_BYTES: f64 = (1u64 << 30) as f64;
 
-/// Where the choice ends, as a share of `max |phi|²`: what is left then widens an interval about as much as the rounding of forms at the pivots does,
-/// and pivots beyond would cost more than the candidates they spare.
+/// Residual at which the choice ends, as a share of `max |phi|²`.
+///
+/// The remaining error widens an interval about as much as the rounding of forms at the pivots does; more pivots would cost
+/// more than the candidates that they remove.
 pub const FINE: f64 = 6e-6;
 
-/// The same for trials side by side: their intervals hold the distance of the form from a multiple of the identity (see `lanes`), which is smaller than
-/// the form.
+/// Residual at which the choice ends for interleaved trials, as a share of `max |phi|²`.
+///
+/// Their intervals depend on the form's distance from a multiple of the identity (see `lanes`), which is smaller than the form.
 pub const FINE_OF_LANES: f64 = 8e-5;
 
 /// Unit roundoff of f64.
@@ -25,37 +28,37 @@ const U: f64 = f64::EPSILON / 2.0;
 /// Points whose sums stay in the first-level cache.
 const POINTS: usize = 512;
 
-/// Multiply-adds of a dense round of one trial over so many points: the factor is triangular, in four block rows.
+/// Returns the multiply-adds of a dense round of one trial; triangular factor, four block rows.
 pub fn dense_work(n_points: usize, n_features: usize) -> f64 {
     let m = n_features as f64;
     0.625 * n_points as f64 * m * m
 }
 
-/// Multiply-adds of a round of one trial by pivots.
+/// Returns the multiply-adds of a round of one trial by pivots.
 pub fn work_by_pivots(n_points: usize, n_features: usize, rank: usize) -> f64 {
     let (m, r) = (n_features as f64, rank as f64);
     2.0 * n_points as f64 * r + r * m * (0.5 * m + 1.0)
 }
 
-/// Multiply-adds of the set-up up to so many pivots.
+/// Returns the multiply-adds of the set-up up to `rank` pivots.
 pub fn setup_work(n_points: usize, n_features: usize, rank: usize) -> f64 {
     let (n, m, r) = (n_points as f64, n_features as f64, rank as f64);
     SETUP_WEIGHT * n * r * (2.0 * m + r)
 }
 
-/// Whether rounds by so many pivots cost half of dense ones at most, and their arrays fit.
+/// Returns whether rounds by `rank` pivots cost at most half of dense ones and their arrays fit.
 fn pays(n_points: usize, n_features: usize, rank: usize) -> bool {
     work_by_pivots(n_points, n_features, rank) <= 0.5 * dense_work(n_points, n_features)
         && 12.0 * n_points as f64 * rank as f64 <= MOST_BYTES
 }
 
-/// The set-up of one table, as far as it has come.
+/// The set-up of one table, in its present state.
 #[derive(Debug)]
 pub struct PivotGrowth {
     table: Arc<FeatureTable>,
     /// `max |phi|²`.
     largest: f64,
-    /// Where the choice ends.
+    /// Residual at which the choice ends.
     end: f64,
     state: PivotSearchState,
 }
@@ -63,18 +66,18 @@ pub struct PivotGrowth {
 #[derive(Debug)]
 enum PivotSearchState {
     Growing(Growing),
-    /// It was finished after this much work.
+    /// Finished after this much work.
     Ready(f64, Arc<Interpolation>),
-    /// It does not pay.
+    /// Interpolation would cost more than dense products.
     Never,
 }
 
-/// Pivots so far.
+/// The pivots chosen so far.
 #[derive(Debug)]
 pub struct Growing {
     /// The points.
     pub pivots: Vec<usize>,
-    /// One column of the factor a pivot: `l(x)_k` of all points.
+    /// One column of the factor per pivot: `l(x)_k` of all points.
     pub columns: Vec<Vec<f64>>,
     /// `d(x)`.
     pub residual: Vec<f64>,
@@ -83,7 +86,7 @@ pub struct Growing {
 }
 
 impl PivotGrowth {
-    /// Nothing done yet; the choice ends where so much of `max |phi|²` is left.
+    /// Starts the set-up of a table; the choice ends at the residual `end` times `max |phi|²`.
     pub fn new(table: &Arc<FeatureTable>, end: f64) -> Self {
         let squares = (0..table.n_points).map(|point| privateer_numerics::linalg::dot(table.row(point), table.row(point)));
         let residual: Vec<f64> = squares.map(|square| square * square).collect();
@@ -95,8 +98,10 @@ impl PivotGrowth {
         Self { table: Arc::clone(table), largest, end, state }
     }
 
-    /// The interpolation, if this much work is enough to set it up: a function of the table and `allowed` alone, whoever else has asked.
-    /// `columns` is the table by features, where it is needed.
+    /// Returns the interpolation if `allowed` work is enough to set it up.
+    ///
+    /// The result is a function of the table and of `allowed` alone. `columns` returns the table feature by feature, and is
+    /// called only if needed.
     pub fn grow<'c>(&mut self, allowed: f64, columns: impl Fn() -> &'c [f64]) -> Option<Arc<Interpolation>> {
         while let PivotSearchState::Growing(growing) = &mut self.state {
             let rank = growing.pivots.len();
@@ -139,7 +144,7 @@ impl PivotGrowth {
 
 #[cfg(test)]
 impl PivotGrowth {
-    /// Pivots, coordinates and residuals so far, where it is not finished.
+    /// Returns the pivots, coordinates and residuals of an unfinished set-up.
     pub fn grown(self) -> Option<Growing> {
         match self.state {
             PivotSearchState::Growing(growing) => Some(growing),
@@ -148,12 +153,12 @@ impl PivotGrowth {
     }
 }
 
-/// `eps` in units of `D²`.
+/// Returns `eps` in units of `D²`.
 fn entry_error(n_features: usize, rank: usize) -> f64 {
     1.25 * (2.0 * sum_depth(n_features) + sum_depth(rank) + 8.0) * U
 }
 
-/// Bounds on what rounding does to the factor, see the module's notes.
+/// Bounds on rounding errors of the factor; see `docs/derivations/pivot-interpolation.md`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Errors {
     /// `eps`
@@ -165,7 +170,7 @@ pub struct Errors {
 }
 
 impl Growing {
-    /// One more pivot.
+    /// Adds a pivot.
     fn add(&mut self, pivot: usize, table: &FeatureTable, features: &[f64]) {
         let n = table.n_points;
         let root = self.residual[pivot].sqrt();
@@ -183,9 +188,9 @@ impl Growing {
                 *d -= *new * *new;
             }
         }
-        // The factor's diagonal is the root that the other entries were divided by, so that they are those of a factor.
+        // The factor's diagonal is the square root by which the other entries were divided, so that all belong to one factor.
         new[pivot] = root;
-        // By its definition; what rounding left of it must not be chosen again.
+        // Zero by its definition; a rounding remainder must not be chosen as a pivot.
         self.residual[pivot] = 0.0;
         self.pivots.push(pivot);
         self.columns.push(new);

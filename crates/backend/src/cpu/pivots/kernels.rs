@@ -1,4 +1,4 @@
-//! The three loops of a round, in the widest lanes of the processor, fused or not: the band allows for either.
+//! Implements the three SIMD loops of a round; the error band allows fused and unfused arithmetic.
 
 use super::table::{PANEL, PIVOTS};
 use pulp::{Simd, WithSimd};
@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 pub const ROWS: usize = 4;
 /// Vectors of pivots in a tile.
 const VECTORS: usize = 2;
-/// Products that follow each other before their sum is added to the total.
+/// Products summed before their sum is added to the total.
 const GROUP: usize = 16;
 /// The same for sums over pivots.
 const PIVOT_GROUP: usize = 32;
@@ -15,25 +15,27 @@ const PIVOT_GROUP: usize = 32;
 const POINT_VECTORS: usize = 3;
 /// Trials in a tile of [`Spread`]: each has a form and a mean.
 pub const TRIALS: usize = 4;
-/// Numbers of a pivot in a tile of [`Spread`].
+/// Values of a pivot in a tile of [`Spread`].
 pub const SIDES: usize = 2 * TRIALS;
 
-/// Roundings that an entry of `R phi` passes through.
+/// Returns the number of roundings of an entry of `R phi`.
 pub fn row_depth(n_features: usize) -> f64 {
     (GROUP + n_features.div_ceil(GROUP) + 2) as f64
 }
 
-/// Roundings that a square passes through in [`Forms`]: within four rows, then over groups of rows.
+/// Returns the roundings of a square in [`Forms`]: within four rows, then over groups of rows.
 pub fn square_depth(n_features: usize) -> f64 {
     (ROWS + n_features.div_ceil(ROWS) + 2) as f64
 }
 
-/// Roundings that a product passes through in [`Spread`].
+/// Returns the number of roundings of a product in [`Spread`].
 pub fn spread_depth(rank: usize) -> f64 {
     (PIVOT_GROUP + rank.div_ceil(PIVOT_GROUP) + 2) as f64
 }
 
-/// `R` in tiles of four rows, each column by column up to its last diagonal entry; rows beyond the last are zero.
+/// Packs `R` in tiles of four rows, column by column up to the last diagonal entry of the tile.
+///
+/// Rows beyond the last are zero.
 pub fn pack(rows: &[f64], n: usize, out: &mut Vec<f32>) {
     out.clear();
     for first in (0..n).step_by(ROWS) {
@@ -52,7 +54,9 @@ pub fn pack(rows: &[f64], n: usize, out: &mut Vec<f32>) {
     }
 }
 
-/// `out[p] = |R phi_p|²` from packed rows; `features` is `n x out.len()`, whose length is a multiple of [`PIVOTS`].
+/// Computes `out[p] = |R phi_p|²` from packed rows.
+///
+/// `features` is `n x out.len()`, whose length is a multiple of [`PIVOTS`].
 pub struct Forms<'a> {
     pub packed: &'a [f32],
     pub features: &'a [f32],
@@ -110,7 +114,7 @@ impl WithSimd for Forms<'_> {
     }
 }
 
-/// `out[p] = w · phi_p` in f64.
+/// Computes `out[p] = w · phi_p` in f64.
 pub struct Means<'a> {
     pub weights: &'a [f64],
     pub features: &'a [f64],
@@ -132,7 +136,9 @@ impl WithSimd for Means<'_> {
     }
 }
 
-/// `sums[s][x] = sum_j panel[j][x] values[j][s]`: forms, then means of [`TRIALS`] trials at the points of a panel.
+/// Computes `sums[s][x] = sum_j panel[j][x] values[j][s]` at the points of a panel.
+///
+/// The sums are forms, then means, of [`TRIALS`] trials.
 pub struct Spread<'a> {
     pub panel: &'a [f32],
     pub values: &'a [f32],
@@ -171,8 +177,9 @@ impl WithSimd for Spread<'_> {
     }
 }
 
-/// What makes an interval of a form and a mean: `mean ± (c + c_size |c(x)|_1 + c_delta delta(x))` and `beta sqrt(form + residual
-/// ± (e + e_size |c(x)|_1 + e_rho rho(x)))`.
+/// Coefficients of the interval of a score from a form and a mean.
+///
+/// `mean ± (c + c_size |c(x)|_1 + c_delta delta(x))` and `width sqrt(form + residual ± (e + e_size |c(x)|_1 + e_rho rho(x)))`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Ends {
     pub beta: f32,
@@ -184,7 +191,7 @@ pub struct Ends {
     pub e_rho: f32,
 }
 
-/// Both ends of every point of a panel; returns the best lower end.
+/// Computes both interval ends of every point of a panel; returns the best lower end.
 pub struct Intervals<'a> {
     pub ends: Ends,
     pub forms: &'a [f32],

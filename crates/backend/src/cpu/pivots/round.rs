@@ -1,4 +1,4 @@
-//! A round of some trials by pivots, and its bounds.
+//! Runs a round of trials by pivots and computes its error bounds.
 
 use super::kernels::{self, Ends, Forms, Intervals, Means, SIDES, Spread, TRIALS};
 use super::table::{Interpolation, PANEL};
@@ -9,26 +9,26 @@ use privateer_numerics::linalg::sum_of_squares;
 
 /// Unit roundoff of f32.
 pub const U: f64 = f32::EPSILON as f64 / 2.0;
-/// Bounds are computed in f64 and used in f32.
+/// Factor for bounds that are computed in f64 and used in f32.
 pub const ROUNDED_UP: f64 = 1.0 + 1e-5;
-/// Numbers beyond this do not enter f32 arithmetic: squares and sums of them must not overflow.
+/// Numbers beyond this stay out of f32 arithmetic, so that their squares and sums cannot overflow.
 pub const LARGEST: f64 = 1e15;
-/// What a number flushed to zero may have been.
+/// Bound on a number that was flushed to zero.
 pub const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// Trial-rounds of a screen between two comparisons with exact scores, and the points compared.
+/// Trial rounds of a screen between comparisons with exact scores, and points per comparison.
 pub const CHECK_EVERY: u32 = 256;
 pub const CHECKED_POINTS: usize = 4;
 
-/// Room for the rounds of some trials.
+/// Scratch memory for the rounds of trials.
 #[derive(Debug, Default)]
 pub struct PivotScreen {
     packed: Vec<f32>,
     forms: Vec<f32>,
     means: Vec<f64>,
-    /// Of each group of trials: `rank x SIDES`.
+    /// `rank x SIDES` for each group of trials.
     values: Vec<Vec<f32>>,
-    /// Of each trial: both ends of all points.
+    /// Both interval ends of all points, for each trial.
     lower: Vec<Vec<f32>>,
     upper: Vec<Vec<f32>>,
     ends: Vec<Ends>,
@@ -46,8 +46,9 @@ pub struct AskedTrial<'a> {
 }
 
 impl PivotScreen {
-    /// Finds the candidates of each trial. An answer is left empty where the numbers do not fit f32: the trial must be scored in
-    /// another way. Returns how many points were found outside their intervals.
+    /// Finds the candidates of each trial; returns the number of points outside their intervals.
+    ///
+    /// An answer stays empty where the numbers do not fit f32: the trial must then be scored by other means.
     pub fn round(&mut self, table: &Interpolation, scale: &Scale, asked: &[AskedTrial<'_>], out: &mut [Candidates]) -> u64 {
         let n_padded = table.size.len();
         self.ends.clear();
@@ -78,7 +79,9 @@ impl PivotScreen {
         violations
     }
 
-    /// Forms and means of a trial at the pivots, and what its intervals are made of. `None` where the numbers do not fit.
+    /// Computes forms and means of a trial at the pivots, and the coefficients of its intervals.
+    ///
+    /// Returns `None` if the numbers do not fit f32.
     fn at_pivots(&mut self, table: &Interpolation, scale: &Scale, asked: &AskedTrial<'_>, i: usize) -> Option<Ends> {
         let AskedTrial { request, factor } = asked;
         let m = table.n_features;
@@ -115,7 +118,7 @@ impl PivotScreen {
         let tiny = (m as f64 + table.rank as f64 + 8.0) * TINY;
         let ends = Ends {
             beta: beta as f32,
-            // The score's own roundings, the tie tolerance, and sums in f64 at the pivots.
+            // Rounding of the score itself, the tie tolerance, and sums in f64 at the pivots.
             c: (ROUNDED_UP
                 * (state.mean + 8.0 * U * score + TIE_TOLERANCE * (1.0 + score) + beta * (tiny * (1.0 + size)).sqrt() + tiny))
                 as f32,
@@ -129,7 +132,7 @@ impl PivotScreen {
         (sound && [form, mean, variance, score].into_iter().all(fits)).then_some(ends)
     }
 
-    /// Intervals of all points of the first `n` trials. A panel of the matrix is read once for all of them.
+    /// Computes the intervals of all points of the first `n` trials, which share a panel's loads.
     fn spread(&mut self, table: &Interpolation, n: usize) {
         let arch = pulp::Arch::new();
         let mut sums = [0.0; SIDES * PANEL];
@@ -160,7 +163,7 @@ impl PivotScreen {
         }
     }
 
-    /// The points whose upper end reaches the best lower one.
+    /// Writes the points whose upper end reaches the best lower end.
     fn candidates(&self, n_points: usize, request: &TrialScore<'_>, i: usize, out: &mut Candidates) {
         let (lower, upper) = (&self.lower[i], &self.upper[i][..n_points]);
         match request.subset {
@@ -180,12 +183,12 @@ impl PivotScreen {
         }
     }
 
-    /// The interval of a point in the last round.
+    /// Returns the interval of a point in the last round.
     pub fn interval(&self, trial: usize, point: usize) -> (f32, f32) {
         (self.lower[trial][point], self.upper[trial][point])
     }
 
-    /// Now and then, compares the intervals of some points with their exact scores.
+    /// Compares, at intervals, the intervals of some points with their exact scores.
     fn check(&mut self, n_points: usize, request: &TrialScore<'_>, i: usize) -> u64 {
         self.since_check += 1;
         if self.since_check % CHECK_EVERY != 1 {
@@ -197,30 +200,32 @@ impl PivotScreen {
         let outside = |&point: &u32| {
             let exact = request.model.exact(point as usize).upper(request.beta);
             let (lower, upper) = self.interval(i, point as usize);
-            // A NaN breaks no interval: the decision reports it.
+            // A NaN is inside every interval; the decision reports it.
             exact < f64::from(lower) || f64::from(upper) < exact
         };
         points.filter(outside).count() as u64
     }
 }
 
-/// What a sum of this depth rounds off, as a share of what it sums in magnitude.
+/// Returns the relative rounding error of a sum of this depth, per unit of its terms' magnitudes.
 pub fn gamma(depth: f64) -> f64 {
     1.25 * (depth + 3.0) * U
 }
 
-/// Bounds on the forms `|R phi|²` at pivots.
+/// Error bounds of the forms `|R phi|²` at pivots.
 pub struct FormErrors {
-    /// On the largest.
+    /// Bound on the largest form.
     pub largest: f64,
-    /// On what any of them is off.
+    /// Bound on the error of a form.
     pub at_pivot: f64,
 }
 
 impl FormErrors {
-    /// From the largest computed form, `|R|_F`, a bound on `|phi|`, and the depths of the sums behind a row's product and behind the squares.
+    /// Computes the bounds from the largest computed form, `|R|_F` and a bound `h` on `|phi|`.
+    ///
+    /// The depths are those of the sums in a row's product and in the squares.
     pub fn of(form: f64, rows: f64, h: f64, row_depth: f64, square_depth: f64) -> Self {
-        // |ŷ - y| <= e_y, and |ŷ|² was summed up to a share.
+        // |ŷ - y| <= e_y, and the sum |ŷ|² has a relative rounding error.
         let e_y = gamma(row_depth) * rows * h;
         let share = gamma(square_depth);
         let spread = (form * (1.0 + 2.0 * share)).sqrt() + e_y;

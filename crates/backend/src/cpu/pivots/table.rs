@@ -1,4 +1,4 @@
-//! The matrix of the interpolation, and its errors point by point.
+//! Builds the matrix of the interpolation, and its error bounds point by point.
 
 use super::choose::Errors;
 use crate::cpu::vector::grouped_sum;
@@ -6,14 +6,14 @@ use ndarray::{Array2, ArrayView2, linalg::general_mat_mul};
 use privateer_gp::score::FeatureTable;
 use privateer_numerics::linalg::dot;
 
-/// Points in a panel: three of the widest vectors.
+/// Points per panel: three SIMD vectors of the largest size.
 pub const PANEL: usize = 48;
-/// Pivots are padded to a multiple of this: two of the widest vectors.
+/// Pivots are padded to a multiple of this: two SIMD vectors of the largest size.
 pub const PIVOTS: usize = 32;
-/// Points whose features are compared at once.
+/// Points whose features are compared together.
 const POINTS: usize = 480;
 
-/// All that a round needs. Points are padded to whole panels by copies of the last one.
+/// Data of a round; points are padded to whole panels by copies of the last one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interpolation {
     /// `N`.
@@ -26,7 +26,7 @@ pub struct Interpolation {
     pub padded: usize,
     /// `m x padded`: features of the pivots, feature by feature; zeros beyond `r`.
     pub features: Vec<f64>,
-    /// The same rounded.
+    /// `features`, rounded to f32.
     pub features32: Vec<f32>,
     /// `C` in panels of [`PANEL`] points, pivot by pivot within a panel.
     pub panels: Vec<f32>,
@@ -38,21 +38,23 @@ pub struct Interpolation {
     pub trace: Vec<f32>,
     /// Bound on `delta(x)`, rounded up.
     pub delta: Vec<f32>,
-    /// The prior variance that features do not carry, rounded.
+    /// The prior variance outside the features, rounded.
     pub residual: Vec<f32>,
-    /// The largest of `size` and of `residual`.
+    /// The largest of `size`, and the largest of `residual`.
     pub largest_size: f64,
     /// See `largest_size`.
     pub largest_residual: f64,
 }
 
-/// Rounds up to f32, whatever came before.
+/// Returns an f32 that is at least `value`, allowing for earlier rounding.
 pub fn up(value: f64) -> f32 {
     (value * (1.0 + 1e-6)) as f32 + f32::MIN_POSITIVE
 }
 
 impl Interpolation {
-    /// From the factor's columns (taken apart) and the residuals `d`; `features` is the table by features.
+    /// Builds the matrix from the factor's columns (consumed) and the residuals `d`.
+    ///
+    /// `features` is the table feature by feature.
     pub fn new(
         table: &FeatureTable,
         features: &[f64],
@@ -110,7 +112,7 @@ impl Interpolation {
                 + (1.0 + square) * errors.diagonal;
             made.size[at] = up(size);
             made.rho[at] = up(rho2.sqrt());
-            // A square passes through `m / 8 + 4` roundings, a sum over the pivots through as many as they are.
+            // A square has `m / 8 + 4` roundings, a sum over the pivots one per pivot.
             let rounded = (m as f64 + rank as f64 + 8.0) * f64::EPSILON * (own + size * norm);
             made.trace[at] = up((own - carried).abs() + rounded);
             made.delta[at] = up(deltas[point]);
@@ -123,7 +125,7 @@ impl Interpolation {
 }
 
 impl Interpolation {
-    /// `c_j(x)`.
+    /// Returns `c_j(x)`.
     pub fn coefficient(&self, point: usize, j: usize) -> f32 {
         self.panels[(point / PANEL * self.rank + j) * PANEL + point % PANEL]
     }
@@ -150,7 +152,7 @@ fn solve(pivots: &[usize], columns: &mut [Vec<f64>]) {
     }
 }
 
-/// `|phi(x) - sum_j c_j phi(p_j)|` of every point, with what rounding may hide.
+/// Returns `|phi(x) - sum_j c_j phi(p_j)|` at every point, increased by a bound on its rounding.
 fn deltas(table: &FeatureTable, features: &[f64], columns: &[Vec<f64>], pivots: &[usize]) -> Vec<f64> {
     let (n, m, rank) = (table.n_points, table.n_features, pivots.len());
     let of_pivots: Vec<f64> = pivots.iter().flat_map(|&pivot| table.row(pivot).iter().copied()).collect();
@@ -169,7 +171,7 @@ fn deltas(table: &FeatureTable, features: &[f64], columns: &[Vec<f64>], pivots: 
         }
         for (x, found) in found[first..end].iter_mut().enumerate() {
             let size: f64 = block.column(x).iter().map(|c| c.abs()).sum();
-            // A product of `rank` terms in any order errs by `(rank + 8) u` of the magnitudes.
+            // A product of `rank` terms in any order has the error `(rank + 8) u` relative to the magnitudes.
             *found = found.sqrt() * (1.0 + 1e-6) + (rank as f64 + 8.0) * f64::EPSILON * (1.0 + size) * norm;
         }
     }

@@ -1,4 +1,4 @@
-//! The bounds against what they bound, and bounds that are too small.
+//! Tests the bounds against exact values, and that bounds which are too small are detected.
 
 use super::choose::{Errors, FINE, Growing, PivotGrowth, setup_work};
 use super::{AskedTrial, Interpolation, PivotScreen, dense_work};
@@ -7,7 +7,7 @@ use privateer_gp::score::{Basis, Candidates, Change, Factor, FeatureTable, Momen
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
-/// Numbers in [-1, 1) from a multiplicative generator: enough for test matrices.
+/// Numbers in [-1, 1) from a multiplicative generator, for test matrices.
 pub struct Draws(pub u64);
 
 impl Draws {
@@ -18,7 +18,7 @@ impl Draws {
 }
 
 pub const N: usize = 700;
-/// Frequencies on an axis; twice the square of it is the number of features.
+/// Frequencies per axis; the number of features is twice its square.
 const AXIS: usize = 4;
 
 /// Cosines and sines of points in the unit square: smooth, so of small rank.
@@ -46,13 +46,13 @@ fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
     made_to(FINE, table)
 }
 
-/// Pivots until so much is left.
+/// Chooses pivots until the residual is `end`.
 pub fn made_to(end: f64, table: &Arc<FeatureTable>) -> Arc<Interpolation> {
     let columns = columns(table);
     PivotGrowth::new(table, end).grow(f64::INFINITY, || &columns).expect("it pays")
 }
 
-/// A model that is what its factor says.
+/// A model that is defined by its factor.
 pub struct PlainScoreModel {
     pub table: Arc<FeatureTable>,
     pub weights: Vec<f64>,
@@ -88,7 +88,7 @@ impl ScoreModel for PlainScoreModel {
         f64::INFINITY
     }
 
-    /// A sum of some tens of products in f64.
+    /// Errors of a sum of some tens of products in f64.
     fn state_error(&self) -> Moments {
         let squares = dot(&self.rows, &self.rows);
         Moments { mean: 1e-13 * dot(&self.weights, &self.weights).sqrt(), variance: 1e-13 * squares }
@@ -107,7 +107,7 @@ impl ScoreModel for PlainScoreModel {
     }
 }
 
-/// Candidates of each model, violations counted; every interval is compared with the exact score.
+/// Returns each model's candidates, and counts violations against exact scores.
 fn round(
     table: &Arc<FeatureTable>,
     by: &Interpolation,
@@ -166,7 +166,8 @@ fn the_proved_errors_hold() {
                 rho += left * left;
             }
         }
-        // The matrix was rounded to f32 after its error was bounded: a share 2^-24 of |c|_1 and of the largest |phi|² and |phi|.
+        // The matrix was rounded to f32 after its error was bounded: by 2^-24 relative to |c|_1 and the largest |phi|² and
+        // |phi|.
         let largest = (0..N).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
         let rounded = f64::from(f32::EPSILON) / 2.0 * f64::from(by.size[point]);
         assert!(rho.sqrt() <= f64::from(by.rho[point]) + rounded * largest, "{point}: {} {}", rho.sqrt(), by.rho[point]);
@@ -185,7 +186,9 @@ fn the_proved_errors_hold() {
     );
 }
 
-/// Factors and weights of very different size: every interval holds the exact score, and the best is a candidate.
+/// With factors and weights of very different size, every interval holds the exact score.
+///
+/// The best point is a candidate.
 #[test]
 fn intervals_hold_exact_scores() {
     let table = Arc::new(smooth());
@@ -196,7 +199,7 @@ fn intervals_hold_exact_scores() {
     for (weights, rows, beta) in
         [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
     {
-        // Five: a full tile of trials and one more.
+        // A full tile of trials and one more.
         let models: Vec<PlainScoreModel> = (0..5).map(|_| PlainScoreModel::draw(&table, &mut draws, weights, rows)).collect();
         for subset in [None, Some(&every_third[..])] {
             let (found, violations, outside) = round(&table, &by, &models, beta, subset);
@@ -213,7 +216,7 @@ fn intervals_hold_exact_scores() {
     assert!(round(&table, &by, &huge, 1.0, None).0[0].points.is_empty(), "numbers beyond f32 go another way");
 }
 
-/// A copy of the best point, a hair better or worse: f32 cannot tell them apart, so both are candidates.
+/// A copy of the best point that f32 cannot distinguish from it is a candidate too.
 #[test]
 fn planted_near_ties_are_both_candidates() {
     for hair in [0.0, 1e-13, 1e-10, 1e-8, -1e-8] {
@@ -233,14 +236,14 @@ fn planted_near_ties_are_both_candidates() {
     }
 }
 
-/// An interpolation that claims more than it can: too few pivots, and bounds that do not say so. Exact scores catch it.
+/// Exact scores detect an interpolation with too few pivots and bounds that are too small.
 #[test]
 fn bounds_that_are_too_small_are_caught() {
     let table = Arc::new(smooth());
     let columns = columns(&table);
     let few = |honest: bool| {
         let mut growth = PivotGrowth::new(&table, FINE);
-        // Work for so many pivots and no more.
+        // Work for 12 pivots and no more.
         assert!(growth.grow(setup_work(N, table.n_features, 12), || &columns).is_none());
         let Growing { pivots, columns: of_pivots, residual, .. } = growth.grown().expect("growing");
         assert_eq!(pivots.len(), 12);
@@ -257,7 +260,7 @@ fn bounds_that_are_too_small_are_caught() {
     assert_eq!((violations, outside), (0, 0), "wide intervals, and right");
     let (_, violations, outside) = round(&table, &few(false), &models, 2.0, None);
     assert!(N < outside && 0 < violations, "{outside} scores outside, {violations} seen");
-    // The matrix itself damaged after its error was bounded.
+    // The matrix itself is damaged after its error was bounded.
     let mut damaged = Interpolation::clone(&made(&table));
     damaged.panels.iter_mut().for_each(|c| *c *= 1.01);
     let (_, violations, _) = round(&table, &damaged, &models, 2.0, None);
@@ -280,7 +283,7 @@ fn set_up_waits_for_work_that_pays_for_it() {
     assert!(enough < 100.0 * dense_work(N, table.n_features), "a few rounds pay for it");
 }
 
-/// Random features span all products: interpolation would cost more than dense products.
+/// Random features span all products, so interpolation would cost more than dense products.
 #[test]
 fn tables_without_structure_stay_dense() {
     let mut table = smooth();

@@ -1,38 +1,38 @@
-//! One block of a trial: its moments, and how it catches up with the streaks that it has missed.
+//! Stores the moments of one block of a trial and applies the streaks that it has missed.
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, weighted_sum};
 
-/// Columns that a block has room for at first.
+/// Initial capacity of a block, in columns.
 const FIRST_COLUMNS: usize = 16;
 
-/// A streak: all observations of one point in a row.
+/// A streak: consecutive observations of one point.
 #[derive(Debug, Default)]
 pub struct BlockStreak {
-    /// Coefficients over the visited points' kernel functions.
+    /// Coefficients over the kernel functions of the visited points.
     pub alpha: Vec<f64>,
-    /// Sums of `scale²` and `mean_step` so far.
+    /// Sum of `scale²`, and of `mean_step`, over the observations so far.
     pub squares: f64,
     pub steps: f64,
 }
 
-/// The points of a block.
+/// Moments of the points of one block, as of the last time that the block was updated.
 #[derive(Debug, Default)]
 pub struct Block {
-    /// Kernel functions of the first visited points at the block's points, one after another.
+    /// Kernel functions of the first visited points at the block's points, column by column.
     pub columns: Vec<f64>,
     pub mean: Vec<f64>,
     pub variance: Vec<f64>,
-    /// Of the streak that was taken last.
+    /// Values of the row at the block's points, for the streak that was applied last.
     pub p: Vec<f64>,
-    /// That streak, and what was taken of it.
+    /// Index of that streak, and its sums as far as they have been applied.
     pub streak: usize,
     pub squares: f64,
     pub steps: f64,
 }
 
 impl Block {
-    /// The prior; what memory there is is kept.
+    /// Resets the block to the prior and keeps its allocated memory.
     pub fn start(&mut self, prior: &[f64]) {
         self.columns.clear();
         self.mean.clear();
@@ -45,7 +45,7 @@ impl Block {
     }
 }
 
-/// Brings a block up to date, in wide lanes; gives its largest score and its largest spread².
+/// Applies the missed streaks to a block; returns its largest score and posterior variance.
 pub struct BlockTake<'a> {
     pub shared: &'a Blocks,
     pub visited: &'a [u32],
@@ -66,7 +66,7 @@ impl Fusible for BlockTake<'_> {
         let size = mean.len();
         let known = columns.len() / size;
         if columns.capacity() < visited.len() * size {
-            // By a quarter at a time: what a trial may take is priced by the columns that it has.
+            // Grow by a quarter at a time: the limit on a trial's memory counts the columns that it has.
             columns.reserve_exact((visited.len() + FIRST_COLUMNS.max(known / 4) - known) * size);
         }
         if known < visited.len() {
@@ -75,7 +75,7 @@ impl Fusible for BlockTake<'_> {
                 shared.column::<FUSED>(point as usize, index, column);
             }
         }
-        // What was taken of a streak that has gone on; whole streaks; then the last one, whose sum is kept.
+        // The rest of the streak that was partly applied, then whole streaks, then the last one, whose `p` is kept.
         let Some((last, before)) = streaks[*streak - first_streak..].split_last() else { return score(mean, variance, beta) };
         if let Some((started, whole)) = before.split_first() {
             apply(mean, variance, p, started.squares - *squares, started.steps - *steps);

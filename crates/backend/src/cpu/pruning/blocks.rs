@@ -1,4 +1,6 @@
-//! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their reference points and radii.
+//! Holds the blocks of neighbouring points, their reference points and their radii.
+//!
+//! Trials over a common basis share them; a trial over inputs of its own has its own.
 
 use super::covariance::{Covariance, Entries};
 use super::formula::Formula;
@@ -11,31 +13,31 @@ use privateer_gp::score::{FeatureTable, GramSource};
 use privateer_numerics::linalg::{add_scaled, dot};
 use std::sync::Arc;
 
-/// Fewer blocks are not worth their bounds.
+/// Smallest number of blocks for which block pruning is used.
 const FEWEST_BLOCKS: usize = 8;
 
-/// The shared part of the pruned path.
+/// Data of block pruning that trials share.
 #[derive(Debug)]
 pub struct Blocks {
     pub order: BlockOrder,
     pub source: Covariance,
-    /// What is added to the covariance of a point and itself.
+    /// Term added to the covariance of a point with itself.
     pub row_term: f64,
-    /// Where means, and of corners spreads, are kept exactly.
+    /// Points where means are kept exactly, and posterior variances too where they are corners.
     pub by_reference: ReferenceBounds,
-    /// From where points are interpolated; of features alone.
+    /// Grid from which moments are interpolated; for feature tables only.
     pub grid: Option<InterpolationGrid>,
-    /// `n_blocks x size`: prior spread².
+    /// `n_blocks x size`: prior variances.
     pub prior: Vec<f64>,
-    /// Relative rounding of `prior`.
+    /// Relative rounding error of `prior`.
     pub prior_error: f64,
-    /// Of each block, its root's largest.
+    /// Largest prior standard deviation of each block.
     pub widest: Vec<f64>,
-    /// Largest `|phi|`.
+    /// Largest norm `|phi|` of a feature vector.
     pub norm: f64,
 }
 
-/// Of each block, the point next to its middle, and a bound on the distance of its points from there.
+/// Returns each block's point nearest to its mean, and a bound on the distance of its points to it.
 fn centres(table: &FeatureTable, order: &BlockOrder) -> (Vec<u32>, Vec<f64>) {
     let m = table.n_features;
     let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
@@ -50,19 +52,19 @@ fn centres(table: &FeatureTable, order: &BlockOrder) -> (Vec<u32>, Vec<f64>) {
         let of_centre = table.row(centre as usize);
         let most = block.iter().map(|&point| square(of_centre, table.row(point as usize))).fold(0.0, f64::max);
         centres.push(centre);
-        // Differences and squares round by some shares of themselves, and of m terms.
+        // Relative rounding of the differences and squares, and of a sum of m terms.
         radii.push(most.sqrt() * (1.0 + 4.0 * (m as f64 + 4.0) * f64::EPSILON));
     }
     (centres, radii)
 }
 
 impl Blocks {
-    /// Whether a domain of so many points is worth blocks.
+    /// Returns whether a domain of `n_points` is large enough for blocks.
     pub fn suit(n_points: usize) -> bool {
         FEWEST_BLOCKS * SMALL_SIZE <= n_points
     }
 
-    /// The blocks of a table; `None` where the domain is too small for them.
+    /// Builds the blocks of a feature table; `None` if the domain is too small.
     pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Option<Self> {
         let n = table.n_points;
         if !Self::suit(n) {
@@ -84,14 +86,16 @@ impl Blocks {
         Some(Self { grid, ..Self::made(order, source, by_reference, 0.0, prior, scale.prior_error, scale.norm) })
     }
 
-    /// An interpolation grid over the plane of a table.
+    /// Builds an interpolation grid over the plane of a table.
     fn grid(table: &FeatureTable, order: &BlockOrder, source: &mut Source, range: &[(f64, f64)]) -> Option<InterpolationGrid> {
         let form = table.form.as_ref()?;
         let grid = InterpolationGrid::of(order, &form.points, &source.cosines()?, range)?;
         source.grid_at(&grid.nodes).then_some(grid)
     }
 
-    /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
+    /// Cuts strips of blocks with corners; `None` unless features are a product over two axes.
+    ///
+    /// The features must also carry all of the prior variance (no residual).
     fn by_lattice(
         table: &Arc<FeatureTable>,
         plane: Coordinates<'_>,
@@ -126,15 +130,17 @@ impl Blocks {
                 radii[block] = dot(&rest, &rest).max(radii[block]);
             }
         });
-        // The sums round by some shares of what they sum, features of four reference points and of a point.
+        // Relative rounding of the sums, over the features of four reference points and of a point.
         let rounded = 16.0 * (m as f64 + 8.0) * f64::EPSILON * scale.norm;
         radii.iter_mut().for_each(|radius| *radius = radius.sqrt() * (1.0 + 1e-9) + rounded);
         let grid = Self::grid(table, &order, &mut source, &range);
         Some((order, source, ReferenceBounds { reference_points: lattice.reference_points, radii, prior }, grid))
     }
 
-    /// The blocks of a covariance over a domain, `None` where the domain is too small for them. Where one trial alone asks (`own`), centres
-    /// are what it can afford: a lattice's radii cost four values a point.
+    /// Builds the blocks of a covariance over a domain; `None` if the domain is too small.
+    ///
+    /// With `own`, one trial alone uses the blocks and no lattice is built, because a lattice's radii cost four kernel
+    /// values a point.
     pub fn of_gram(gram: &Arc<dyn GramSource>, own: bool) -> Option<Self> {
         let n = gram.n_points();
         if !Self::suit(n) {
@@ -168,7 +174,7 @@ impl Blocks {
                     let square = |&x: &u32| {
                         let shared = gram.entry(*centre as usize, x as usize);
                         let diagonal = gram.diagonal(x as usize);
-                        // Three values, each rounded by some shares of the two largest.
+                        // Three values, each with a rounding error relative to the two largest.
                         (diagonal + own - 2.0 * shared).max(0.0) + 16.0 * f64::EPSILON * (diagonal + own)
                     };
                     block.iter().map(square).fold(0.0, f64::max).sqrt()
@@ -179,7 +185,7 @@ impl Blocks {
             }
         };
         let norm = prior.iter().copied().fold(0.0, f64::max).sqrt() * (1.0 + 1e-9);
-        // The largest prior spread², by which the values of two formulas differ at most.
+        // Relative to the largest prior variance: values of two formulas differ by at most `source.error()`.
         let prior_error = 4.0 * f64::EPSILON + 2.0 * source.error() / (norm * norm).max(f64::MIN_POSITIVE);
         Some(Self::made(order, source, by_reference, row_term, prior, prior_error, norm))
     }
@@ -198,7 +204,7 @@ impl Blocks {
         Self { order, source, row_term, by_reference, grid: None, prior, prior_error, widest, norm }
     }
 
-    /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.
+    /// Writes a visited point's basis function (covariance and row term) at a block's points.
     #[inline(always)]
     pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
         self.source.column::<FUSED>(point, block, &self.order, out);

@@ -1,5 +1,8 @@
-//! Bounds on the scores of blocks, and what they are made of: exact means and spreads of the reference points, distances of theta since a block was scored or looked at,
-//! and standardized innovations.
+//! Bounds the scores of blocks.
+//!
+//! A bound uses the exact means and posterior variances of the reference points, the distance that theta has moved since a
+//! block was last scored or bounded by interpolation, and the standardized innovations since. Derivation:
+//! `docs/derivations/block-pruning.md`.
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
@@ -10,10 +13,10 @@ use crate::cpu::vector::larger;
 use privateer_numerics::linalg::{dot, wide};
 use pulp::{Arch, NullaryFnOnce};
 
-/// Turns in which the block of the highest bound is looked for.
+/// Number of turns in which the search picks the block with the highest bound.
 const PICKED: usize = 4;
 
-/// Bounds of all blocks of a trial.
+/// Bounds of all blocks of a trial; one entry per block unless stated otherwise.
 #[derive(Debug)]
 pub struct Bounds {
     blocks: BlockBounds,
@@ -36,7 +39,9 @@ pub struct Bounds {
 /// One entry a block.
 #[derive(Debug)]
 struct BlockBounds {
-    /// Bounds on score and spread, and beta, when scored or looked at; and the means of the block's reference points then, one list after another.
+    /// Bounds on score and posterior standard deviation, and `beta`, when last bounded.
+    ///
+    /// `mean_then` holds the means of the block's reference points at that time, one list after another.
     largest: Vec<f64>,
     spread: Vec<f64>,
     beta: Vec<f64>,
@@ -53,13 +58,15 @@ struct BlockBounds {
 /// The model at the reference points; lists are padded like `columns`.
 #[derive(Debug)]
 struct ReferencePointValues {
-    /// The reference points' means now, their spreads² where these are bounds (else none), and `p` of the open streak there.
+    /// Means at the reference points, their posterior variances (empty if unused), and `p` there.
+    ///
+    /// `p` is that of the open streak. All are padded like `columns`.
     mean: Vec<f64>,
     variance: Vec<f64>,
     p: Vec<f64>,
-    /// Kernel functions of the visited points at the reference points, one after another.
+    /// Kernel functions of the visited points at the reference points, column by column.
     columns: Vec<f64>,
-    /// The open streak's row as a matrix, where reference points are found by that and no columns are kept.
+    /// The open streak's row as a matrix, used where it replaces `columns` at the reference points.
     matrix: Vec<f64>,
     /// Scratch of the products that find them.
     room: Vec<f64>,
@@ -68,22 +75,23 @@ struct ReferencePointValues {
 /// Theta along the open streak.
 #[derive(Debug)]
 struct ThetaPath {
-    /// `m`: theta at the start of the open streak; the open streak's row, and its square.
+    /// `m`: theta at the start of the open streak, that streak's row, and the row's squared norm.
     start: Vec<f64>,
     row: Vec<f64>,
     row_square: f64,
-    /// `|theta|²` and `theta · u` for those.
+    /// `|theta|²` and `theta · u` for this theta and row.
     square: f64,
+    /// Current bound on `|theta|`.
     along: f64,
     open: SnapshotSums,
-    /// Number of the open streak.
+    /// Block at which the search continues.
     streak: usize,
     /// Largest `|theta|` at the starts of streaks and when blocks were bounded.
     largest: f64,
 }
 
 impl Bounds {
-    /// Before the first observation: every block as if scored with beta 0.
+    /// Creates the bounds of the prior: every block counts as scored with exploration factor 0.
     pub fn new(shared: &Blocks, m: usize) -> Self {
         let (n, padded) = (shared.by_reference.radii.len(), shared.source.padded_reference_points());
         let mut variance = shared.by_reference.prior.clone();
@@ -129,7 +137,7 @@ impl Bounds {
         }
     }
 
-    /// Multiply-adds of a new streak over so many visited points, with those of an interpolation grid of these counts.
+    /// Returns the multiply-adds of a new streak over `visited` points, grid nodes included.
     pub fn work_of_a_streak(&self, shared: &Blocks, visited: usize) -> usize {
         let counts = shared.grid.as_ref().map_or([0; 2], |grid| grid.counts);
         let reference_points = self.reference_points.p.len();
@@ -138,17 +146,17 @@ impl Bounds {
         of_reference_points + (self.snapshots.len() + 3) * self.theta.start.len()
     }
 
-    /// The open streak's row as a matrix, where reference points stand in lines.
+    /// Returns the open streak's row as a matrix, used where reference points lie in lines.
     pub fn matrix(&self) -> &[f64] {
         &self.reference_points.matrix
     }
 
-    /// `|u|²` of the open streak's row.
+    /// Returns `|u|²` of the open streak's row.
     pub fn row_square(&self) -> f64 {
         self.theta.row_square
     }
 
-    /// Multiply-adds of the bounds of a round, about.
+    /// Returns the approximate multiply-adds of a round's bounds.
     pub fn work_of_a_round(&self) -> usize {
         2 * self.reference_points.p.len()
             + 8 * self.blocks.reach.len()
@@ -156,7 +164,7 @@ impl Bounds {
             + 8 * self.snapshots.len()
     }
 
-    /// Closes the open streak and opens one along `row`, which over the visited points is `alpha`.
+    /// Closes the open streak and opens one along `row`, which is `alpha` over the visited points.
     pub fn start_streak(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
         self.snapshots.close(self.theta.open, self.theta.row_square, rounded);
@@ -165,7 +173,7 @@ impl Bounds {
         self.theta.streak += 1;
     }
 
-    /// One observation of the open streak.
+    /// Adds an observation to the open streak.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.theta.open.steps += mean_step;
         self.theta.open.squares += scale * scale;
@@ -173,16 +181,18 @@ impl Bounds {
         wide(ApplyBounds { p: &self.reference_points.p, square: scale * scale, step: mean_step, mean, variance });
     }
 
-    /// Bounds of all blocks at this beta; `beyond` bounds what theta's coordinates leave out of a distance.
+    /// Computes the bounds of all blocks at this exploration factor `width`.
+    ///
+    /// `beyond` bounds the part of a distance that theta's coordinates omit.
     pub fn update(&mut self, beta: f64, shared: &Blocks, beyond: f64, band: Band) {
         let a = self.theta.open.steps;
         let reach = a.abs() * self.theta.row_square.sqrt();
-        // What theta has rounded off, a share of itself a streak.
+        // Rounding error of theta: relative to its norm, once per streak.
         let theta_error = 4.0 * (self.theta.streak as f64 + 2.0) * f64::EPSILON * (self.theta.largest + reach) + beyond;
         let length = self.theta.square + a * (2.0 * self.theta.along + a * self.theta.row_square);
         let rounded = self.rounded();
         self.length = (length.max(0.0) + rounded).sqrt() + theta_error;
-        // Snapshots are taken after this, in the middle of streaks too.
+        // Snapshots are taken after this, also in the middle of a streak.
         self.theta.largest = larger(self.theta.largest, self.length);
         self.raised.clear();
         self.cursor = 0;
@@ -206,18 +216,20 @@ impl Bounds {
         wide(BoundLoop { bounds: self, beta, shared });
     }
 
-    /// Bound on what the square of a distance rounds off by a streak: its parts are sums of m products each, of numbers of this size.
+    /// Bounds the rounding error that one streak adds to a squared distance.
+    ///
+    /// The parts of a squared distance are sums of m products each, of numbers of this size.
     fn rounded(&self) -> f64 {
         let size = self.theta.largest + self.theta.open.steps.abs() * self.theta.row_square.sqrt();
         8.0 * (self.theta.start.len() as f64 + 8.0) * f64::EPSILON * size * size
     }
 
-    /// Blocks whose bounds reach the floor.
+    /// Returns the number of blocks whose bounds reach the floor.
     pub fn reaching(&self, floor: f64) -> usize {
         self.blocks.now.iter().filter(|bound| floor <= **bound).count()
     }
 
-    /// Lowers bounds by what the reference points' scores say now.
+    /// Lowers the bounds to those from the present scores of the reference points.
     pub fn refine(&mut self, beta: f64, shared: &Blocks) {
         wide(Refine { bounds: self, beta });
         let reference_points = &shared.by_reference.reference_points;
@@ -236,18 +248,20 @@ impl Bounds {
         }
     }
 
-    /// Multiply-adds of that, about.
+    /// Returns the approximate multiply-adds of [`Bounds::refine`].
     pub fn work_of_refining(&self) -> usize {
         16 * self.reference_points.p.len() + 2 * self.blocks.mean_then.len() + 4 * self.blocks.reach.len()
     }
 
-    /// A block holds a point whose score is at most this.
+    /// Raises the bound of a block: one of its points may have a score up to `score`.
     pub fn raise(&mut self, block: usize, score: f64) {
         self.blocks.now[block] = larger(self.blocks.now[block], score);
         self.raised.push((block, score));
     }
 
-    /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest. The floor never falls.
+    /// Returns the next block to score: one whose bound reaches the floor, which never falls.
+    ///
+    /// In the first turns it is the block with the highest bound.
     pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
         let reaches = |least: f64| move |bound: &f64| least <= *bound && f64::NEG_INFINITY < *bound;
         if turn < PICKED {
@@ -259,13 +273,13 @@ impl Bounds {
         Some(at)
     }
 
-    /// A block was scored.
+    /// Records the largest score and posterior standard deviation of a block that was scored.
     pub fn scored(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
         self.blocks.now[block] = f64::NEG_INFINITY;
         self.bounded(block, largest, spread, beta, shared);
     }
 
-    /// A block was not scored, but these were found to bound it now: over features, where no block is raised.
+    /// Records bounds on a block that was not scored; for features, where no block is raised.
     pub fn screened(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
         self.blocks.now[block] = self.blocks.now[block].min(largest);
         self.bounded(block, largest, spread, beta, shared);
@@ -287,7 +301,7 @@ impl Bounds {
         self.blocks.snapshot[block] = current;
     }
 
-    /// The block with the highest bound, where that reaches the floor.
+    /// Returns the block with the highest bound, if that bound reaches the floor.
     pub fn highest(&self, floor: f64) -> Option<usize> {
         let most = Arch::new().dispatch(Largest(&self.blocks.now));
         if f64::NEG_INFINITY < most && floor <= most {
@@ -297,35 +311,35 @@ impl Bounds {
         }
     }
 
-    /// The first block from there on whose bound reaches the floor.
+    /// Returns the first block at or after `from` whose bound reaches the floor.
     pub fn reaching_from(&self, from: usize, floor: f64) -> Option<usize> {
-        // Of minus infinity no bound is as high.
+        // A scored block has the bound minus infinity, which must not reach a floor of minus infinity.
         let least = if floor == f64::NEG_INFINITY { f64::MIN } else { floor };
         Arch::new().dispatch(First { list: &self.blocks.now[from..], least }).map(|at| from + at)
     }
 
-    /// Bound on `|theta|` now.
+    /// Returns the current bound on `|theta|`.
     pub fn length(&self) -> f64 {
         self.length
     }
 
-    /// The bound of a block that was not scored this round; minus infinity for the others.
+    /// Returns the bound of a block; minus infinity if it was scored this round.
     pub fn bound(&self, block: usize) -> f64 {
         self.blocks.now[block]
     }
 
-    /// No more blocks this round.
+    /// Ends the round.
     pub fn end_round(&mut self) {
         self.current = None;
     }
 
-    /// What bounded the scores of a block when it was last scored or looked at.
+    /// Returns the bound on a block's scores from when it was last scored or checked.
     pub fn largest(&self, block: usize) -> f64 {
         self.blocks.largest[block]
     }
 }
 
-/// [`Bounds::start_streak`] in wide lanes.
+/// [`Bounds::start_run`], vectorised.
 struct StartBounds<'a> {
     bounds: &'a mut Bounds,
     shared: &'a Blocks,
@@ -350,7 +364,7 @@ impl Fusible for StartBounds<'_> {
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
-        // Over the visited points there is a coordinate more with each of them.
+        // Over visited points theta gains one coordinate with each new point.
         theta.resize(row.len(), 0.0);
         own.clear();
         own.extend_from_slice(row);
@@ -372,9 +386,9 @@ impl Fusible for StartBounds<'_> {
     }
 }
 
-// Loops over plain slices: of chunks the compiler makes one loop with the lanes gathered.
+// Loops over plain slices: loops over chunks compile to a single loop with gathered SIMD lanes.
 
-/// The bounds from their parts, in wide lanes.
+/// Computes the bounds from their parts, vectorised.
 struct BoundLoop<'a> {
     bounds: &'a mut Bounds,
     beta: f64,
@@ -401,7 +415,7 @@ impl NullaryFnOnce for BoundLoop<'_> {
     }
 }
 
-/// Scores of the reference points, in wide lanes.
+/// Computes the scores of the reference points, vectorised.
 struct Refine<'a> {
     bounds: &'a mut Bounds,
     beta: f64,
@@ -420,10 +434,10 @@ impl NullaryFnOnce for Refine<'_> {
     }
 }
 
-/// Lowers bounds to what the largest scores of their reference points say.
+/// Lowers each bound to that from the largest score of the block's reference points.
 struct Lower<'a> {
     bounds: &'a mut Bounds,
-    /// `|theta|` and beta together.
+    /// Sum of `|theta|` and the exploration factor.
     apart: f64,
     radii: &'a [f64],
 }
@@ -441,15 +455,15 @@ impl NullaryFnOnce for Lower<'_> {
     }
 }
 
-/// No smaller than the root, and hardly larger: roots in f32 take a third of the time.
+/// Returns a close upper bound on the square root; roots in f32 take a third of the time.
 #[inline(always)]
 fn root_above(square: f64) -> f64 {
-    // Rounded twice; what is too small for f32 is lost, what is too large for it stands for its own root.
+    // Covers two roundings and underflow to zero in f32; a value too large for f32 bounds its own root.
     let small = f64::from((square as f32).sqrt()) * (1.0 + 4.0 * f64::from(f32::EPSILON)) + 2e-19;
     if square < 1e38 { small } else { square }
 }
 
-/// `variance -= square p²`, `mean += step p` in wide lanes.
+/// `variance -= square p²`, `mean += step p`, vectorised.
 struct ApplyBounds<'a> {
     p: &'a [f64],
     square: f64,

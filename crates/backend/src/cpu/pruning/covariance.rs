@@ -1,4 +1,4 @@
-//! The kernel behind a model, of every kind of basis.
+//! Evaluates the kernel behind a model, for each kind of basis.
 
 use super::formula::Formula;
 use super::kernels::LANES;
@@ -8,22 +8,22 @@ use super::source::Source;
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 
-/// Multiply-adds that a value is counted as that is asked of its source, and one that is looked up.
+/// Estimated cost of a kernel evaluation by its source, and of a table lookup, in multiply-adds.
 const WORK_OF_AN_ENTRY: usize = 60;
 const WORK_OF_A_LOOK: usize = 4;
 
-/// `k(x, x')`, but for what a row has for itself alone (see [`privateer_gp::score::KernelForm::row_term`]).
+/// `k(x, x')` without the row term (see [`privateer_gp::score::KernelForm::row_term`]).
 #[derive(Debug)]
 pub enum Covariance {
-    /// Of a feature table.
+    /// The kernel of a feature table.
     Features(Source),
-    /// Of points whose covariance is a formula.
+    /// A covariance with a formula over coordinates.
     Formula(Formula),
-    /// Any other: the source's own values.
+    /// Any other covariance, by the source's own values.
     Entries(Entries),
 }
 
-/// A source of values, and the reference points, which are points.
+/// A source of covariance values, and the indices of the reference points.
 #[derive(Debug)]
 pub struct Entries {
     pub gram: Arc<dyn GramSource>,
@@ -31,7 +31,7 @@ pub struct Entries {
 }
 
 impl Covariance {
-    /// Bound on `|computed k(x, x') - k(x, x')|` over all pairs, the model's own rounding of `k` included.
+    /// Returns a bound on `|computed k(x, x') - k(x, x')|`, with the model's own rounding of `k`.
     pub fn error(&self) -> f64 {
         match self {
             Self::Features(source) => source.error,
@@ -40,7 +40,7 @@ impl Covariance {
         }
     }
 
-    /// Multiply-adds of one value.
+    /// Returns the estimated multiply-adds of one value.
     pub fn work(&self) -> usize {
         match self {
             Self::Features(source) => source.work(),
@@ -59,7 +59,7 @@ impl Covariance {
         }
     }
 
-    /// Rows as products and the reference points' components, where reference points stand in lines.
+    /// Returns rows as products and the components of the reference points, if these lie in lines.
     pub fn products(&self) -> Option<(&BlockProducts, [Components<'_>; 2])> {
         match self {
             Self::Features(source) => source.products.as_ref().zip(source.of_reference_points()),
@@ -67,7 +67,7 @@ impl Covariance {
         }
     }
 
-    /// Reference points, and zeros to a whole number of lanes.
+    /// Returns the number of reference points, padded to a whole number of SIMD lanes.
     pub fn padded_reference_points(&self) -> usize {
         match self {
             Self::Features(source) => source.padded_reference_points(),
@@ -76,7 +76,7 @@ impl Covariance {
         }
     }
 
-    /// Writes `k(point, x)` for the points of a block; `out` is a block long.
+    /// Writes `k(point, x)` for the points of a block; `out` has one entry per point.
     #[inline(always)]
     pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &BlockOrder, out: &mut [f64]) {
         match self {

@@ -1,4 +1,6 @@
-//! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
+//! Evaluates a covariance formula over coordinates, vectorised over the points of a block.
+//!
+//! The distance of each value from the model's own is bounded.
 
 use super::kernels::{Fusible, LANES, multiply_add, wide_fused};
 use super::lattice::{Lattice, ReferenceBounds};
@@ -24,38 +26,40 @@ const TERMS: [f64; 13] = [
     1.0,
 ];
 
-/// ln 2 in two parts, the first of 33 bits.
+/// `ln 2` as a sum of two parts, the first of 33 bits.
 const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)];
 
-/// `1.5 * 2^52`: added to a small whole number, leaves it in the lowest bits.
+/// `1.5 * 2^52`: added to a small integer, it leaves that integer in the lowest bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// Beyond this the exponential counts as `exp(-700)`, 1e-304.
+/// Above this argument `t`, `exp(-t)` is taken as `exp(-700)`, about 1e-304.
 const CUTOFF: f64 = 700.0;
 
-/// Multiply-adds that a value is counted as, beside those of the distance.
+/// Estimated cost of one value, in multiply-adds, without its distance.
 const WORK_OF_A_VALUE: usize = 20;
 
-/// The formula, and coordinates by point and by block.
+/// The formula, and the coordinates by point and by block.
 #[derive(Debug)]
 pub struct Formula {
     family: KernelFamily,
     scale: f64,
     offset: f64,
     dimension: usize,
-    /// `n_points x dimension`, row-major, moved to the middle of their box where only distances count.
+    /// `n_points x dimension`, row-major; centred in the bounding box where only distances matter.
     points: Vec<f64>,
     /// `n_blocks x dimension x size`.
     blocks: Vec<f64>,
-    /// `dimension x padded`: of the reference points.
+    /// `dimension x padded`: coordinates of the reference points.
     reference_points: Vec<f64>,
-    /// Bound on the distance of a value from that of the model, which rounds as well.
+    /// Bound on the difference between a value here and the model's, both of which round.
     pub error: f64,
 }
 
 impl Formula {
-    /// In blocks of this order, and their reference points: corners, or the point that is nearest to the middle of a block's box. `box_of_points` has the
-    /// least and largest coordinate of each axis.
+    /// Builds the formula over blocks of this order, with their reference points.
+    ///
+    /// These are corners, or the point nearest to the middle of a block's bounding box. `box_of_points` holds the smallest
+    /// and largest coordinate of each axis.
     pub fn of(form: &KernelForm, order: &BlockOrder, box_of_points: &[(f64, f64)]) -> (Self, ReferenceBounds) {
         let (d, size) = (form.dimension, order.size);
         let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
@@ -76,7 +80,8 @@ impl Formula {
                 }
             }
         }
-        // Rounding of coordinates, of the formula and of the model's own value: see there. This exponential loses as much as that one.
+        // Rounding of coordinates, formula and the model's own value: see `kernel_error`. `exp_negative` rounds as much as
+        // `libm::exp`.
         let error = kernel_error(form, &Coordinates::<f64> { values: Vec::new(), largest, unmoved }, Precision::F64);
         let mut formula = Self {
             family: form.family,
@@ -101,7 +106,7 @@ impl Formula {
         (formula, ReferenceBounds::centres(radii))
     }
 
-    /// Takes reference points, row-major.
+    /// Stores the coordinates of the reference points, given row-major.
     fn reference_point(&mut self, coordinates: &[f64]) {
         let d = self.dimension;
         let padded = (coordinates.len() / d).next_multiple_of(LANES);
@@ -113,7 +118,7 @@ impl Formula {
         }
     }
 
-    /// Of each block, a bound on the distance of a point from what its corners say of it.
+    /// Bounds, for each block, the distance of a point from the combination of its corners.
     fn radii(&self, order: &BlockOrder, lattice: &Lattice) -> Vec<f64> {
         let size = order.size;
         let mut radii = vec![0.0; order.n_blocks()];
@@ -130,7 +135,8 @@ impl Formula {
             }
             let between = corners.reference_points.map(|a| corners.reference_points.map(|b| self.value(place(a), place(b))));
             let own = self.scale + self.offset;
-            // |phi(x) - sum w phi(a)|² = k(x, x) - 2 sum w k(x, a) + sum w w k(a, b): twice four values at most, and their sums.
+            // |phi(x) - sum w phi(a)|² = k(x, x) - 2 sum w k(x, a) + sum w w k(a, b): twice four values at most, and their
+            // sums.
             let square = |(at, weights): (usize, &[f64; 4])| {
                 let mut sum = own;
                 for (a, wa) in weights.iter().enumerate() {
@@ -145,7 +151,7 @@ impl Formula {
         radii
     }
 
-    /// The centre of a block and its radius.
+    /// Returns the centre of a block and its radius.
     fn centre(&self, block: usize, order: &BlockOrder) -> (u32, f64) {
         let (d, size) = (self.dimension, order.size);
         let values = &self.blocks[block * d * size..][..d * size];
@@ -168,7 +174,7 @@ impl Formula {
         let at = (0..size).min_by(|&a, &b| apart[a].total_cmp(&apart[b])).unwrap_or(0);
         squares(&|axis| values[axis * size + at], &mut apart);
         let most = apart.iter().copied().fold(0.0, f64::max);
-        // |phi(x) - phi(c)|² = k(x, x) + k(c, c) - 2 k(x, c), which falls with the distance; 2 values round, twice each.
+        // |phi(x) - phi(c)|² = k(x, x) + k(c, c) - 2 k(x, c), which falls with k; two values round, each twice.
         let square = match self.family {
             KernelFamily::Linear => self.scale * most * (1.0 + 1e-9),
             _ => 2.0 * self.scale * (1.0 - self.rho(most)) + 4.0 * self.error,
@@ -176,7 +182,7 @@ impl Formula {
         (order.points[block * size + at], square.max(0.0).sqrt() * (1.0 + 1e-9))
     }
 
-    /// `rho` of a squared distance.
+    /// Returns the correlation `rho` at a squared distance.
     fn rho(&self, square: f64) -> f64 {
         match self.family {
             KernelFamily::SquaredExponential => smooth::<false>(square),
@@ -187,12 +193,12 @@ impl Formula {
         }
     }
 
-    /// Multiply-adds of a value, about.
+    /// Returns the estimated multiply-adds of a value.
     pub fn work(&self) -> usize {
         self.dimension + WORK_OF_A_VALUE
     }
 
-    /// Reference points, and zeros to a whole number of lanes.
+    /// Returns the number of reference points, padded to a whole number of SIMD lanes.
     pub fn padded_reference_points(&self) -> usize {
         self.reference_points.len() / self.dimension
     }
@@ -201,7 +207,7 @@ impl Formula {
         &self.points[point * self.dimension..][..self.dimension]
     }
 
-    /// `k(x, x)` of these points, without what a row has for itself.
+    /// Returns `k(x, x)` of these points, without the row term.
     pub fn diagonals(&self, points: &[u32]) -> Vec<f64> {
         match self.family {
             KernelFamily::Linear => points.iter().map(|&x| self.entry(x as usize, x as usize)).collect(),
@@ -209,7 +215,7 @@ impl Formula {
         }
     }
 
-    /// `k(a, b)` without what a row has for itself.
+    /// Returns `k(a, b)` without the row term.
     pub fn entry(&self, a: usize, b: usize) -> f64 {
         self.value(self.point(a), self.point(b))
     }
@@ -236,7 +242,9 @@ impl Formula {
         self.values::<FUSED>(self.point(point), &self.reference_points, out);
     }
 
-    /// Loops over slices: of arrays of a fixed length the compiler makes a heap of shuffles.
+    /// Writes `k(from, x)` at these coordinates.
+    ///
+    /// It loops over slices: for arrays of fixed length the compiler emits many shuffles.
     #[inline(always)]
     fn values<const FUSED: bool>(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
         let linear = self.family == KernelFamily::Linear;
@@ -265,7 +273,7 @@ impl Formula {
     }
 }
 
-/// [`Formula::values`] in wide lanes.
+/// [`Formula::values`], vectorised.
 struct Values<'a> {
     formula: &'a Formula,
     from: &'a [f64],
@@ -304,8 +312,10 @@ fn five_halves<const FUSED: bool>(square: f64) -> f64 {
     (1.0 + z + (1.0 / 3.0) * (z * z)) * exp_negative::<FUSED>(z)
 }
 
-/// `exp(-t)` of a number t >= 0: `t = k ln 2 - y` with |y| at most half of ln 2, a Taylor polynomial in y (which is cut off below
-/// `y^13 / 13! < 2 u`), and a power of two by its bits.
+/// Returns `exp(-t)` for t >= 0.
+///
+/// `t = k ln 2 - y` with |y| at most half of ln 2. A Taylor polynomial in y, truncated where `y^13 / 13! < 2 u`, is
+/// multiplied by a power of two made from its bits.
 #[inline(always)]
 fn exp_negative<const FUSED: bool>(t: f64) -> f64 {
     let t = if t < CUTOFF { t } else { CUTOFF };
@@ -320,7 +330,7 @@ fn exp_negative<const FUSED: bool>(t: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The exponential within the 10 roundings that the bound allows it, and the reduced argument's one.
+    /// The exponential is within the 10 roundings of its bound, plus one for the reduced argument.
     #[test]
     fn the_exponential_stays_within_its_bound() {
         let mut most = 0.0f64;

@@ -1,5 +1,7 @@
-//! A trial's mean and spread² at the nodes of an interpolation grid: from there the largest score of any block is bounded,
-//! closely and at the same cost however long ago the block was looked at.
+//! Keeps a trial's mean and posterior variance at the nodes of an interpolation grid.
+//!
+//! From the nodes the largest score of any block is bounded closely, at a cost that does not depend on how long ago the
+//! block was last bounded.
 
 use super::interpolate::{Interpolate, Nodes};
 use super::interpolation_grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
@@ -7,38 +9,40 @@ use super::source::Source;
 use privateer_numerics::linalg::wide;
 use pulp::{Arch, NullaryFnOnce};
 
-/// Of one trial; lists over nodes are row-major, with the nodes of the second axis contiguous.
+/// Moments of one trial at the nodes, row-major with the nodes of the second axis contiguous.
 #[derive(Debug)]
 pub struct GridValues {
-    /// Room for a matrix times the components of the second axis.
+    /// Scratch: a matrix times the components of the second axis.
     half: Vec<f64>,
-    /// `p` of the open streak, mean and spread², and these rounded.
+    /// `p` of the open streak, mean and posterior variance, and the two rounded to f32.
     p: Vec<f64>,
     mean: Vec<f64>,
     spread: Vec<f64>,
     rounded_mean: Vec<f32>,
     rounded_spread: Vec<f32>,
-    /// Sums of `scale²` and `mean_step` of the open streak that the nodes do not have yet: rounds without a look need not.
+    /// Sums of `scale²` and `mean_step` of the open streak that are not yet applied to the nodes.
+    ///
+    /// They are applied only before an interpolated bound check.
     squares: f64,
     steps: f64,
 }
 
-/// How far an interpolated mean and spread² can be from the exact ones, and what else a bound is made of.
+/// Error bounds of an interpolated mean and posterior variance, and the exploration factor `width`.
 #[derive(Debug, Clone, Copy)]
 pub struct Slack {
     pub beta: f64,
     /// The largest prior variance.
     pub prior: f64,
-    /// Bounds on the lengths of theta and N.
+    /// Bounds on the norms of theta and of N (see [`InterpolationGrid`]).
     pub theta: f64,
     pub n: f64,
-    /// Errors of a mean and a variance that are kept.
+    /// Errors of the kept mean and posterior variance.
     pub mean: f64,
     pub variance: f64,
 }
 
 impl GridValues {
-    /// The prior.
+    /// Creates the values of the prior.
     pub fn new(grid: &InterpolationGrid, prior: f64) -> Self {
         let n = grid.counts[0] * grid.counts[1];
         Self {
@@ -61,13 +65,13 @@ impl GridValues {
         }
     }
 
-    /// One observation of the open streak.
+    /// Adds an observation to the open streak.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.squares += scale * scale;
         self.steps += mean_step;
     }
 
-    /// Takes what was observed, before looks.
+    /// Applies the pending observations to the nodes; call it before [`GridValues::bound`].
     pub fn update(&mut self) {
         if self.squares != 0.0 || self.steps != 0.0 {
             let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
@@ -75,10 +79,13 @@ impl GridValues {
         }
     }
 
-    /// Multiply-adds of a bound, a point.
+    /// Multiply-adds of [`GridValues::bound`] per point of the block.
     pub const WORK: usize = 2 * STENCIL * (STENCIL + 1);
 
-    /// Upper bounds of the scores and the spreads² of a block, as of the last [`GridValues::update`]. As weights of a point sum to 1, spread² is interpolated from that of the nodes.
+    /// Returns upper bounds on the scores and on the posterior variances of a block.
+    ///
+    /// They hold as of the last [`GridValues::update`]. The weights of a point sum to 1, so its posterior variance is
+    /// interpolated from those of the nodes.
     pub fn bound(&self, grid: &InterpolationGrid, block: usize, size: usize, slack: Slack) -> (f64, f64) {
         let mean = grid.radii[block] * slack.theta + (1.0 + grid.amplification) * slack.mean;
         let variance = grid.squared[block] * slack.n + (1.0 + grid.amplification) * slack.variance;
@@ -98,13 +105,15 @@ impl GridValues {
         let spread = found.spread * (1.0 + ROUNDING);
         let rounded = share * found.mean_size + ROUNDING * (found.mean_size + slack.beta * spread.sqrt());
         let score = found.score + mean + rounded;
-        // Beyond f32 nothing is known.
+        // Values outside the range of f32 give no bound.
         if score.is_finite() && spread.is_finite() { (score, spread) } else { (f64::INFINITY, slack.prior) }
     }
 }
 
-/// What an interpolation in f32 rounds off, beside the sum of the magnitudes of its terms: two weights, a node, and sums of products over both
-/// axes, fused or not; then a root and a score. Half an epsilon each.
+/// Relative rounding error of an interpolation in f32, per unit of its terms' magnitudes.
+///
+/// Counted at half an epsilon each: two weights, a node, the sums of products over both axes (fused or not), then a square
+/// root and a score.
 const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
 
 /// `mean += step p`, `spread -= square p²`.
@@ -149,7 +158,9 @@ mod tests {
         Arc::new(quadrature_fourier(&points, nodes, lengthscale))
     }
 
-    /// How far the bounds on means and spreads² are above the largest exact ones of a block, at most; they must not be below.
+    /// Returns the largest excess of a block's bounds over its exact largest mean and variance.
+    ///
+    /// Panics if a bound is below the exact value.
     fn furthest(blocks: &Blocks, table: &FeatureTable, stream: &mut Stream) -> [f64; 2] {
         let (Some(grid), Covariance::Features(source)) = (&blocks.grid, &blocks.source) else {
             panic!("there is an interpolation grid")
@@ -157,7 +168,7 @@ mod tests {
         let products = source.products.as_ref().expect("there are products");
         let prior = blocks.norm * blocks.norm;
         let mut values = GridValues::new(grid, prior);
-        // Orthogonal rows, each with what is left of its direction, make an N of eigenvalues up to 1.
+        // Orthogonal rows, each the remainder of its direction, give an N with eigenvalues up to 1.
         let mut rows: Vec<Vec<f64>> = Vec::new();
         let (mut theta, mut matrix) = (vec![0.0; table.n_features], Vec::new());
         for _ in 0..12 {
@@ -198,7 +209,7 @@ mod tests {
         furthest
     }
 
-    /// What is bounded from an interpolation grid is never below the exact largest mean and spread² of a block, and hardly above.
+    /// Interpolated bounds are close to a block's exact largest mean and variance, and never below.
     #[test]
     fn bounds_from_a_grid_hold_and_are_close() {
         let mut stream = Streams::new(5, "mesh").shared(Purpose::Domain);
@@ -210,7 +221,7 @@ mod tests {
         }
     }
 
-    /// An interpolation grid whose nodes are not where they are said to be is below.
+    /// An interpolation grid with misplaced nodes gives bounds that are too low.
     #[test]
     #[should_panic(expected = "above")]
     fn a_misplaced_grid_is_detected() {

@@ -1,5 +1,7 @@
-//! How the observations of a trial are told: each streak as coefficients over the visited points' kernel functions, and as coordinates in which
-//! distances of theta are Euclidean.
+//! Represents the observations of a trial over its visited points.
+//!
+//! Each streak becomes coefficients over the kernel functions of the visited points, and coordinates in which distances of
+//! theta are Euclidean.
 
 use super::blocks::Blocks;
 use super::rows::{AveragedObservation, VisitedRows};
@@ -10,12 +12,12 @@ use std::sync::Arc;
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// A streak that has just been opened.
+/// The error bound and the counted work of a streak that has just been opened.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenedStreak {
-    /// Bound on `|sum alpha_i k_i(x) - p(x)|`, and on what a row rounds off that is taken as a matrix.
+    /// Bound on `|sum alpha_i k_i(x) - p(x)|`, with the rounding of rows that are used as matrices.
     pub p_error: f64,
-    /// Multiply-adds taken here, and those that the dense path would have taken for its `p`.
+    /// Multiply-adds used here, and those that the dense path would use for the streak's `p`.
     pub work: usize,
     pub dense_work: usize,
 }
@@ -23,32 +25,34 @@ pub struct OpenedStreak {
 /// The visited points, and the open streak.
 #[derive(Debug)]
 pub enum History {
-    /// Over a feature table: coordinates are those over the features.
+    /// Over a feature table; coordinates are those over the features.
     Features(FeatureRows),
-    /// Over the visited points' columns: coordinates are those over an orthonormal basis of their kernel functions.
+    /// Over visited points' columns; coordinates are in an orthonormal basis of their functions.
     Gram(GramRows),
 }
 
-/// See [`History::Features`].
+/// Visited points over a feature table; see [`History::Features`].
 #[derive(Debug)]
 pub struct FeatureRows {
     table: Arc<FeatureTable>,
     rows: VisitedRows,
-    /// `m`: the open streak's row.
+    /// `m`: row of the open streak.
     row: Vec<f64>,
-    /// `m`: that less its projection on the visited points.
+    /// `m`: that row less its projection on the visited points.
     rest: Vec<f64>,
 }
 
-/// See [`History::Gram`].
+/// Visited points over kernel columns; see [`History::Gram`].
 #[derive(Debug, Default)]
 pub struct GramRows {
     points: Vec<u32>,
-    /// `L` with `L L^T` the visited points' covariance without the row term, but for rounding and [`GramRows::floor`].
+    /// `L`, where `L L^T` is the visited points' covariance without the row term.
+    ///
+    /// It is exact up to rounding and [`GramRows::floor`].
     factor: GrowingCholesky,
     /// `L^T alpha` of the open streak.
     coordinates: Vec<f64>,
-    /// `|alpha_i|` of the open streak, summed.
+    /// Sum of `|alpha_i|` of the open streak.
     size: f64,
     /// Weights of the mean over the visited points' columns.
     weights: Vec<f64>,
@@ -57,7 +61,7 @@ pub struct GramRows {
 }
 
 impl History {
-    /// Before the first observation; `table` for a basis of features.
+    /// Creates the history before the first observation; `table` for a basis of features.
     pub fn new(table: Option<Arc<FeatureTable>>) -> Self {
         match table {
             Some(table) => Self::Features(FeatureRows { table, rows: VisitedRows::default(), row: Vec::new(), rest: Vec::new() }),
@@ -65,7 +69,7 @@ impl History {
         }
     }
 
-    /// The visited points, in the order of their first visits.
+    /// Returns the visited points, in the order of their first visits.
     pub fn points(&self) -> &[u32] {
         match self {
             Self::Features(features) => &features.rows.points,
@@ -73,7 +77,7 @@ impl History {
         }
     }
 
-    /// The open streak's coordinates.
+    /// Returns the coordinates of the open streak.
     pub fn coordinates(&self) -> &[f64] {
         match self {
             Self::Features(features) => &features.row,
@@ -81,7 +85,7 @@ impl History {
         }
     }
 
-    /// Another observation of the open streak; false where the model's visits are others.
+    /// Adds an observation to the open streak; false if the model's visits differ from its own.
     pub fn again(&mut self, visited: &Visited<'_>) -> bool {
         match self {
             Self::Features(features) => {
@@ -92,7 +96,9 @@ impl History {
         }
     }
 
-    /// Opens a streak along the model's row and writes its coefficients; `None` where the visits are not those that this has followed.
+    /// Opens a streak along the model's row and writes its coefficients.
+    ///
+    /// Returns `None` if the model's visits differ from those followed here.
     pub fn start(
         &mut self,
         visited: &Visited<'_>,
@@ -126,7 +132,9 @@ impl History {
         }
     }
 
-    /// Opens a streak for all observations of the next visited point at once, told by what has been followed so far.
+    /// Opens a streak for all observations of the next visited point at once.
+    ///
+    /// Its row is computed from the points followed so far. Returns the opened streak, its scale and its mean step.
     /// * `rows` — follows the visits over a basis of columns
     pub fn visit(
         &mut self,
@@ -153,7 +161,7 @@ impl History {
         }
     }
 
-    /// One observation of the open streak.
+    /// Records one observation of the open streak.
     pub fn observe(&mut self, alpha: &[f64], mean_step: f64) {
         if let Self::Gram(gram) = self {
             add_scaled(&mut gram.weights, mean_step, alpha);
@@ -161,10 +169,10 @@ impl History {
         }
     }
 
-    /// Multiply-adds of the model's exact score of a point, about.
+    /// Returns the approximate multiply-adds of the model's exact score of a point.
     pub fn work_of_a_point(&self, blocks: &Blocks) -> usize {
         match self {
-            // In the span of the points, or over the features.
+            // In dual form (over visited points), or over the features.
             Self::Features(features) => {
                 let (k, m) = (features.rows.points.len(), features.table.n_features);
                 m * (m + 2).min(k + 2) + k * k / 2
@@ -173,7 +181,7 @@ impl History {
         }
     }
 
-    /// A bound on what the coordinates leave out of a distance of theta.
+    /// Returns a bound on the part of a distance of theta that the coordinates omit.
     pub fn beyond(&self, prior: f64, blocks: &Blocks) -> f64 {
         match self {
             Self::Features(_) => 0.0,
@@ -182,7 +190,9 @@ impl History {
         }
     }
 
-    /// Upper ends of the scores of visited points, where these have a part of their own that blocks know nothing of.
+    /// Returns upper bounds on the scores of visited points, where the row term is not zero.
+    ///
+    /// Blocks do not include the row term, so these bounds raise those of the blocks.
     pub fn own_scores<'a>(
         &'a self,
         visited: &'a Visited<'a>,
@@ -194,8 +204,8 @@ impl History {
             _ => &[],
         };
         let (path, ridge) = (if let Self::Gram(gram) = self { gram.path } else { 0.0 }, visited.ridge);
-        // A w = averages, A = K + ridge diag(1 / count), so mean_i = (K w)_i = average_i - ridge / count_i w_i; and spread² never exceeds
-        // ridge / count_i. The weights have rounded off some shares of the path.
+        // A w = averages, A = K + ridge diag(1 / count), so mean_i = (K w)_i = average_i - ridge / count_i w_i; and the
+        // posterior variance never exceeds ridge / count_i. The weights have a rounding error relative to the path.
         weights.iter().enumerate().map(move |(slot, weight)| {
             let count = visited.counts[slot] as f64;
             let (average, share) = (visited.sums[slot] / count, ridge / count);
@@ -206,15 +216,17 @@ impl History {
 }
 
 impl FeatureRows {
-    /// What is left of the row beyond the visited points, and what that and the kernel's error make of `p`.
-    /// * `is_sum` — whether the row was made as the sum that `alpha` says
+    /// Computes the row's remainder beyond the visited points, and the error of `p`.
+    ///
+    /// The error follows from that remainder and from the kernel's error.
+    /// * `is_sum` — whether the row is the sum that `alpha` defines
     fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &mut [f64], is_sum: bool) -> OpenedStreak {
         self.rest.clear();
         let mut work = self.row.len();
         if !is_sum {
             self.find_rest(alpha);
             if 1e-12 * dot(&self.row, &self.row) < dot(&self.rest, &self.rest) {
-                // A model that is told in the middle of a streak says the streak's first direction, which is longer.
+                // A model replayed in the middle of a streak reports the streak's first direction, which is longer.
                 let sum: Vec<f64> = self.row.iter().zip(&self.rest).map(|(row, rest)| row - rest).collect();
                 let longer = dot(&self.row, &sum) / dot(&sum, &sum);
                 if longer.is_finite() {
@@ -227,11 +239,13 @@ impl FeatureRows {
         let table = &self.table;
         let (k, m) = (alpha.len() as f64, self.row.len());
         let size: f64 = alpha.iter().map(|a| a.abs()).sum();
-        // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
+        // The difference of the rows with the rounding of its own sum; then the errors of kernel values and of the sum over
+        // them.
         let row_norm = dot(&self.row, &self.row).sqrt();
         let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm) * blocks.norm;
         OpenedStreak {
-            // Where rows are taken as matrices, at reference points and nodes, sums of m products and of two axes' components round instead.
+            // Where rows are used as matrices, at reference points and nodes, sums of m products and of two axes'
+            // components round instead.
             p_error: rest * blocks.norm
                 + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior)
                 + 8.0 * (m as f64 + 64.0) * U * row_norm * blocks.norm,
@@ -240,7 +254,7 @@ impl FeatureRows {
         }
     }
 
-    /// `rest = row - sum alpha_i phi_i`.
+    /// Computes `rest = row - sum alpha_i phi_i`.
     fn find_rest(&mut self, alpha: &[f64]) {
         self.rest.clear();
         self.rest.extend_from_slice(&self.row);
@@ -251,13 +265,15 @@ impl FeatureRows {
 }
 
 impl GramRows {
-    /// Bound on the entries of `L L^T` less the covariance it was made from, over the visited points: what a factor of K rows rounds off
-    /// [Higham 2002, Theorem 10.3], with a factor of 4, and the least pivot.
+    /// Bounds the entries of `L L^T` less the covariance, over the visited points.
+    ///
+    /// This is the rounding of a factor of K rows [Higham 2002, Theorem 10.3], with a safety factor of 4, and the smallest
+    /// pivot.
     fn floor(&self, prior: f64) -> f64 {
         2.0 * least_pivot(self.points.len(), prior)
     }
 
-    /// Takes the row that `alpha` says over these visited points.
+    /// Opens a streak with the row `alpha` over these visited points.
     fn open(&mut self, points: &[u32], prior: f64, blocks: &Blocks, alpha: &[f64]) -> OpenedStreak {
         let n = blocks.order.places.len();
         let mut work = 0;
@@ -273,12 +289,12 @@ impl GramRows {
         }
         let new = self.points.len();
         self.factor.transposed_times(alpha, &mut self.coordinates);
-        // Whole lanes.
+        // Padded to whole SIMD lanes.
         self.coordinates.resize(new.next_multiple_of(8), 0.0);
         self.size = alpha.iter().map(|a| a.abs()).sum();
-        // Sums of K products in any order, a rounding of each coefficient, and a factor of 4 as on the dense path.
+        // Sums of K products in any order, a rounding of each coefficient, and a safety factor of 4 as on the dense path.
         let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);
-        // The dense path takes every new point's whole column.
+        // The dense path computes the whole column of every new point.
         OpenedStreak {
             p_error,
             work: work + new * new / 2,

@@ -1,9 +1,9 @@
-//! Interpolation in f32 of a block's means and spreads² from the nodes around it, by vectors of points.
+//! Interpolates a block's means and posterior variances from grid nodes, vectorised in f32.
 
 use super::interpolation_grid::{DENOMINATORS, PAIRS, STENCIL};
 use pulp::{Simd, WithSimd};
 
-/// The nodes of a values, row-major with this stride, in f64 and rounded.
+/// Values at the nodes, row-major with this stride, in f64 and rounded to f32.
 #[derive(Clone, Copy)]
 pub struct Nodes<'a> {
     pub values: &'a [f64],
@@ -11,32 +11,32 @@ pub struct Nodes<'a> {
     pub stride: usize,
 }
 
-/// See the fields.
+/// An interpolation over one block; dispatched with the processor's SIMD width.
 pub struct Interpolate<'a> {
     pub means: Nodes<'a>,
-    /// Spreads², which may be a little below 0.
+    /// Posterior variances, which may be slightly below 0.
     pub spreads: Nodes<'a>,
-    /// Where the stencil begins.
+    /// Index of the first node of the stencil.
     pub first: usize,
-    /// Of the block's points: distances from the middle of the stencil along both axes, in steps.
+    /// Distances of the block's points from the stencil's middle along both axes, in grid steps.
     pub offsets: [&'a [f32]; 2],
     pub beta: f32,
-    /// What is added to every spread², and the share of the stencil's largest that is added beside.
+    /// Term added to every variance, and the share of the stencil's largest variance added to it.
     pub variance: f64,
     pub share: f64,
 }
 
-/// What was found.
+/// Result of [`Interpolate`].
 #[derive(Debug, Clone, Copy)]
 pub struct Interpolated {
-    /// Largest score and spread², with what was added.
+    /// Largest score and largest posterior variance, with the terms added.
     pub score: f64,
     pub spread: f64,
-    /// Largest magnitude of a mean at the nodes; not finite where a node is no number.
+    /// Largest magnitude of a mean at the nodes; not finite if a node is NaN or infinite.
     pub mean_size: f64,
 }
 
-/// Numbers below this have sums and products in f32.
+/// Sums and products of numbers below this are finite in f32.
 const LARGEST: f64 = 1e15;
 
 impl WithSimd for Interpolate<'_> {
@@ -46,7 +46,7 @@ impl WithSimd for Interpolate<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> Interpolated {
         let Self { means, spreads, first, offsets: [down, across], beta, variance, share } = self;
         let (mean_size, spread_size) = (largest(simd, means, first), largest(simd, spreads, first));
-        // `max` of vectors may lose what is no number, a sum does not.
+        // A SIMD `max` may drop a NaN; a sum keeps it.
         let known = mean_size + spread_size < LARGEST;
         if !known {
             return Interpolated { score: f64::INFINITY, spread: f64::INFINITY, mean_size: f64::INFINITY };
@@ -71,7 +71,7 @@ impl WithSimd for Interpolate<'_> {
     }
 }
 
-/// `sum_j across_j node_ij` for a row i of the stencil.
+/// Returns `sum_j across_j node_ij` for row i of the stencil.
 #[inline(always)]
 fn row<S: Simd>(simd: S, nodes: Nodes<'_>, first: usize, i: usize, across: &[S::f32s; STENCIL]) -> S::f32s {
     let values = &nodes.rounded[first + i * nodes.stride..][..STENCIL];
@@ -82,7 +82,7 @@ fn row<S: Simd>(simd: S, nodes: Nodes<'_>, first: usize, i: usize, across: &[S::
     sum
 }
 
-/// Largest magnitude in the stencil; not a number, or infinite, where one is.
+/// Returns the largest magnitude in the stencil; NaN or infinite if a node is.
 #[inline(always)]
 fn largest<S: Simd>(simd: S, nodes: Nodes<'_>, first: usize) -> f64 {
     let (mut most, mut sum) = (simd.splat_f64s(0.0), simd.splat_f64s(0.0));
@@ -98,7 +98,7 @@ fn largest<S: Simd>(simd: S, nodes: Nodes<'_>, first: usize) -> f64 {
     if sum.is_finite() { simd.reduce_max_f64s(most) } else { sum }
 }
 
-/// Weights of the nodes for some points at these distances from the middle of their stencil, in steps.
+/// Returns the nodes' weights for points at these distances from the stencil's middle, in steps.
 #[inline(always)]
 pub fn weights<S: Simd>(simd: S, s: S::f32s) -> [S::f32s; STENCIL] {
     let pairs = PAIRS.map(|pair| simd.splat_f32s(pair));

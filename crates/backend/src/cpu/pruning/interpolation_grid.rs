@@ -1,82 +1,92 @@
-//! An interpolation grid: a regular lattice of points, some beyond the domain, from which every point's mean and spread² are interpolated.
+//! Builds the regular grid from which every point's mean and posterior variance are interpolated.
 //!
-//! A kernel over the plane that is a product of two even sums, `c_i cos(w_i d)` along each axis, is smooth: with `psi(x)` the vector of one axis
-//! (`sqrt(c_i)` times the cosines and sines of `w_i x`), interpolation from n nodes a_j by polynomials leaves
+//! Some nodes lie outside the domain. A kernel over the plane that is a product of two even sums, `c_i cos(w_i d)` along
+//! each axis, is smooth. With `psi(x)` the vector of one axis (`sqrt(c_i)` times the cosines and sines of `w_i x`),
+//! interpolation from n nodes a_j by polynomials has the error
 //!
 //! `|psi(x) - sum L_j psi(a_j)| <= |prod (x - a_j)| / n! · sqrt(sum c_i w_i^(2n))`,
 //!
-//! as the divided difference of a vector is an average of its n-th derivative (Hermite and Genocchi), whose length is that root everywhere.
-//! For features `psi_1 ⊗ psi_2` the weights multiply, and with errors `e_1, e_2` and norms `s_1, s_2` of the axes the distance is at most
-//! `e_1 s_2 + (s_1 + e_1) e_2`: that bounds a mean by `|theta|`. What observations took from spread² is `phi^T N phi`, linear in
-//! `phi ⊗ phi`, whose kernel is the square: by the product of cosines a sum over `w_i ± w_j`. N has
-//! eigenvalues from 0 to 1, so that its length is at most the root of its trace, the sum of `scale² |u|²` over the observations, and that at most the number of visited points.
+//! because the divided difference of a vector is an average of its n-th derivative (Hermite-Genocchi), whose norm is that
+//! square root everywhere. For features `psi_1 ⊗ psi_2` the weights multiply. With errors `e_1, e_2` and norms `s_1, s_2`
+//! of the axes the distance is at most `e_1 s_2 + (s_1 + e_1) e_2`; times `|theta|` this bounds the error of a mean.
+//!
+//! The reduction of the posterior variance by observations is `phi^T N phi`, linear in `phi ⊗ phi`. The kernel of
+//! `phi ⊗ phi` is the squared kernel: by the product of cosines, a sum over `w_i ± w_j`. N has eigenvalues from 0 to 1,
+//! so its Frobenius norm is at most the square root of its trace. The trace is the sum of `scale² |u|²` over the
+//! observations, and at most the number of visited points.
 
 use super::interpolate::weights;
 use super::order::BlockOrder;
 use super::products::{LANES, ROWS};
 use pulp::Scalar;
 
-/// Nodes of an axis that a point is interpolated from.
+/// Nodes per axis in the stencil of a point.
 pub const STENCIL: usize = 8;
 
-/// Of the upper node i of each of these pairs, `prod (i - j)` over the others j; of the lower one it has the other sign.
+/// `prod (i - j)` over the other nodes j, for the upper node i of each pair in [`PAIRS`].
+///
+/// The lower node of the pair has the other sign.
 pub const DENOMINATORS: [f32; STENCIL / 2] = [-144.0, 240.0, -720.0, 5040.0];
 
-/// Of each pair of nodes at equal distances from the middle of a stencil, that distance in steps.
+/// Distance from the stencil's middle of each pair of nodes symmetric about it, in grid steps.
 pub const PAIRS: [f32; STENCIL / 2] = [0.5, 1.5, 2.5, 3.5];
 
-/// Roundings of a weight: of three pairs two differences and a product, two more products, and the last difference, quotient and two products.
-/// None is of numbers that cancel but a difference, which rounds once, so that all are shares of the weight.
+/// Number of roundings of a weight.
+///
+/// Two differences and a product for each of three pairs, two more products, and the last difference, quotient and two
+/// products. Cancellation occurs only in differences, which round once, so all errors are relative to the weight.
 pub const WEIGHT_ROUNDINGS: usize = 15;
 
-/// The distance of `phi ⊗ phi` from its interpolation that an interpolation grid is made for, as a share of the prior variance, and the largest with which it
-/// is still of use.
+/// Target and largest useful error of an interpolated `phi ⊗ phi`, relative to the prior variance.
 const AIM: f64 = 1e-6;
 const MOST: f64 = 1e-3;
 
-/// Powers of frequencies below this, and above its inverse, and prior variances along an axis below that are not followed: spreads² are
-/// rounded to f32.
+/// Smallest power of a frequency (largest: its inverse), and smallest prior variance along an axis.
+///
+/// Axes beyond these limits get no grid, because posterior variances are rounded to f32.
 const SMALLEST: f64 = 1e-200;
 const LEAST_PRIOR: f64 = 1e-15;
 
-/// Points of the domain for each node of an interpolation grid, at least.
+/// Smallest number of domain points per node of an interpolation grid.
 const POINTS_A_NODE: usize = 4;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// A kernel along an axis: `sum c cos(w d)`, as pairs of w and c.
+/// A kernel along one axis: `sum c cos(w d)`, as pairs of w and c.
 pub type Cosines = Vec<(f64, f64)>;
 
-/// The shared part.
+/// An interpolation grid and, for each block, its stencil and error bounds; shared by trials.
 #[derive(Debug)]
 pub struct InterpolationGrid {
-    /// Nodes along each axis, multiples of [`ROWS`] and [`LANES`].
+    /// Number of nodes along each axis, multiples of [`ROWS`] and [`LANES`].
     pub counts: [usize; 2],
     /// Coordinates of the nodes of each axis.
     pub nodes: [Vec<f64>; 2],
-    /// Of each block, its first node of each axis.
+    /// First node of each block's stencil, along each axis.
     pub places: Vec<[u32; 2]>,
-    /// Of each block, `2 x size`: distances of its points from the middle of the stencil along the first axis, then the second, in steps.
+    /// `2 x size` for each block: distances of its points from the stencil's middle, in grid steps.
+    ///
+    /// Those along the first axis come before those along the second.
     pub offsets: Vec<f32>,
-    /// Of each block, bounds on the distances of `phi` and `phi ⊗ phi` from what is interpolated.
+    /// Bounds, for each block, on the interpolation errors of `phi` and of `phi ⊗ phi`.
     pub radii: Vec<f64>,
     pub squared: Vec<f64>,
-    /// Largest sum of the magnitudes of a point's weights, over the blocks that it suits.
+    /// Largest sum of the magnitudes of a point's weights, over the blocks that suit the grid.
     pub amplification: f64,
-    /// See [`InterpolationGrid::suits`].
+    /// Largest error in `squared` for which a block suits; see [`InterpolationGrid::suits`].
     most: f64,
 }
 
-/// One axis on its way.
+/// One axis of a grid under construction.
 struct GridAxis {
     low: f64,
     step: f64,
     count: usize,
-    /// `sqrt(sum c w^(2n)) / n!` of the kernel and of its square, and the roots of the sums of their c.
+    /// `sqrt(sum c w^(2n)) / n!` of the kernel and of its square, and the roots of their sums of c.
     remainder: [f64; 2],
     norm: [f64; 2],
-    /// Bound on what a node's vector rounds off, relative to that norm, and the largest w.
+    /// Bound on the rounding error of a node's vector, relative to its norm; and the largest w.
     rounded: f64,
     widest: f64,
 }
@@ -90,16 +100,17 @@ impl GridAxis {
         let square: f64 =
             cosines.iter().flat_map(|(v, b)| cosines.iter().map(move |(w, c)| 0.5 * b * c * (power(v - w) + power(v + w)))).sum();
         let remainder = [plain.sqrt() / factorial, square.sqrt() / factorial];
-        // Next to the middle of a stencil the product of the distances is (1·3·5·7/16)² steps^8, and a block reaches beyond the middle.
+        // Next to the middle of a stencil the product of the distances is (1·3·5·7/16)² steps^8, and a block reaches beyond
+        // the middle.
         let middle: f64 = (0..STENCIL / 2).map(|i| i as f64 + 0.5).product();
         let step = libm::pow(AIM * total / (4.0 * middle * middle * remainder[1]), 1.0 / STENCIL as f64);
         let width = high - low;
-        // Powers that leave the range of f64 say nothing.
+        // Powers outside the range of f64 give no error bound.
         let known = [plain, square].iter().all(|power| (SMALLEST..1.0 / SMALLEST).contains(power));
         if !(known && 0.0 < width && width.is_finite() && step.is_normal() && LEAST_PRIOR < total) {
             return None;
         }
-        // Cells of the range, and nodes beyond it so that all stencils are whole.
+        // Cells of the range, with nodes beyond it so that every stencil is complete.
         let beyond = STENCIL - 1;
         let wanted = (width / step).ceil().min(most as f64) as usize + beyond;
         let count = wanted.next_multiple_of(tile).max(2 * STENCIL).min(most / tile * tile);
@@ -111,8 +122,8 @@ impl GridAxis {
         let low = low - (STENCIL / 2 - 1) as f64 * step;
         let widest = cosines.iter().map(|(w, _)| w.abs()).fold(0.0, f64::max);
         let farthest = low.abs().max((low + count as f64 * step).abs());
-        // Nodes and points are some units of the farthest coordinate off, the argument of a cosine a share of itself, its value and the factor
-        // some units.
+        // Rounding: nodes and points by a few units of the farthest coordinate, the argument of a cosine relative to
+        // itself, the cosine's value and its factor by a few units.
         let rounded = 16.0 * U * (widest * farthest + 4.0);
         Some(Self { low, step, count, remainder, norm: [total.sqrt(), total], rounded, widest })
     }
@@ -123,8 +134,10 @@ impl GridAxis {
 }
 
 impl InterpolationGrid {
-    /// An interpolation grid over points in the plane, as fine as is aimed at or as the number of points allows; `None` where it suits fewer than half of the
-    /// blocks.
+    /// Builds a grid over points in the plane; `None` if it suits fewer than half of the blocks.
+    ///
+    /// The grid is as fine as `AIM` requires, or as fine as the number of points allows.
+    /// * `kernels` — along each axis
     /// * `kernels` — along each axis
     /// * `range` — least and largest coordinate of each axis
     pub fn of(order: &BlockOrder, plane: &[f64], kernels: &[Cosines; 2], range: &[(f64, f64)]) -> Option<Self> {
@@ -163,17 +176,18 @@ impl InterpolationGrid {
                     let distance = (0..STENCIL).fold(distance * inside * (1.0 + 1e-9), |distance, _| distance * of.step);
                     plain[axis] = distance * of.remainder[0];
                     square[axis] = distance * of.remainder[1];
-                    // A point that is so far from where it is taken to be has a vector that differs by no more than that times the slope.
+                    // A point at this distance from its rounded position has a vector that differs by at most the distance
+                    // times the slope.
                     rounded += of.rounded + of.widest * of.step * (exact - offset).abs();
                 }
                 let amplification = magnitude[0] * magnitude[1];
                 largest = largest.max(amplification);
                 let of = |e: [f64; 2], power: usize| {
                     let (one, other) = (axes[0].norm[power], axes[1].norm[power]);
-                    // What the nodes' vectors and those of the point rounded off.
+                    // Rounding errors of the vectors of the nodes and of the point.
                     let rounded = (1.0 + amplification) * rounded * (1.0 + power as f64) * one * other;
                     let distance = (e[0] * other + (one + e[0]) * e[1]) * (1.0 + 1e-9) + rounded;
-                    // Outside of the stencil along one axis and on a node of the other.
+                    // NaN: the point is outside the stencil along one axis and on a node of the other.
                     if distance.is_nan() { f64::INFINITY } else { distance }
                 };
                 made.radii[block] = made.radii[block].max(of(plain, 0));
@@ -187,12 +201,12 @@ impl InterpolationGrid {
         (n <= 2 * of_use).then_some(made)
     }
 
-    /// Whether interpolation says enough of a block.
+    /// Returns whether the interpolation error of a block is small enough to be useful.
     pub fn suits(&self, block: usize) -> bool {
         self.squared[block] <= self.most
     }
 
-    /// The first node of the stencil around a block.
+    /// Returns the first node of the stencil around a block.
     fn first_node(&self, axis: usize, points: &[u32], plane: &[f64], step: f64) -> usize {
         let along = points.iter().map(|&point| plane[2 * point as usize + axis]);
         let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
@@ -210,12 +224,12 @@ mod tests {
     use privateer_gp::Points;
     use privateer_numerics::rng::{Purpose, Streams};
 
-    /// A point far from all others, on a node along one axis, is not taken for one that is well within.
+    /// A block does not suit if a point is outside its stencil on one axis, on a node of the other.
     #[test]
     fn blocks_that_leave_their_stencil_do_not_suit() {
         let mut stream = Streams::new(7, "mesh").shared(Purpose::Domain);
         let mut plane: Vec<f64> = (0..4799).flat_map(|_| [0.6 * stream.uniform(), 0.9 * stream.uniform()]).collect();
-        // In whole blocks, so that it has company.
+        // Enough points for whole blocks, so that the far point shares its block.
         plane.extend([9.0, 1.0]);
         let points = Points::new(2, plane.clone());
         let given = plane.clone();
@@ -227,7 +241,8 @@ mod tests {
         let grid = InterpolationGrid::of(&order, &plane, &[cosines(), cosines()], &range).expect("most blocks suit");
         let far = order.places[4799].0 as usize;
         assert!(!grid.suits(far));
-        // Alone beyond its stencil along one axis, where the product of distances is infinite, and on a node of the other, where it is zero.
+        // The point alone is outside its stencil along one axis, where the product of distances is infinite, and on a node
+        // of the other, where the product is zero.
         let mut points = order.points.clone();
         points[..32].fill(0);
         points[31] = 1;
@@ -241,7 +256,7 @@ mod tests {
         let [near, beyond] = [grid.offsets[0], grid.offsets[31]];
         assert!(near.abs() < PAIRS[3] && PAIRS[3] < beyond.abs() && PAIRS.contains(&grid.offsets[63].abs()));
         assert!(!grid.suits(0));
-        // Units in which powers of frequencies leave the range of f64.
+        // Length units in which powers of frequencies leave the range of f64.
         for unit in [1e30, 1e-30] {
             let kernel = || vec![(0.4 * unit, 0.6), (1.1 * unit, 0.4)];
             assert!(InterpolationGrid::of(&alone, &plane, &[kernel(), kernel()], &range).is_none());

@@ -1,5 +1,7 @@
-//! The loops over the points of a block: every sum stays within a point, so lanes of any width give the same bits. Fused multiply-adds round
-//! once in the place of twice, so that every bound on errors holds for both; they are used where the processor has them.
+//! Implements the loops over the points of a block.
+//!
+//! Every sum stays within one point, so any SIMD width gives the same bits. Fused multiply-adds round once instead of
+//! twice, so every error bound holds for both; they are used where the processor has them.
 
 use super::order::MOST_SIZE;
 use crate::cpu::vector::larger;
@@ -12,7 +14,7 @@ pub trait Fusible {
     fn call<const FUSED: bool>(self) -> Self::Output;
 }
 
-/// Streaks a loop in the widest lanes of the processor, fused where it can.
+/// Runs a loop with the processor's widest SIMD lanes, with fused multiply-adds if it has them.
 pub fn wide_fused<T: Fusible>(task: T) -> T::Output {
     match Arch::new() {
         #[cfg(target_arch = "x86_64")]
@@ -34,16 +36,16 @@ impl<T: Fusible, const FUSED: bool> NullaryFnOnce for With<T, FUSED> {
     }
 }
 
-/// `a b + c`.
+/// Returns `a b + c`.
 #[inline(always)]
 pub fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Points whose sums stay in registers; arrays of points are a multiple of it.
+/// Points whose sums stay in registers; arrays of points have a multiple of this length.
 pub const LANES: usize = 32;
 
-/// `out = sum_i weights_i columns_i`; columns follow each other, each as long as `out`.
+/// Computes `out = sum_i weights_i columns_i`, for consecutive columns as long as `out`.
 #[inline(always)]
 pub fn weighted_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &mut [f64]) {
     let parts = out.len() / LANES;
@@ -52,7 +54,7 @@ pub fn weighted_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &m
     }
 }
 
-/// `out *= sum_i weights_i columns_i`.
+/// Computes `out *= sum_i weights_i columns_i`.
 #[inline(always)]
 pub fn multiply_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &mut [f64]) {
     let parts = out.len() / LANES;
@@ -62,7 +64,7 @@ pub fn multiply_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &m
     }
 }
 
-/// A part of [`weighted_sum`].
+/// Computes one part of [`weighted_sum`].
 #[inline(always)]
 fn sum_of_part<const FUSED: bool>(weights: &[f64], columns: &[f64], part: usize, parts: usize) -> [f64; LANES] {
     let mut sum = [0.0; LANES];
@@ -75,7 +77,7 @@ fn sum_of_part<const FUSED: bool>(weights: &[f64], columns: &[f64], part: usize,
     sum
 }
 
-/// `variance -= squares p²`, `mean += steps p`.
+/// Computes `variance -= squares p²` and `mean += steps p`.
 #[inline(always)]
 pub fn apply(mean: &mut [f64], variance: &mut [f64], p: &[f64], squares: f64, steps: f64) {
     for ((mean, variance), &p) in mean.iter_mut().zip(variance.iter_mut()).zip(p) {
@@ -84,20 +86,20 @@ pub fn apply(mean: &mut [f64], variance: &mut [f64], p: &[f64], squares: f64, st
     }
 }
 
-/// Streaks whose sums stay in registers together.
+/// Number of streaks whose sums stay in registers together.
 pub const TOGETHER: usize = 4;
 
-/// Points of a part, so that the sums of all these streaks fit the registers.
+/// Points per part, so that the sums of [`TOGETHER`] streaks fit the registers.
 const PART: usize = 16;
 
-/// Some whole streaks in a row: coefficients, no fewer from each to the next, and what each streak adds up to.
+/// Consecutive whole streaks: coefficients, of non-decreasing length, and each streak's sums.
 pub struct Together<'a> {
     pub weights: [&'a [f64]; TOGETHER],
     pub squares: [f64; TOGETHER],
     pub steps: [f64; TOGETHER],
 }
 
-/// As [`weighted_sum`] and [`apply`] of one streak after another; columns are read once for all of them.
+/// Applies [`weighted_sum`] and [`apply`] for one streak after another, reading columns once.
 #[inline(always)]
 pub fn apply_together<const FUSED: bool>(streaks: &Together<'_>, columns: &[f64], mean: &mut [f64], variance: &mut [f64]) {
     let (size, parts) = (mean.len(), mean.len() / PART);
@@ -108,7 +110,7 @@ pub fn apply_together<const FUSED: bool>(streaks: &Together<'_>, columns: &[f64]
             sums[part * PART..][..PART].copy_from_slice(p);
         }
     }
-    // Over slices: from registers the compiler would take these numbers one by one.
+    // Over slices: from registers the compiler would extract these numbers one by one.
     for ((sums, &squares), &steps) in sums.iter().zip(&streaks.squares).zip(&streaks.steps) {
         apply(mean, variance, &sums[..size], squares, steps);
     }
@@ -125,7 +127,7 @@ fn sums_of_part<const FUSED: bool>(
     let columns = columns.as_chunks::<PART>().0;
     let from = |first: usize| columns.get(first * parts + part..).unwrap_or(&[]).iter().step_by(parts.max(1));
     let [first, second, third, fourth] = weights.map(|weights| &weights[..common]);
-    // Arrays by name, each with a loop of its own: an array of arrays would be kept in memory.
+    // Named arrays, each with a loop of its own: an array of arrays would be kept in memory.
     let (mut p, mut q, mut r, mut s) = ([0.0; PART], [0.0; PART], [0.0; PART], [0.0; PART]);
     for ((((column, a), b), c), d) in from(0).zip(first).zip(second).zip(third).zip(fourth) {
         add::<FUSED>(&mut p, *a, column);
@@ -161,7 +163,7 @@ fn add<const FUSED: bool>(sum: &mut [f64; PART], weight: f64, column: &[f64; PAR
     }
 }
 
-/// Largest score and largest spread².
+/// Returns the largest score and the largest posterior variance.
 #[inline(always)]
 pub fn score(mean: &[f64], variance: &[f64], beta: f64) -> (f64, f64) {
     let (mut best, mut most) = ([f64::NEG_INFINITY; 8], [0.0f64; 8]);

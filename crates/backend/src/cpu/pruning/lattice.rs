@@ -1,43 +1,47 @@
-//! Reference points: where a trial's mean and spread² are kept exactly, so that blocks can be bounded without being looked at.
+//! Places the reference points from which the blocks of a trial are bounded.
 //!
-//! A point x of a block stands near a convex combination of the block's reference points a: `|phi(x) - sum w_a phi(a)| <= R`, R the block's radius.
-//! So what is linear in phi, as a mean or its change, is at most its largest over the reference points and `R |theta|`; and as spread is a norm,
-//! so is a score, with `R (|theta| + beta)`.
+//! A trial keeps exact means (and, at corners, posterior variances) there. A point x of a block is near a convex
+//! combination of the block's reference points a: `|phi(x) - sum w_a phi(a)| <= R`, with R the block's radius. A quantity
+//! linear in phi, such as a mean or its change, is therefore at most its largest value over the reference points plus
+//! `R |theta|`. The posterior standard deviation is a norm of phi, so a score is bounded the same way, with
+//! `R (|theta| + beta)`.
 //!
-//! * **Centres:** one reference point a block, one of its points; R is of first order in the size of the block.
-//! * **A lattice:** of points in the plane in strips of blocks, the corners of every block, shared with its neighbours along the strip; R is
-//!   of second order, as a bilinear interpolation's error is.
+//! * **Centres:** one reference point per block, a point of the domain; R is of first order in the size of the block.
+//! * **Lattice:** for points in the plane in strips of blocks, the corners of every block, shared with its neighbours along
+//!   the strip; R is of second order, like the error of bilinear interpolation.
 
 use super::order::BlockOrder;
 use std::ops::Range;
 
-/// Reference points of blocks: `blocks` from `first_block` on have, each in its turn, those from `first_anchor` on as one of theirs.
+/// Maps consecutive blocks to consecutive reference points.
+///
+/// Block `first_block + i` has reference point `first_anchor + i`, for i below `blocks`.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// Which of a block's reference points: 0 for a centre, 0 to 3 for corners.
+    /// Position among a block's reference points: 0 for a centre, 0 to 3 for corners.
     pub corner: usize,
     pub first_block: usize,
     pub blocks: usize,
     pub first_reference_point: usize,
 }
 
-/// Reference points a block of a lattice has.
+/// Number of reference points of a block of a lattice.
 const CORNERS: usize = 4;
 
-/// Which reference points each block has.
+/// Reference points of each block.
 #[derive(Debug)]
 pub struct ReferencePoints {
     pub views: Vec<View>,
-    /// Reference points a block.
+    /// Number of reference points per block.
     pub corners: usize,
-    /// All reference points.
+    /// Number of all reference points.
     pub n: usize,
-    /// Of each block, the first view that it is in.
+    /// First view of each block.
     views_of: Vec<u32>,
 }
 
 impl ReferencePoints {
-    /// One of its own for each block.
+    /// Assigns one reference point to each block.
     pub fn centres(n_blocks: usize) -> Self {
         Self {
             views: vec![View { corner: 0, first_block: 0, blocks: n_blocks, first_reference_point: 0 }],
@@ -47,7 +51,7 @@ impl ReferencePoints {
         }
     }
 
-    /// A block's reference points, each with its number among them.
+    /// Returns a block's reference points, each with its position among them.
     pub fn of(&self, block: usize) -> impl Iterator<Item = (usize, usize)> {
         let first = self.views_of[block] as usize;
         self.views[first..][..self.corners]
@@ -56,48 +60,50 @@ impl ReferencePoints {
     }
 }
 
-/// Reference points of blocks, and what they bound.
+/// Reference points of blocks, with the radii and variances used in bounds.
 #[derive(Debug)]
 pub struct ReferenceBounds {
     pub reference_points: ReferencePoints,
-    /// Of each block, a bound on the distance of a point from what the block's reference points say of it, in the features of the covariance without
-    /// the row term.
+    /// Bound, per block, on a point's distance from a convex combination of reference points.
+    ///
+    /// Distances are in the features of the covariance without the row term.
     pub radii: Vec<f64>,
-    /// Prior spread² of the corners, as of points that are never visited; empty for centres, which bound means alone.
+    /// Prior variance of the corners as unvisited points; empty for centres, which bound means.
     pub prior: Vec<f64>,
 }
 
 impl ReferenceBounds {
-    /// Centres with these radii.
+    /// Creates reference points at block centres, with these radii.
     pub fn centres(radii: Vec<f64>) -> Self {
         Self { reference_points: ReferencePoints::centres(radii.len()), radii, prior: Vec::new() }
     }
 
-    /// Whether reference points bound scores as well: where they are corners, for which that pays. Only blocks have corners in which spread² of every
-    /// point is a form of its features alone (and the row term).
+    /// Returns whether reference points bound scores too: only corners do, where this saves work.
+    ///
+    /// Only blocks in which every point's posterior variance is a form of its features alone (and the row term) have corners.
     pub fn bound_scores(&self) -> bool {
         !self.prior.is_empty()
     }
 }
 
-/// The corners of blocks in strips.
+/// Corners of blocks in strips.
 #[derive(Debug)]
 pub struct Lattice {
     pub reference_points: ReferencePoints,
     /// `n_reference_points x 2`.
     pub coordinates: Vec<f64>,
-    /// The axis along which strips follow each other.
+    /// Axis along which the strips follow each other.
     pub axis: usize,
 }
 
-/// A block's corners, and of each of its points their weights: each at least 0, their sum 1.
+/// A block's corners, and the corners' weights of each point: at least 0, with sum 1.
 pub struct Corners {
     pub reference_points: [usize; CORNERS],
     pub weights: Vec<[f64; CORNERS]>,
 }
 
 impl Lattice {
-    /// The corners of an order in strips; `plane` holds two coordinates a point.
+    /// Builds the corners of an order in strips; `plane` holds two coordinates per point.
     pub fn of(order: &BlockOrder, plane: &[f64]) -> Option<Self> {
         let strips = order.strips.as_ref()?;
         let (long, short) = (strips.axis, 1 - strips.axis);
@@ -111,7 +117,7 @@ impl Lattice {
                 along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
             };
             let sides = range(points, long);
-            // Neighbours meet half way between their ends; these may lie within one another.
+            // Neighbours meet half way between their ends; their ranges may overlap.
             let ranges: Vec<(f64, f64)> = points.chunks_exact(order.size).map(|block| range(block, short)).collect();
             let mut cuts = vec![ranges.first()?.0];
             cuts.extend(ranges.windows(2).map(|pair| f64::midpoint(pair[0].1, pair[1].0)));
@@ -134,13 +140,13 @@ impl Lattice {
         Some(Self { reference_points: ReferencePoints { views, corners: CORNERS, n, views_of }, coordinates, axis: strips.axis })
     }
 
-    /// Both sides of every strip, as the reference points that are on them.
+    /// Returns both sides of every strip, each as the range of reference points on it.
     pub fn lines(&self) -> impl Iterator<Item = Range<usize>> {
         let side = |view: &View| view.first_reference_point..view.first_reference_point + view.blocks + 1;
         self.reference_points.views.chunks_exact(CORNERS).flat_map(move |views| [side(&views[0]), side(&views[2])])
     }
 
-    /// Calls with every block and its corners.
+    /// Calls `with` for every block with its corners.
     pub fn each(&self, order: &BlockOrder, plane: &[f64], mut with: impl FnMut(usize, &Corners)) {
         for views in self.reference_points.views.chunks_exact(CORNERS) {
             for at in 0..views[0].blocks {

@@ -1,46 +1,46 @@
-//! Points in blocks of neighbours.
+//! Orders points into blocks of neighbours.
 
 use privateer_gp::score::FeatureTable;
 
-/// Points in a block of a small and of a large domain, measured as the fastest of 16, 32 and 64.
+/// Points per block of a small and of a large domain, measured as the fastest of 16, 32 and 64.
 pub const SMALL_SIZE: usize = 32;
 pub const MOST_SIZE: usize = 64;
 
-/// Domains from this size on have large blocks.
+/// Smallest domain with large blocks.
 const LARGE_DOMAIN: usize = 4096;
 
-/// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
+/// Number of axes used to order points; of features the first ones, which are the most informative.
 const MOST_AXES: usize = 16;
 
-/// Blocks whose bounds are found side by side.
+/// Blocks whose bounds are computed together by SIMD.
 pub const LANES: usize = 8;
 
-/// Counters of a counting sort, for each part that it is cut into afterwards.
+/// Counters of a counting sort, per part that the sorted points are cut into.
 const COUNTERS: usize = 16;
 
-/// Points by block: the last block repeats its last point.
+/// Points by block; the last block repeats its last point.
 #[derive(Debug)]
 pub struct BlockOrder {
     /// Points in a block.
     pub size: usize,
     /// `n_blocks x size`: indices of points.
     pub points: Vec<u32>,
-    /// Of every point, its block and its place there.
+    /// Block of every point, and its position in the block.
     pub places: Vec<(u32, u32)>,
-    /// Of blocks in strips, where these are.
+    /// The strips, if blocks are in strips.
     pub strips: Option<Strips>,
 }
 
 /// Strips of blocks across a plane.
 #[derive(Debug, PartialEq)]
 pub struct Strips {
-    /// First block of every strip, and the number of blocks.
+    /// First block of every strip, then the number of blocks.
     pub starts: Vec<usize>,
-    /// The axis along which the strips follow each other; within a strip blocks follow each other along the other.
+    /// Axis along which strips follow each other; blocks of a strip follow along the other axis.
     pub axis: usize,
 }
 
-/// Coordinates of points, row-major, of which the first axes are looked at.
+/// Coordinates of points, row-major; only the first `axes` of them are used.
 #[derive(Clone, Copy)]
 pub struct Coordinates<'a> {
     pub values: &'a [f64],
@@ -49,7 +49,7 @@ pub struct Coordinates<'a> {
 }
 
 impl<'a> Coordinates<'a> {
-    /// Of a table's points: their own where the table knows them, else their features.
+    /// Returns the coordinates of a table's points if the table has them, otherwise their features.
     pub fn of(table: &'a FeatureTable) -> Self {
         let (values, stride) = match &table.form {
             Some(form) if form.points.len() == table.n_points * form.dimension => (&form.points[..], form.dimension),
@@ -62,7 +62,7 @@ impl<'a> Coordinates<'a> {
         self.values[point as usize * self.stride + axis]
     }
 
-    /// Least and largest coordinate of each axis.
+    /// Returns the smallest and largest coordinate of each axis.
     pub fn range(&self, points: &[u32]) -> Vec<(f64, f64)> {
         let mut range = vec![(f64::INFINITY, f64::NEG_INFINITY); self.axes];
         if let ([first, second], 2) = (range.as_mut_slice(), self.stride) {
@@ -85,17 +85,19 @@ impl<'a> Coordinates<'a> {
 }
 
 impl BlockOrder {
-    /// Whether a domain of so many points is worth a lattice, and larger blocks where it has none.
+    /// Returns whether a domain of `n` points gets a lattice, or larger blocks without one.
     pub fn is_large(n: usize) -> bool {
         LARGE_DOMAIN <= n
     }
 
-    /// Points in a block of a domain of so many, without a lattice.
+    /// Returns the block size for a domain of `n` points without a lattice.
     pub fn size_for(n: usize) -> usize {
         if Self::is_large(n) { MOST_SIZE } else { SMALL_SIZE }
     }
 
-    /// By halving the longest side of the box of a set of points until a block is left; indices ascend within a block.
+    /// Orders points by halving the longest side of their bounding box down to blocks.
+    ///
+    /// Indices ascend within a block.
     pub fn halved(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
         let mut points: Vec<u32> = (0..n as u32).collect();
         halve(&mut points, coordinates, size);
@@ -103,8 +105,10 @@ impl BlockOrder {
         Self::of(points, size)
     }
 
-    /// Strips along the longer side of the plane, and blocks along each strip: two counting sorts, cheap enough for a domain that belongs
-    /// to one trial alone. By halves where there are other than two axes, or where most points crowd in a corner of the box.
+    /// Orders points in strips along the longer side of the plane, and in blocks along each strip.
+    ///
+    /// Two counting sorts are cheap enough for a domain that belongs to one trial alone. Falls back to [`BlockOrder::halved`]
+    /// unless there are two axes, or where most points crowd in a corner of the bounding box.
     pub fn in_strips(all: Vec<u32>, size: usize, coordinates: Coordinates<'_>, range: &[(f64, f64)]) -> Self {
         match strips(&all, size, coordinates, range) {
             Some((points, strips)) => Self { strips: Some(strips), ..Self::of(points, size) },
@@ -112,7 +116,7 @@ impl BlockOrder {
         }
     }
 
-    /// Blocks of the points as they come.
+    /// Makes blocks of the points in their given order.
     pub fn as_given(n: usize, size: usize) -> Self {
         Self::of((0..n as u32).collect(), size)
     }
@@ -130,13 +134,13 @@ impl BlockOrder {
         Self { size, points, places, strips: None }
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn n_blocks(&self) -> usize {
         self.points.len() / self.size
     }
 }
 
-/// All points of a table, those of a block of this size together; the last block may be smaller.
+/// Sorts points so that each block of this size is contiguous; the last block may be smaller.
 pub fn in_blocks(table: &FeatureTable, size: usize) -> Vec<u32> {
     let mut points: Vec<u32> = (0..table.n_points as u32).collect();
     halve(&mut points, Coordinates::of(table), size);
@@ -167,14 +171,14 @@ fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64,
     let n_blocks = n.div_ceil(size);
     // Blocks about as wide as they are long.
     let even = ((n_blocks as f64 * ratio).sqrt().round() as usize).clamp(1, n_blocks);
-    // As many blocks a strip as fill whole lanes, in domains of some size.
+    // The number of blocks per strip fills whole SIMD lanes, except in small domains.
     let of_strip = n_blocks.div_ceil(even);
     let of_strip = if of_strip < LANES / 2 { of_strip } else { (of_strip + LANES / 2) / LANES * LANES };
     let n_strips = n_blocks.div_ceil(of_strip);
     let bucket = |axis: usize, buckets: usize| {
         let (low, high) = range[axis];
         let per_length = buckets as f64 / (high - low).max(f64::MIN_POSITIVE);
-        // The cast takes care of everything beyond, and of what is no number.
+        // The cast clamps values beyond the range, and maps NaN to 0.
         move |point: u32| (((coordinates.along(axis, point) - low) * per_length) as usize).min(buckets - 1)
     };
     let along = COUNTERS * n_strips;
@@ -196,7 +200,7 @@ fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64,
     Some((points, Strips { starts, axis: long }))
 }
 
-/// The points by their bucket, those of one bucket in the order in which they came; and how many the fullest bucket holds.
+/// Returns the points sorted by bucket (a stable sort), and the size of the fullest bucket.
 fn counted(points: &[u32], buckets: usize, of: impl Fn(u32) -> usize) -> (Vec<u32>, usize) {
     let mut starts = vec![0u32; buckets + 1];
     let of_points: Vec<u32> = points.iter().map(|&point| of(point) as u32).collect();
@@ -224,7 +228,7 @@ mod tests {
         BlockOrder::in_strips(all, 32, coordinates, &range)
     }
 
-    /// Every point has one place, and blocks of strips are small: no wider than twice a block of an even cut.
+    /// Every point has one position; blocks of strips are at most about twice as wide as even ones.
     #[test]
     fn orders_hold_every_point_once() {
         let mut state = 1u64;
@@ -256,7 +260,7 @@ mod tests {
                 }
             }
         }
-        // All but one in a corner: by halves.
+        // All points but one in a corner: no strips.
         let mut crowded = vec![0.0; 2000];
         (crowded[0], crowded[1]) = (1e9, 1e9);
         let crowded = Coordinates { values: &crowded, stride: 2, axes: 2 };

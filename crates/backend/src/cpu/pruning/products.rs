@@ -1,43 +1,45 @@
-//! A row over Fourier features of the plane as a matrix over both axes: `row · phi(x) = a(x_1)^T U b(x_2)` for the vectors a and b of cosines
-//! and sines along them. Over lines of reference points and over the nodes of an interpolation grid that costs fewer multiply-adds than a sum over visited points, and
-//! no memory for their columns.
+//! Writes a row over Fourier features of the plane as a matrix over both axes.
+//!
+//! `row · phi(x) = a(x_1)^T U b(x_2)`, with a and b the vectors of cosines and sines along the axes. For lines of reference
+//! points and for the nodes of an interpolation grid this costs fewer multiply-adds than a sum over visited points, and no
+//! memory for their columns.
 
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
 
-/// Places that are found together, and rows of nodes.
+/// Places that are computed together, and rows of nodes that are computed together.
 pub const LANES: usize = 8;
 pub const ROWS: usize = 4;
 
-/// What one feature is of products of both axes.
+/// One frequency of the features, as products over both axes.
 #[derive(Debug)]
 pub struct Frequency {
-    /// Places of its magnitudes, and the signs.
+    /// Indices of its magnitudes along the axes, and their signs.
     pub places: [usize; 2],
     pub signs: [f64; 2],
 }
 
-/// The shared part.
+/// Data that trials over one table share.
 #[derive(Debug)]
 pub struct BlockProducts {
     pub frequencies: Vec<Frequency>,
-    /// Magnitudes along each axis; a vector holds their cosines, then their sines.
+    /// Number of magnitudes along each axis; a vector holds their cosines, then their sines.
     pub magnitudes: [usize; 2],
-    /// What multiplies a product.
+    /// Factor on every product.
     pub scale: f64,
-    /// Reference points in lines, on each of which the coordinate of this axis is the same.
+    /// Lines of reference points; on each line the coordinate of `axis` is constant.
     pub lines: Vec<Range<usize>>,
     pub axis: usize,
-    /// Lines in whole lanes, and their components along that axis, one after another.
+    /// Number of lines padded to whole SIMD lanes, and their components along `axis`, one by one.
     pub padded: usize,
     pub sides: Vec<f64>,
 }
 
-/// Components of an axis, each at all places of a list one after another.
+/// Components along an axis, each as a list over all places.
 #[derive(Clone, Copy)]
 pub struct Components<'a> {
     pub values: &'a [f64],
-    /// Places.
+    /// Number of places.
     pub n: usize,
 }
 
@@ -48,7 +50,7 @@ impl Components<'_> {
 }
 
 impl BlockProducts {
-    /// Writes U, row-major with the components of the second axis contiguous.
+    /// Writes the matrix U, row-major with the components of the second axis contiguous.
     pub fn of_row(&self, row: &[f64], out: &mut Vec<f64>) {
         let ([q, r], n) = (self.magnitudes, self.frequencies.len());
         out.clear();
@@ -64,13 +66,13 @@ impl BlockProducts {
         }
     }
 
-    /// Multiply-adds of the reference points of this many and of an interpolation grid with these counts.
+    /// Returns the multiply-adds of `anchors` reference points and of a grid with these counts.
     pub fn work(&self, reference_points: usize, counts: [usize; 2]) -> usize {
         let [q, r] = self.magnitudes.map(|n| 2 * n);
         q * r * (self.lines.len() + counts[1]) + q * (reference_points + counts[0] * counts[1])
     }
 
-    /// Takes the reference points' components along both axes, padded, to have those of the lines side by side.
+    /// Stores the lines' components, from those of the reference points along both axes, padded.
     pub fn take_sides(&mut self, axes: [Components<'_>; 2]) {
         let across = axes[self.axis];
         self.padded = self.lines.len().next_multiple_of(LANES);
@@ -80,19 +82,20 @@ impl BlockProducts {
         }
     }
 
-    /// Writes `row · phi` of the reference points, which have these components along both axes.
+    /// Writes `row · phi` at the reference points, from their components along both axes.
     pub fn at_reference_points(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
         Arch::new().dispatch(AtReferencePoints { products: self, u, along: axes[1 - self.axis], room, out });
     }
 
-    /// Writes `row · phi` of the nodes of an interpolation grid, row-major, with these components along both axes: counts are multiples of [`ROWS`]
-    /// and [`LANES`].
+    /// Writes `row · phi` at the nodes of an interpolation grid, row-major.
+    ///
+    /// `axes` holds the nodes' components; counts are multiples of [`ROWS`] and [`LANES`].
     pub fn at_nodes(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
         Arch::new().dispatch(AtNodes { products: self, u, axes, room, out });
     }
 }
 
-/// Some numbers at equal steps.
+/// Numbers at equal steps in a list.
 #[derive(Clone, Copy)]
 struct WeightProducts<'a> {
     values: &'a [f64],
@@ -100,7 +103,7 @@ struct WeightProducts<'a> {
     n: usize,
 }
 
-/// A weighted sum of components at places from one on, as many as there is room for: some whole vectors.
+/// Writes a weighted sum of components at the places from `from` on; `out` is whole SIMD vectors.
 #[inline(always)]
 fn sum_at<S: Simd>(simd: S, weights: WeightProducts<'_>, components: Components<'_>, from: usize, out: &mut [f64]) {
     let (fours, ones) = S::as_mut_simd_f64s(out).0.as_chunks_mut::<4>();
@@ -117,7 +120,7 @@ fn sum_at<S: Simd>(simd: S, weights: WeightProducts<'_>, components: Components<
     }
 }
 
-/// Some vectors of it, which share what they ask of the weights.
+/// Returns N SIMD vectors of the weighted sum, which share the loads of the weights.
 #[inline(always)]
 fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, components: Components<'_>, from: usize) -> [S::f64s; N] {
     let mut sums = [simd.splat_f64s(0.0); N];
@@ -131,7 +134,7 @@ fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, component
     sums
 }
 
-/// See [`BlockProducts::at_reference_points`].
+/// [`BlockProducts::at_anchors`] in SIMD.
 struct AtReferencePoints<'a> {
     products: &'a BlockProducts,
     u: &'a [f64],
@@ -155,7 +158,7 @@ impl WithSimd for AtReferencePoints<'_> {
             sum_at(simd, weights, sides, 0, of_lines);
         }
         for (at, line) in products.lines.iter().enumerate() {
-            // In whole lanes: what is written beyond the line is written again with the next one, and there is room beyond the last.
+            // In whole SIMD lanes: the next line overwrites what is written beyond this one, and there is room beyond the last.
             let (from, whole) = (line.start, line.len().next_multiple_of(LANES));
             let weights = WeightProducts { values: &room[at..], step: products.padded, n: components };
             sum_at(simd, weights, along, from, &mut out[from..from + whole]);
@@ -163,7 +166,7 @@ impl WithSimd for AtReferencePoints<'_> {
     }
 }
 
-/// See [`BlockProducts::at_nodes`].
+/// [`BlockProducts::at_nodes`] in SIMD.
 struct AtNodes<'a> {
     products: &'a BlockProducts,
     u: &'a [f64],
@@ -183,7 +186,7 @@ impl WithSimd for AtNodes<'_> {
         for (u, out) in u.chunks_exact(r).zip(room.chunks_exact_mut(second.n)) {
             sum_at(simd, WeightProducts { values: u, step: 1, n: r }, second, 0, out);
         }
-        // Four rows at a time: what they share is read once.
+        // Four rows at a time, so that their common components are read once.
         for (at, rows) in out.chunks_exact_mut(ROWS * second.n).enumerate() {
             let (one, rest) = rows.split_at_mut(second.n);
             let (two, rest) = rest.split_at_mut(second.n);
@@ -204,16 +207,16 @@ impl WithSimd for AtNodes<'_> {
 /// Four rows of nodes.
 #[derive(Clone, Copy)]
 struct Tile<'a> {
-    /// A row for each component of the first axis.
+    /// One row for each component of the first axis.
     room: &'a [f64],
     across: usize,
     first: Components<'a>,
-    /// The first of them.
+    /// Index of the first of the four rows.
     row: usize,
 }
 
 impl Tile<'_> {
-    /// Writes some vectors of the rows.
+    /// Writes N SIMD vectors of each row.
     #[inline(always)]
     fn write<S: Simd, const N: usize>(self, simd: S, vector: usize, rows: &mut [&mut [S::f64s]; ROWS]) {
         let mut sums = [[simd.splat_f64s(0.0); N]; ROWS];

@@ -1,17 +1,19 @@
-//! Rows over the visited points: `A = K + ridge diag(1 / count)` as a growing factor, as in the posterior over visited points.
+//! Computes rows over the visited points, from a growing Cholesky factor.
 //!
-//! With `g = A^{-1} e`, e the unit vector of the point that is played: `V^{-1} phi` (V without this observation) is `(1 + q) sum g_i phi_i`
-//! for a new point, `1 + q` its pivot over the ridge, and `1 / count` times that sum for one visited before.
+//! The factor is that of `A = K + ridge diag(1 / count)`, as in the posterior over visited points. Let `g = A^{-1} e`,
+//! with e the unit vector of the played point, and V without this observation. For a new point, `V^{-1} phi` is
+//! `(1 + q) sum g_i phi_i`, where `1 + q` is its pivot over the ridge. For a point visited before, it is `1 / count`
+//! times the sum.
 
 use super::covariance::Covariance;
 use privateer_numerics::linalg::{GrowingCholesky, add_scaled, dot};
 
-/// All observations of a new point.
+/// All observations of a new point, as one.
 #[derive(Debug, Clone, Copy)]
 pub struct AveragedObservation {
     pub point: u32,
     pub count: u64,
-    /// The average of their rewards.
+    /// Average of the rewards.
     pub average: f64,
     pub ridge: f64,
 }
@@ -22,19 +24,21 @@ pub struct VisitedRows {
     /// In the order of their first visits.
     pub points: Vec<u32>,
     counts: Vec<u64>,
-    /// Given up once rows are told, see [`VisitedRows::follow`].
+    /// Discarded once the model reports rows itself, see [`VisitedRows::follow`].
     factor: GrowingCholesky,
-    /// Slot and count before the open streak's further observations: the factor does not have those.
+    /// Slot and count before the open streak's further observations, which are not in the factor.
     open: Option<(usize, u64)>,
     scratch: Vec<f64>,
-    /// Weights of the mean, kept by [`VisitedRows::visit`] alone.
+    /// Weights of the mean; only [`VisitedRows::visit`] updates them.
     weights: Vec<f64>,
 }
 
 impl VisitedRows {
-    /// Takes all observations of a new point as one, of noise `ridge / count`: writes `A^{-1} e` for its own `e`, and returns the root of
-    /// its pivot and its surprise. Spread² falls by `(root p)²` and the mean rises by `surprise p`, as for a new point of the posterior over
-    /// visited points. `row_term` is added for a point and itself.
+    /// Adds all observations of a new point as one, with noise variance `ridge / count`.
+    ///
+    /// Writes `A^{-1} e` for the point's own `e`; returns the square root of its pivot and its surprise. The posterior
+    /// variance falls by `(root p)²` and the mean rises by `surprise p`, as for a new point of the posterior over visited
+    /// points. `row_term` is added for a point with itself.
     pub fn visit(&mut self, visit: AveragedObservation, source: &Covariance, row_term: f64, alpha: &mut Vec<f64>) -> (f64, f64) {
         let AveragedObservation { point, count, average, ridge } = visit;
         let known = self.points.len();
@@ -52,14 +56,16 @@ impl VisitedRows {
         (root, surprise)
     }
 
-    /// Starts a streak whose row the model says, as [`VisitedRows::start`]; the factor is given up.
+    /// Starts a streak whose row the model reports, like [`VisitedRows::start`]; discards the factor.
     pub fn follow(&mut self, points: &[u32], counts: &[u64]) -> Option<()> {
         self.factor = GrowingCholesky::default();
         self.count(points, counts).map(|_| ())
     }
 
-    /// Opens a streak at the slot whose count the model has just raised; gives the slot and its observations before. `None` where the visits are not
-    /// those that this has followed.
+    /// Opens a streak at the slot whose count the model has just raised.
+    ///
+    /// Returns the slot and its number of earlier observations, or `None` if the model's visits differ from those followed
+    /// here.
     fn count(&mut self, points: &[u32], counts: &[u64]) -> Option<(usize, u64)> {
         let known = self.points.len();
         if points.len() == known + 1 {
@@ -78,8 +84,9 @@ impl VisitedRows {
         Some((slot, before))
     }
 
-    /// Starts a streak at the slot whose count the model has just raised and writes the row's coefficients; `None` where the visits are
-    /// not those that this has followed, or rows were told before.
+    /// Starts a streak at the slot whose count the model has just raised; writes the coefficients.
+    ///
+    /// Returns `None` if the model's visits differ from those followed here, or if the model reported rows before.
     pub fn start(&mut self, points: &[u32], counts: &[u64], ridge: f64, source: &Covariance, alpha: &mut Vec<f64>) -> Option<()> {
         if self.factor.n() != self.points.len() {
             return None;
@@ -100,14 +107,14 @@ impl VisitedRows {
         Some(())
     }
 
-    /// Another observation of the open streak.
+    /// Counts another observation of the open streak.
     pub fn again(&mut self) {
         if let Some((slot, _)) = self.open {
             self.counts[slot] += 1;
         }
     }
 
-    /// Whether the model's counts are these.
+    /// Returns whether the model's counts are those followed here.
     pub fn follows(&self, counts: &[u64]) -> bool {
         match self.open {
             Some((slot, _)) => counts.len() == self.counts.len() && counts.get(slot) == self.counts.get(slot),
@@ -115,7 +122,7 @@ impl VisitedRows {
         }
     }
 
-    /// `factor A^{-1} e`.
+    /// Writes `factor A^{-1} e`.
     fn solve(&self, slot: usize, factor: f64, alpha: &mut Vec<f64>) {
         alpha.clear();
         alpha.resize(self.points.len(), 0.0);

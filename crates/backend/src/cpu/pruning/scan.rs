@@ -1,14 +1,14 @@
-//! Passes over a number a block, by vectors.
+//! Implements SIMD passes over lists with one number per block.
 
 use super::lattice::{ReferencePoints, View};
 use crate::cpu::vector::larger;
 use pulp::{Simd, WithSimd};
 
-/// Of each block, the largest over its reference points of what these are now, less what they were where that is given.
+/// Finds each block's largest value `now` (less `then`, if given) at its reference points.
 pub struct OverReferencePoints<'a> {
     pub reference_points: &'a ReferencePoints,
     pub now: &'a [f64],
-    /// A list of all blocks for each corner.
+    /// One list over all blocks for each corner.
     pub then: Option<&'a [f64]>,
     pub out: &'a mut [f64],
 }
@@ -48,7 +48,7 @@ impl WithSimd for OverReferencePoints<'_> {
     }
 }
 
-/// The largest number, in wide lanes.
+/// Finds the largest number, vectorised.
 pub struct Largest<'a>(pub &'a [f64]);
 
 impl WithSimd for Largest<'_> {
@@ -78,7 +78,7 @@ fn largest<S: Simd>(simd: S, list: &[f64]) -> f64 {
     rest.iter().copied().fold(simd.reduce_max_f64s(most), larger)
 }
 
-/// The place of the first number that is no smaller, in wide lanes.
+/// Finds the index of the first number that is at least `least`, vectorised.
 pub struct First<'a> {
     pub list: &'a [f64],
     pub least: f64,
@@ -96,5 +96,5 @@ impl WithSimd for First<'_> {
     }
 }
 
-/// Numbers that are looked at together.
+/// Numbers that are tested together.
 const PART: usize = 64;

@@ -1,10 +1,10 @@
-//! The blocks that a round must score: those that may hold the best point.
+//! Selects the blocks that a round must score: those that may hold the best point.
 
 use super::grid_values::{GridValues, Slack};
 use super::trial::{PrunedTrial, WORK_OF_A_SCORE};
 use privateer_gp::score::TIE_TOLERANCE;
 
-/// Blocks scored before bounds are refined, and as many as are scored without.
+/// Blocks scored before bounds are refined, and the largest number left without refinement.
 const REFINED: usize = 1;
 const FEW: usize = 2;
 
@@ -17,12 +17,14 @@ pub struct ScoreErrors {
 }
 
 impl PrunedTrial {
-    /// What a score must reach to be among the best.
+    /// Returns the smallest score that may be among the best.
     fn floor(best: f64, errors: ScoreErrors) -> f64 {
         best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * errors.score
     }
 
-    /// Scores the block with the highest bound first, some times over; then all whose bounds still reach the best. Returns the best score.
+    /// Scores the block with the highest bound, a few times, then all that reach the best score.
+    ///
+    /// Returns the best score.
     pub fn score_blocks(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
         let mut best = f64::NEG_INFINITY;
         for turn in 0.. {
@@ -37,28 +39,31 @@ impl PrunedTrial {
         best
     }
 
-    /// The same where blocks can be looked at from an interpolation grid: the block with the highest bound is looked at, and scored once no other has a higher
-    /// one. Then all whose bounds reach that are looked at.
+    /// Does the same, with interpolated bound checks from an interpolation grid.
+    ///
+    /// The block with the highest bound is checked, and scored once no other block has a higher bound. Then all blocks
+    /// whose bounds reach that score are checked.
     pub fn look_and_score(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
         self.grid.round += 1;
         let slack = Slack {
             beta,
             prior: self.shared.norm * self.shared.norm,
             theta: self.bounds.length(),
-            // Eigenvalues from 0 to 1, so that their squares add up to no more than they do.
+            // Eigenvalues lie in 0 to 1, so the sum of their squares is at most their sum.
             n: self.errors.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
             mean: errors.mean,
             variance: errors.variance,
         };
         let mut best = f64::NEG_INFINITY;
-        // The block that held the best is often the only one that may: to bring it up to date costs no more than a look, mostly.
+        // The block that held the best point is often the only candidate block, and updating it mostly costs no more than a
+        // check.
         if let Some(block) = self.grid.leader.filter(|&block| self.missed(block) <= 1) {
             best = self.score(block, beta, errors);
             if self.bounds.highest(Self::floor(best, errors)).is_none() {
                 return best;
             }
         }
-        // Without this more blocks are looked at than it costs.
+        // Refining costs less than the additional checks without it.
         self.bounds.refine(beta, &self.shared);
         self.cost.work += self.bounds.work_of_refining();
         if let Some(values) = &mut self.grid.values {
@@ -87,7 +92,9 @@ impl PrunedTrial {
         best
     }
 
-    /// Bounds a block from the interpolation grid; false where that was done this round, or says nothing.
+    /// Bounds a block from the interpolation grid.
+    ///
+    /// Returns false if the block was checked this round already, or if the grid does not suit it.
     fn look(&mut self, block: usize, slack: Slack) -> bool {
         let (Some(values), Some(grid)) = (&self.grid.values, &self.shared.grid) else { return false };
         if self.grid.looked[block] == self.grid.round || !grid.suits(block) {
@@ -100,7 +107,7 @@ impl PrunedTrial {
         true
     }
 
-    /// Scores a block and returns its largest.
+    /// Scores a block and returns its largest score.
     fn score(&mut self, block: usize, beta: f64, errors: ScoreErrors) -> f64 {
         let (score, square) = self.take(block, beta);
         self.bounds.scored(block, score, (square + errors.variance).sqrt(), beta, &self.shared);

@@ -1,54 +1,61 @@
-//! The model at the times at which blocks were last bounded, side by side: how far theta has moved since each, and by how much standardized
-//! innovations have grown.
+//! Keeps the model at the times when blocks were last bounded, with one list per quantity.
 //!
-//! Distances are followed and not summed anew: a streak of coefficient a along u makes of `|theta - theta_s|²` that `+ 2 a (theta - theta_s) · u + a² |u|²`,
-//! and of a new streak only `theta_s · u` is to be found. What that rounds off is bounded by `rounded`, a share of the largest `|theta|²` a streak.
+//! A snapshot gives the distance that theta has moved since, and the growth of the standardized innovations. Distances
+//! are updated, not recomputed: a streak with coefficient a along u adds `2 a (theta - theta_s) · u + a² |u|²` to
+//! `|theta - theta_s|²`, and a new streak needs only `theta_s · u`. The rounding error is bounded by `rounded`, a share
+//! of the largest `|theta|²` per streak.
 
 use super::kernels::Fusible;
 use privateer_numerics::linalg::{dot, four_dots, wide};
 use pulp::NullaryFnOnce;
 
-/// A streak so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
+/// Sums over a streak: the summed `mean_step`, squared, over the summed `scale²`.
+///
+/// That ratio is the square of the streak's standardized innovation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SnapshotSums {
     pub squares: f64,
     pub steps: f64,
 }
 
-/// One entry a snapshot.
+/// Lists with one entry per snapshot.
 #[derive(Debug, Default)]
 pub struct Snapshots {
-    /// Theta then; coordinates that have joined since are zero, from the next streak on.
+    /// Theta of the snapshot; coordinates that joined later are zero, from the next streak on.
     thetas: Vec<Vec<f64>>,
-    /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open streak, u its row; what the first has rounded off.
+    /// `|theta - theta_s|²`, `(theta - theta_s) · u`, and the rounding error of the former.
+    ///
+    /// Theta is that of the start of the open streak, and u that streak's row.
     square: Vec<f64>,
     along: Vec<f64>,
     rounded: Vec<f64>,
-    /// Squared innovations up to there; sums of the open streak then, zero if there was another.
+    /// Squared innovations of closed streaks since the snapshot; and sums of the open streak then.
+    ///
+    /// The sums are zero if a streak has been closed since.
     innovations: Vec<f64>,
     squares: Vec<f64>,
     steps: Vec<f64>,
-    /// Blocks that were bounded then.
+    /// Number of blocks that were last bounded then.
     blocks: Vec<u32>,
-    /// A bound on `|theta_t - theta_s|`, and the root of the squared beta and innovations.
+    /// A bound on `|theta_t - theta_s|`, and the square root of `beta² + Z²`.
     reach: Vec<f64>,
     root: Vec<f64>,
 }
 
-/// The open streak and what bounds theta, see [`Snapshots::update`].
+/// The open streak and error bounds of theta, see [`Snapshots::update`].
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     pub open: SnapshotSums,
-    /// `|u|²` of its row.
+    /// `|u|²` of the open streak's row.
     pub row_square: f64,
     pub beta: f64,
-    /// Bound on what a square rounds off now, and on what theta's coordinates do in all.
+    /// Bounds on the present rounding error of a squared distance, and on the error of theta.
     pub rounded: f64,
     pub theta_error: f64,
 }
 
 impl Snapshots {
-    /// That of theta = 0, for so many blocks.
+    /// Creates the snapshot of theta = 0, used by `blocks` blocks.
     pub fn new(blocks: u32) -> Self {
         let mut made = Self::default();
         let at = made.place();
@@ -60,7 +67,7 @@ impl Snapshots {
         self.blocks.len()
     }
 
-    /// A place that no block needs any more, or a new one.
+    /// Returns the index of a snapshot that no block uses, or of a new one.
     fn place(&mut self) -> usize {
         self.blocks.iter().position(|blocks| *blocks == 0).unwrap_or_else(|| {
             self.thetas.push(Vec::new());
@@ -73,7 +80,7 @@ impl Snapshots {
         })
     }
 
-    /// One more, of now: theta at the start of the open streak and its row.
+    /// Takes a snapshot of the present model; `theta` is that of the start of the open streak.
     pub fn take(&mut self, theta: &[f64], row: &[f64], open: SnapshotSums, row_square: f64) -> u32 {
         let at = self.place();
         self.thetas[at].clear();
@@ -85,35 +92,35 @@ impl Snapshots {
         at as u32
     }
 
-    /// A block goes from one snapshot to another.
+    /// Moves a block from one snapshot to another.
     pub fn hand_over(&mut self, from: u32, to: u32) {
         self.blocks[from as usize] -= 1;
         self.blocks[to as usize] += 1;
     }
 
-    /// Takes the open streak for good.
+    /// Adds the open streak to the closed ones.
     pub fn close(&mut self, open: SnapshotSums, row_square: f64, rounded: f64) {
         wide(Close { snapshots: self, open, row_square, rounded });
     }
 
-    /// Bounds of now.
+    /// Computes the bounds of the present model.
     pub fn update(&mut self, now: Now) {
         wide(Update { snapshots: self, now });
     }
 
-    /// See the fields.
+    /// Returns the lists `reach` and `root`.
     pub fn reach_and_root(&self) -> (&[f64], &[f64]) {
         (&self.reach, &self.root)
     }
 }
 
-/// Squared innovation of a streak's part.
+/// Returns the squared innovation of a part of a streak.
 #[inline(always)]
 fn innovation(squares: f64, steps: f64) -> f64 {
     if 0.0 < squares { steps * steps / squares } else { 0.0 }
 }
 
-/// [`Snapshots::close`] in wide lanes.
+/// [`Snapshots::close`], vectorised.
 struct Close<'a> {
     snapshots: &'a mut Snapshots,
     open: SnapshotSums,
@@ -140,7 +147,7 @@ impl NullaryFnOnce for Close<'_> {
     }
 }
 
-/// Finds `(theta - theta_s) · u` for a new row u; `theta_along` is `theta · u`.
+/// Computes `(theta - theta_s) · u` for a new row u; `theta_along` is `theta · u`.
 pub struct Along<'a> {
     pub snapshots: &'a mut Snapshots,
     pub row: &'a [f64],
@@ -153,7 +160,7 @@ impl Fusible for Along<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { snapshots: Snapshots { thetas, along, blocks, .. }, row, theta_along } = self;
-        // Coordinates join at the end.
+        // New coordinates are appended.
         thetas.iter_mut().for_each(|theta| theta.resize(row.len(), 0.0));
         let (fours, rest) = along.as_chunks_mut::<4>();
         let whole = 4 * fours.len();
@@ -170,7 +177,7 @@ impl Fusible for Along<'_> {
     }
 }
 
-/// [`Snapshots::update`] in wide lanes.
+/// [`Snapshots::update`], vectorised.
 struct Update<'a> {
     snapshots: &'a mut Snapshots,
     now: Now,

@@ -1,4 +1,4 @@
-//! The kernel of a feature table, `k(x, x') = phi(x) · phi(x')`, by as few multiply-adds as its form allows.
+//! Evaluates a feature table's kernel `phi(x) · phi(x')` with as few multiply-adds as possible.
 
 use super::interpolation_grid::Cosines;
 use super::kernels::{LANES, multiply_sum, weighted_sum};
@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// A kernel as a product of sums over short vectors, one of each factor for every point.
+/// A kernel as a product of sums over short vectors, one per factor and point.
 #[derive(Debug)]
 pub struct Source {
     factors: Vec<SourceFactor>,
-    /// What the factors are the axes of, where they are those of a plane.
+    /// The tensor structure whose axes are the factors, for features of a plane.
     tensor: Option<Tensor>,
-    /// Rows over the features as products, where reference points stand in lines.
+    /// Rows over the features as products, where reference points lie in lines.
     pub products: Option<BlockProducts>,
     /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
     pub error: f64,
@@ -27,23 +27,23 @@ pub struct Source {
 /// The vectors of one factor.
 #[derive(Debug)]
 struct SourceFactor {
-    /// Their length.
+    /// Length of a vector.
     q: usize,
     /// `n_points x q`, row-major.
     rows: Vectors,
-    /// `n_blocks x q x size`: the same by block, each component of all points of a block contiguous.
+    /// `n_blocks x q x size`: the same by block, each component contiguous over a block's points.
     blocks: Vec<f64>,
-    /// `q x padded`: the same of the reference points.
+    /// `q x padded`: the same for the reference points.
     reference_points: Vec<f64>,
-    /// `q x n_nodes`: the same of the nodes of an interpolation grid along this axis.
+    /// `q x n_nodes`: the same for the nodes of an interpolation grid along this axis.
     nodes: Vec<f64>,
 }
 
-/// Where the vectors of points are.
+/// Storage of the points' vectors.
 #[derive(Debug)]
 enum Vectors {
     Own(Vec<f64>),
-    /// They are the features.
+    /// The vectors are the features.
     Table(Arc<FeatureTable>),
 }
 
@@ -70,9 +70,9 @@ impl SourceFactor {
         Self { q, rows: vectors, blocks, reference_points: Vec::new(), nodes: Vec::new() }
     }
 
-    /// Takes the vectors of the reference points.
+    /// Stores the vectors of the reference points.
     fn reference_point<'a>(&mut self, n: usize, row: impl Fn(usize) -> &'a [f64]) {
-        // With room for whole lanes beyond the last.
+        // With room for whole SIMD lanes beyond the last.
         let padded = (n + products::LANES).next_multiple_of(LANES);
         self.reference_points = vec![0.0; self.q * padded];
         for at in 0..n {
@@ -88,7 +88,9 @@ impl SourceFactor {
 }
 
 impl Source {
-    /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`. Reference points come later.
+    /// Builds the kernel of a table in blocks of this order, without reference points yet.
+    ///
+    /// `norm` bounds `|phi|`.
     pub fn of(table: &Arc<FeatureTable>, order: &BlockOrder, norm: f64) -> Self {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
@@ -118,7 +120,9 @@ impl Source {
         }
     }
 
-    /// Takes the corners of a lattice as reference points; returns their features, row-major. `None` where the kernel is no product over axes.
+    /// Takes the corners of a lattice as reference points; returns their features, row-major.
+    ///
+    /// Returns `None` unless the kernel is a product over axes.
     pub fn reference_point_at(&mut self, lattice: &Lattice) -> Option<Vec<f64>> {
         let coordinates = &lattice.coordinates[..];
         let ([one, other], Some(tensor)) = (self.factors.as_mut_slice(), &self.tensor) else { return None };
@@ -140,15 +144,17 @@ impl Source {
         Some(features)
     }
 
-    /// The kernel along each axis; `None` where it is no product over the axes of a plane.
+    /// Returns the kernel along each axis; `None` unless it is a product over the axes of a plane.
     pub fn cosines(&self) -> Option<[Cosines; 2]> {
         let tensor = self.tensor.as_ref()?;
         let along = |magnitudes: &[(f64, f64)], scale: f64| magnitudes.iter().map(|&(w, a)| (w, scale * a * a)).collect();
-        // The first axis carries the root of 2 that both signs make.
+        // The first axis carries the factor sqrt(2) from the two signs.
         Some([along(&tensor.first, 2.0), along(&tensor.second, 1.0)])
     }
 
-    /// Takes these coordinates along the axes as the nodes of an interpolation grid; false where the kernel is no product over the axes of a plane.
+    /// Stores the vectors of grid nodes at these coordinates along the axes.
+    ///
+    /// Returns false unless the kernel is a product over the axes of a plane.
     pub fn grid_at(&mut self, nodes: &[Vec<f64>; 2]) -> bool {
         let Some(tensor) = &self.tensor else { return false };
         for (axis, (factor, nodes)) in self.factors.iter_mut().zip(nodes).enumerate() {
@@ -159,7 +165,7 @@ impl Source {
         true
     }
 
-    /// The components of both axes at the reference points, padded.
+    /// Returns the components of both axes at the reference points, padded.
     pub fn of_reference_points(&self) -> Option<[Components<'_>; 2]> {
         let [one, other] = self.factors.as_slice() else { return None };
         Some(
@@ -170,13 +176,13 @@ impl Source {
         )
     }
 
-    /// The same at the nodes of an interpolation grid along each axis.
+    /// Returns the components at the nodes of an interpolation grid along each axis.
     pub fn of_nodes(&self) -> Option<[Components<'_>; 2]> {
         let [one, other] = self.factors.as_slice() else { return None };
         Some([one, other].map(|factor| Components { values: &factor.nodes, n: factor.nodes.len() / factor.q.max(1) }))
     }
 
-    /// Multiply-adds of one value.
+    /// Returns the multiply-adds of one value.
     pub fn work(&self) -> usize {
         self.factors.iter().map(|factor| factor.q).sum()
     }
@@ -186,12 +192,12 @@ impl Source {
         self.factors.iter().map(|factor| dot(factor.row(a), factor.row(b))).product()
     }
 
-    /// Reference points, and zeros to a whole number of lanes.
+    /// Returns the number of reference points, padded to a whole number of SIMD lanes.
     pub fn padded_reference_points(&self) -> usize {
         self.factors.first().map_or(0, |factor| factor.reference_points.len() / factor.q.max(1))
     }
 
-    /// Writes `k(point, x)` for the points of a block; `out` is a block long.
+    /// Writes `k(point, x)` for the points of a block; `out` has one entry per point.
     #[inline(always)]
     pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
         let size = out.len();
@@ -218,13 +224,15 @@ impl Source {
     }
 }
 
-/// A half grid of frequencies in two dimensions: for every pair of a first and a second magnitude, both signs of their product.
+/// Half of a grid of frequencies in two dimensions.
+///
+/// Every pair of a first and a second magnitude occurs with both signs of their product.
 #[derive(Debug)]
 struct Tensor {
-    /// Magnitudes along each axis, with the factor of the amplitude.
+    /// Magnitudes along each axis, with their factors of the amplitude.
     first: Vec<(f64, f64)>,
     second: Vec<(f64, f64)>,
-    /// Of each frequency: its place along the axes, and its signs.
+    /// Of each frequency: its indices along the axes, and its signs.
     places: Vec<(usize, usize, f64, f64)>,
 }
 
@@ -251,7 +259,7 @@ impl Tensor {
             amplitude[i * second.len() + j] = a;
             places.push((i, j, w[0].signum(), w[1].signum()));
         }
-        // The cross terms of both signs cancel: that makes the kernel a product.
+        // The cross terms of both signs cancel, so that the kernel is a product.
         if signs.iter().any(|signs| *signs != [1, 1]) || amplitude.first().is_none_or(|&a| a <= 0.0) {
             return None;
         }
@@ -261,8 +269,9 @@ impl Tensor {
         Some(Self { first, second, places })
     }
 
-    /// The vectors of an axis at these points of the plane, row-major: cosines, then sines. Those of the first carry the root of 2 that both
-    /// signs make.
+    /// Returns the vectors of an axis at points of the plane, row-major: cosines, then sines.
+    ///
+    /// Those of the first axis carry the factor sqrt(2) from the two signs.
     fn axis(&self, axis: usize, coordinates: &[f64]) -> Vec<f64> {
         let (magnitudes, scale) = if axis == 0 { (&self.first, std::f64::consts::SQRT_2) } else { (&self.second, 1.0) };
         let mut rows = Vec::with_capacity(coordinates.len() * magnitudes.len());
@@ -273,7 +282,7 @@ impl Tensor {
         rows
     }
 
-    /// The features that vectors a and b of both axes stand for: calls with the index, the value and a bound on what it rounds off.
+    /// Calls `with` for each feature of the vectors a and b: index, value and rounding error bound.
     fn features(&self, a: &[f64], b: &[f64], mut with: impl FnMut(usize, f64, f64)) {
         let (n, q1, q2) = (self.places.len(), self.first.len(), self.second.len());
         let scale = std::f64::consts::FRAC_1_SQRT_2;
@@ -299,7 +308,7 @@ impl Tensor {
         }
     }
 
-    /// A bound on `|phi(x) - psi(x)|` over the points, psi the features that the vectors of both axes stand for.
+    /// Bounds `|phi(x) - psi(x)|` over the points, with psi the features of the axes' vectors.
     fn distance(&self, table: &FeatureTable, first: &[f64], second: &[f64]) -> f64 {
         let (n, q1, q2) = (self.places.len(), self.first.len(), self.second.len());
         if table.n_features != 2 * n || first.len() != table.n_points * 2 * q1 {

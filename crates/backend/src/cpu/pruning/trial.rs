@@ -1,4 +1,4 @@
-//! One trial on the pruned path.
+//! Runs one trial on the block pruning path.
 
 use super::block::{Block, BlockStreak, BlockTake};
 use super::blocks::Blocks;
@@ -20,36 +20,41 @@ use std::sync::Arc;
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// Observations between two comparisons of a block with exact scores.
+/// Observations between two comparisons of a scored block with exact scores.
 const CHECK_EVERY: u32 = 256;
 
-/// Work of a trial for each multiply-add of a comparison with a block that was not scored.
+/// Work of a trial per multiply-add spent on exact scores in blocks that were not scored.
 const CHECKED_SHARE: usize = 128;
 
-/// Points from one of these comparisons to the next: a prime.
+/// Step between the points of successive comparisons of that kind: a prime.
 const CHECKED_STEP: usize = 7919;
 
-/// Streaks whose coefficients are kept; blocks that have missed more are brought up to date. Where blocks are looked at from an interpolation grid most are
-/// not scored for a long time, and as many times as many streaks are kept.
+/// Streaks whose coefficients are kept; blocks that missed more are brought up to date.
+///
+/// With an interpolation grid most blocks are not scored for a long time, so `WITH_A_GRID` times as many streaks are kept.
 const MOST_STREAKS: usize = 512;
 const WITH_A_GRID: usize = 4;
 
-/// Streaks that are kept at most.
+/// Largest number of streaks that are kept.
 pub const MOST_STREAKS_KEPT: usize = WITH_A_GRID * MOST_STREAKS;
 
-/// Where solves lose more than this, a trial whose model was observed before starts on the dense path, from exact scores.
+/// Largest error growth in solves for which an observed model is replayed on this path.
+///
+/// Beyond it the trial starts on the dense path, from exact scores.
 const MOST_LOST: f64 = 1e3;
 
-/// Most bytes of a trial's columns: where there would be more, the trial goes over to the dense path.
+/// Most bytes of a trial's columns; beyond this the trial moves to the dense path.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
-/// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
+/// Estimated cost of a point's score in a scored block (square root included), in multiply-adds.
 pub(super) const WORK_OF_A_SCORE: usize = 16;
 
-/// Multiply-adds a point by which this path may be behind: some first rounds, in which all blocks must be seen.
+/// Multiply-adds per point by which this path may exceed the dense path.
+///
+/// The first rounds, which must see all blocks, use them.
 const START: usize = 2 * WORK_OF_A_SCORE;
 
-/// One observation, as a change says it.
+/// One observation, as reported by a model's change.
 #[derive(Clone, Copy)]
 pub struct Observation<'a> {
     /// Coefficients over the basis.
@@ -62,30 +67,31 @@ pub struct Observation<'a> {
     pub repeated: bool,
 }
 
-/// How a trial goes on after a round.
+/// How a trial continues after a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PruningOutcome {
-    /// On this path.
+    /// On the block pruning path.
     Pruned,
-    /// This path has cost more than the dense one would have.
+    /// On the dense path, because this path has cost more.
     Dearer,
-    /// It cannot follow the model.
+    /// On the dense path, because this path cannot follow the model or failed a check.
     Lost,
 }
 
-/// The memory of a trial that has ended, for the next one: most of what it takes is columns, and asking the system for new pages costs as much
-/// as filling them.
+/// Memory of a finished trial, for reuse by the next one.
+///
+/// Most of it is columns, and new pages from the operating system cost as much as filling them.
 #[derive(Debug)]
 pub struct Spare(Vec<Block>);
 
-/// The state of one trial.
+/// State of one trial.
 pub struct PrunedTrial {
     pub(super) shared: Arc<Blocks>,
     pub(super) history: History,
     streaks: OpenStreaks,
     blocks: Vec<Block>,
     pub(super) bounds: Bounds,
-    /// Blocks that were scored this round.
+    /// Blocks scored this round.
     pub(super) scored: Vec<u32>,
     pub(super) grid: GridSearch,
     pub(super) errors: ErrorBounds,
@@ -107,10 +113,11 @@ struct OpenStreaks {
 
 /// Where there is an interpolation grid: bounds found from there.
 pub(super) struct GridSearch {
+    /// Values at the grid's nodes, if any; and the round of each block's last bound check.
     pub(super) values: Option<GridValues>,
     /// The last round in which each block was looked at.
     pub(super) looked: Vec<u32>,
-    /// The block that held the best of the last round.
+    /// Block that held the best point of the last round; used with an interpolation grid.
     pub(super) leader: Option<usize>,
     pub(super) round: u32,
 }
@@ -122,19 +129,21 @@ pub(super) struct ErrorBounds {
     p_bound: f64,
     mean: f64,
     variance: f64,
-    /// Sum of `scale² |u|²` over features: the trace of what observations took from spread² as a form, whose eigenvalues are at most 1.
+    /// Sum of `scale² |u|²` over features.
+    ///
+    /// This is the trace of the reduction of the posterior variance as a form, whose eigenvalues are at most 1.
     pub(super) trace: f64,
-    /// Sum of `step² / scale²`: means stay below its root times the largest prior spread.
+    /// Sum of `step² / scale²`; means are at most its root times the largest prior deviation.
     innovations: f64,
     largest_beta: f64,
 }
 
 /// Counted multiply-adds.
 pub(super) struct PathCost {
-    /// Of this path, and of the dense one.
+    /// Counted multiply-adds of this path, and estimated ones of the dense path.
     pub(super) work: usize,
     dense: usize,
-    /// Candidates beyond the first.
+    /// Number of candidates beyond the first, summed over rounds.
     extra: usize,
 }
 
@@ -148,7 +157,9 @@ struct ScoreCheck {
 }
 
 impl PrunedTrial {
-    /// The prior; `table` where the basis is one of features, `spare` the memory of a trial that has ended.
+    /// Creates a trial with the prior; `table` for a basis of features.
+    ///
+    /// * `spare` — memory of a finished trial
     /// * `work` — counted so far, see [`PrunedTrial::work`]
     pub fn new(
         shared: Arc<Blocks>,
@@ -190,7 +201,9 @@ impl PrunedTrial {
         }
     }
 
-    /// A trial whose model has been observed before: each visited point as one observation of its average, which is the same model.
+    /// Replays an observed model: each visited point becomes one observation of its average reward.
+    ///
+    /// The posterior is the same. Returns `None` where the solves lose too much accuracy.
     pub fn replayed(mut self, model: &dyn ScoreModel, visited: &Visited<'_>) -> Option<Self> {
         let prior = model.prior_variance_bound();
         let solves = lost_in_solves(prior, visited.ridge, visited.counts.iter().copied().max().unwrap_or(0));
@@ -210,28 +223,28 @@ impl PrunedTrial {
                 return None;
             }
         }
-        // These observations are computed as the model's own are, so they round as those do: `KernelDualForm::state_error`, of as many updates
-        // as there are points and of a bound on its weights, beside the model's own distance from what it stands for.
+        // The replayed observations are computed like the model's own and round like them: `KernelDualForm::state_error` for as
+        // many updates as there are points and for a bound on the weights, plus the model's own error.
         let k = visited.points.len() as f64;
         let share = rounded_share(k, k);
         let state = model.state_error();
-        // They start from the values of these blocks, which differ from the model's by so much.
+        // They start from the values of these blocks, which differ from the model's by `apart`.
         let apart = (1.0 + k.sqrt()) * self.shared.source.error();
         self.errors.mean += share * (largest + weights * prior) + apart * weights + state.mean;
         self.errors.variance += (share * prior + apart) * solves + state.variance;
-        // The dense path takes every point's exact score.
+        // The dense path evaluates every point's exact score.
         self.cost.dense += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
         self.streaks.open = false;
         self.is_current = true;
         Some(self)
     }
 
-    /// Whether the trial was started with what its model now is, so that this round's change is in it; said once.
+    /// Returns, once, whether the trial started from a model that includes this round's change.
     pub fn starts_current(&mut self) -> bool {
         std::mem::take(&mut self.is_current)
     }
 
-    /// Counted multiply-adds of this path, and of the dense one.
+    /// Returns the counted multiply-adds of this path, and the estimated ones of the dense path.
     pub fn work(&self) -> (usize, usize) {
         (self.cost.work, self.cost.dense)
     }
@@ -240,7 +253,7 @@ impl PrunedTrial {
         self.shared.order.places.len()
     }
 
-    /// Takes an observation; false where the model is not the one that was followed.
+    /// Adds an observation; false if the model differs from the one followed or errors overflow.
     pub fn observe(&mut self, visited: &Visited<'_>, observation: Observation<'_>, prior: f64) -> bool {
         let Observation { row, scale, mean_step, repeated } = observation;
         if repeated && self.streaks.open {
@@ -257,10 +270,10 @@ impl PrunedTrial {
         self.add(scale, mean_step, prior)
     }
 
-    /// A new streak, which the history has opened.
+    /// Begins a new streak, which the history has opened.
     fn begin(&mut self, streak: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
         self.errors.p = opened.p_error;
-        // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
+        // The posterior variance stays non-negative, so one observation lowers it by at most the prior variance.
         self.errors.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
         let visited = self.history.points();
         self.bounds.start_streak(&self.shared, visited, self.history.coordinates(), &streak.alpha);
@@ -273,7 +286,7 @@ impl PrunedTrial {
         self.drop_streaks();
     }
 
-    /// An observation of the open streak; false where errors are no numbers any more.
+    /// Adds an observation to the open streak; returns false if an error bound overflowed.
     fn add(&mut self, scale: f64, mean_step: f64, prior: f64) -> bool {
         let innovation = mean_step / scale;
         self.errors.innovations += innovation * innovation;
@@ -289,13 +302,13 @@ impl PrunedTrial {
         }
         let (p, e) = (self.errors.p_bound, self.errors.p);
         self.errors.variance += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
-        // The sum of steps of a streak is rounded as well, and by the same amounts.
+        // The sum of a streak's steps rounds as well, by the same amounts.
         self.errors.mean += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.errors.innovations * prior).sqrt();
         self.cost.dense += 4 * self.n_points();
         self.errors.variance.is_finite() && self.errors.mean.is_finite()
     }
 
-    /// Forgets the oldest streaks when there are many, after bringing the blocks up to date that need them.
+    /// Drops the oldest streaks when too many are kept, after updating the blocks that need them.
     fn drop_streaks(&mut self) {
         let most = if self.grid.values.is_some() { MOST_STREAKS_KEPT } else { MOST_STREAKS };
         if self.streaks.list.len() <= most {
@@ -312,12 +325,12 @@ impl PrunedTrial {
         self.streaks.first = oldest;
     }
 
-    /// Streaks that were opened since a block was scored.
+    /// Returns the number of streaks opened since a block was last brought up to date.
     pub(super) fn missed(&self, block: usize) -> usize {
         self.streaks.first + self.streaks.list.len() - 1 - self.blocks[block].streak
     }
 
-    /// Brings a block up to date; returns its largest score and largest spread².
+    /// Brings a block up to date; returns its largest score and largest posterior variance.
     pub(super) fn take(&mut self, block: usize, beta: f64) -> (f64, f64) {
         let missed = self.missed(block);
         let own = &mut self.blocks[block];
@@ -337,7 +350,7 @@ impl PrunedTrial {
         found
     }
 
-    /// Who can be the best: as on the dense path.
+    /// Writes the points that may be the best, as on the dense path.
     pub fn candidates(&mut self, request: &TrialScore<'_>, counters: &mut Counters, answer: &mut Candidates) -> PruningOutcome {
         let (beta, model) = (request.beta, request.model);
         self.errors.largest_beta = self.errors.largest_beta.max(beta);
@@ -381,7 +394,7 @@ impl PrunedTrial {
         if dearer { PruningOutcome::Dearer } else { PruningOutcome::Pruned }
     }
 
-    /// The points of the scored blocks that may be the best.
+    /// Writes the points of the scored blocks that may be the best.
     fn collect(&self, best: f64, beta: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
         answer.points.clear();
         let tie = TIE_TOLERANCE * (1.0 + best.abs());
@@ -428,8 +441,9 @@ impl PrunedTrial {
         }
     }
 
-    /// Now and then, compares a point of a block that was not scored, each in turn, with the bound of its block: candidates that were missed
-    /// show nowhere else.
+    /// Compares, at intervals, a point of an unscored block with the bound of its block.
+    ///
+    /// The points are visited in turn. Only this comparison detects a missed candidate.
     fn check_unscored(&mut self, request: &TrialScore<'_>, margin: f64, counters: &mut Counters) {
         let cost = self.history.work_of_a_point(&self.shared);
         if self.cost.work < self.check.work + CHECKED_SHARE * cost {
@@ -437,7 +451,7 @@ impl PrunedTrial {
         }
         let n = self.n_points();
         let point = self.check.next % n;
-        // Far from the last one, and through all points where n is no multiple of it.
+        // Far from the last point, and through all points if n is not a multiple of the step.
         self.check.next = (point + CHECKED_STEP) % n;
         let bound = self.bounds.bound(self.shared.order.places[point].0 as usize);
         if f64::NEG_INFINITY < bound {
@@ -447,12 +461,12 @@ impl PrunedTrial {
         self.check.work = self.cost.work;
     }
 
-    /// Gives back the memory of a trial that has ended.
+    /// Returns the memory of a finished trial.
     pub fn end(self) -> Spare {
         Spare(self.blocks)
     }
 
-    /// The same trial on the dense path.
+    /// Converts the trial to the dense path.
     pub fn dense(mut self) -> TrialScreen {
         for block in 0..self.blocks.len() {
             self.take(block, 0.0);

@@ -1,4 +1,4 @@
-//! The loops, in the widest lanes of the processor, fused or not: the band allows for either.
+//! Implements the SIMD loops; the error band allows fused and unfused arithmetic.
 
 use privateer_gp::score::{LANES, Sixteen};
 use pulp::{Simd, WithSimd};
@@ -7,24 +7,24 @@ use pulp::{Simd, WithSimd};
 pub const ROWS: usize = 4;
 /// Pivots in a tile of [`LaneForms`].
 pub const PIVOTS: usize = 3;
-/// Columns whose products follow each other before their sum is added to the total.
+/// Columns whose products are summed before their sum is added to the total.
 const GROUP: usize = 16;
 /// Points in a tile.
 pub const POINTS: usize = 12;
-/// Terms of [`Products`] that follow each other before their sum is added to the total.
+/// Terms of [`Products`] that are summed before their sum is added to the total.
 const TERMS: usize = 96;
 
-/// Roundings that an entry of `R phi` passes through.
+/// Returns the number of roundings of an entry of `R phi`.
 pub fn row_depth(n_features: usize) -> f64 {
     (GROUP + n_features.div_ceil(GROUP) + 2) as f64
 }
 
-/// Roundings that a square passes through in [`LaneForms`].
+/// Returns the number of roundings of a square in [`LaneForms`].
 pub fn square_depth(n_features: usize) -> f64 {
     (ROWS + n_features.div_ceil(ROWS) + 2) as f64
 }
 
-/// Roundings that a product passes through in [`Products`].
+/// Returns the number of roundings of a product in [`Products`].
 pub fn product_depth(terms: usize) -> f64 {
     (TERMS + terms.div_ceil(TERMS) + 2) as f64
 }
@@ -39,7 +39,9 @@ fn store<S: Simd>(entry: &mut Sixteen, slice: usize, value: S::f32s) {
     S::as_mut_simd_f32s(&mut entry.0).0[slice] = value;
 }
 
-/// `out[p] = |R phi_p|²` of all trials; `features` holds three pivots at a time, feature by feature, `columns` features each (a multiple of four).
+/// Computes `out[p] = |R phi_p|²` of all trials.
+///
+/// `features` holds three pivots at a time, feature by feature, `columns` features each (a multiple of four).
 pub struct LaneForms<'a> {
     pub rows: &'a [Sixteen],
     pub features: &'a [f32],
@@ -98,7 +100,9 @@ fn squares<S: Simd>(simd: S, slice: usize, block: &[[Sixteen; ROWS]], features: 
     }
 }
 
-/// `out[v][x] = sum_j coefficients[j][x] values[v][j]` for twelve points and `V` times sixteen trials.
+/// Computes `out[v][x] = sum_j coefficients[j][x] values[v][j]` for twelve points.
+///
+/// `V` times sixteen trials are computed together.
 pub struct Products<'a, const V: usize> {
     pub coefficients: &'a [f32],
     pub values: [&'a [Sixteen]; V],
@@ -112,7 +116,7 @@ impl<const V: usize> WithSimd for Products<'_, V> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { coefficients, values, mut out } = self;
         for slice in 0..LANES / S::F32_LANES {
-            // As many sums as registers hold.
+            // As many sums as the registers hold.
             if 32 <= S::REGISTER_COUNT {
                 products::<S, V, POINTS>(simd, slice, coefficients, values, &mut out);
             } else {
@@ -157,9 +161,10 @@ fn products<S: Simd, const V: usize, const P: usize>(
     }
 }
 
-/// What makes the interval of a score of each trial: `mean ± (c + c_size size + c_delta delta)` and
-/// `v ± (e + e_size size + e_rho rho + e_trace trace)`, where of
-/// blocks `inner` times the largest form and mean of the points chosen come in for each `|u|_1`.
+/// Coefficients of the interval of each trial's score.
+///
+/// `mean ± (c + c_size size + c_delta delta)` and `v ± (e + e_size size + e_rho rho + e_trace trace)`. In blocks, `inner`
+/// times the largest form and mean of the chosen points is added per unit of `|u|_1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaneEnds {
     pub beta: Sixteen,
@@ -172,7 +177,7 @@ pub struct LaneEnds {
     pub e_trace: Sixteen,
 }
 
-/// The largest of twelve points.
+/// Largest bounds of twelve points.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TileBounds {
     /// `sum |u_k| |c(x_k)|_1`, or `|c(x)|_1`.
@@ -187,17 +192,19 @@ pub struct TileBounds {
     pub inner: f32,
 }
 
-/// Scores of twelve points for sixteen trials; whether one of them may reach the best lower end so far, which is raised.
+/// Computes the scores of twelve points for sixteen trials, and raises the best lower end.
+///
+/// Returns whether one of the points may reach the best lower end so far.
 pub struct Scores<'a> {
     pub forms: &'a [Sixteen; POINTS],
     pub means: &'a [Sixteen; POINTS],
     pub residual: &'a [f32; POINTS],
     pub ends: &'a LaneEnds,
     pub bounds: TileBounds,
-    /// Rounding of the interpolation within a block for each `|u|_1`: forms and means.
+    /// Rounding of the interpolation within a block per unit of `|u|_1`: forms and means.
     pub inner: &'a [Sixteen; 2],
     pub scores: &'a mut [Sixteen; POINTS],
-    /// The best upper end of the tile.
+    /// Best upper end of the tile.
     pub upper: &'a mut Sixteen,
     pub best_lower: &'a mut Sixteen,
 }
@@ -239,7 +246,7 @@ impl WithSimd for Scores<'_> {
             let most = simd.max_f32s(of(best_lower), lower);
             store::<S>(best_lower, slice, most);
             store::<S>(upper, slice, high);
-            // A lane that is not in use may hold no number: then the second operand is taken, or the reduction passes over it.
+            // An unused SIMD lane may hold a NaN: the second operand is then taken, or the reduction skips it.
             let beyond = simd.max_f32s(simd.sub_f32s(high, most), simd.splat_f32s(f32::NEG_INFINITY));
             reached |= 0.0 <= simd.reduce_max_f32s(beyond);
         }
@@ -247,7 +254,7 @@ impl WithSimd for Scores<'_> {
     }
 }
 
-/// The largest magnitudes of chosen points, times a share.
+/// Computes the largest magnitudes of chosen points, times a factor.
 pub struct LargestOfLanes<'a> {
     pub values: &'a [Sixteen],
     pub share: f32,

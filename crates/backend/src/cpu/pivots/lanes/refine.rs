@@ -1,16 +1,18 @@
-//! The points that a screen in f32 leaves, in f64: their intervals, and each against the best of them.
+//! Refines in f64 the points that an f32 screen leaves: intervals, and comparisons with the best.
 //!
-//! **Against the best.** With true forms `t_j` at the pivots and computed ones `f_j`, `|t_j - f_j| <= E`, the variances of two points differ by
-//! `sum (c_j(x) - c_j(y)) f_j` and the residuals, up to `E |c(x) - c(y)|_1` (neighbours have nearly the same rows) and what each point has of its own: `rho`, and
-//! the rounding of its coefficients. So do means, by `|w| u |phi(x) - phi(y)|`. Spreads then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
+//! With true forms `t_j` at the pivots and computed ones `f_j`, `|t_j - f_j| <= E`, the variances of two points differ by
+//! `sum (c_j(x) - c_j(y)) f_j` and the residuals. The error is `E |c(x) - c(y)|_1` (neighbours have nearly equal rows),
+//! plus each point's own `rho` and the rounding of its coefficients. Means differ likewise, with the error
+//! `|w| u |phi(x) - phi(y)|`. Standard deviations then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
 use super::round::LaneTables;
 use privateer_gp::score::Sixteen;
 use privateer_numerics::linalg::LANES;
 use pulp::NullaryFnOnce;
 
-/// What makes an interval of a form and a mean that were formed in f64: `mean ± (c + c_weights)` and
-/// `v ± (e + (e_apart + e_size) |c(x)|_1 + e_rho rho(x) + e_trace trace(x))`.
+/// Coefficients of the interval of a form and a mean that were computed in f64.
+///
+/// `mean ± (c + c_weights)` and `v ± (e + (e_apart + e_size) |c(x)|_1 + e_rho rho(x) + e_trace trace(x))`.
 #[derive(Debug, Clone, Copy)]
 pub struct Fine {
     pub beta: f64,
@@ -27,7 +29,7 @@ pub struct Fine {
     pub e_trace: f64,
 }
 
-/// A trial taken out of its lane.
+/// One trial extracted from its SIMD lane.
 pub struct Alone<'a> {
     tables: LaneTables<'a>,
     fine: Fine,
@@ -37,27 +39,27 @@ pub struct Alone<'a> {
     weights: Vec<f64>,
 }
 
-/// A point of a trial.
+/// Moments of one point in one trial, with their errors.
 #[derive(Debug, Clone, Copy)]
 pub struct At {
     point: usize,
     mean: f64,
     variance: f64,
-    /// Half of the interval of the mean.
+    /// Half-width of the interval of the mean.
     c: f64,
-    /// Of the variance: in all, and without what comes from the pivots.
+    /// Half-width of the interval of the variance: in total, and without the errors at the pivots.
     e: f64,
     e_own: f64,
     beta: f64,
 }
 
 impl At {
-    /// `sqrt(v - e)` and `sqrt(v + e)`.
+    /// Returns `sqrt(v - e)` and `sqrt(v + e)`.
     fn spreads(&self) -> [f64; 2] {
         [self.variance - self.e, self.variance + self.e].map(|variance| variance.max(0.0).sqrt())
     }
 
-    /// What holds its exact score.
+    /// Returns an interval that holds the exact score.
     pub fn interval(&self) -> (f64, f64) {
         let [least, most] = self.spreads();
         (self.mean - self.c + self.beta * least, self.mean + self.c + self.beta * most)
@@ -65,13 +67,13 @@ impl At {
 }
 
 impl<'a> Alone<'a> {
-    /// From its lane.
+    /// Extracts a trial from its SIMD lane.
     pub fn new(tables: LaneTables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
         let of = |values: &[Sixteen]| values.iter().map(|value| f64::from(value.0[lane])).collect();
         Self { tables, fine, forms: of(forms), weights: of(weights) }
     }
 
-    /// Form and mean of a point, in f64, and what they are off.
+    /// Computes form and mean of a point in f64, with their error bounds.
     pub fn at(&self, point: u32) -> At {
         let Self { tables: LaneTables { by, lanes, features, .. }, fine, .. } = self;
         let point = point as usize;
@@ -91,7 +93,7 @@ impl<'a> Alone<'a> {
         }
     }
 
-    /// Whether `x` is below `y` by more than a tie.
+    /// Returns whether `x` is below `y` by more than a tie.
     fn below(&self, x: &At, y: &At) -> bool {
         let Self { tables: LaneTables { lanes, features, .. }, fine, .. } = self;
         let (c, d) = (lanes.row(x.point), lanes.row(y.point));
@@ -100,7 +102,7 @@ impl<'a> Alone<'a> {
         let mean = x.mean - y.mean + 2.0 * fine.c + fine.c_apart * squares.sqrt();
         let variance = x.variance - y.variance + x.e_own + y.e_own + fine.e_apart * apart;
         let ([x_least, x_most], [y_least, y_most]) = (x.spreads(), y.spreads());
-        // A quotient by zero is infinite, or no number, which `min` passes over.
+        // A quotient by zero is infinite or NaN, which `min` ignores.
         let spread = if 0.0 < variance {
             (x_most - y_least).min(variance / (x_least + y_least))
         } else {
@@ -122,7 +124,7 @@ impl<'a> Alone<'a> {
     }
 }
 
-/// `sum c_j f_j` and `phi · w`.
+/// Computes `sum c_j f_j` and `phi · w`.
 struct RefinedSums<'a> {
     c: &'a [f32],
     forms: &'a [f64],
@@ -141,7 +143,7 @@ impl NullaryFnOnce for RefinedSums<'_> {
     }
 }
 
-/// `|c - d|_1` and `|phi - psi|²`.
+/// Computes `|c - d|_1` and `|phi - psi|²`.
 struct Apart<'a> {
     c: &'a [f32],
     d: &'a [f32],
@@ -160,7 +162,7 @@ impl NullaryFnOnce for Apart<'_> {
     }
 }
 
-/// The sum of a function of two numbers, in as many running sums as a vector has lanes.
+/// Sums a function of two numbers, with as many running sums as a vector has SIMD lanes.
 #[inline(always)]
 fn folded<A: Copy, B: Copy>(a: &[A], b: &[B], of: impl Fn(A, B) -> f64) -> f64 {
     let (a, a_rest) = a.as_chunks::<{ 2 * LANES }>();

@@ -1,4 +1,4 @@
-//! A round of trials side by side, and its bounds.
+//! Runs a round of interleaved trials and computes its error bounds.
 
 use super::kernels::{self, LaneEnds, LaneForms, LargestOfLanes, POINTS, Products, Scores};
 use super::refine::{Alone, Fine};
@@ -9,10 +9,10 @@ use crate::playable::playable;
 use crate::scale::Scale;
 use privateer_gp::score::{Candidates, FactorLanes, FeatureTable, LANES, LaneNorms, Sixteen, TIE_TOLERANCE, TrialScore};
 
-/// Groups of sixteen trials that share what they read of a table.
+/// Groups of sixteen trials that share the loads of a table.
 const SHARING: usize = 2;
 
-/// Room for rounds.
+/// Scratch memory for rounds.
 #[derive(Debug, Default)]
 pub struct LaneScreen {
     groups: Vec<LaneGroup>,
@@ -27,12 +27,12 @@ struct LaneGroup {
     forms: Vec<Sixteen>,
     ends: LaneEnds,
     best_lower: Sixteen,
-    /// Of each lane in use.
+    /// Of each SIMD lane in use.
     fine: [Option<Fine>; LANES],
     kept: Vec<CandidateTile>,
 }
 
-/// A tile that may hold the best of a trial.
+/// A tile that may hold the best point of a trial.
 #[derive(Debug)]
 struct CandidateTile {
     tile: usize,
@@ -40,18 +40,18 @@ struct CandidateTile {
     scores: [Sixteen; POINTS],
 }
 
-/// A trial of a round: its request, and its factor among others.
+/// A trial of a round: its request, and its factor among the interleaved ones.
 #[derive(Clone, Copy)]
 pub struct AskedLane<'a> {
     /// The request.
     pub request: TrialScore<'a>,
     /// The factors.
     pub lanes: FactorLanes<'a>,
-    /// Its place there.
+    /// SIMD lane of the trial in `lanes`.
     pub lane: usize,
 }
 
-/// The table of a screen.
+/// The tables of a screen.
 #[derive(Clone, Copy)]
 pub struct LaneTables<'a> {
     pub by: &'a Interpolation,
@@ -70,8 +70,9 @@ impl Default for LaneGroup {
 }
 
 impl LaneScreen {
-    /// Finds the candidates of each trial; an answer is left empty where the numbers do not fit f32. Returns how many points were found
-    /// outside their intervals.
+    /// Finds the candidates of each trial; returns the number of points outside their intervals.
+    ///
+    /// An answer stays empty where the numbers do not fit f32.
     pub fn round(&mut self, tables: LaneTables<'_>, asked: &[AskedLane<'_>], out: &mut [Candidates]) -> u64 {
         let same = |a: &AskedLane<'_>, b: &AskedLane<'_>| std::ptr::eq(a.lanes.rows, b.lanes.rows);
         let parts: Vec<&[AskedLane<'_>]> = asked.chunk_by(same).collect();
@@ -104,18 +105,18 @@ impl LaneScreen {
 }
 
 impl LaneGroup {
-    /// Forms at the pivots, and what intervals are made of.
+    /// Computes forms at the pivots, and the coefficients of the intervals.
     fn at_pivots(&mut self, tables: LaneTables<'_>, part: &[AskedLane<'_>]) {
         let LaneTables { by, lanes: table, scale, .. } = tables;
         let lanes = part[0].lanes;
         self.forms.resize(table.pivots.len() / table.columns, Sixteen::ZERO);
         let forms = LaneForms { rows: lanes.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
         pulp::Arch::new().dispatch(forms);
-        // A lane that is not in use is never the best.
+        // An unused SIMD lane is never the best.
         self.best_lower = Sixteen([f32::INFINITY; LANES]);
         self.fine = [None; LANES];
         self.kept.clear();
-        // The largest of each lane; no number where there is one that is none.
+        // The largest form of each SIMD lane; NaN if one of them is NaN.
         let mut largest = [0.0f32; LANES];
         for forms in &self.forms[..table.rank] {
             for (most, &form) in largest.iter_mut().zip(&forms.0) {
@@ -131,7 +132,9 @@ impl LaneGroup {
         }
     }
 
-    /// The bounds of a trial; `None` where its numbers do not fit. The names are those of the notes of `pivots`.
+    /// Computes the bounds of a trial; `None` if its numbers do not fit f32.
+    ///
+    /// The names are those of `docs/derivations/pivot-interpolation.md`.
     fn bound(&mut self, by: &Interpolation, table: &LaneTable, scale: &Scale, asked: &AskedLane<'_>, form: f64) -> Option<Fine> {
         let (m, lane, beta, h) = (table.n_features, asked.lane, asked.request.beta, scale.norm);
         let LaneNorms { centre, rows, form: apart, weights } = asked.lanes.norms[lane];
@@ -140,7 +143,7 @@ impl LaneGroup {
         if ![centre, rows, weights, h, (centre + rows) * h, weights * h, beta, form].into_iter().all(fits) {
             return None;
         }
-        // Entry by entry `|R| <= s I + |N|`, so `|R| |phi|` is at most `(s + |N|_F) |phi|` long.
+        // Entry by entry `|R| <= s I + |N|`, so the norm of `|R| |phi|` is at most `(s + |N|_F) |phi|`.
         let FormErrors { largest, at_pivot } =
             FormErrors::of(form, centre + rows, h, kernels::row_depth(m), kernels::square_depth(m));
         let sum = gamma(kernels::product_depth(table.rank));
@@ -164,8 +167,9 @@ impl LaneGroup {
         for (to, number) in numbers {
             to.0[lane] = number as f32;
         }
-        // In f64 what is left is the rounding of the numbers themselves: coefficients, weights and the residual. Sums in f64 err by far less than
-        // the share by which these are rounded up, but for means of neighbours, whose own rounding is small.
+        // In f64 the remaining error is the rounding of the numbers themselves: coefficients, weights and the residual.
+        // Sums in f64 have errors far below the share by which these are rounded up, except for means of neighbours, whose
+        // own rounding is small.
         let summed = (m as f64 + 8.0) * f64::EPSILON * weights * h;
         let fine = Fine {
             beta,
@@ -181,13 +185,13 @@ impl LaneGroup {
         [variance, score, apart, trace, e].into_iter().all(fits).then_some(fine)
     }
 
-    /// What is known of a trial in f64; `None` where it is not in use.
+    /// Extracts a trial for f64 refinement; `None` if it is not in use.
     pub(super) fn alone<'a>(&self, tables: LaneTables<'a>, asked: &AskedLane<'_>) -> Option<Alone<'a>> {
         let fine = self.fine[asked.lane]?;
         Some(Alone::new(tables, fine, asked.lane, &self.forms[..tables.by.rank], asked.lanes.weights))
     }
 
-    /// Of some points, how many have exact scores outside their intervals.
+    /// Returns how many of some points have exact scores outside their intervals.
     fn violations(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, first: usize) -> u64 {
         let (n, request) = (tables.features.n_points, &asked.request);
         let first = first % request.subset.map_or(n, <[u32]>::len);
@@ -195,14 +199,14 @@ impl LaneGroup {
         let Some(alone) = self.alone(tables, asked) else { return 0 };
         let outside = |&point: &u32| {
             let exact = request.model.exact(point as usize).upper(request.beta);
-            // A NaN breaks no interval: the decision reports it.
+            // A NaN is inside every interval; the decision reports it.
             let (lower, upper) = alone.at(point).interval();
             exact < lower || upper < exact
         };
         points.filter(outside).count() as u64
     }
 
-    /// The candidates of a trial.
+    /// Writes the candidates of a trial.
     fn candidates(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, out: &mut Candidates) {
         out.points.clear();
         let lane = asked.lane;
@@ -215,7 +219,7 @@ impl LaneGroup {
             None => {
                 let best = self.best_lower.0[lane];
                 for kept in self.kept.iter().filter(|kept| best <= kept.upper.0[lane]) {
-                    // The best of the tile is below its upper end by half the interval of each of its points.
+                    // The best of the tile is below its upper end by the half-width, which all points of the tile share.
                     let most = kept.scores.iter().fold(f32::NEG_INFINITY, |most, score| most.max(score.0[lane]));
                     let half = kept.upper.0[lane] - most;
                     let slack = 4.0 * U as f32 * (kept.upper.0[lane].abs() + half.abs());
@@ -235,7 +239,7 @@ impl LaneGroup {
     }
 }
 
-/// Scores of all points for `V` groups: tiles that may hold a best are kept.
+/// Scores all points for `V` groups and keeps the tiles that may hold a best point.
 fn spread<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V], lanes: [FactorLanes<'_>; V]) {
     let arch = pulp::Arch::new();
     let (of_outer, of_features) = (table.rank * POINTS, table.n_features * POINTS);

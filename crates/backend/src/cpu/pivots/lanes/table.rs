@@ -1,4 +1,6 @@
-//! The interpolation as lanes of trials read it, with blocks of neighbours interpolated once more where that pays.
+//! Lays out the interpolation for interleaved trials, with a second interpolation within blocks.
+//!
+//! Blocks are used where they save work.
 
 use super::kernels::{PIVOTS, POINTS, ROWS, TileBounds};
 use crate::cpu::pivots::table::{Interpolation, up};
@@ -9,14 +11,16 @@ use std::ops::Range;
 
 /// Points in a block.
 const SIZE: usize = 16 * POINTS;
-/// Most points that are chosen in a block.
+/// Largest number of chosen points in a block.
 const MOST_CHOSEN: usize = 3 * POINTS;
-/// Where the choice in a block ends, as a share of `max |phi|²`: about what rounding leaves in the bound on `rho`.
+/// Residual at which the choice in a block ends, as a share of `max |phi|²`.
+///
+/// It is about the rounding error in the bound on `rho`.
 const FINE: f64 = 2e-6;
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// All that a round of lanes needs.
+/// Data of a round of interleaved trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaneTable {
     /// `m` and `r`.
@@ -26,19 +30,19 @@ pub struct LaneTable {
     pub columns: usize,
     /// Features of pivots, three pivots at a time, feature by feature.
     pub pivots: Vec<f32>,
-    /// Of each tile of chosen points `r x 12`: their rows of `C`; and `m x 12`: their features.
+    /// For each tile of chosen points `r x 12`: their rows of `C`; and `m x 12`: their features.
     pub outer: Vec<f32>,
     pub features: Vec<f32>,
-    /// Of each tile of scored points of a block `K x 12`: their rows `u`.
+    /// For each tile of scored points of a block `K x 12`: their rows `u`.
     pub inner: Vec<f32>,
     pub blocks: Vec<LaneBlock>,
-    /// Of each tile of scored points.
+    /// Points, residuals and bounds of each tile of scored points.
     pub points: Vec<[u32; POINTS]>,
     pub residual: Vec<[f32; POINTS]>,
     pub bounds: Vec<TileBounds>,
     /// The largest `size` of all tiles.
     pub largest_size: f64,
-    /// `C`, point by point, for those that are looked at alone.
+    /// `C`, point by point, for points that are refined one by one.
     rows: Vec<f32>,
 }
 
@@ -51,13 +55,13 @@ pub struct LaneBlock {
     pub scored: Range<usize>,
     /// `K`.
     pub chosen: usize,
-    /// Where its rows `u` begin.
+    /// Index at which its rows `u` begin.
     pub inner: usize,
 }
 
-/// Points of a block that stand for it.
+/// Chosen points of a block, from which the block is interpolated.
 struct Nested {
-    /// By place in the block.
+    /// Positions in the block.
     chosen: Vec<usize>,
     /// `block x K`.
     u: Vec<f64>,
@@ -68,12 +72,12 @@ struct Nested {
 }
 
 impl LaneTable {
-    /// From the interpolation of a table.
+    /// Builds the table from the interpolation of a feature table.
     pub fn new(by: &Interpolation, table: &FeatureTable) -> Self {
         Self::with_blocks_below(0.7, by, table)
     }
 
-    /// With blocks where they cost at most this share of the work without.
+    /// Builds the table with blocks where they cost at most this share of the work without.
     pub fn with_blocks_below(share: f64, by: &Interpolation, table: &FeatureTable) -> Self {
         let (n, m, rank) = (table.n_points, table.n_features, by.rank);
         let columns = m.next_multiple_of(ROWS);
@@ -100,7 +104,7 @@ impl LaneTable {
         };
         let largest = (0..n).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
         let order = in_blocks(table, SIZE);
-        // A block of rows that are all but zero needs no point of its own to be interpolated from, and is scored directly.
+        // A block of rows that are all nearly zero needs no chosen point, and is scored directly.
         let of_block = |block| Nested::of(table, block, largest).filter(|nested: &Nested| !nested.chosen.is_empty());
         let nested: Vec<_> = order.chunks(SIZE).map(of_block).collect();
         // Multiply-adds of a round.
@@ -125,12 +129,12 @@ impl LaneTable {
         made
     }
 
-    /// `c(x)`.
+    /// Returns `c(x)`.
     pub fn row(&self, point: usize) -> &[f32] {
         &self.rows[point * self.rank..][..self.rank]
     }
 
-    /// Twelve points of the outer level; the last stands for those beyond.
+    /// Adds twelve points of the outer level, padded with the last one.
     fn add_outer(&mut self, by: &Interpolation, table: &FeatureTable, points: &[u32]) {
         let at = |x: usize| points[x.min(points.len() - 1)] as usize;
         for j in 0..by.rank {
@@ -141,7 +145,7 @@ impl LaneTable {
         }
     }
 
-    /// Twelve points that are scored, with the largest of their bounds.
+    /// Adds twelve scored points, with the largest of their bounds.
     fn add_scored(&mut self, table: &FeatureTable, points: &[u32], bounds: TileBounds) {
         let points: [u32; POINTS] = std::array::from_fn(|x| points[x.min(points.len() - 1)]);
         self.points.push(points);
@@ -197,15 +201,17 @@ impl LaneTable {
 }
 
 impl Nested {
-    /// As pivots of the whole domain are chosen, among the points of a block; `None` where the most points are too few. `largest` is `max |phi|²`.
+    /// Chooses points of a block in the way of pivots; `None` if more than the maximum are needed.
+    ///
+    /// `largest` is `max |phi|²`.
     fn of(table: &FeatureTable, block: &[u32], largest: f64) -> Option<Self> {
         let (n, m) = (block.len(), table.n_features);
         let row = |at: usize| table.row(block[at] as usize);
         let mut residual: Vec<f64> = (0..n).map(|at| dot(row(at), row(at))).map(|square| square * square).collect();
         let mut chosen: Vec<usize> = Vec::new();
-        // Of each point, its coordinates.
+        // Coordinates of each point.
         let mut coordinates = vec![0.0; n * MOST_CHOSEN];
-        // A product of `dot` passes through n / 8 + 4 roundings, a sum over the chosen through as many as they are.
+        // A product of `dot` has n / 8 + 4 roundings, a sum over the chosen points one per point.
         let entry = |k: usize| 1.25 * (2.0 * (m as f64 / 8.0 + 5.0) + k as f64 + 16.0) * U * largest * largest;
         loop {
             let k = chosen.len();
@@ -242,7 +248,7 @@ impl Nested {
                 solved[j] = (coordinates[at * MOST_CHOSEN + j] - below) / coordinates[chosen[j] * MOST_CHOSEN + j];
             }
             let (size, square) = solved.iter().fold((0.0, 0.0), |(size, square), u| (size + u.abs(), square + u * u));
-            // As of the whole domain: see the notes of `pivots`.
+            // As for the whole domain: see `docs/derivations/pivot-interpolation.md`.
             let substitution = (k as f64 + 8.0) * U * size * largest;
             let diagonal = 1.25 * (k as f64 + 8.0) * U * largest * largest;
             let rho2 = substitution * substitution

@@ -1,4 +1,4 @@
-//! The bounds against what they bound, with and without blocks, and blocks that say too little.
+//! Tests the bounds with and without blocks, and that blocks with bounds too small are detected.
 
 use super::*;
 use crate::cpu::pivots::FINE_OF_LANES;
@@ -7,7 +7,7 @@ use privateer_gp::score::{Basis, Change, ScoreModel};
 use privateer_numerics::linalg::{TILE, narrow_place, sum_of_squares};
 use std::sync::Arc;
 
-/// Factors side by side, as a model that keeps them so would hand them out.
+/// Interleaved factors, as reported by a model that keeps them interleaved.
 struct TestLanes {
     rows: Vec<Sixteen>,
     weights: Vec<Sixteen>,
@@ -34,7 +34,7 @@ impl TestLanes {
     }
 }
 
-/// Norms about the mean of the diagonal, as they are.
+/// Computes exact norms about the mean of the diagonal.
 fn norms(model: &PlainScoreModel, m: usize) -> LaneNorms {
     let centre = (0..m).map(|i| model.rows[i * m + i]).sum::<f64>() / m as f64;
     let column = |j: usize| (0..m).map(move |i| model.rows[i * m + j]);
@@ -51,7 +51,7 @@ fn norms(model: &PlainScoreModel, m: usize) -> LaneNorms {
     LaneNorms { centre, rows, form, weights }
 }
 
-/// Scores and intervals outside of what they claim, tiles with blocks, candidates of each trial.
+/// Counts scores and intervals outside their bounds, and tiles with blocks; returns candidates.
 fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[PlainScoreModel]], beta: f64) -> (usize, Vec<Candidates>) {
     let features = Arc::clone(&parts[0][0].table);
     let scale = Scale::of(&Basis::Table(Arc::clone(&features)));
@@ -74,7 +74,7 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[PlainScoreModel]], 
         for (lane, model) in models.iter().enumerate().filter(|(lane, _)| group.fine[*lane].is_some()) {
             let exact = |point: usize| model.exact(point).upper(beta);
             for kept in &group.kept {
-                // Half the interval is the same for the whole tile.
+                // The half-width of the interval is the same for the whole tile.
                 let most = kept.scores.iter().map(|score| score.0[lane]).fold(f32::NEG_INFINITY, f32::max);
                 let half = f64::from(kept.upper.0[lane] - most) * (1.0 + 1e-5) + 2e-7 * f64::from(most.abs());
                 for (score, &point) in kept.scores.iter().zip(&table.points[kept.tile]) {
@@ -107,7 +107,7 @@ fn scores_side_by_side_hold_exact_ones() {
     for (weights, rows, beta) in
         [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
     {
-        // Two groups that share a table and one that does not; lanes that are not in use.
+        // Two groups that share a table and one that does not; some SIMD lanes are unused.
         let parts: Vec<Vec<PlainScoreModel>> =
             [16, 3, 1].map(|n| (0..n).map(|_| PlainScoreModel::draw(&table, &mut draws, weights, rows)).collect()).into();
         let parts: Vec<&[PlainScoreModel]> = parts.iter().map(Vec::as_slice).collect();
@@ -127,7 +127,7 @@ fn scores_side_by_side_hold_exact_ones() {
     assert!(wrong == 0 && found[0].points.is_empty() && !found[1].points.is_empty(), "numbers beyond f32 go another way");
 }
 
-/// A matrix within blocks that was damaged, and one of the whole domain.
+/// Damage to a matrix within blocks, and to that of the whole domain, is detected.
 #[test]
 fn damaged_tables_are_caught() {
     let table = Arc::new(smooth());
