@@ -33,7 +33,6 @@ mod lattice;
 mod order;
 mod products;
 mod rows;
-mod scan;
 mod search;
 mod snapshots;
 mod source;
