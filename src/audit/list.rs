@@ -84,7 +84,7 @@ pub static AUDITS: &[AuditEntry] = &[
 
 /// Every printed claim that an attack refutes.
 pub static PRINTED: &[AuditEntry] = &[
-    broken("laplace-unclipped", "E3", "a bound that holds with high probability in the place of a clip", printed::zhou2021::e3),
+    broken("laplace-unclipped", "E3", "a bound that holds with high probability instead of a clip", printed::zhou2021::e3),
     broken("leaf-noise", "E6", "noise in the leaves of the tree alone", printed::dubey2021::e6),
     broken("gram-corner", "E8", "the corner y² released, noise for the root of S", printed::dubey2021::e8),
     broken("local-gram", "E13", "sensitivity of a Gram matrix per element", printed::dubey2021::e13),

@@ -67,7 +67,7 @@ enum Command {
     Fit(fit::FitArgs),
     /// Attack every stated epsilon: refute false claims
     Audit(audit::AuditArgs),
-    /// Mean and spread of a finished run's private model at any points, from its released parameters
+    /// Posterior mean and standard deviation of a finished run's private model at any points, from its released parameters
     Predict(predict::PredictArgs),
     /// Measure the speed of standard jobs, beside what the machine can do
     Bench(bench::BenchArgs),

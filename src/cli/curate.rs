@@ -108,7 +108,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         return refuse(
             &format!("column `{name}` has a name that a spreadsheet would take for a formula"),
             "a name that begins with a letter",
-            "rename the column: its name is given out with the released inputs",
+            "rename the column: its name is released with the inputs",
         );
     }
     let ledger_path = beside(&args.out);
@@ -247,7 +247,7 @@ impl PublicNumbers {
 /// Asks whether a first row with numbers is a header; without a terminal it is refused.
 fn ask_about_header(path: &Path, name: &str) -> Result<(), Error> {
     use std::io::{IsTerminal, stdin};
-    let problem = format!("the first row of `{}` has the number `{name}`, and would be given out as a name", path.display());
+    let problem = format!("the first row of `{}` has the number `{name}`, and would be released as a name", path.display());
     if stdin().is_terminal() {
         note(&format!("{problem}\nis the first row a header, and not a record? [y/N]"));
         let mut line = String::new();
@@ -313,16 +313,13 @@ fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
                 path: ledger_path.to_owned(),
                 problem: format!("is there without its released inputs `{}`", out.display()),
                 hint: format!(
-                    "if the released inputs were moved, name another file; if they were never given out, delete the ledger. {SPENT_AGAIN}"
+                    "if the released inputs were moved, name another file; if they were never published, delete the ledger. {SPENT_AGAIN}"
                 ),
             });
         }
         // Before the released inputs: while they are there, this command can be interrupted and run again.
         remove_file(ledger_path, "remove the ledger")?;
-        note(&format!(
-            "removed `{}`: its release was interrupted before any released inputs were given out",
-            ledger_path.display()
-        ));
+        note(&format!("removed `{}`: its release was interrupted before any inputs were released", ledger_path.display()));
     }
     say_removed(remove_leftovers_of(out)? + remove_leftovers_of(ledger_path)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! `privateer predict`: mean and spread of a finished run's model at any points. What it knows of rewards are the released parameters
+//! `privateer predict`: posterior mean and standard deviation of a finished run's model at any points. What it knows of rewards are the released parameters
 //! alone; the problem is made again from the spec (and its data, where the spec names any).
 
 use super::commands::say;
@@ -29,7 +29,7 @@ pub struct PredictArgs {
     data: Option<PathBuf>,
 }
 
-/// Prints the points with mean and spread (the posterior standard deviation of the function) as CSV.
+/// Prints the points with posterior mean and standard deviation of the function as CSV.
 ///
 /// # Errors
 /// Files that are not what they should be, a trial that is not there, points of another dimension, features that have no values
@@ -64,10 +64,10 @@ pub fn predict(args: &PredictArgs) -> Result<(), Error> {
     let names = table.header.clone().unwrap_or_else(|| (1..=table.columns).map(|i| format!("x{i}")).collect());
     let mut writer = csv::Writer::from_writer(Vec::new());
     let row = |cells: Vec<String>| cells;
-    let mut all = vec![row(names.into_iter().chain(["mean".to_owned(), "spread".to_owned()]).collect())];
+    let mut all = vec![row(names.into_iter().chain(["mean".to_owned(), "standard_deviation".to_owned()]).collect())];
     for (at, moments) in moments.iter().enumerate() {
-        let spread = moments.variance.max(0.0).sqrt();
-        all.push(table.row(at).iter().chain([&moments.mean, &spread]).map(f64::to_string).collect());
+        let deviation = moments.variance.max(0.0).sqrt();
+        all.push(table.row(at).iter().chain([&moments.mean, &deviation]).map(f64::to_string).collect());
     }
     let failed = |problem: String| Error::Failed { problem, hint: "please report it with the files".to_owned() };
     for cells in all {

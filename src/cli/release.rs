@@ -114,7 +114,7 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
     let known = answers.iter().find(|answer| answer.row == args.row && answer.round == args.round).copied();
     let answer = if let Some(known) = known {
         note(&format!(
-            "record {} was released for round {} before: the stored value is given out again, and nothing is spent",
+            "record {} was released for round {} before: the stored value is printed again, and nothing is spent",
             args.row, args.round
         ));
         known

@@ -123,11 +123,11 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
     }
     if args.form == DeploymentForm::DataHolder && !session.releases_rewards() {
         let problem =
-            format!("mechanism `{}` releases sums over people, which a data holder cannot release one by one", ledger.mechanism);
+            format!("mechanism `{}` releases sums over users, which a data holder cannot release one by one", ledger.mechanism);
         return Err(Error::input(
             Diagnostic::new(problem)
                 .expected("a policy that learns from rewards one by one, as `tgp-ucb` does")
-                .hint("sums over people need the form `trusted-curator`"),
+                .hint("sums over users need the form `trusted-curator`"),
         ));
     }
     let spend = session.spend(args.form, "", &args.column, 0);

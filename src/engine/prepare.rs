@@ -436,7 +436,7 @@ fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
     match (environment.points(), environment.kernel()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
         _ => Err(Error::input(
-            Diagnostic::new("a curator gives out released inputs, and the points of this environment have no coordinates")
+            Diagnostic::new("a curator releases inputs, and the points of this environment have no coordinates")
                 .hint("use an environment over points, such as `gp-sample` or `points-table`, or drop `[curator]`"),
         )),
     }

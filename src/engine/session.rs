@@ -259,7 +259,7 @@ impl Session {
         if !self.releases_rewards() {
             return refuse(
                 format!(
-                    "mechanism `{}` releases sums over people, and one released value is no part of them",
+                    "mechanism `{}` releases sums over users, and one released value cannot be part of them",
                     self.ledger.mechanism
                 ),
                 "use a policy that learns from rewards one by one, such as `tgp-ucb`",

@@ -44,7 +44,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     };
     if bandit.curator.is_some() {
         return refuse(
-            "the spec has a `[curator]`, and the points of a session are given out already".to_owned(),
+            "the spec has a `[curator]`, and the points of a session are released already".to_owned(),
             "release them with `privateer curate`, name its files in `environment.file` and `environment.released`, and drop `[curator]`",
         );
     }

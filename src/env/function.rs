@@ -91,9 +91,9 @@ impl FunctionPlan {
     pub fn set_facts(&self) -> Option<(String, serde_json::Value)> {
         let words = match self.sets {
             SetsPlan::Whole => return None,
-            SetsPlan::Random { points } => format!("{points} points, drawn anew each round"),
+            SetsPlan::Random { points } => format!("{points} points, drawn each round"),
             SetsPlan::Gap { points, good, bad } => {
-                format!("{points} points, drawn anew each round: one with a mean of at least {good}, the others at most {bad}")
+                format!("{points} points, drawn each round: one with a mean of at least {good}, the others at most {bad}")
             }
         };
         Some(("decision sets (regret is to the best of each)".to_owned(), words.into()))

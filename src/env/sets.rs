@@ -28,7 +28,7 @@ pub enum SetsPlan {
 impl SetsPlan {
     /// Reads the key `sets`.
     pub fn parse(args: &Args<'_>) -> Self {
-        let doc = "what may be played in a round: the whole domain, so many points drawn anew each round, or one good point among bad ones";
+        let doc = "points that may be played in a round: the whole domain, a number of points drawn each round, or one good point among bad ones";
         let Some(variant) = args.variant("sets", doc, &["whole", "random", "gap"], Some("whole")) else { return Self::Whole };
         args.documents("sets.points", "points of a set, a whole number >= 1: 25 unless given");
         args.documents("sets.good", "for `gap`: least mean of the good point, 0.8 unless given");

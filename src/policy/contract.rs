@@ -180,7 +180,7 @@ impl Problem {
                 .hint("use another policy, or `domain = \"random\"` with a number of points"),
             )),
             KnownInputs::Released { .. } => Err(Error::input(
-                Diagnostic::new("this policy makes tables of the inputs before the first trial, and a curator gives out others in every trial")
+                Diagnostic::new("this policy tabulates the inputs before the first trial, and a curator releases different ones in every trial")
                     .hint(
                         "use `gp-ucb`, `igp-ucb` or `tgp-ucb` without `features`, or give the policy `curator = { mechanism = \"none\" }`",
                     ),
@@ -343,7 +343,7 @@ pub trait PolicyMaker: Send + Sync {
     ) -> Result<Vec<Moments>, Error> {
         let _ = (setting, parameters, dimension, points);
         Err(Error::input(
-            Diagnostic::new("this policy gives out no parameters: its model is made of the points played")
+            Diagnostic::new("this policy releases no parameters: its model consists of the points played")
                 .hint("policies that learn from private sums do: `jdp-gp-ucb`, `local-jdp-gp-ucb`, `jdp-linucb`"),
         ))
     }

@@ -1,7 +1,7 @@
 //! Provides the Nystrom posterior of `ata-gp-ucb` and `moma-gp-ucb`, and resamples its dictionary.
 //!
 //! Sources: [Zhou2021, NystromEmbed; Calandriello2019]. A dictionary is drawn after an update from the visited points. Each
-//! play is included with probability `p = min(1, q · spread²)`, where the posterior variance is that of the model before the
+//! play is included with probability `p = min(1, q times the posterior variance)`, where the posterior variance is that of the model before the
 //! update. Plays of one point merge, so the point is included with probability `1 - (1 - p)^plays`. An empty draw is replaced
 //! by the point just played. The random numbers of an update are drawn when its round is proposed, so that a policy saved
 //! between proposal and update continues unchanged.
@@ -55,7 +55,7 @@ pub struct Sketch {
 impl Sketch {
     /// Reads `beta`, `failure_prob`, `accuracy`, `ridge`, `q`, `resample` and `initial`.
     pub fn parse(args: &Args<'_>) -> Self {
-        let doc = "when the dictionary is drawn anew: after every update, when their number has doubled, or never";
+        let doc = "when the dictionary is drawn again: after every update, when the number of updates has doubled, or never";
         let resample = match args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round")) {
             Some(variant) => {
                 let resample = match variant.kind.as_str() {
@@ -70,7 +70,7 @@ impl Sketch {
         };
         args.documents("resample.points", "an array of numbers, for `fixed`: the dictionary as indices of points, from 0");
         args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
-        let q = args.number("q", "a play enters the dictionary with probability min(1, q · spread²)");
+        let q = args.number("q", "a play enters the dictionary with probability min(1, q times the posterior variance)");
         Self {
             beta: ExplorationFactor::parse(args),
             failure_prob: super::gp_policy::failure_prob(args),

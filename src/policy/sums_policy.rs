@@ -62,7 +62,7 @@ impl SumsPlan {
         let epochs = if kind.local {
             Epochs::One
         } else {
-            let doc = "for a horizon that is not known: epochs ending at rounds 1, 2, 4, 8, …, begun anew or carried on";
+            let doc = "for an unknown horizon: epochs ending at rounds 1, 2, 4, 8, …; each starts from nothing (`restart`) or continues";
             match args.word("epochs", doc, &["one", "restart", "carry"], Some("one")) {
                 "restart" => Epochs::Restart,
                 "carry" => Epochs::Carry,

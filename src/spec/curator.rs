@@ -43,7 +43,7 @@ impl CuratorPlan {
     pub fn parse(args: &Args<'_>, table: &Table) -> Option<Self> {
         let mut words = vec!["auto", "none"];
         words.extend(CURATORS.iter().map(|entry| entry.name));
-        let doc = "how inputs are given out; `auto`: the calibration picks; `none`: as they are";
+        let doc = "mechanism that releases inputs; `auto`: the calibration picks; `none`: inputs are released unchanged";
         let mechanism = args.word("mechanism", doc, &words, Some("auto"));
         let doc = "the paper to the letter, the least repair, or what has a guarantee";
         let calibration = match args.word("calibration", doc, &Calibration::NAMES, Some("tight")) {

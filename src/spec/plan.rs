@@ -125,7 +125,10 @@ impl Reader<'_> {
         let (recorded, parameters) = Recorded::parse(&top);
         let audited = top.table("audit");
         let audit = audited
-            .count("samples", "attack every policy after the run, with so many replays of each side; the report shows it")
+            .count(
+                "samples",
+                "attack every policy after the run, with this number of replays of each side; the report shows the findings",
+            )
             .between(200, 1_000_000)
             .optional("none: no audit");
         audited.finish();
@@ -310,7 +313,7 @@ impl Reader<'_> {
                     Chooser::Contextual(policy, InteractionPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
                 }
                 (None, Some(_)) => {
-                    let message = format!("`{kind}` chooses by contexts, which no curator gives out");
+                    let message = format!("`{kind}` chooses by contexts, which no curator releases");
                     args.reject("kind", message, "no `[curator]`, or a policy over the points of a domain");
                     continue;
                 }

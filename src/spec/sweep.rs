@@ -139,7 +139,7 @@ fn unknown(entry: &Entry) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(format!("unknown key `{}` in `sweep`", entry.key)).expected("`product` or `zip`");
     diagnostic.hint = match closest(&entry.key, ["product", "zip"]) {
         Some(near) => Some(format!("did you mean `[sweep.{near}]`?")),
-        None => Some("swept keys stand below `[sweep.product]` (all combinations) or `[sweep.zip]` (side by side)".to_owned()),
+        None => Some("swept keys stand below `[sweep.product]` (all combinations) or `[sweep.zip]` (paired)".to_owned()),
     };
     diagnostic
 }

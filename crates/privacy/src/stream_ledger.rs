@@ -61,7 +61,7 @@ fn doubt(event: &Event, clipped: bool) -> (&'static str, &'static str) {
         _ if !clipped => ("gradients are not clipped, and responses are not bounded", "E3"),
         Event::GeneralizedGaussian { kappa: None, .. } => ("the exponent of the noise is that of no smooth norm", "E22"),
         Event::GeneralizedGaussian { .. } => {
-            ("the noise is too small: the Gamma law has the scale 2 sigma in the place of 2 sigma²", "E23")
+            ("the noise is too small: the Gamma law has scale 2 sigma instead of 2 sigma²", "E23")
         }
         Event::Choices { .. } => ("the noise is too small for a first gradient that counts twice", "E28"),
         _ => ("the noise is too small for the gradients' range", "E25"),

@@ -49,7 +49,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn Conte
     let label = args.text("label", "column that says which arm is right for a user");
     let cuts = args.numbers("cuts", "the right arm is the number of these that the label is at or above; ascending");
     let classes = args.texts("classes", "the right arm is the place of the label among these");
-    let columns = args.texts("rewards", "columns with the reward of each arm, in the place of a label");
+    let columns = args.texts("rewards", "columns with the reward of each arm, instead of a label");
     let right = pair(args, "payoff", "rewards of a wrong arm and of the right one; absent: [0, 1]").unwrap_or((0.0, 1.0));
     let range = pair(args, "reward_range", "public range of the `rewards`; beyond it is a mistake; absent: that of the file");
     args.distinct("classes", classes.as_deref().unwrap_or_default());
@@ -79,7 +79,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn Conte
     }
     let again = args.word(
         "users",
-        "everybody comes once, in random order; or is drawn anew every round, so that users come again",
+        "each user comes once, in random order; or a user is drawn every round, so that users return",
         &["once", "again"],
         Some("once"),
     ) == "again";
@@ -145,7 +145,7 @@ impl Payoff {
             (Self::Classes(column, classes), [Cells::Texts(texts)]) => {
                 let place = |(row, text): (usize, &String)| {
                     classes.iter().position(|class| class == text).ok_or_else(|| {
-                        let message = format!("row {} has `{text}` in column `{column}`, which is none of `classes`", row + 1);
+                        let message = format!("row {} has `{text}` in column `{column}`, which is not one of `classes`", row + 1);
                         Error::input(Diagnostic::new(message).hint("add it to `classes`, or remove such rows"))
                     })
                 };

@@ -249,7 +249,7 @@ impl Rates {
         let fixed = args.number("learning_rate", "factor on the learner's steps").above(0.0).at_most(1e6).optional("1");
         let grid = args.numbers(
             "learning_rates",
-            "candidates, of which validation data chooses, anew and alike in every shard; in the place of `learning_rate`",
+            "candidates; validation data picks one, the same in every shard; replaces `learning_rate`",
         );
         let trials =
             args.count("validation_trials", "trials on validation data that choose the learning rate").between(1, 10_000).or(5);

@@ -30,7 +30,7 @@ pub fn decode(words: &[u32], maxima: [f64; MAXIMA]) -> Result<Answer, Error> {
     if checksum(words) != words[3] {
         return Err(Error::Untrusted {
             problem: format!(
-                "the device gave back an answer with checksum {:#010x} in the place of {:#010x}",
+                "the device returned an answer with checksum {:#010x} instead of {:#010x}",
                 words[3],
                 checksum(words)
             ),

@@ -113,7 +113,7 @@ impl Device for ReferenceDevice {
     }
 
     fn description(&self) -> String {
-        "plain loops on the CPU in the place of shaders".to_owned()
+        "plain loops on the CPU instead of shaders".to_owned()
     }
 
     fn computes_in(&self, precision: Precision) -> bool {

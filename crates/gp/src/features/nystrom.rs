@@ -27,7 +27,8 @@ pub enum FixedDictionary {
 #[must_use]
 pub fn parse(args: &Args<'_>) -> FixedDictionary {
     let points = args.numbers("points", "dictionary: indices of points of the domain, from 0");
-    let size = args.count("size", "dictionary of so many points, each where the ones before leave the most variance");
+    let size =
+        args.count("size", "number of dictionary points, each placed where the ones before leave the largest posterior variance");
     let size = size.between(1, 65_536).optional("20, or all but one of a domain that has no more");
     let dictionary = match points {
         None => size.map_or(FixedDictionary::Usual, |size| FixedDictionary::Size(size as usize)),

@@ -212,7 +212,7 @@ impl InteractionSums {
             }
         };
         if !(sigma * sigma).is_normal() {
-            let message = format!("with `epsilon` = {:e} the noise of mechanism `{name}` is no double", epsilon.get());
+            let message = format!("the noise scale of mechanism `{name}` overflows f64 at `epsilon = {:e}`", epsilon.get());
             return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");

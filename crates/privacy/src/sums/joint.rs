@@ -113,7 +113,7 @@ fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>
         let (sigma, noise_formula) = sigma(request, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
         if !(sigma * sigma).is_normal() {
             let message =
-                format!("with `epsilon` = {:e} the noise of mechanism `{}` is no double", epsilon.get(), spec.mechanism);
+                format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", spec.mechanism, epsilon.get());
             return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
         }
         let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();

@@ -89,7 +89,8 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
         }
     };
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
-        let message = format!("with `epsilon` = {:e} the noise of mechanism `{}` is no double", epsilon.get(), spec.mechanism);
+        let message =
+            format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", spec.mechanism, epsilon.get());
         return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
     }
     let (clipping, reach) = (rewards.clipping, rewards.reach);
