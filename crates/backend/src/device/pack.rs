@@ -135,7 +135,7 @@ pub struct Packed<R> {
     pub works: Vec<Work>,
     /// One per slot of the round.
     pub numbers: Vec<Numbers<R>>,
-    /// [`INDEX_HEADER`], slots, subsets, lists of work.
+    /// [`INDEX_HEADER`] words, column indices, subsets, lists of works.
     pub indices: Vec<u32>,
     /// Rows and factors.
     pub coefficients: Vec<R>,
