@@ -20,7 +20,7 @@ pub enum Fault {
         /// First faulty round.
         after_rounds: u64,
     },
-    /// The mean of the first point of every lane becomes NaN before the scores.
+    /// The mean of the first point of every slot becomes NaN before scoring.
     NotANumber {
         /// First faulty round.
         after_rounds: u64,

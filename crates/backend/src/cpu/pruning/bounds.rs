@@ -60,7 +60,7 @@ pub struct Bounds {
     root: Vec<f64>,
     /// Current bound on `|theta|`.
     length: f64,
-    /// Blocks with a visited point whose score may reach this value, whatever other bounds say.
+    /// Blocks with a visited point whose score may reach this value, above their other bounds.
     raised: Vec<(usize, f64)>,
     /// Scratch: one number per reference point, and one per block.
     of_anchor: Vec<f64>,

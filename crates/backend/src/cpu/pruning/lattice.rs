@@ -88,7 +88,7 @@ impl Anchored {
 #[derive(Debug)]
 pub struct Lattice {
     pub anchors: Anchors,
-    /// `n_anchors x 2`.
+    /// `n_anchors x 2`: coordinates of the corners.
     pub coordinates: Vec<f64>,
     /// Axis along which the strips follow each other.
     pub axis: usize,

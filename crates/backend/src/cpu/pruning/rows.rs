@@ -21,7 +21,7 @@ pub struct Visit {
 /// The visited points of a trial.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// In the order of their first visits.
+    /// Indices of the points, in the order of their first visits.
     pub points: Vec<u32>,
     counts: Vec<u64>,
     /// Discarded once the model reports rows itself, see [`Rows::follow`].

@@ -20,7 +20,7 @@ pub struct LaneScreen {
     next_checked: usize,
 }
 
-/// Sixteen trials.
+/// Sixteen interleaved trials.
 #[derive(Debug)]
 struct Group {
     /// Forms at the pivots.
