@@ -1,5 +1,5 @@
-// Sums, differences, products, quotients, roots and integers of pairs of numbers: whether a device computes in its type as
-// it should. Values come from a buffer, as constants would be folded before they reach the device.
+// Computes sums, differences, products, quotients, roots and integers of pairs of numbers, to test a device's arithmetic in
+// its type. Values come from a buffer, because constants would be folded before they reach the device.
 
 @compute @workgroup_size(THREADS)
 fn arithmetic(@builtin(local_invocation_index) thread: u32) {

@@ -1,79 +1,79 @@
-// What all passes share: buffers, their layout, the interval of a score, the formulas of kernels.
+// Shared by all passes: buffers, their layout, the interval of a score, the formulas of kernels.
 //
-// Each pass has a twin in plain loops on the CPU (`src/backend/reference`): same buffers, same padding, same order of sums.
-// A pass binds only the buffers that it uses. A workgroup has THREADS = SIDE x SIDE threads, as many as the device allows: the
-// host puts both before this text.
+// Each pass has a reference implementation in plain loops on the CPU (`crates/backend/src/reference`) with the same
+// buffers, padding and order of sums. A pass binds only the buffers that it uses. A workgroup has THREADS = SIDE x SIDE
+// threads, as many as the device allows; the host inserts both constants before this text.
 
-// Points of a tile.
+// Points per tile.
 const TILE: u32 = 256u;
 const NONE: u32 = 0xffffffffu;
 
-// Planes of a lane.
+// Planes of a device slot.
 const P: u32 = 0u;
 const MEAN: u32 = 1u;
 const VARIANCE: u32 = 2u;
 const ANCHOR: u32 = 3u;
 
-// How a lane's round starts.
+// Resets of a slot at the start of its round.
 const START_KEEP: u32 = 0u;
 const START_PRIOR: u32 = 1u;
 const START_ADDED: u32 = 3u;
 
-// What an observation does.
+// Changes by an observation.
 const VISIT_NONE: u32 = 0u;
 const VISIT_WEIGHTS: u32 = 2u;
 
-// Sizes, and the range of points that the bound table covers.
+// Sizes, and the range of points of the bound table.
 struct Shape {
     n_points: u32,
-    // Points with padding: the length of a plane.
+    // Number of points with padding: the length of a plane.
     stride: u32,
     n_tiles: u32,
     chunk_first: u32,
-    // The length of a column of the bound table.
+    // Length of a column of the bound table.
     chunk_len: u32,
-    // Columns of a table of features; frequencies where one is made.
+    // Columns of a feature table; number of frequencies where the device computes one.
     n_columns: u32,
-    // Coordinates of a point where a table is made.
+    // Coordinates of a point, where the device computes a table.
     dimension: u32,
     spare: u32,
 }
 
-// One lane's part of a round.
+// One slot's part of a round.
 struct Work {
     lane: u32,
     start: u32,
     visit: u32,
     stamp: u32,
-    // Among the coefficients.
+    // Index among the coefficients.
     row_at: u32,
     row_len: u32,
-    // Among the indices: columns of a table, or points of a kernel.
+    // Index among the indices: columns of a table, or points of a kernel.
     slots_at: u32,
-    // In `source`, where that holds coordinates.
+    // Index in `source`, where that holds coordinates.
     coords_at: u32,
-    // Among the coefficients: rows of a packed lower triangle, then the weights.
+    // Index among the coefficients: rows of a packed lower triangle, then the weights.
     factor_at: u32,
     factor_len: u32,
-    // Among the indices.
+    // Index among the indices.
     subset_at: u32,
     n_scored: u32,
-    // In `base`; the residual lies a stride before.
+    // Index in `base`; the residual is one stride before.
     prior_at: u32,
     family: u32,
     dimension: u32,
     // Whether there is a subset.
     listed: u32,
-    // Among the coefficients.
+    // Index among the coefficients.
     weights_at: u32,
 }
 
-// One lane's numbers.
+// One slot's real numbers.
 struct Numbers {
-    // What multiplies p in the spread, and in the mean.
+    // Factors on p: for the variance (squared), and for the mean.
     scale: Real,
     mean_step: Real,
-    // What multiplies the spread in the lower and in the upper end.
+    // Factors on the standard deviation in the lower and in the upper end.
     low: Real,
     high: Real,
     // Error of the score; errors of the variance by powers of the anchor.
@@ -83,50 +83,50 @@ struct Numbers {
     c2: Real,
     kernel_scale: Real,
     kernel_offset: Real,
-    // Added for a point and itself.
+    // Term added for a point with itself.
     kernel_row_term: Real,
 }
 
 @group(0) @binding(0) var<uniform> shape: Shape;
 @group(0) @binding(1) var<storage, read> works: array<Work>;
 @group(0) @binding(2) var<storage, read> numbers: array<Numbers>;
-// Where the lists of projected, factored and listed work start, one unused; then slots, subsets and the lists.
+// Starts of the lists of projected, factored and listed works, one unused; then column indices, subsets and the lists.
 @group(0) @binding(3) var<storage, read> indices: array<u32>;
-// Rows and factors. Where features are made: amplitudes, then frequencies.
+// Rows and factors. Where the device computes features: amplitudes, then frequencies.
 @group(0) @binding(4) var<storage, read> coefficients: array<Real>;
 // A table, columns x chunk_len; or coordinates, dimension x stride.
 @group(0) @binding(5) var<storage, read> source: array<Real>;
 // Residual and prior, stride each.
 @group(0) @binding(6) var<storage, read> base: array<Real>;
-// lanes x 4 x stride
+// slots x 4 x stride
 @group(0) @binding(7) var<storage, read_write> planes: array<Real>;
 // works x 4 x n_tiles: largest lower end, upper end, variance, magnitude of the mean.
 @group(0) @binding(8) var<storage, read_write> partials: array<Real>;
-// works x n_tiles: points scored.
+// works x n_tiles: number of scored points.
 @group(0) @binding(9) var<storage, read_write> counts: array<u32>;
 // works x 68: stamp, scored, count, checksum, list.
 @group(0) @binding(10) var<storage, read_write> answers: array<u32>;
 // works x 4
 @group(0) @binding(11) var<storage, read_write> maxima: array<Real>;
-// A table that is being made.
+// A table that the device computes.
 @group(0) @binding(12) var<storage, read_write> table: array<Out>;
 
-// Where a plane of a lane starts.
+// Returns the start of a slot's plane.
 fn plane(lane: u32, which: u32) -> u32 {
     return (lane * 4u + which) * shape.stride;
 }
 
-// The larger; the second if the first is not a number.
+// Returns the larger number, or the second if the first is NaN.
 fn larger(a: Real, b: Real) -> Real {
     return select(b, a, a > b);
 }
 
-// Whether it is a finite number: comparisons with NaN are false.
+// Returns whether a number is finite: comparisons with NaN are false.
 fn in_range(a: Real) -> bool {
     return -LARGEST <= a && a <= LARGEST;
 }
 
-// A point's score, and what was scored.
+// A point's interval, its moments, and whether they are finite.
 struct Scored {
     lower: Real,
     upper: Real,
@@ -136,12 +136,12 @@ struct Scored {
     counts: u32,
 }
 
-// No point.
+// Stands for no point.
 fn nothing() -> Scored {
     return Scored(-LARGEST, -LARGEST, -LARGEST, Real(0.0), 0u);
 }
 
-// The interval of a point.
+// Computes the interval of a point.
 fn interval(lane: Numbers, mean: Real, variance: Real, anchor: Real) -> Scored {
     let e = lane.c0 + lane.c1 * anchor + lane.c2 * (anchor * anchor);
     let lower = mean - lane.c + lane.low * sqrt(larger(variance - e, Real(0.0)));
@@ -152,7 +152,7 @@ fn interval(lane: Numbers, mean: Real, variance: Real, anchor: Real) -> Scored {
     return nothing();
 }
 
-// exp(-t), t >= 0: t = k ln 2 + r, a Taylor polynomial in r, a product of powers of two.
+// Returns exp(-t) for t >= 0: t = k ln 2 + r, a Taylor polynomial in r, and a product of powers of two.
 fn exp_negative(t: Real) -> Real {
     if (t > EXP_CUTOFF) {
         return Real(0.0);
@@ -193,7 +193,7 @@ fn exp_negative(t: Real) -> Real {
     return sum * power;
 }
 
-// rho of a squared distance; of the linear family, the product itself.
+// Returns the correlation rho at a squared distance; for the linear family, the product itself.
 fn correlation(family: u32, sum: Real) -> Real {
     switch (family) {
         case 0u: {
@@ -216,7 +216,7 @@ fn correlation(family: u32, sum: Real) -> Real {
     }
 }
 
-// k(z_a, z_b) from the coordinates of a work.
+// Returns k(z_a, z_b) from the coordinates of a work.
 fn kernel_value(work: Work, lane: Numbers, a: u32, b: u32) -> Real {
     var sum = Real(0.0);
     for (var axis = 0u; axis < work.dimension; axis++) {

@@ -1,13 +1,13 @@
-// Mean and spread² of every point from a lower triangular factor R and weights: |R h|² and weights · h.
-// Workgroup: BLOCK points x 1 lane; SIDE x SIDE threads, each with 4 rows x 4 points; columns in steps of SIDE.
+// Computes mean and posterior variance of every point from a lower triangular factor R and weights: |R h|² and weights · h.
+// Workgroup: BLOCK points x 1 slot; SIDE x SIDE threads, each with 4 rows x 4 points; columns in steps of SIDE.
 
 const BLOCK: u32 = 4u * SIDE;
 
-// SIDE columns x BLOCK points and SIDE columns x BLOCK rows, in fours.
+// SIDE columns x BLOCK points and SIDE columns x BLOCK rows, as vectors of four.
 var<workgroup> four_points: array<vec4<Real>, THREADS>;
 var<workgroup> four_rows: array<vec4<Real>, THREADS>;
 
-// Value k of a row of the factor; 0 beyond the triangle.
+// Returns value k of a row of the factor; 0 beyond the triangle.
 fn factor_value(work: Work, row: u32, k: u32) -> Real {
     var value = Real(0.0);
     if (row < work.factor_len && k <= row) {
@@ -16,7 +16,7 @@ fn factor_value(work: Work, row: u32, k: u32) -> Real {
     return value;
 }
 
-// Values of four rows at one column, for the products of this step.
+// Loads the values of four rows at one column, for the products of this step.
 fn stage_rows(work: Work, first_row: u32, first_column: u32, thread: u32) {
     let row = first_row + 4u * (thread / SIDE);
     let k = first_column + thread % SIDE;
@@ -28,13 +28,13 @@ fn stage_rows(work: Work, first_row: u32, first_column: u32, thread: u32) {
     );
 }
 
-// What a thread gathers for its four points: squares of its rows of R h, and the part of the mean of its columns.
+// Sums of a thread for its four points: squares of its rows of R h, and the part of the mean from its columns.
 struct Gathered {
     squares: vec4<Real>,
     mean: vec4<Real>,
 }
 
-// Four rows of products, each over a thread's four points.
+// Four rows of products, each for a thread's four points.
 struct Sums {
     row_0: vec4<Real>,
     row_1: vec4<Real>,
@@ -56,12 +56,12 @@ fn multiplied(thread: u32, so_far: Sums) -> Sums {
     return sums;
 }
 
-// Squares of four rows.
+// Returns the sum of squares of four rows.
 fn squared(sums: Sums) -> vec4<Real> {
     return sums.row_0 * sums.row_0 + sums.row_1 * sums.row_1 + sums.row_2 * sums.row_2 + sums.row_3 * sums.row_3;
 }
 
-// The weight of a column; 0 beyond the basis. The weights stand behind the triangle.
+// Returns the weight of a column; 0 beyond the basis. The weights follow the triangle.
 fn weight(work: Work, k: u32) -> Real {
     var value = Real(0.0);
     if (k < work.factor_len) {
@@ -70,7 +70,7 @@ fn weight(work: Work, k: u32) -> Real {
     return value;
 }
 
-// Adds up the threads of each point and writes it.
+// Adds the sums of all threads of a point and writes the result.
 fn finish(work: Work, thread: u32, mine: Gathered, first: u32) {
     four_points[thread] = mine.squares;
     four_rows[thread] = mine.mean;
@@ -90,7 +90,7 @@ fn finish(work: Work, thread: u32, mine: Gathered, first: u32) {
     }
 }
 
-// Column k of the basis at a point of the bound table; 0 beyond the basis.
+// Returns column k of the basis at a point of the bound table; 0 beyond the basis.
 fn table_value(work: Work, k: u32, at: u32) -> Real {
     var value = Real(0.0);
     if (k < work.factor_len) {
@@ -99,12 +99,12 @@ fn table_value(work: Work, k: u32, at: u32) -> Real {
     return value;
 }
 
-// Basis columns from a table by a list of slots.
+// Entry point: basis columns from a table by a list of column indices.
 @compute @workgroup_size(THREADS)
 fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let work = works[indices[indices[1] + group.y]];
     let n = work.factor_len;
-    // A thread's four points are SIDE apart, so that neighbours read neighbours.
+    // A thread's four points are SIDE apart, so that adjacent threads read adjacent values.
     let at = group.x * BLOCK + thread % SIDE;
     let mine = thread / SIDE;
     var gathered = Gathered(vec4<Real>(), vec4<Real>());
@@ -122,7 +122,7 @@ fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
                 table_value(work, k, at + 3u * SIDE),
             );
             if (end == n) {
-                // The last rows meet every column once.
+                // The last rows use every column exactly once.
                 gathered.mean += four_points[thread] * weight(work, k);
             }
             workgroupBarrier();
@@ -134,7 +134,7 @@ fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     finish(work, thread, gathered, shape.chunk_first + group.x * BLOCK);
 }
 
-// Column k of the basis from coordinates; 0 beyond the basis.
+// Returns column k of the basis from coordinates; 0 beyond the basis.
 fn evaluated_value(work: Work, lane: Numbers, k: u32, x: u32) -> Real {
     var value = Real(0.0);
     if (k < work.factor_len) {
@@ -143,7 +143,7 @@ fn evaluated_value(work: Work, lane: Numbers, k: u32, x: u32) -> Real {
     return value;
 }
 
-// Basis columns evaluated from coordinates.
+// Entry point: basis columns evaluated from coordinates.
 @compute @workgroup_size(THREADS)
 fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let w = indices[indices[1] + group.y];
@@ -166,7 +166,7 @@ fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
                 evaluated_value(work, lane, k, x + 3u * SIDE),
             );
             if (end == n) {
-                // The last rows meet every column once.
+                // The last rows use every column exactly once.
                 gathered.mean += four_points[thread] * weight(work, k);
             }
             workgroupBarrier();

@@ -1,8 +1,8 @@
-// Writes Fourier features: a_i cos(w_i·x) for all i, then a_i sin(w_i·x). Real must be f64: an angle in f32 loses digits.
-// WGSL's own f64 sine and cosine are not to be trusted; these are arithmetic alone.
-// Workgroup: THREADS points x 1 frequency.
+// Writes Fourier features: a_i cos(w_i·x) for all i, then a_i sin(w_i·x). Real must be f64, because an angle in f32 loses
+// digits. WGSL's own f64 sine and cosine are unreliable; these use arithmetic alone. Workgroup: THREADS points x 1
+// frequency.
 
-// pi/2 in three parts, the first two of 33 bits: small multiples of those are exact.
+// pi/2 in three parts, the first two of 33 bits, so that their small multiples are exact.
 const QUARTER_0: Real = 1.57079632673412561417e+00;
 const QUARTER_1: Real = 6.07710050630396597660e-11;
 const QUARTER_2: Real = 2.02226624879595063154e-21;
@@ -25,7 +25,7 @@ fn cos_polynomial(z: Real) -> Real {
     return sum * z + Real(4.16666666666666019037e-02);
 }
 
-// cos t and sin t: the argument reduced by quarter turns, then polynomials.
+// Computes cos t and sin t: the angle reduced by quarter turns, then polynomials.
 fn cos_sin(t: Real) -> vec2<Real> {
     let n = floor(t * Real(6.36619772367581382433e-01) + Real(0.5));
     let r = ((t - n * QUARTER_0) - n * QUARTER_1) - n * QUARTER_2;

@@ -1,4 +1,4 @@
-// Writes Gram columns: h_i(x) = k(z_i, x) for the points z_i of a list, from coordinates. Evaluated in Real, rounded to Out.
+// Writes Gram columns h_i(x) = k(z_i, x) for the points z_i of a list, from coordinates. Evaluated in Real, rounded to Out.
 // Workgroup: THREADS points x 1 column; works[0] holds kernel and list.
 
 @compute @workgroup_size(THREADS)

@@ -1,5 +1,5 @@
-// The intervals of a subset of points, and their maxima; tiles are over places in the subset.
-// Workgroup: 256 places x 1 lane.
+// Computes the intervals of a subset of points, and their maxima; tiles are ranges of the subset. Workgroup: 256 entries x
+// 1 slot.
 
 @compute @workgroup_size(THREADS)
 fn list(place: Place) {

@@ -1,6 +1,6 @@
-// A matrix product C = A B, for what a device can do at most: A by columns in `source`, B by rows in `coefficients`, C by
-// rows in `table`; n_columns is the side, a multiple of a workgroup's side. Workgroup: 4 SIDE x 4 SIDE entries; SIDE x SIDE threads, each with 4 x 4;
-// steps of SIDE.
+// Computes a matrix product C = A B, to measure a device's peak rate: A by columns in `source`, B by rows in
+// `coefficients`, C by rows in `table`; n_columns is the side, a multiple of a workgroup's side. Workgroup: 4 SIDE x 4 SIDE
+// entries; SIDE x SIDE threads, each with 4 x 4; steps of SIDE.
 
 var<workgroup> four_a: array<vec4<Real>, THREADS>;
 var<workgroup> four_b: array<vec4<Real>, THREADS>;

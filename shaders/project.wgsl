@@ -1,18 +1,18 @@
-// p = row · h for the work that has a new row, mean = weights · h for the work that has new weights. Entries of the list are
-// four times a work's number and what is meant: over shared columns its row or its weights, over columns of its own both.
+// Computes p = row · h for works with a new row, and mean = weights · h for works with new weights. An entry of the list is
+// four times a work's index plus its kind: over shared columns the row or the weights, over a slot's own columns also both.
 
-// Coefficients of STAGED columns for eight rows: two vectors a column.
+// Coefficients of STAGED columns for eight rows: two vectors per column.
 const STAGED: u32 = THREADS / 2u;
 var<workgroup> eight_rows: array<vec4<Real>, THREADS>;
 
-// Coefficients of a row and of weights, and slots, of THREADS columns.
+// Coefficients of a row and of weights, and column indices, of THREADS columns.
 var<workgroup> row_and_weights: array<vec2<Real>, THREADS>;
 var<workgroup> own_slots: array<u32, THREADS>;
 
 const ROW: u32 = 1u;
 const WEIGHTS: u32 = 2u;
 
-// Coefficient k of an entry of the list; 0 beyond the end of either.
+// Returns coefficient k of an entry of the list; 0 beyond the end of the list or of the row.
 fn listed_coefficient(place: u32, k: u32) -> Real {
     let entry = indices[indices[0] + place];
     var value = Real(0.0);
@@ -32,7 +32,8 @@ fn write_listed(place: u32, x: u32, value: Real) {
     }
 }
 
-// All columns of the table. Workgroup: THREADS points x 8 rows; each value of the table is read once for the eight.
+// Entry point: all columns of the table. Workgroup: THREADS points x 8 rows; each value of the table is read once for the
+// eight.
 @compute @workgroup_size(THREADS)
 fn shared_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let at = group.x * THREADS + thread;
@@ -68,7 +69,7 @@ fn shared_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     write_listed(first + 7u, x, high.w);
 }
 
-// A coefficient of what an entry means; 0 of what it does not.
+// Returns a coefficient of a row or of weights; 0 if the entry does not include it.
 fn meant(entry: u32, kind: u32, at: u32) -> Real {
     var value = Real(0.0);
     if ((entry & kind) != 0u) {
@@ -77,7 +78,7 @@ fn meant(entry: u32, kind: u32, at: u32) -> Real {
     return value;
 }
 
-// Puts the next THREADS coefficients and slots of an entry where all threads read them.
+// Loads the next THREADS coefficients and column indices of an entry into shared memory.
 fn stage(entry: u32, work: Work, block: u32, thread: u32) {
     let k = block + thread;
     if (k < work.row_len) {
@@ -86,7 +87,7 @@ fn stage(entry: u32, work: Work, block: u32, thread: u32) {
     }
 }
 
-// Writes what an entry means.
+// Writes the results of an entry.
 fn write_sums(entry: u32, work: Work, x: u32, sums: vec2<Real>) {
     if ((entry & ROW) != 0u) {
         planes[plane(work.lane, P) + x] = sums.x;
@@ -96,7 +97,7 @@ fn write_sums(entry: u32, work: Work, x: u32, sums: vec2<Real>) {
     }
 }
 
-// Columns of the table by a list of slots. Workgroup: THREADS points x 1 work.
+// Entry point: columns of the table by a list of column indices. Workgroup: THREADS points x 1 work.
 @compute @workgroup_size(THREADS)
 fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let at = group.x * THREADS + thread;
@@ -115,7 +116,7 @@ fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     write_sums(entry, work, shape.chunk_first + at, sums);
 }
 
-// Columns evaluated from coordinates. Workgroup: THREADS points x 1 work.
+// Entry point: columns evaluated from coordinates. Workgroup: THREADS points x 1 work.
 @compute @workgroup_size(THREADS)
 fn evaluate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let x = group.x * THREADS + thread;

@@ -1,6 +1,6 @@
-// Maxima and count over the threads of a workgroup, by halves in shared memory.
+// Reduces maxima and count over the threads of a workgroup, by halves in shared memory.
 
-// Where a thread stands.
+// Index of a thread in its workgroup.
 struct Place {
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
@@ -12,7 +12,7 @@ var<workgroup> most_variance: array<Real, THREADS>;
 var<workgroup> most_mean: array<Real, THREADS>;
 var<workgroup> n_counted: array<u32, THREADS>;
 
-// Every thread brings one; place 0 holds the whole at the end, for all threads to read.
+// Every thread contributes one value; entry 0 holds the total at the end, for all threads to read.
 fn reduce(place: Place, mine: Scored) {
     let thread = place.thread;
     most_lower[thread] = mine.lower;

@@ -1,7 +1,7 @@
-// Maxima and count over the threads of a workgroup: those of each subgroup by its own operations, then over the subgroups, of
-// whatever size. The same as by halves, bit by bit: maxima and whole numbers are, in any order.
+// Reduces maxima and count over the threads of a workgroup: each subgroup by its own operations, then over the subgroups,
+// of any size. The bits are those of the reduction by halves: maxima and integer sums are exact in any order.
 
-// Where a thread stands.
+// Index of a thread in its workgroup and subgroup.
 struct Place {
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
@@ -10,16 +10,16 @@ struct Place {
     @builtin(subgroup_invocation_id) in_subgroup: u32,
 }
 
-// One entry a subgroup; a device may make them as small as a thread.
+// One entry per subgroup; a device may make subgroups as small as one thread.
 var<workgroup> most_lower: array<Real, THREADS>;
 var<workgroup> most_upper: array<Real, THREADS>;
 var<workgroup> most_variance: array<Real, THREADS>;
 var<workgroup> most_mean: array<Real, THREADS>;
 var<workgroup> n_counted: array<u32, THREADS>;
 
-// Every thread brings one; place 0 holds the whole at the end, for all threads to read.
+// Every thread contributes one value; entry 0 holds the total at the end, for all threads to read.
 fn reduce(place: Place, mine: Scored) {
-    // All threads come together here, so that no subgroup is in parts.
+    // All threads converge here, so that no subgroup is divided.
     workgroupBarrier();
     let lower = subgroupMax(mine.lower);
     let upper = subgroupMax(mine.upper);

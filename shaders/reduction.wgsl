@@ -1,5 +1,6 @@
-// Reduces numbers of a buffer, as many a workgroup as it has threads: whether a device reduces as it should. Of a workgroup
-// come its largest number, that of the negated, of the squares and of the magnitudes, and how many numbers are positive.
+// Reduces numbers of a buffer, one per thread of a workgroup, to test a device's reductions. The results of a workgroup are
+// its largest number, those of the negated numbers, of the squares and of the magnitudes, and the number of positive
+// numbers.
 
 @compute @workgroup_size(THREADS)
 fn reduction(place: Place) {

@@ -1,6 +1,6 @@
-// What the passes that reduce share.
+// Shared by the passes that reduce.
 
-// The larger of each, and both counts.
+// Returns the larger of each value, and the sum of both counts.
 fn both(a: Scored, b: Scored) -> Scored {
     return Scored(
         larger(a.lower, b.lower),
@@ -11,7 +11,7 @@ fn both(a: Scored, b: Scored) -> Scored {
     );
 }
 
-// Writes what a tile's threads found.
+// Writes the maxima and the count of a tile.
 fn write_partials(w: u32, tile: u32, thread: u32) {
     if (thread == 0u) {
         let at = w * 4u * shape.n_tiles + tile;

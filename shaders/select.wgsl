@@ -1,5 +1,5 @@
-// Every point whose upper end reaches the best lower end of its lane. Workgroup: 1 lane; tiles that hold none are passed
-// over. The list holds 64 points, the count goes on.
+// Selects every point whose upper end reaches the best lower end of its slot. Workgroup: 1 slot; skips tiles without a
+// selected point. The list holds 64 points; the count includes all.
 
 const CAPACITY: u32 = 64u;
 const ANSWER_WORDS: u32 = 68u;

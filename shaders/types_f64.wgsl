@@ -1,14 +1,14 @@
-// What depends on the type that a shader computes in: f64.
+// Definitions for shaders that compute in f64.
 
 alias Real = f64;
 
-// Whether polynomials need the terms of f64.
+// Whether polynomials need the additional terms of f64.
 const DOUBLE: bool = true;
 
 // Numbers beyond this are not finite.
 const LARGEST: Real = 1.7976931348623157e308lf;
 
-// ln 2: a part whose small multiples are exact, and the rest.
+// ln 2 in two parts; small multiples of the first are exact.
 const LN2_HIGH: Real = 6.93147180369123816490e-01lf;
 const LN2_LOW: Real = 1.90821492927058770002e-10lf;
 

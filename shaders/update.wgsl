@@ -1,7 +1,7 @@
-// A round of every lane, point by point: start, visit, anchor; then the interval of every point and the maxima of the tile,
-// unless a subset is to be scored. Workgroup: 256 points x 1 lane.
+// Runs a round of every slot, point by point: reset, observation, anchor; then the interval of every point and the maxima
+// of the tile, unless a subset is to be scored. Workgroup: 256 points x 1 slot.
 
-// The round of one point; its interval.
+// Runs the round of one point and returns its interval.
 fn updated(work: Work, lane: Numbers, x: u32) -> Scored {
     let mean_at = plane(work.lane, MEAN) + x;
     let variance_at = plane(work.lane, VARIANCE) + x;

@@ -1,5 +1,8 @@
-//! Checks every shader, in both types, for every size of a workgroup, with and without subgroups, and writes down what the host
-//! must know of it: its text, the buffers that each entry binds, the memory its workgroups share, offsets of the structs. A bad shader stops the build. Does nothing without the feature `gpu`.
+//! Checks every shader and records its layout for the host; does nothing without feature `gpu`.
+//!
+//! Checks cover both types, every workgroup size, with and without subgroups. The record holds each shader's text, the
+//! buffers that each entry point binds, the shared memory of its workgroups, and offsets of the structs. An invalid shader
+//! stops the build.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -19,21 +22,21 @@ mod gpu {
     use std::path::Path;
     use std::{env, fs};
 
-    /// A shader: its name, which is that of its own piece of text, and the types (computed in, written) it exists in.
+    /// A shader: its name and that of its file, and the types (computed, written) of its versions.
     struct Shader {
         name: &'static str,
         types: &'static [(&'static str, &'static str)],
-        /// Whether its pieces come after those of a reduction, and so in two forms.
+        /// Whether it uses a reduction, and therefore exists in two forms.
         reduces: bool,
     }
 
-    /// Threads of a workgroup are the square of one of these: WebGPU promises 256 of every adapter, Vulkan 128.
+    /// Square roots of workgroup sizes: WebGPU guarantees 256 threads on every adapter, Vulkan 128.
     const SIDES: [u32; 3] = [16, 8, 4];
 
-    /// What a reduction is made of, by name.
+    /// Pieces of text of each reduction, by name.
     const REDUCTIONS: [(&str, &[&str]); 2] = [("shared", &["reduce", "scored"]), ("subgroups", &["reduce_subgroups", "scored"])];
 
-    /// The text that sets the size of a workgroup.
+    /// Returns the text that sets the workgroup size.
     fn constants(side: u32) -> String {
         format!("const THREADS: u32 = {}u;\nconst SIDE: u32 = {side}u;\n", side * side)
     }
@@ -53,7 +56,7 @@ mod gpu {
         Shader { name: "select", types: BOTH, reduces: true },
     ];
 
-    /// Pieces of a shader's text, with the file each comes from. The sizes go in at `sizes_at`.
+    /// Pieces of a shader's text, with the file of each; the size constants go in at `sizes_at`.
     struct Text {
         whole: String,
         pieces: Vec<(String, usize)>,
@@ -78,7 +81,7 @@ mod gpu {
             Ok(text)
         }
 
-        /// File and line of a place in the text.
+        /// Returns file and line of a position in the text.
         fn place(&self, span: Option<Span>) -> String {
             let Some(at) = span.and_then(Span::to_range).map(|range| range.start) else {
                 return self.pieces.last().map_or_else(String::new, |piece| piece.0.clone());
@@ -88,7 +91,7 @@ mod gpu {
         }
     }
 
-    /// Parses and validates.
+    /// Parses and validates a shader.
     fn checked(text: &Text, types: &str) -> Result<(Module, ModuleInfo), String> {
         let module = naga::front::wgsl::parse_str(&text.whole).map_err(|error| {
             let place = text.place(error.labels().next().map(|label| label.0));
@@ -102,16 +105,16 @@ mod gpu {
         Ok((module, info))
     }
 
-    /// Bytes that the workgroups of an entry share.
+    /// Returns the shared bytes of an entry point's workgroups.
     fn shared_bytes(module: &Module, info: &ModuleInfo, at: usize) -> u32 {
         let used = module.global_variables.iter().filter(|(handle, variable)| {
             variable.space == AddressSpace::WorkGroup && !info.get_entry_point(at)[*handle].is_empty()
         });
-        // Each starts at a multiple of 16 at most.
+        // Each variable starts at a multiple of at most 16.
         used.map(|(_, variable)| module.types[variable.ty].inner.size(module.to_ctx()).next_multiple_of(16)).sum()
     }
 
-    /// The entries of a shader as Rust; `shared` holds the bytes they share, by size of the workgroup and entry.
+    /// Returns a shader's entry points as Rust; `shared` holds bytes by workgroup size and entry.
     fn entries(module: &Module, info: &ModuleInfo, shared: &[Vec<u32>]) -> Result<String, String> {
         let mut text = String::new();
         for (at, entry) in module.entry_points.iter().enumerate() {
@@ -141,7 +144,7 @@ mod gpu {
         Ok(text)
     }
 
-    /// The structs that reach the host, as Rust.
+    /// Returns the structs that the host fills, as Rust.
     fn structs(module: &Module, real: &str) -> Result<String, String> {
         let mut text = String::new();
         for (_, kind) in module.types.iter() {

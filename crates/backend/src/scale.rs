@@ -7,7 +7,7 @@ use privateer_numerics::linalg;
 /// Magnitudes of a shared basis.
 #[derive(Debug, Clone, Default)]
 pub struct Scale {
-    /// `k(x, x)` or `residual + |phi|²` of every point; empty where every trial has inputs of its own.
+    /// `k(x, x)` or `residual + |phi|²` of every point; empty if each trial has its own inputs.
     pub prior: Vec<f64>,
     /// Part of `prior` outside the features; empty for Gram columns.
     pub residual: Vec<f64>,

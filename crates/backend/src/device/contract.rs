@@ -80,7 +80,7 @@ pub enum TableSpec<'a> {
     Own(usize),
 }
 
-/// A device.
+/// A device that computes screens for many trials.
 pub trait Device: Send + Sync + fmt::Debug {
     /// Returns "gpu" or "reference".
     fn name(&self) -> &'static str;
@@ -149,9 +149,9 @@ pub trait Lanes: Send {
 pub struct LaneWork<'a> {
     /// Index in `0 .. n_lanes`, ascending over the work of a round.
     pub lane: usize,
-    /// Step 1.
+    /// Step 1 of the round: the reset.
     pub start: Start<'a>,
-    /// Step 2.
+    /// Step 2 of the round: the observation, if any.
     pub visit: Option<Visit<'a>>,
     /// Points whose Gram columns are the basis; unused for features.
     pub basis: &'a [u32],
@@ -172,7 +172,7 @@ pub enum Start<'a> {
     Prior,
     /// Resets to these values, `n_points` each.
     Upload {
-        /// Mean.
+        /// Posterior mean.
         mean: &'a [f64],
         /// Posterior variance.
         variance: &'a [f64],

@@ -45,9 +45,9 @@ pub const VISIT_WEIGHTS: u32 = 2;
 pub struct Work {
     /// Slot whose planes are used.
     pub lane: u32,
-    /// Step 1.
+    /// Step 1 of the round: one of the `START_` words.
     pub start: u32,
-    /// Step 2: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
+    /// Step 2 of the round: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
     pub visit: u32,
     /// Stamp, returned in the answer.
     pub stamp: u32,
@@ -69,7 +69,7 @@ pub struct Work {
     pub n_scored: u32,
     /// Start of the prior in its buffer.
     pub prior_at: u32,
-    /// Formula of the kernel.
+    /// Index of the kernel's formula.
     pub family: u32,
     /// Number of coordinates of a point.
     pub dimension: u32,
@@ -86,9 +86,9 @@ pub struct Numbers<R> {
     pub scale: R,
     /// Factor on `p` in the change of the mean.
     pub mean_step: R,
-    /// `beta (1 - rho)`
+    /// `width (1 - rho)`: factor on the standard deviation in the lower end.
     pub low: R,
-    /// `beta (1 + rho)`
+    /// `width (1 + rho)`: factor on the standard deviation in the upper end.
     pub high: R,
     /// Absolute error of the score.
     pub c: R,
@@ -98,7 +98,7 @@ pub struct Numbers<R> {
     pub c1: R,
     /// Error of the variance, per unit of the anchor's square.
     pub c2: R,
-    /// Factor of the kernel.
+    /// Factor on the kernel's correlation.
     pub kernel_scale: R,
     /// Constant term of the kernel.
     pub kernel_offset: R,
@@ -110,7 +110,7 @@ pub struct Numbers<R> {
 pub struct Upload<R> {
     /// Slot whose planes are written.
     pub lane: usize,
-    /// `2 x stride`.
+    /// `2 x stride` values.
     pub values: Vec<R>,
 }
 
@@ -135,7 +135,7 @@ pub struct Packed<R> {
     pub works: Vec<Work>,
     /// One per slot of the round.
     pub numbers: Vec<Numbers<R>>,
-    /// [`INDEX_HEADER`], slots, subsets, lists of work.
+    /// [`INDEX_HEADER`] words, column indices, subsets, lists of works.
     pub indices: Vec<u32>,
     /// Rows and factors.
     pub coefficients: Vec<R>,

@@ -28,7 +28,7 @@ pub trait Real:
     /// Argument beyond which `exp(-t)` is taken as 0.
     const EXP_CUTOFF: Self;
 
-    /// Rounds to the type.
+    /// Rounds a number to the type.
     fn of(value: f64) -> Self;
 
     /// Converts to f64, exactly.

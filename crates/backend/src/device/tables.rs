@@ -16,7 +16,7 @@ pub const PLANES: usize = 4;
 /// Columns of a larger matrix are evaluated whenever they are needed.
 pub const MADE_GRAM_BYTES: usize = 64 << 20;
 
-/// The size of a domain.
+/// Size of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// Number of points.

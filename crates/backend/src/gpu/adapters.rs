@@ -1,67 +1,67 @@
-//! Which adapters there are, and which would be taken.
+//! Lists the adapters and selects one.
 
 use super::workgroup::{self, Workgroup, WorkgroupLimits};
 use crate::device::Precision;
 use crate::device::tables::device_error;
 use privateer_config::error::Error;
 
-/// Which adapters may be taken.
+/// Which adapters may be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdapterChoice {
     /// Hardware only: a software adapter is slower than the CPU backend.
     Auto,
-    /// The best there is.
+    /// The best adapter of any kind.
     Any,
 }
 
-/// What is known of an adapter.
+/// Properties of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterFacts {
-    /// Its name.
+    /// Name of the adapter.
     pub name: String,
     /// "discrete", "integrated", "virtual", "other" or "software".
     pub kind: &'static str,
     /// Name and version of the driver.
     pub driver: String,
-    /// Interface through which it is reached.
+    /// Graphics interface that gives access to it.
     pub interface: String,
-    /// Bytes that one binding may span.
+    /// Largest binding, in bytes.
     pub max_binding: u64,
-    /// Bytes of the largest buffer.
+    /// Largest buffer, in bytes.
     pub max_buffer: u64,
-    /// Threads of a workgroup.
+    /// Largest number of threads of a workgroup.
     pub workgroup_threads: u32,
-    /// Bytes that a workgroup may share.
+    /// Largest shared memory of a workgroup, in bytes.
     pub workgroup_bytes: u32,
-    /// Storage buffers that a pass may bind.
+    /// Largest number of storage buffers of a pass.
     pub storage_buffers: u32,
-    /// Whether it says that it computes in f64.
+    /// Whether it reports support for f64.
     pub f64: bool,
-    /// The least and the most threads of a subgroup, where shaders may use them.
+    /// Smallest and largest number of threads of a subgroup; `None` without subgroups in shaders.
     pub subgroups: Option<(u32, u32)>,
-    /// Threads of the workgroups that it would be given, in f32 and in f64.
+    /// Threads of its workgroups, in f32 and in f64.
     pub workgroups: [Option<u32>; 2],
-    /// What it lacks, if anything.
+    /// What the adapter lacks, if anything.
     pub lacks: Option<String>,
-    /// Whether `auto` would take it.
+    /// Whether `auto` selects it.
     pub taken_by_auto: bool,
-    /// Whether `gpu` would take it.
+    /// Whether `gpu` selects it.
     pub taken_by_gpu: bool,
 }
 
-/// Storage buffers that the shaders need.
+/// Storage buffers that the shaders require.
 const STORAGE_BUFFERS: u32 = 8;
 
-/// All adapters, in the order of preference.
+/// Returns all adapters, in the order of preference.
 #[must_use]
 pub fn adapters() -> Vec<AdapterFacts> {
     found().into_iter().map(|(_, facts)| facts).collect()
 }
 
-/// The adapter to take.
+/// Returns the adapter to use.
 ///
 /// # Errors
-/// [`Error::Device`] with what was found, if nothing suits.
+/// [`Error::Device`] with the adapters found, if none is suitable.
 pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), Error> {
     let mut found = found();
     let taken = |facts: &AdapterFacts| if choice == AdapterChoice::Auto { facts.taken_by_auto } else { facts.taken_by_gpu };
@@ -98,7 +98,7 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
             (adapter, facts)
         })
         .collect();
-    // Stable: equals stay in the order of the system.
+    // The sort is stable: equal adapters stay in the order of the system.
     found.sort_by_key(|(_, facts)| rank(facts.kind));
     if let Some((_, first)) = found.iter_mut().find(|(_, facts)| facts.lacks.is_none()) {
         first.taken_by_gpu = true;
@@ -107,11 +107,13 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
     found
 }
 
-/// Keeps drivers from writing to standard error while they start: some complain there of desktops that nobody asked for.
+/// Suppresses the output of drivers to standard error while they start.
+///
+/// Some report missing desktops there, which no user asked for.
 struct QuietDrivers {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     saved: Option<std::os::fd::OwnedFd>,
-    /// One thread at a time: another one would save the redirected stream and restore that.
+    /// One thread at a time: a second one would save the redirected stream and restore that.
     _one: std::sync::MutexGuard<'static, ()>,
 }
 

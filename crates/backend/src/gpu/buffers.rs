@@ -1,4 +1,4 @@
-//! Buffers: made, filled, grown.
+//! Creates, fills and grows buffers.
 
 use super::device::GpuShared;
 use super::readback::guarded;
@@ -6,19 +6,19 @@ use crate::device::real::Real;
 use crate::device::tables::device_error;
 use privateer_config::error::Error;
 
-/// A type whose numbers go to the device as they are.
+/// A type whose numbers are sent to the device unchanged.
 pub trait GpuNumber: Real + bytemuck::Pod {}
 
 impl GpuNumber for f32 {}
 impl GpuNumber for f64 {}
 
-/// Bytes that are on their way to the device at once.
+/// Bytes in transfer to the device at one time.
 const PIECE: usize = 32 << 20;
 
-/// A storage buffer, zeroed.
+/// Creates a storage buffer of zeros.
 ///
 /// # Errors
-/// If it is larger than a binding may be, or there is no room.
+/// If it exceeds the largest binding, or the device has no memory left.
 pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buffer, Error> {
     if shared.max_binding < bytes {
         return Err(device_error(format!(
@@ -30,10 +30,10 @@ pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buff
     make(shared, label, bytes, usage)
 }
 
-/// A uniform buffer with these words.
+/// Creates a uniform buffer with these words.
 ///
 /// # Errors
-/// If there is no room.
+/// If the device has no memory left.
 pub fn uniform(shared: &GpuShared, words: &[u32]) -> Result<wgpu::Buffer, Error> {
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     let buffer = make(shared, "shape", size_of_val(words) as u64, usage)?;
@@ -45,7 +45,7 @@ fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) 
     guarded(shared, &format!("allocate the buffer `{label}` of {bytes} bytes"), |device| {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
-            // Nothing can be bound that is empty.
+            // An empty buffer cannot be bound.
             size: bytes.max(16).next_multiple_of(16),
             usage,
             mapped_at_creation: false,
@@ -53,10 +53,10 @@ fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) 
     })
 }
 
-/// Writes bytes, a piece at a time, so that little waits in memory of the host.
+/// Writes bytes in pieces, so that little data waits in host memory.
 ///
 /// # Errors
-/// If the device refuses.
+/// If the device rejects the data.
 pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<(), Error> {
     guarded(shared, "take data", |_| {
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
@@ -68,37 +68,37 @@ pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u
     })
 }
 
-/// A storage buffer with these numbers.
+/// Creates a storage buffer with these numbers.
 ///
 /// # Errors
-/// As [`storage`].
+/// See [`storage`].
 pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -> Result<wgpu::Buffer, Error> {
     let buffer = storage(shared, label, size_of_val(values) as u64)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(values))?;
     Ok(buffer)
 }
 
-/// A storage buffer that grows with what is written.
+/// A storage buffer that grows on demand.
 #[derive(Debug)]
 pub struct GrowingBuffer {
     label: &'static str,
-    /// What is bound.
+    /// The present buffer.
     pub buffer: wgpu::Buffer,
 }
 
 impl GrowingBuffer {
-    /// Of so many bytes at first.
+    /// Creates a buffer of `bytes` bytes at first.
     ///
     /// # Errors
-    /// As [`storage`].
+    /// See [`storage`].
     pub fn new(shared: &GpuShared, label: &'static str, bytes: u64) -> Result<Self, Error> {
         Ok(Self { label, buffer: storage(shared, label, bytes.min(shared.max_binding))? })
     }
 
-    /// Makes room for so many bytes, at least twice of what there was; says whether the buffer is another one now.
+    /// Grows to at least `bytes`, at least twofold; returns whether the buffer is replaced.
     ///
     /// # Errors
-    /// As [`storage`].
+    /// See [`storage`].
     pub fn reserve(&mut self, shared: &GpuShared, bytes: u64) -> Result<bool, Error> {
         if bytes <= self.buffer.size() {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! What a device can do at most: a matrix product and a copy, measured.
+//! Measures a device's peak rates: a matrix product and a copy.
 
 use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{Gpu, GpuShared, run};
@@ -9,40 +9,40 @@ use crate::device::tables::device_error;
 use privateer_config::error::Error;
 use std::time::{Duration, Instant};
 
-/// Side of the product: on hardware large enough to fill it, on software small enough to end.
+/// Side of the product: fills hardware devices, and ends soon on software ones.
 const SIDE: usize = 4096;
 const SOFTWARE_SIDE: usize = 512;
 
-/// Bytes copied: beyond the caches of devices.
+/// Bytes copied, more than the caches of devices hold.
 const COPIED: u64 = 256 << 20;
 
-/// Least time of a measurement, and most submissions of it.
+/// Shortest time of a measurement, and most submissions for it.
 const LEAST: Duration = Duration::from_millis(200);
 const MOST: u32 = 1024;
 
-/// How long one may take before the device counts as hanging.
+/// Time after which a device counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Measured ceilings of a device.
+/// Measured peak rates of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GpuCeilings {
-    /// Operations a second of a matrix product in f32, two a multiply-add.
+    /// Operations per second of a matrix product in f32; a multiply-add counts as two.
     pub f32_flops: f64,
-    /// The same in f64, where the device has it.
+    /// The same in f64, if the device has it.
     pub f64_flops: Option<f64>,
-    /// Bytes read and written a second by a copy from buffer to buffer.
+    /// Bytes read and written per second by a copy between buffers.
     pub copy_bytes: f64,
-    /// Side of the product.
+    /// Side of the matrices.
     pub side: usize,
-    /// Bytes of the copy.
+    /// Bytes of the copied buffer.
     pub copied: u64,
 }
 
 impl Gpu {
-    /// Measures the ceilings; takes about a second.
+    /// Measures the peak rates, which takes about a second.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device refuses or has no room.
+    /// [`Error::Device`] if the device rejects the work or has no memory left.
     pub fn ceilings(&self) -> Result<GpuCeilings, Error> {
         let shared = self.shared();
         let side = if self.facts().kind == "software" { SOFTWARE_SIDE } else { SIDE };
@@ -57,7 +57,7 @@ impl Gpu {
     }
 }
 
-/// Operations a second of a product of two matrices of ones; the result is checked.
+/// Returns the operations per second of a product of two matrices of ones; checks the result.
 fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, Error> {
     let ones = vec![R::of(1.0); side * side];
     let (a, b) = (filled(shared, "left", &ones)?, filled(shared, "right", &ones)?);
@@ -71,14 +71,16 @@ fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, Error> 
     Ok(2.0 * (side * side * side) as f64 / seconds)
 }
 
-/// Bytes read and written a second.
+/// Returns the bytes read and written per second.
 fn copy(shared: &GpuShared, bytes: u64) -> Result<f64, Error> {
     let (from, to) = (storage(shared, "from", bytes)?, storage(shared, "to", bytes)?);
     let seconds = best(shared, |encoder| encoder.copy_buffer_to_buffer(&from, 0, &to, 0, Some(bytes)))?;
     Ok(2.0 * bytes as f64 / seconds)
 }
 
-/// Seconds of one piece of work, from submissions that hold it ever more often until they take long enough.
+/// Returns the seconds of one piece of work.
+///
+/// Submissions repeat it more and more often, until they take long enough.
 fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, Error> {
     let mut times = 1;
     loop {
@@ -93,7 +95,7 @@ fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<
         let taken = started.elapsed();
         shared.health.check()?;
         waited.map_err(|problem| device_error(format!("{} did not finish: {problem}", shared.facts.name)))?;
-        // The first submission warms up: compilation, first touch of memory.
+        // The first submission warms up: compilation, first access to memory.
         if 1 < times && (LEAST <= taken || MOST <= times) {
             return Ok(taken.as_secs_f64() / f64::from(times));
         }

@@ -1,4 +1,4 @@
-//! The device: opened, tested, shared.
+//! Opens, tests and shares the device.
 
 use super::adapters::{AdapterChoice, AdapterFacts, choose};
 use super::pipeline::{Pass, Pipeline};
@@ -12,86 +12,86 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Settings for tests: none of them changes an answer, except a replacement that plants a fault.
+/// Settings for tests; none changes an answer, except a replacement that plants a fault.
 #[derive(Debug, Clone, Default)]
 pub struct GpuOptions {
-    /// Bytes that one binding may span, at most what the adapter allows.
+    /// Largest binding in bytes, at most the adapter's limit.
     pub max_binding: Option<u64>,
-    /// Threads that a workgroup may have, at most what the adapter allows.
+    /// Threads per workgroup, at most the adapter's limit.
     pub max_threads: Option<u32>,
-    /// Bytes that a workgroup may share, at most what the adapter allows.
+    /// Shared memory per workgroup in bytes, at most the adapter's limit.
     pub max_shared: Option<u32>,
-    /// Computes in f32 alone, even where f64 is there.
+    /// Computes in f32 alone, even where f64 is available.
     pub without_f64: bool,
-    /// Reduces in shared memory, even where there are subgroups.
+    /// Reduces in shared memory, even where subgroups are available.
     pub without_subgroups: bool,
-    /// Text that is replaced in shaders.
+    /// Text replacements in shaders.
     pub replacements: Vec<Replacement>,
 }
 
-/// A piece of a shader's text and what stands in its place.
+/// A replacement of a piece of a shader's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Replacement {
     /// Name of the shader.
     pub shader: &'static str,
-    /// The piece; it must occur.
+    /// The text to replace; it must occur.
     pub from: &'static str,
-    /// What replaces it.
+    /// The replacement.
     pub to: &'static str,
 }
 
-/// A GPU.
+/// An open GPU.
 #[derive(Clone)]
 pub struct Gpu {
     shared: Arc<GpuShared>,
 }
 
-/// What everything on a device needs.
+/// State that all objects on a device share.
 pub struct GpuShared {
-    /// Of wgpu.
+    /// Device of wgpu.
     pub device: wgpu::Device,
-    /// Of wgpu.
+    /// Queue of wgpu.
     pub queue: wgpu::Queue,
-    /// The adapter.
+    /// Properties of the adapter.
     pub facts: AdapterFacts,
     /// Whether it computes in f64, as tested.
     pub has_f64: bool,
     /// Whether reductions use subgroups.
     pub subgroups: bool,
-    /// What bounds workgroups.
+    /// Limits of workgroups.
     pub limits: WorkgroupLimits,
-    /// Bytes that one binding may span.
+    /// Largest binding, in bytes.
     pub max_binding: u64,
-    /// Workgroups in a dimension.
+    /// Largest number of workgroups in a dimension.
     pub max_groups: usize,
-    /// Problems outside of calls.
+    /// Errors that occurred outside of calls.
     pub health: Arc<Health>,
-    /// Planted.
+    /// Planted faults.
     pub replacements: Vec<Replacement>,
     pipelines: Mutex<BTreeMap<Pass, Pipeline>>,
 }
 
 impl Gpu {
-    /// Opens the adapter that suits a choice best.
+    /// Opens the most suitable adapter.
     ///
     /// # Errors
-    /// [`Error::Device`] with what was found, if none suits or the best cannot be opened.
+    /// [`Error::Device`] with the adapters found, if none is suitable or the best cannot be opened.
     pub fn open(choice: AdapterChoice) -> Result<Self, Error> {
         Self::with_options(choice, GpuOptions::default())
     }
 
-    /// Opens the hardware adapter that suits best; `None` if there is none, which is no error.
+    /// Opens the most suitable hardware adapter; `None`, which is no error, if there is none.
     ///
     /// # Errors
-    /// [`Error::Device`] if there is one and it cannot be opened.
+    /// [`Error::Device`] if there is an adapter that cannot be opened.
     pub fn automatic() -> Result<Option<Self>, Error> {
         choose(AdapterChoice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
     }
 
-    /// [`Gpu::open`] with settings for tests.
+    /// Opens an adapter like [`Gpu::open`], with settings for tests.
     ///
     /// # Errors
-    /// As [`Gpu::open`].
+    /// See [`Gpu::open`].
     pub fn with_options(choice: AdapterChoice, options: GpuOptions) -> Result<Self, Error> {
         Self::opened(choose(choice)?, options)
     }
@@ -142,13 +142,13 @@ impl Gpu {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The adapter.
+    /// Returns the properties of the adapter.
     #[must_use]
     pub fn facts(&self) -> &AdapterFacts {
         &self.shared.facts
     }
 
-    /// Gives the device back to the system: all work on it fails from now on, as if it had been lost.
+    /// Releases the device: all later work on it fails, like on a lost device.
     pub fn destroy(&self) {
         self.shared.device.destroy();
     }
@@ -190,7 +190,7 @@ impl Device for Gpu {
     }
 }
 
-/// The adapter's limits, or less.
+/// Returns the adapter's limits, reduced by the options.
 fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
     let threads = options.max_threads.unwrap_or(u32::MAX);
     for limit in [&mut limits.max_compute_invocations_per_workgroup, &mut limits.max_compute_workgroup_size_x] {
@@ -202,19 +202,19 @@ fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
 }
 
 impl GpuShared {
-    /// The size of all workgroups of a type.
+    /// Returns the size of all workgroups of a type.
     ///
     /// # Errors
-    /// If the device allows none.
+    /// If the device allows no size.
     pub fn workgroup(&self, precision: Precision) -> Result<Workgroup, Error> {
         Workgroup::suited(self.limits, precision)
             .ok_or_else(|| device_error(format!("the workgroups of {} are too small", self.facts.name)))
     }
 
-    /// A pipeline, compiled when it is first asked for.
+    /// Returns a pipeline, compiled at first use.
     ///
     /// # Errors
-    /// If the device refuses it.
+    /// If the device rejects it.
     pub fn pipeline(&self, pass: Pass) -> Result<Pipeline, Error> {
         if let Some(pipeline) = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(&pass) {
             return Ok(pipeline.clone());
@@ -225,10 +225,10 @@ impl GpuShared {
     }
 }
 
-/// One pass: pipeline, buffers, workgroups.
+/// One dispatch: pipeline, buffers, workgroups.
 pub type Dispatch<'a> = (&'a Pipeline, &'a wgpu::BindGroup, [u32; 2]);
 
-/// Adds one compute pass with these dispatches, in order; none with an empty grid.
+/// Adds one compute pass with these dispatches, in order; skips those with an empty grid.
 pub fn run(encoder: &mut wgpu::CommandEncoder, dispatches: &[Dispatch<'_>]) {
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes: None });
     for (pipeline, group, [x, y]) in dispatches {

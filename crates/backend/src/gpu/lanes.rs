@@ -1,4 +1,4 @@
-//! Lanes on the device: a round is one submission.
+//! Implements the slots of the device; a round is one submission.
 
 use super::buffers::{GpuNumber, GrowingBuffer, storage, upload};
 use super::device::{Dispatch, GpuShared, run};
@@ -19,10 +19,10 @@ use privateer_config::error::Error;
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 
-/// Bytes at first of what grows.
+/// Initial size of growing buffers, in bytes.
 const FIRST_BYTES: u64 = 1 << 16;
 
-/// Lanes in one type.
+/// Slots in one floating-point type.
 pub struct GpuLanes<R> {
     shared: Arc<GpuShared>,
     extent: Extent,
@@ -34,7 +34,7 @@ pub struct GpuLanes<R> {
     passes: Passes,
     workgroup: Workgroup,
     buffers: GpuLaneBuffers,
-    /// Bind groups; made anew when a buffer is replaced.
+    /// Bind groups; recreated when a buffer is replaced.
     bound: Option<BoundBuffers>,
     staging: [Staging; 2],
     packed: Packed<R>,
@@ -42,7 +42,7 @@ pub struct GpuLanes<R> {
     in_flight: Option<InFlight>,
 }
 
-/// Entries of a round.
+/// Pipelines of a round's passes.
 struct Passes {
     factor: Pipeline,
     project: Pipeline,
@@ -65,7 +65,7 @@ struct GpuLaneBuffers {
 }
 
 struct BoundBuffers {
-    /// One for each chunk.
+    /// One per chunk.
     factor: Vec<wgpu::BindGroup>,
     project: Vec<wgpu::BindGroup>,
     update: wgpu::BindGroup,
@@ -80,10 +80,10 @@ struct InFlight {
 }
 
 impl<R: GpuNumber> GpuLanes<R> {
-    /// Allocates.
+    /// Allocates the slots.
     ///
     /// # Errors
-    /// If there is no room.
+    /// If the device has no memory left.
     pub fn new(tables: &GpuTables<R>, n_lanes: usize) -> Result<Self, Error> {
         let (shared, extent) = (&tables.shared, tables.extent);
         if n_lanes == 0 || shared.max_groups < n_lanes {
@@ -136,7 +136,7 @@ impl<R: GpuNumber> GpuLanes<R> {
         })
     }
 
-    /// Sends a packed round's parameters; buffers that are too small are replaced.
+    /// Sends a packed round's parameters; replaces buffers that are too small.
     fn send(&mut self) -> Result<(), Error> {
         let (shared, packed, buffers) = (&self.shared, &self.packed, &mut self.buffers);
         let grown = [
@@ -153,7 +153,7 @@ impl<R: GpuNumber> GpuLanes<R> {
         upload(shared, &buffers.indices.buffer, 0, bytemuck::cast_slice(&packed.indices))?;
         upload(shared, &buffers.coefficients.buffer, 0, bytemuck::cast_slice(&packed.coefficients))?;
         for sent in &packed.uploads {
-            // Mean and variance lie next to each other, after p.
+            // Mean and variance are adjacent, after p.
             let at = (sent.lane * PLANES + 1) * self.extent.stride * size_of::<R>();
             upload(shared, &buffers.planes, at as u64, bytemuck::cast_slice(&sent.values))?;
         }
@@ -192,7 +192,7 @@ impl<R: GpuNumber> GpuLanes<R> {
         })
     }
 
-    /// The passes of the packed round, in order.
+    /// Returns the passes of the packed round, in order.
     fn dispatches<'a>(&'a self, bound: &'a BoundBuffers) -> Vec<Dispatch<'a>> {
         let (packed, passes) = (&self.packed, &self.passes);
         let rows = match self.columns {
@@ -221,7 +221,7 @@ impl<R: GpuNumber> GpuLanes<R> {
         all
     }
 
-    /// All planes, for tests.
+    /// Returns all planes, for tests.
     #[cfg(test)]
     pub(super) fn planes(&self) -> Vec<R> {
         bytemuck::pod_collect_to_vec(&read_all(&self.shared, &self.buffers.planes).expect("planes"))

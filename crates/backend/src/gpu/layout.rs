@@ -1,44 +1,45 @@
-//! What stands where: numbers of the bindings, and the structs that the host fills. A test compares all of it with the
-//! shaders.
+//! Defines the layout of the bindings, and of the structs that the host fills.
+//!
+//! A test compares both with the shaders.
 
 use crate::device::pack::{Numbers, Work};
 use crate::device::real::Real;
 use crate::device::tables::{Chunk, Extent};
 
-/// Sizes.
+/// Binding of the sizes.
 pub const SHAPE: u32 = 0;
-/// Words of each lane's round.
+/// Binding of the words of each slot's round.
 pub const WORKS: u32 = 1;
-/// Numbers of each lane's round.
+/// Binding of the real numbers of each slot's round.
 pub const NUMBERS: u32 = 2;
-/// Lists.
+/// Binding of the lists.
 pub const INDICES: u32 = 3;
-/// Rows and factors.
+/// Binding of rows and factors.
 pub const COEFFICIENTS: u32 = 4;
-/// A table, or coordinates.
+/// Binding of a table, or of coordinates.
 pub const SOURCE: u32 = 5;
-/// Residual and prior.
+/// Binding of residual and prior.
 pub const BASE: u32 = 6;
-/// Planes of the lanes.
+/// Binding of the planes of the slots.
 pub const PLANES: u32 = 7;
-/// Maxima of the tiles.
+/// Binding of the maxima of the tiles.
 pub const PARTIALS: u32 = 8;
-/// Points scored in the tiles.
+/// Binding of the counts of scored points in the tiles.
 pub const COUNTS: u32 = 9;
-/// Words of the answers.
+/// Binding of the words of the answers.
 pub const ANSWERS: u32 = 10;
-/// Numbers of the answers.
+/// Binding of the real numbers of the answers.
 pub const MAXIMA: u32 = 11;
-/// A table that is made.
+/// Binding of a table that the device computes.
 pub const TABLE: u32 = 12;
 
-/// Bytes of a [`Work`].
+/// Size of a [`Work`], in bytes.
 pub const WORK_BYTES: usize = 68;
 
-/// Numbers of a [`Numbers`].
+/// Number of values in a [`Numbers`].
 pub const N_NUMBERS: usize = 11;
 
-/// A [`Work`] as words.
+/// Returns a [`Work`] as words.
 pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
     [
         work.lane,
@@ -61,7 +62,7 @@ pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
     ]
 }
 
-/// [`Numbers`] in order.
+/// Returns the values of [`Numbers`] in order.
 pub fn number_values<R: Real>(numbers: &Numbers<R>) -> [R; N_NUMBERS] {
     [
         numbers.scale,
@@ -78,27 +79,27 @@ pub fn number_values<R: Real>(numbers: &Numbers<R>) -> [R; N_NUMBERS] {
     ]
 }
 
-/// Sizes and a range of points.
+/// Sizes of a domain, and a range of its points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LayoutShape {
     /// Number of points.
     pub n_points: u32,
-    /// Points with padding.
+    /// Number of points with padding.
     pub stride: u32,
-    /// Tiles.
+    /// Number of tiles.
     pub n_tiles: u32,
-    /// First point of the bound table.
+    /// First point of the bound table's chunk.
     pub chunk_first: u32,
-    /// Length of its columns.
+    /// Length of the chunk's columns.
     pub chunk_len: u32,
-    /// Columns of a table of features; frequencies where one is made.
+    /// Columns of a feature table; number of frequencies where the device computes one.
     pub n_columns: u32,
-    /// Coordinates of a point where a table is made.
+    /// Coordinates of a point, where the device computes a table.
     pub dimension: u32,
 }
 
 impl LayoutShape {
-    /// Over a chunk.
+    /// Creates the shape of a chunk.
     pub fn new(extent: Extent, chunk: Chunk, n_columns: usize) -> Self {
         Self {
             n_points: extent.n_points as u32,
@@ -111,7 +112,7 @@ impl LayoutShape {
         }
     }
 
-    /// As words, with one to spare.
+    /// Returns the shape as words, with one unused.
     pub fn words(&self) -> [u32; 8] {
         [self.n_points, self.stride, self.n_tiles, self.chunk_first, self.chunk_len, self.n_columns, self.dimension, 0]
     }

@@ -1,4 +1,4 @@
-//! The host's layout against that of the shaders, as the build found it.
+//! Tests the host's layout against that of the shaders, as recorded by the build.
 
 use super::layout::{self, LayoutShape, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Access, SHADERS, STRUCTS};
@@ -35,7 +35,7 @@ fn bindings_have_the_numbers_that_the_host_uses() {
     }
 }
 
-/// Each field of a struct is given a value of its own; it must come out where the shader reads that field.
+/// Gives each field of a struct a distinct value, and reads it at the shader's offset of the field.
 #[test]
 fn structs_have_their_fields_where_the_host_puts_them() {
     let work = Work {

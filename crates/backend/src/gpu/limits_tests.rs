@@ -1,4 +1,6 @@
-//! Workgroups of every size that limits allow, with subgroups and without: right answers, and the same ones.
+//! Tests that workgroups of every permitted size give the same, correct answers.
+//!
+//! With subgroups and without.
 
 use super::buffers::GpuNumber;
 use super::device::{Gpu, GpuOptions, Replacement};
@@ -9,7 +11,7 @@ use crate::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision};
 use crate::reference::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
 use privateer_gp::score::KernelFamily;
 
-/// Bases of all kinds, each with a script for three lanes.
+/// Returns bases of all kinds, each with a script for three slots.
 fn cases() -> Vec<(TestBasis, Vec<Vec<OwnedWork>>)> {
     let mut draws = CaseDraws(70);
     let bases = vec![
@@ -27,7 +29,7 @@ fn cases() -> Vec<(TestBasis, Vec<Vec<OwnedWork>>)> {
         .collect()
 }
 
-/// Limits below those of any hardware: the passes are right with every size of their workgroups.
+/// With limits below those of any hardware, the passes are correct for every workgroup size.
 #[test]
 fn tightened_limits() {
     for (threads, shared, found) in
@@ -53,7 +55,9 @@ fn open_refused(options: GpuOptions) -> bool {
     gpu.tables(basis.spec(), Precision::F32).is_err()
 }
 
-/// Every answer of a script, and the planes at its end, as bits. Of more candidates than are named any may be.
+/// Returns every answer of a script, and the final planes, as bits.
+///
+/// If there are more candidates than a device names, the named ones may differ.
 fn bits<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, rounds: &[Vec<OwnedWork>]) -> (Vec<Answer>, Vec<u64>) {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
     let mut lanes = GpuLanes::<R>::new(&tables, 3).expect("lanes");
@@ -78,7 +82,7 @@ fn bits<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, rounds: &[Vec<OwnedWork>]) -
     (all, lanes.planes().into_iter().map(|value| value.wide().to_bits()).collect())
 }
 
-/// Subgroups reduce to the bits of the reduction by halves, whatever the size of the workgroup.
+/// Subgroups give the same bits as the reduction by halves, for every workgroup size.
 #[test]
 fn subgroups_change_no_bit() {
     let Some(gpu) = open(GpuOptions::default()) else { return };
@@ -102,7 +106,7 @@ fn subgroups_change_no_bit() {
     }
 }
 
-/// Subgroups that do not reduce as they should when the device is opened are not used.
+/// Subgroups that fail the self-test of reductions are not used.
 #[test]
 fn wrong_subgroups_are_not_used() {
     for (from, to) in [
@@ -117,8 +121,10 @@ fn wrong_subgroups_are_not_used() {
     }
 }
 
-/// A reduction that leaves out a subgroup, or takes one thread for all of its subgroup, is found out; so is a pass that leaves
-/// out the points of a tile beyond the threads of a small workgroup.
+/// Planted faults of reductions are detected.
+///
+/// The faults omit a subgroup, use one thread for its whole subgroup, or omit the points of a tile beyond the threads of a
+/// small workgroup.
 #[test]
 fn planted_faults_of_reductions_are_noticed() {
     let (basis, rounds) = cases().swap_remove(0);

@@ -1,4 +1,4 @@
-//! Tables that the device makes itself, with a sample compared with the host's values.
+//! Computes tables on the device, and compares a sample with the host's values.
 
 use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{GpuShared, run};
@@ -11,22 +11,24 @@ use crate::device::tables::{Chunk, Coordinates, Extent, KernelNumbers, coordinat
 use privateer_config::error::Error;
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelForm};
 
-/// Columns, and points of each, that are compared.
+/// Columns compared, and points of each.
 const SAMPLED_COLUMNS: usize = 64;
 const SAMPLED_POINTS: usize = 32;
 
-/// A table in chunks of points, and a bound on its error beyond a rounding.
+/// A table in chunks of points, with a bound on its error beyond a rounding.
 pub struct DeviceTable {
-    /// One buffer for each chunk.
+    /// One buffer per chunk.
     pub sources: Vec<wgpu::Buffer>,
-    /// Absolute.
+    /// Absolute error bound.
     pub error: f64,
 }
 
-/// Fourier features computed in f64, written as `R`. `None` if the device or the shader cannot, or a sample is not as it should be.
+/// Computes Fourier features in f64 and writes them as `R`.
+///
+/// Returns `None` if device or shader cannot compute them, or if a sample is wrong.
 ///
 /// # Errors
-/// If the device has no room or is lost.
+/// If the device has no memory left or is lost.
 pub fn features<R: GpuNumber>(
     shared: &GpuShared,
     table: &FeatureTable,
@@ -59,10 +61,10 @@ pub fn features<R: GpuNumber>(
     Ok(Some(DeviceTable { sources, error }))
 }
 
-/// A whole Gram matrix evaluated in `W`, written as `R`. `None` if a sample is not as it should be.
+/// Evaluates a whole Gram matrix in `W` and writes it as `R`; `None` if a sample is wrong.
 ///
 /// # Errors
-/// If the device has no room or is lost.
+/// If the device has no memory left or is lost.
 pub fn gram<W: GpuNumber, R: GpuNumber>(
     shared: &GpuShared,
     source: &dyn GramSource,
@@ -104,7 +106,7 @@ pub fn gram<W: GpuNumber, R: GpuNumber>(
     Ok(Some(DeviceTable { sources, error }))
 }
 
-/// Coordinates as they are: one coordinate of all points is contiguous.
+/// Returns the coordinates unchanged: one coordinate of all points is contiguous.
 fn plain_coordinates(form: &FourierForm, extent: Extent) -> Vec<f64> {
     let d = form.dimension;
     let mut values = vec![0.0; d * extent.stride];
@@ -116,7 +118,7 @@ fn plain_coordinates(form: &FourierForm, extent: Extent) -> Vec<f64> {
     values
 }
 
-/// Makes one chunk of a table: `n_columns` of them, by `groups` rows of workgroups.
+/// Computes one chunk of a table: `n_columns` columns, by `groups` rows of workgroups.
 fn make<R: GpuNumber>(
     shared: &GpuShared,
     pass: Pass,
@@ -140,7 +142,7 @@ fn make<R: GpuNumber>(
     Ok(table)
 }
 
-/// Reads a sample of a table: column, point, value. The last column and the last point are in it.
+/// Reads a sample of a table (column, point, value), with the last column and the last point.
 fn sample<R: GpuNumber>(
     shared: &GpuShared,
     table: &wgpu::Buffer,

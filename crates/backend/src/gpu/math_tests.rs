@@ -1,4 +1,4 @@
-//! The device's arithmetic and its exp, on values from buffers.
+//! Tests the device's arithmetic and its exponential, on values from buffers.
 
 use super::buffers::GpuNumber;
 use super::device::Gpu;
@@ -10,7 +10,7 @@ use crate::device::{Device, Precision};
 use crate::reference::cases_tests::{CaseDraws, TestGram};
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily};
 
-/// Largest error of exp(-t) and of a root over a grid, in roundoffs.
+/// Returns the largest errors of exp(-t) and of a square root over a grid, in roundoffs.
 fn worst<R: GpuNumber>(gpu: &Gpu) -> (f64, f64) {
     let (mut exp, mut root) = (0.0f64, 0.0f64);
     let end = R::EXP_CUTOFF.wide();
@@ -44,7 +44,7 @@ fn exp_and_roots_are_within_what_is_allowed() {
     }
 }
 
-/// Sine and cosine over dense grids of angles, small and as large as features may have, in f64.
+/// Sine and cosine in f64 are accurate over dense grids of small and of the largest angles.
 #[test]
 fn sine_and_cosine_are_within_a_few_roundoffs() {
     let Some(gpu) = device().filter(|gpu| gpu.computes_in(Precision::F64)) else { return };
@@ -79,7 +79,9 @@ fn sine_and_cosine_are_within_a_few_roundoffs() {
     }
 }
 
-/// Gram columns of every formula over random points, against the host: within the stated bound in every pair of types.
+/// Gram columns of every formula are within the stated bound of the host's, in every pair of types.
+///
+/// The points are random.
 #[test]
 fn gram_columns_are_within_their_bound() {
     let Some(gpu) = device() else { return };

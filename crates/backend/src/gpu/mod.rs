@@ -1,8 +1,8 @@
-//! A device of compute shaders, through wgpu.
+//! Implements a device by compute shaders, through wgpu.
 //!
-//! [`Gpu::open`] picks an adapter; tables and lanes are buffers on it. A round is one submission: parameters, rows and factors
-//! go up, a few passes run, answers come back. Every failure (no adapter, no room, a lost or hanging device, a mapping that
-//! fails) is an [`privateer_config::error::Error::Device`], never a panic.
+//! [`Gpu::open`] selects an adapter; tables and slots are buffers on it. A round is one submission: parameters, rows and
+//! factors are uploaded, a few passes run, and answers are read back. Every failure (no adapter, no memory, a lost or
+//! hanging device, a failed mapping) is an [`privateer_config::error::Error::Device`], never a panic.
 
 mod adapters;
 mod buffers;

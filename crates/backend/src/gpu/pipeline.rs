@@ -1,4 +1,4 @@
-//! Shaders as the build checked them, and pipelines made of them.
+//! Holds the shaders that the build checked, and compiles pipelines from them.
 
 use super::device::GpuShared;
 use super::readback::guarded;
@@ -8,81 +8,81 @@ use privateer_config::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 
-/// A shader in one type.
+/// A shader in one floating-point type.
 #[derive(Debug)]
 pub struct Shader {
-    /// Its name: that of the file.
+    /// Name of the shader and of its file.
     pub name: &'static str,
-    /// The type it computes in.
+    /// Type in which it computes.
     pub real: &'static str,
-    /// The type of a table that it makes.
+    /// Type of the table that it writes.
     pub out: &'static str,
-    /// How it reduces over a workgroup: "shared" or "subgroups"; empty where it does not.
+    /// Reduction over a workgroup: "shared", "subgroups", or empty without one.
     pub reduction: &'static str,
-    /// WGSL before the constants of the workgroup's size, and after.
+    /// WGSL before and after (`body`) the constants of the workgroup size.
     pub head: &'static str,
     /// See `head`.
     pub body: &'static str,
-    /// Entries.
+    /// Entry points.
     pub entries: &'static [Entry],
 }
 
-/// An entry of a shader.
+/// An entry point of a shader.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the entry point.
     pub name: &'static str,
-    /// Bytes that a workgroup shares, by its size.
+    /// Shared bytes of a workgroup, by workgroup size.
     pub shared: &'static [u32],
-    /// The buffers it uses.
+    /// Buffers that it uses.
     pub bindings: &'static [Binding],
 }
 
-/// A buffer of an entry.
+/// A buffer of an entry point.
 #[derive(Debug)]
 pub struct Binding {
-    /// Its name in the shader.
+    /// Name in the shader.
     pub name: &'static str,
-    /// Its number.
+    /// Binding number.
     pub number: u32,
-    /// How it is used.
+    /// Kind of access.
     pub access: Access,
 }
 
-/// A size of a workgroup.
+/// A workgroup size.
 #[derive(Debug)]
 pub struct Size {
-    /// The square root of its threads.
+    /// Square root of the number of threads.
     pub side: u32,
-    /// WGSL that says so.
+    /// WGSL constants for this size.
     pub constants: &'static str,
 }
 
-/// How a shader uses a buffer.
+/// Kind of access to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Uniform.
+    /// Uniform buffer.
     Uniform,
-    /// Storage that is read.
+    /// Storage that is only read.
     Read,
-    /// Storage that is written.
+    /// Storage that is also written.
     ReadWrite,
 }
 
-/// A struct of the shaders.
+/// Layout of a struct in the shaders.
 #[cfg(test)]
 pub struct Struct {
-    /// Its name.
+    /// Name of the struct.
     pub name: &'static str,
-    /// The type that the shader computes in.
+    /// Type in which the shader computes.
     pub real: &'static str,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// Fields and their offsets in bytes.
+    /// Fields with their offsets in bytes.
     pub fields: &'static [(&'static str, u32)],
 }
 
-/// An entry of a shader: shader, entry, type computed in, type of a table made.
+/// An entry point of a shader in a type; `real` is computed in, `out` is written to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pass {
     shader: &'static str,
@@ -92,7 +92,7 @@ pub struct Pass {
     out: &'static str,
 }
 
-/// The name of a type in WGSL.
+/// Returns the name of a type in WGSL.
 pub fn type_name(precision: Precision) -> &'static str {
     match precision {
         Precision::F32 => "f32",
@@ -101,36 +101,36 @@ pub fn type_name(precision: Precision) -> &'static str {
 }
 
 impl Pass {
-    /// Of a round.
+    /// Returns a pass of a round.
     pub fn new(shader: &'static str, entry: &'static str, precision: Precision) -> Self {
         Self { shader, entry, precision, real: type_name(precision), out: type_name(precision) }
     }
 
-    /// The type it computes in.
+    /// Returns the type in which the pass computes.
     pub fn precision(self) -> Precision {
         self.precision
     }
 
-    /// One that makes a table: computed in `real`, written as `out`.
+    /// Returns a pass that writes a table: computed in `real`, written as `out`.
     pub fn making(shader: &'static str, real: Precision, out: Precision) -> Self {
         Self { shader, entry: shader, precision: real, real: type_name(real), out: type_name(out) }
     }
 }
 
-/// An entry ready to run.
+/// An entry point ready to run.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// What wgpu runs.
+    /// Pipeline of wgpu.
     pub pipeline: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     bindings: &'static [Binding],
 }
 
 impl Pipeline {
-    /// Compiles an entry.
+    /// Compiles an entry point.
     ///
     /// # Errors
-    /// If there is no such entry, or the driver refuses it.
+    /// If there is no such entry point, or the driver rejects it.
     pub fn new(shared: &GpuShared, pass: Pass) -> Result<Self, Error> {
         let reduction = if shared.subgroups { "subgroups" } else { "shared" };
         let found = SHADERS
@@ -184,7 +184,7 @@ impl Pipeline {
                 layout: Some(&pipeline_layout),
                 module: &module,
                 entry_point: Some(entry.name),
-                // Every pass writes what it reads of a workgroup's memory.
+                // Every pass writes workgroup memory before it reads it.
                 compilation_options: wgpu::PipelineCompilationOptions { constants: &[], zero_initialize_workgroup_memory: false },
                 cache: None,
             });
@@ -195,7 +195,7 @@ impl Pipeline {
     /// Binds buffers by number.
     ///
     /// # Errors
-    /// If one is missing, or the device refuses.
+    /// If one is missing, or the device rejects it.
     pub fn bind(&self, shared: &GpuShared, buffers: &[(u32, &wgpu::Buffer)]) -> Result<wgpu::BindGroup, Error> {
         let mut entries = Vec::with_capacity(self.bindings.len());
         for binding in self.bindings {

@@ -1,4 +1,4 @@
-//! Errors of the device caught, and what it wrote read back.
+//! Catches errors of the device, and reads its results back.
 
 use super::device::GpuShared;
 use crate::device::tables::device_error;
@@ -7,27 +7,31 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a submission may take, with all that other threads have queued before it, until the device counts as hanging.
+/// Longest time of a submission, with all queued before it, before the device counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How long, and how often, a finished submission's mapping is waited for: another thread may be about to report it.
+/// Wait for the mapping of a finished submission, per attempt, and the number of attempts.
+///
+/// Another thread may be about to report the mapping.
 const REPORT: Duration = Duration::from_millis(20);
 const REPORTS: usize = 500;
 
-/// What has gone wrong on a device outside of any call that could say so.
+/// Errors of a device that occurred outside of any call that could return them.
 #[derive(Debug, Default)]
 pub struct Health {
     problem: Mutex<Option<String>>,
 }
 
 impl Health {
-    /// Keeps the first problem.
+    /// Records the first error.
     pub fn note(&self, problem: String) {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
     }
 
+    /// Returns the recorded error, if any.
+    ///
     /// # Errors
-    /// If there is a problem.
+    /// If an error was recorded.
     pub fn check(&self) -> Result<(), Error> {
         match &*self.problem.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(problem) => Err(device_error(problem.clone())),
@@ -36,11 +40,11 @@ impl Health {
     }
 }
 
-/// Runs calls to the device; whatever it refuses in them is this call's error.
+/// Runs calls to the device and returns the device's errors in them.
 /// * `doing` — as in "compile the shader"
 ///
 /// # Errors
-/// If the device refuses, is out of memory, or was lost before.
+/// If the device rejects a call, is out of memory, or was lost before.
 pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Device) -> T) -> Result<T, Error> {
     shared.health.check()?;
     let device = &shared.device;
@@ -48,7 +52,7 @@ pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Dev
         .map(|filter| device.push_error_scope(filter));
     let done = calls(device);
     let mut problem = None;
-    // Scopes are popped in the reverse order of their making.
+    // Error scopes are popped in reverse order.
     for scope in scopes.into_iter().rev() {
         problem = problem.or(pollster::block_on(scope.pop()));
     }
@@ -59,26 +63,26 @@ pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Dev
     }
 }
 
-/// A buffer that answers are copied to.
+/// A buffer to which answers are copied.
 #[derive(Debug)]
 pub struct Staging {
     buffer: wgpu::Buffer,
 }
 
-/// A mapping that a submission will do.
+/// A mapping that a submission will perform.
 #[derive(Debug)]
 pub struct Pending {
     buffer: wgpu::Buffer,
     bytes: u64,
-    /// How the mapping went, once it has.
+    /// Result of the mapping, once there is one.
     mapping: Receiver<Result<(), String>>,
 }
 
 impl Staging {
-    /// Of so many bytes.
+    /// Creates a buffer of `bytes` bytes.
     ///
     /// # Errors
-    /// If there is no room.
+    /// If the device has no memory left.
     pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let buffer = guarded(shared, "allocate a buffer for answers", |device| {
@@ -92,7 +96,7 @@ impl Staging {
         Ok(Self { buffer })
     }
 
-    /// Adds copies of parts of buffers (buffer, offset, bytes), one after the other, and the mapping, to an encoder.
+    /// Adds consecutive copies of parts (buffer, offset, bytes), and the mapping, to an encoder.
     pub fn schedule(&self, encoder: &mut wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, u64, u64)]) -> Pending {
         let mut at = 0;
         for &(buffer, offset, bytes) in parts {
@@ -101,7 +105,7 @@ impl Staging {
         }
         let (report, mapping) = channel();
         encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, 0..at, move |result| {
-            // Nobody listens where the round was given up.
+            // The receiver is gone if the round was abandoned.
             drop(report.send(result.map_err(|error| error.to_string())));
         });
         Pending { buffer: self.buffer.clone(), bytes: at, mapping }
@@ -109,16 +113,16 @@ impl Staging {
 }
 
 impl Pending {
-    /// Waits for the submission and takes the bytes out.
+    /// Waits for the submission and returns the bytes.
     ///
     /// # Errors
-    /// If the device hangs, is lost, or does not give the buffer back.
+    /// If the device hangs, is lost, or does not return the buffer.
     pub fn wait(self, shared: &GpuShared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, Error> {
         let name = &shared.facts.name;
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
         match shared.device.poll(wait) {
             Ok(_) => {}
-            // Neither heals: whoever comes next is told at once.
+            // Neither error is recoverable: later calls report it at once.
             Err(wgpu::PollError::Timeout) => {
                 shared.health.note(format!("{name} did not finish a round in {} s", PATIENCE.as_secs()));
             }
@@ -130,7 +134,7 @@ impl Pending {
             if mapped != Err(RecvTimeoutError::Timeout) {
                 break;
             }
-            // Whichever thread polls takes the reports of all; if none does, this one.
+            // Whichever thread polls receives the reports of all; if no other does, this one polls.
             mapped = self.mapping.recv_timeout(REPORT);
             drop(shared.device.poll(wgpu::PollType::Poll));
         }
@@ -148,7 +152,7 @@ impl Pending {
     }
 }
 
-/// All bytes of a buffer, for tests.
+/// Returns all bytes of a buffer, for tests.
 #[cfg(test)]
 pub fn read_all(shared: &GpuShared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
     let staging = Staging::new(shared, buffer.size())?;

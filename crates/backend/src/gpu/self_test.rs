@@ -1,5 +1,6 @@
-//! What a device is asked when it is opened: whether it computes in f64 and reduces by subgroups as it should. What it gets
-//! wrong is not used.
+//! Tests a device when it is opened: f64 arithmetic and reductions by subgroups.
+//!
+//! A feature that fails its test is not used.
 
 use super::buffers::{GpuNumber, storage, uniform, upload};
 use super::device::{GpuShared, run};
@@ -9,15 +10,15 @@ use super::readback::{Staging, guarded};
 use crate::device::Precision;
 use privateer_config::error::Error;
 
-/// Results of one pair in the shader `arithmetic`.
+/// Results per pair in the shader `arithmetic`.
 const RESULTS: usize = 8;
 
-/// Results of one workgroup in the shader `reduction`, and workgroups that are looked at.
+/// Results per workgroup in the shader `reduction`, and number of workgroups tested.
 const REDUCED: usize = 5;
 const GROUPS: usize = 4;
 
 impl GpuShared {
-    /// Runs a shader on numbers.
+    /// Runs a shader on numbers and returns its results.
     fn computed<R: GpuNumber>(
         &self,
         shader: &'static str,
@@ -46,14 +47,16 @@ impl GpuShared {
     /// Runs the shader `arithmetic` on pairs of numbers.
     ///
     /// # Errors
-    /// If the device refuses.
+    /// If the device rejects the work.
     pub fn arithmetic<R: GpuNumber>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
         let flat: Vec<R> = pairs.iter().flatten().copied().collect();
         self.computed("arithmetic", &flat, pairs.len(), 1, pairs.len() * RESULTS)
     }
 
-    /// Whether sums, differences, products and integers of f64 come out to the last bit, and quotients and roots within
-    /// what is allowed.
+    /// Returns whether f64 arithmetic is correct.
+    ///
+    /// Sums, differences, products and integers must be exact to the last bit, quotients and square roots within the
+    /// permitted error.
     pub fn computes_in_f64(&self) -> Result<bool, Error> {
         let pairs: Vec<[f64; 2]> = (0..64)
             .map(|i| {
@@ -75,17 +78,17 @@ impl GpuShared {
         }))
     }
 
-    /// Whether reductions come out to the last bit, in every type there is.
+    /// Returns whether reductions are exact to the last bit, in every available type.
     ///
     /// # Errors
-    /// If the device refuses.
+    /// If the device rejects the work.
     pub fn reduces_as_it_should(&self) -> Result<bool, Error> {
         Ok(self.reduces_in::<f32>()? && (!self.has_f64 || self.reduces_in::<f64>()?))
     }
 
     fn reduces_in<R: GpuNumber>(&self) -> Result<bool, Error> {
         let threads = self.workgroup(R::PRECISION)?.threads() as usize;
-        // Multiples of the golden ratio, modulo 1: extremes lie in another place of each workgroup.
+        // Multiples of the golden ratio, modulo 1: the extremes are at another position in each workgroup.
         let turns = |i: usize| 0.618_033_988_749_894_9 * (i * i + 7 * i + 1) as f64;
         let numbers: Vec<R> = (0..GROUPS * threads).map(|i| R::of(turns(i) - turns(i).floor() - 0.5)).collect();
         let found = self.computed("reduction", &numbers, 0, GROUPS, GROUPS * REDUCED)?;

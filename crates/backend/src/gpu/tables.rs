@@ -1,4 +1,4 @@
-//! Tables on the device.
+//! Stores tables on the device.
 
 use super::buffers::{GpuNumber, filled, uniform};
 use super::device::GpuShared;
@@ -15,13 +15,13 @@ use privateer_gp::score::{FeatureTable, GramSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Coordinates that a lane of its own points is reckoned to have when room is shared out.
+/// Number of coordinates assumed for a slot with points of its own, in memory estimates.
 const LIKELY_DIMENSION: usize = 8;
 
-/// A range of points with the sizes and the columns that its passes bind.
+/// A range of points with the sizes and columns that its passes bind.
 #[derive(Debug, Clone)]
 pub struct TableSource {
-    /// Its points.
+    /// Range of points.
     pub chunk: Chunk,
     /// Sizes.
     pub shape: wgpu::Buffer,
@@ -29,17 +29,17 @@ pub struct TableSource {
     pub columns: wgpu::Buffer,
 }
 
-/// Tables in one type.
+/// Tables in one floating-point type.
 pub struct GpuTables<R> {
     /// The device.
     pub shared: Arc<GpuShared>,
-    /// Of the domain.
+    /// Size of the domain.
     pub extent: Extent,
-    /// Where columns come from.
+    /// Source of the columns.
     pub columns: DeviceColumns,
-    /// One for all lanes; none if each has its own.
+    /// One kernel for all slots; empty if each slot has its own.
     pub kernels: Vec<KernelNumbers>,
-    /// One for each chunk.
+    /// One per chunk.
     pub sources: Vec<TableSource>,
     /// Residual and prior.
     pub base: wgpu::Buffer,
@@ -48,10 +48,10 @@ pub struct GpuTables<R> {
 }
 
 impl<R: GpuNumber> GpuTables<R> {
-    /// Puts tables on a device.
+    /// Stores tables on a device.
     ///
     /// # Errors
-    /// If they do not fit, or the kernel is none that a device evaluates.
+    /// If they do not fit, or no device formula evaluates the kernel.
     pub fn new(shared: &Arc<GpuShared>, spec: TableSpec<'_>) -> Result<Self, Error> {
         let extent = Extent::new(n_points(&spec));
         if extent.n_points == 0 || shared.max_groups < extent.n_tiles() {
@@ -86,10 +86,10 @@ impl<R: GpuNumber> GpuTables<R> {
         Ok(tables)
     }
 
-    /// Splits a table of so many columns by points.
+    /// Splits a table of `n_columns` columns into chunks of points.
     fn chunks(&self, n_columns: usize) -> Result<Vec<Chunk>, Error> {
         let tile_bytes = (TILE * size_of::<R>() * n_columns.max(1)) as u64;
-        // No pass over columns has more workgroups a tile than a factor.
+        // Passes over columns have at most as many workgroups per tile as a factor has.
         let groups = TILE / self.shared.workgroup(R::PRECISION)?.block();
         let most = (self.shared.max_groups / groups).min(self.extent.n_tiles());
         let tiles = usize::try_from(self.shared.max_binding / tile_bytes).unwrap_or(usize::MAX).min(most);
@@ -106,7 +106,7 @@ impl<R: GpuNumber> GpuTables<R> {
         Ok(())
     }
 
-    /// Coordinates of all points, in one piece.
+    /// Stores the coordinates of all points in one buffer.
     fn put_whole(&mut self, coords: &[R]) -> Result<(), Error> {
         let chunk = Chunk { first: 0, len: self.extent.stride };
         if self.shared.max_groups < chunk.len / self.shared.workgroup(R::PRECISION)?.block() {

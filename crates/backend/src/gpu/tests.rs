@@ -1,6 +1,6 @@
-//! Shaders against the reference device and against direct evaluation, on whatever adapter there is.
+//! Tests the shaders against the reference device and direct evaluation, on any adapter.
 //!
-//! Without an adapter these tests say so and pass, unless `PRIVATEER_GPU=required`.
+//! Without an adapter these tests report that and pass, unless `PRIVATEER_GPU=required`.
 
 use super::buffers::GpuNumber;
 use super::device::{Gpu, GpuOptions, Replacement};
@@ -16,7 +16,7 @@ use privateer_config::error::Error;
 use privateer_gp::score::{KernelFamily, Spread};
 use std::sync::OnceLock;
 
-/// With settings; `None` without an adapter.
+/// Opens a device with these options; `None` without an adapter.
 pub fn open(options: GpuOptions) -> Option<Gpu> {
     match Gpu::with_options(AdapterChoice::Any, options) {
         Ok(gpu) => Some(gpu),
@@ -29,18 +29,18 @@ pub fn open(options: GpuOptions) -> Option<Gpu> {
     }
 }
 
-/// The one device that most tests share.
+/// Returns the device that most tests share.
 pub fn device() -> Option<Gpu> {
     static DEVICE: OnceLock<Option<Gpu>> = OnceLock::new();
     DEVICE.get_or_init(|| open(GpuOptions::default())).clone()
 }
 
-/// Planes of a lane, in f64.
+/// Returns the planes of a slot, in f64.
 fn planes_of<R: GpuNumber>(all: &[R], lane: usize, stride: usize) -> [Vec<f64>; 4] {
     [0, 1, 2, 3].map(|plane| all[(lane * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
 }
 
-/// Plays a script on the device and on the reference device; says what is wrong, if anything.
+/// Plays a script on the device and on the reference device; returns the first error, if any.
 pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
     let mut lanes = GpuLanes::<R>::new(&tables, n_lanes).expect("lanes");
@@ -73,7 +73,7 @@ pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds
     Ok(())
 }
 
-/// In every type that the device computes in.
+/// Plays a script in every type that the device supports.
 fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) {
     played::<f32>(gpu, basis, n_lanes, rounds).expect("f32");
     if gpu.computes_in(Precision::F64) {
@@ -101,7 +101,7 @@ fn features_of_every_size() {
     }
 }
 
-/// More lanes than one workgroup of the shared projection takes.
+/// More slots than one workgroup of the shared projection processes.
 #[test]
 fn many_lanes() {
     let Some(gpu) = device() else { return };
@@ -138,7 +138,7 @@ fn gram_columns_of_every_kind() {
     }
 }
 
-/// Too many points for a whole matrix: columns are evaluated when they are needed.
+/// With too many points for a whole matrix, columns are evaluated when they are needed.
 #[test]
 fn gram_columns_of_many_points() {
     let Some(gpu) = device() else { return };
@@ -171,7 +171,7 @@ fn tables_in_chunks() {
     assert!(matches!(gpu.tables(wide.spec(), Precision::F32), Err(Error::Device { .. })), "a tile does not fit");
 }
 
-/// As most devices are: kernels in f32, features from the host, no f64.
+/// As on most devices: kernels in f32, features from the host, no f64.
 #[test]
 fn without_f64() {
     let Some(gpu) = open(GpuOptions { without_f64: true, ..GpuOptions::default() }) else { return };
@@ -204,8 +204,9 @@ fn an_empty_basis_and_a_crowd_of_candidates() {
     played_in_all(&gpu, &basis, 1, &[vec![work]]);
 }
 
-/// The comparison fails where a shader is wrong: the last function dropped from rows or factors, the last tile left out of
-/// any pass, a maximum taken the other way.
+/// The comparison detects faulty shaders.
+///
+/// The faults drop the last function from rows or factors, omit the last tile of a pass, or reverse a maximum.
 #[test]
 fn a_planted_fault_is_noticed() {
     let mut draws = CaseDraws(50);
@@ -228,7 +229,7 @@ fn a_planted_fault_is_noticed() {
         (&features, "update", "work.visit == VISIT_WEIGHTS", "false"),
     ];
     let mut scripts = [&features, &gram].map(|basis| script(&mut draws, basis, 4, 5));
-    // A start from the prior that weights follow.
+    // A reset to the prior, followed by weights.
     scripts[0][0][0].visit = Some((Some(vec![0.1; 9]), 0.1, 0.0));
     scripts[0][0][0].weights = Some(vec![0.5; 9]);
     for (basis, shader, from, to) in faults {
@@ -239,7 +240,7 @@ fn a_planted_fault_is_noticed() {
     }
 }
 
-/// A table that the device makes wrongly is sent instead; a matrix, which could not be sent, is refused.
+/// A wrong device table is replaced by an upload; a matrix, which cannot be uploaded, is refused.
 #[test]
 fn a_wrongly_made_table_is_not_used() {
     let mut draws = CaseDraws(51);
@@ -255,7 +256,7 @@ fn a_wrongly_made_table_is_not_used() {
     assert!(matches!(gpu.tables(gram.spec(), Precision::F32), Err(Error::Device { .. })));
 }
 
-/// A number that is none is not scored, whether it stands in a mean or in a variance; the other points are.
+/// A point with NaN in its mean or variance is not scored; the other points are.
 #[test]
 fn what_is_not_a_number_is_not_scored() {
     let Some(gpu) = device() else { return };
@@ -278,7 +279,7 @@ fn what_is_not_a_number_is_not_scored() {
     }
 }
 
-/// Two sets of lanes, each with a round in flight, from two threads; answers as if alone.
+/// Two batches with a round in flight each, from two threads, give the answers of a single one.
 #[test]
 fn two_in_flight() {
     let Some(gpu) = device() else { return };
@@ -312,7 +313,7 @@ fn two_in_flight() {
     }
 }
 
-/// A round that nobody asked the answers of does not spoil the next.
+/// A round whose answers were never collected does not affect the next one.
 #[test]
 fn an_unread_round() {
     let Some(gpu) = device() else { return };
@@ -330,7 +331,7 @@ fn an_unread_round() {
     assert!(lanes.collect(&mut answers).is_err());
 }
 
-/// Lost and full devices are errors of the device, with what to do.
+/// Lost and full devices give device errors with a hint.
 #[test]
 fn failures_are_errors() {
     let Some(gpu) = open(GpuOptions::default()) else { return };

@@ -1,4 +1,4 @@
-//! How many threads a workgroup has: as many as the limits of a device allow, for each type that it computes in.
+//! Selects the workgroup size: as many threads as a device allows, for each type.
 
 use super::pipeline::{SHADERS, SIZES, type_name};
 use crate::device::Precision;
@@ -6,21 +6,21 @@ use crate::device::Precision;
 /// A size of all workgroups of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Workgroup {
-    /// Its place among the sizes that shaders exist in.
+    /// Index among the sizes for which shaders exist.
     pub at: usize,
 }
 
-/// What bounds a workgroup.
+/// Limits of a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkgroupLimits {
-    /// Threads.
+    /// Largest number of threads.
     pub threads: u32,
-    /// Bytes that they share.
+    /// Largest shared memory, in bytes.
     pub bytes: u32,
 }
 
 impl WorkgroupLimits {
-    /// Of a device.
+    /// Returns the limits of a device.
     pub fn of(limits: &wgpu::Limits) -> Self {
         Self {
             threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
@@ -30,36 +30,36 @@ impl WorkgroupLimits {
 }
 
 impl Workgroup {
-    /// The largest that these limits allow for shaders in a type; `None` if even the smallest is too large.
+    /// Returns the largest size within the limits for shaders in a type; `None` if none fits.
     pub fn suited(limits: WorkgroupLimits, precision: Precision) -> Option<Self> {
         (0..SIZES.len())
             .map(|at| Self { at })
             .find(|size| size.threads() <= limits.threads && size.bytes(precision) <= limits.bytes)
     }
 
-    /// Threads.
+    /// Returns the number of threads.
     pub fn threads(self) -> u32 {
         SIZES[self.at].side * SIZES[self.at].side
     }
 
-    /// Points, or rows and columns of a product, that a workgroup takes of a pass whose threads have four by four of them.
+    /// Returns the points (or rows, columns of a product) per workgroup, four by four per thread.
     pub fn block(self) -> usize {
         4 * SIZES[self.at].side as usize
     }
 
-    /// Text that goes into a shader.
+    /// Returns the WGSL constants for a shader.
     pub fn constants(self) -> &'static str {
         SIZES[self.at].constants
     }
 
-    /// Most bytes that a workgroup shares in any pass of a type.
+    /// Returns the largest shared memory of a workgroup over the passes of a type, in bytes.
     fn bytes(self, precision: Precision) -> u32 {
         let of_type = SHADERS.iter().filter(|shader| shader.real == type_name(precision));
         of_type.flat_map(|shader| shader.entries).map(|entry| entry.shared[self.at]).max().unwrap_or(0)
     }
 }
 
-/// The least that any device must have.
+/// Returns the smallest limits that a usable device must have.
 pub fn least() -> WorkgroupLimits {
     let smallest = Workgroup { at: SIZES.len() - 1 };
     WorkgroupLimits { threads: smallest.threads(), bytes: smallest.bytes(Precision::F32) }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::device::tables::TILE;
 
-    /// What is needed of each size is what is asked for, no more: one thread or one byte less, and the next size is taken.
+    /// Each size needs exactly its limits: with one thread or byte less, the next size is selected.
     #[test]
     fn the_largest_that_fits_is_taken() {
         let threads =
@@ -86,7 +86,7 @@ mod tests {
             assert_eq!(threads(256, needed - 1, precision), Some(64));
             assert_eq!(threads(256, 100, precision), None);
         }
-        // Two tiles of 256 fours: what Vulkan promises of every adapter is enough.
+        // Two tiles of 256 fours, within Vulkan's guarantee for every adapter.
         assert_eq!(Workgroup { at: 0 }.bytes(Precision::F64), 16_384);
         assert_eq!(least().threads, 16);
         for at in 0..SIZES.len() {

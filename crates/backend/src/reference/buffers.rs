@@ -1,4 +1,4 @@
-//! The buffers of the reference device's lanes.
+//! Defines the buffers of the reference device's slots.
 
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA};
 use crate::device::pack::{Numbers, Work};
@@ -6,22 +6,22 @@ use crate::device::real::Real;
 use crate::device::tables::{Extent, PLANES};
 use std::sync::Arc;
 
-/// `p = row · h`.
+/// Plane of `p = row · h`.
 pub const P: usize = 0;
-/// Mean.
+/// Plane of the mean.
 pub const MEAN: usize = 1;
-/// Spread².
+/// Plane of the posterior variance.
 pub const VARIANCE: usize = 2;
-/// Spread at the last start.
+/// Plane of the posterior standard deviation at the last reset.
 pub const ANCHOR: usize = 3;
 
-/// Everything the passes read and write, by the names it has in the shaders.
+/// All buffers that the passes read and write, named as in the shaders.
 pub struct Buffers<R> {
-    /// Of the domain.
+    /// Size of the domain.
     pub extent: Extent,
-    /// One for each lane of the round.
+    /// One per slot of the round.
     pub works: Vec<Work>,
-    /// One for each lane of the round.
+    /// One per slot of the round.
     pub numbers: Vec<Numbers<R>>,
     /// Lists.
     pub indices: Vec<u32>,
@@ -41,16 +41,16 @@ pub struct Buffers<R> {
     pub answers: Vec<u32>,
     /// `works x MAXIMA`.
     pub maxima: Vec<R>,
-    /// Planted: functions left out at the end of rows and factors.
+    /// Planted fault: functions omitted at the end of rows and factors.
     pub dropped: usize,
-    /// Planted: tiles left out at the end of a lane.
+    /// Planted fault: tiles omitted at the end of a slot.
     pub skipped_tiles: usize,
-    /// Planted: the mean of the first point is NaN.
+    /// Planted fault: the mean of the first point is NaN.
     pub not_a_number: bool,
 }
 
 impl<R: Real> Buffers<R> {
-    /// All zero.
+    /// Creates buffers of zeros.
     pub fn new(extent: Extent, n_lanes: usize, source: Arc<Vec<R>>, base: Arc<Vec<R>>) -> Self {
         Self {
             extent,
@@ -71,12 +71,12 @@ impl<R: Real> Buffers<R> {
         }
     }
 
-    /// Where a plane of a lane starts.
+    /// Returns the start of a slot's plane.
     pub fn plane(&self, lane: u32, plane: usize) -> usize {
         (lane as usize * PLANES + plane) * self.extent.stride
     }
 
-    /// The work in a list at the head of the indices.
+    /// Returns the works in a list at the head of the indices.
     pub fn list(&self, place: usize, n: usize) -> Vec<usize> {
         let first = self.indices[place] as usize;
         self.indices[first..first + n].iter().map(|&w| w as usize).collect()

@@ -1,10 +1,10 @@
-//! Inputs for tests of devices: bases of every kind and scripts of rounds over them.
+//! Generates inputs for tests of devices: bases of every kind and scripts of rounds over them.
 
 use crate::device::{Band4, LaneWork, NewMean, Start, TableSpec, Visit};
 use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, Spread};
 use std::sync::Arc;
 
-/// A small generator of numbers for tests (SplitMix64).
+/// A small random number generator for tests (SplitMix64).
 pub struct CaseDraws(pub u64);
 
 impl CaseDraws {
@@ -16,29 +16,29 @@ impl CaseDraws {
         z ^ (z >> 31)
     }
 
-    /// In `low .. high`.
+    /// Returns a number in `low .. high`.
     pub fn number(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// In `0 .. n`.
+    /// Returns a number in `0 .. n`.
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    /// So many numbers in `low .. high`.
+    /// Returns `n` numbers in `low .. high`.
     pub fn numbers(&mut self, n: usize, low: f64, high: f64) -> Vec<f64> {
         (0..n).map(|_| self.number(low, high)).collect()
     }
 
-    /// Each of `0 .. n` with this chance, at least one.
+    /// Returns each index in `0 .. n` with probability `chance`, at least one.
     pub fn subset(&mut self, n: usize, chance: f64) -> Vec<u32> {
         let sure = self.below(n);
         (0..n).filter(|&x| x == sure || self.number(0.0, 1.0) < chance).map(|x| x as u32).collect()
     }
 }
 
-/// A covariance by formula, held as a table or not.
+/// A covariance by formula, stored as a table or not.
 #[derive(Debug, Clone)]
 pub struct TestGram {
     pub form: KernelForm,
@@ -102,7 +102,7 @@ pub enum TestBasis {
 }
 
 impl TestBasis {
-    /// Features without a formula.
+    /// Generates features without a formula.
     pub fn features(draws: &mut CaseDraws, n_points: usize, n_features: usize) -> Self {
         Self::Features(Arc::new(FeatureTable {
             n_points,
@@ -114,7 +114,7 @@ impl TestBasis {
         }))
     }
 
-    /// Fourier features, with their formula.
+    /// Generates Fourier features with their formula.
     pub fn fourier(draws: &mut CaseDraws, n_points: usize, n_frequencies: usize, dimension: usize) -> Self {
         let form = FourierForm {
             dimension,
@@ -159,7 +159,7 @@ impl TestBasis {
         }
     }
 
-    /// `h_i(x)` of a lane.
+    /// Returns `h_i(x)` of a slot.
     pub fn h(&self, lane: usize, basis: &[u32], i: usize, x: usize) -> f64 {
         match self {
             Self::Features(table) => table.row(x)[i],
@@ -168,7 +168,7 @@ impl TestBasis {
         }
     }
 
-    /// Prior variance and residual.
+    /// Returns prior variance and residual.
     pub fn base(&self, lane: usize, x: usize) -> (f64, f64) {
         match self {
             Self::Features(table) => {
@@ -180,7 +180,7 @@ impl TestBasis {
     }
 }
 
-/// [`Start`] with what it refers to.
+/// [`Start`] with owned data.
 #[derive(Debug, Clone)]
 pub enum ReferenceStart {
     Keep,
@@ -189,14 +189,14 @@ pub enum ReferenceStart {
     Factor(Factor<'static>),
 }
 
-/// [`LaneWork`] with what it refers to.
+/// [`LaneWork`] with owned data.
 #[derive(Debug, Clone)]
 pub struct OwnedWork {
     pub lane: usize,
     pub start: ReferenceStart,
-    /// Row (or none if repeated), scale, step of the mean.
+    /// Row (`None` if repeated), scale, step of the mean.
     pub visit: Option<(Option<Vec<f64>>, f64, f64)>,
-    /// In the place of the step: weights of the mean.
+    /// Weights of the mean, used instead of the step.
     pub weights: Option<Vec<f64>>,
     pub basis: Vec<u32>,
     pub beta: f64,
@@ -205,7 +205,7 @@ pub struct OwnedWork {
 }
 
 impl OwnedWork {
-    /// All points, from where the last round ended.
+    /// Creates work over all points that continues from the last round.
     pub fn keep(lane: usize) -> Self {
         let band = Band4 { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4 };
         Self { lane, start: ReferenceStart::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
@@ -233,7 +233,9 @@ impl OwnedWork {
     }
 }
 
-/// A lower triangular factor over `n` functions, small enough that little is left or taken.
+/// Generates a lower triangular factor over `n` functions, with small entries.
+///
+/// Little variance is left over or removed.
 pub fn factor(draws: &mut CaseDraws, n: usize, spread: Spread) -> Factor<'static> {
     let size = 0.3 / (n.max(1) as f64);
     let mut rows = vec![0.0; n * n];
@@ -245,8 +247,9 @@ pub fn factor(draws: &mut CaseDraws, n: usize, spread: Spread) -> Factor<'static
     Factor { weights: draws.numbers(n, -size, size).into(), rows: rows.into(), spread }
 }
 
-/// A script over `n_lanes` lanes: every kind of start, visits with and without a row, growing bases, subsets, lanes that sit
-/// a round out.
+/// Generates a script over `n_lanes` slots.
+///
+/// It has every kind of reset, observations with and without a row, growing bases, subsets, and slots that skip a round.
 pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_lanes: usize, n_rounds: usize) -> Vec<Vec<OwnedWork>> {
     let n = basis.n_points();
     let mut bases: Vec<Vec<u32>> = vec![Vec::new(); n_lanes];

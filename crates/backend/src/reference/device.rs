@@ -1,4 +1,4 @@
-//! The reference device and its tables.
+//! Implements the reference device and its tables.
 
 use super::fault::Fault;
 use super::features::features;
@@ -16,10 +16,10 @@ use privateer_gp::score::{FeatureTable, GramSource, KernelForm};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Bytes that the planes of the device's lanes may take.
+/// Largest size of the planes of the device's slots, in bytes.
 const PLANE_BYTES: usize = 1 << 28;
 
-/// A device made of loops on the CPU.
+/// A device implemented by loops on the CPU.
 #[derive(Debug, Clone)]
 pub struct ReferenceDevice {
     has_f64: bool,
@@ -35,19 +35,19 @@ impl Default for ReferenceDevice {
 }
 
 impl ReferenceDevice {
-    /// A reference device in which something goes wrong.
+    /// Creates a reference device with a planted fault.
     #[must_use]
     pub fn with_fault(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
     }
 
-    /// The same without f64, as most devices are.
+    /// Removes f64, which most devices lack.
     #[must_use]
     pub fn without_f64(self) -> Self {
         Self { has_f64: false, ..self }
     }
 
-    /// The same with room for at most so many lanes.
+    /// Limits the number of slots.
     #[must_use]
     pub fn with_most_lanes(self, most_lanes: usize) -> Self {
         Self { most_lanes, ..self }
@@ -61,7 +61,7 @@ impl ReferenceDevice {
         &self.rounds
     }
 
-    /// Tables in a type.
+    /// Creates tables in one floating-point type.
     pub(super) fn tables_in<R: Real>(&self, spec: TableSpec<'_>) -> Result<ReferenceTables<R>, Error> {
         let extent = Extent::new(n_points(&spec));
         let mut tables = ReferenceTables {
@@ -100,7 +100,7 @@ impl ReferenceDevice {
         Ok(tables)
     }
 
-    /// Features that a device computes itself: in f64, for tables in f32.
+    /// Computes features on the device, in f64 for tables in f32.
     fn made_features<R: Real>(&self, table: &FeatureTable, extent: Extent) -> Option<(Vec<R>, f64)> {
         let form = table.form.as_ref().filter(|_| self.has_f64 && R::PRECISION == Precision::F32)?;
         Some((features(form, extent), features_error(form)?))
@@ -128,7 +128,7 @@ impl Device for ReferenceDevice {
     }
 }
 
-/// Tables in one type.
+/// Tables in one floating-point type.
 pub struct ReferenceTables<R> {
     pub(super) reference: ReferenceDevice,
     pub(super) extent: Extent,
@@ -140,7 +140,7 @@ pub struct ReferenceTables<R> {
 }
 
 impl<R: Real> ReferenceTables<R> {
-    /// Columns from a formula: all of them now, where they are few, else each when it is needed.
+    /// Prepares columns from a formula: all now if they are few, otherwise each when needed.
     fn evaluate(&mut self, form: &KernelForm, has_f64: bool) {
         let n = self.extent.n_points;
         let slots: Vec<u32> = (0..n as u32).collect();
@@ -162,7 +162,7 @@ impl<R: Real> ReferenceTables<R> {
     }
 }
 
-/// A form's parameters rounded to a type.
+/// Returns a form's parameters, rounded to a type.
 fn kernel_of<R: Real>(form: &KernelForm) -> ReferenceKernel<R> {
     let numbers = KernelNumbers::of(form);
     ReferenceKernel {
@@ -189,7 +189,7 @@ impl<R: Real> Tables for ReferenceTables<R> {
     }
 }
 
-/// A covariance's form, base and coordinates for one lane.
+/// Returns a covariance's form, base and coordinates for one slot.
 pub(super) fn own_points<R: Real>(gram: &dyn GramSource, extent: Extent) -> Result<OwnPoints<R>, Error> {
     let form = gram.form().filter(|_| gram.n_points() == extent.n_points).ok_or_else(no_form)?;
     let coords = coordinates::<R>(&form, extent);
@@ -201,7 +201,7 @@ pub(super) fn own_points<R: Real>(gram: &dyn GramSource, extent: Extent) -> Resu
     })
 }
 
-/// What a lane brings along.
+/// Data of a slot's own points.
 pub(super) struct OwnPoints<R> {
     pub kernel: KernelNumbers,
     pub error: f64,

@@ -1,6 +1,8 @@
-//! Faults that can be planted in the reference device.
+//! Defines faults that tests plant in the reference device.
 
-/// What goes wrong. Rounds are counted over all lanes of the device's tables, from 0; a fault of rounds holds from that one on.
+/// A planted fault.
+///
+/// Rounds are counted from 0 over all slots of the device's tables; a fault persists from its first round on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Every submission fails.
@@ -8,23 +10,23 @@ pub enum Fault {
         /// First round that fails.
         after_rounds: u64,
     },
-    /// Words of the answers are changed on their way back.
+    /// Words of the answers are changed during readback.
     Garbage {
-        /// First such round.
+        /// First faulty round.
         after_rounds: u64,
     },
-    /// The passes do not run: the answers are those that stood there before.
+    /// The passes do not run, so the answers are those of an earlier round.
     WritesNothing {
-        /// First such round.
+        /// First faulty round.
         after_rounds: u64,
     },
-    /// The mean of the first point of every lane becomes NaN before the scores.
+    /// The mean of the first point of every slot becomes NaN before scoring.
     NotANumber {
-        /// First such round.
+        /// First faulty round.
         after_rounds: u64,
     },
     /// Rows and factors are applied without their last function.
     DropsLastFeature,
-    /// The last tile of every lane is left out.
+    /// The last tile of every slot is omitted.
     SkipsLastTile,
 }

@@ -1,11 +1,11 @@
-//! Every planted fault shows in the way it says.
+//! Tests that every planted fault shows in its own way.
 
 use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis};
 use super::{Fault, ReferenceDevice};
 use crate::device::{Answer, Device, Precision};
 use privateer_config::error::Error;
 
-/// What comes of two rounds with a fault: a start from the prior, then a visit.
+/// Returns the results of two rounds with a fault: a reset to the prior, then an observation.
 fn two_rounds(fault: Fault) -> Vec<Result<Answer, Error>> {
     let mut draws = CaseDraws(3);
     let basis = TestBasis::features(&mut draws, 300, 5);

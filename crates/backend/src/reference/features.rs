@@ -1,11 +1,13 @@
-//! Reference implementation of `features.wgsl`: writes the Fourier features of every point, computed in f64.
+//! Implements `features.wgsl`: writes the Fourier features of every point, computed in f64.
 
 use super::kernel::turned;
 use crate::device::real::Real;
 use crate::device::tables::Extent;
 use privateer_gp::score::FourierForm;
 
-/// Columns `a_i cos(w_i · x)` for all `i`, then `a_i sin(w_i · x)`, rounded; zero beyond the last point.
+/// Returns the columns `a_i cos(w_i · x)` for all `i`, then `a_i sin(w_i · x)`.
+///
+/// Values are rounded, and zero beyond the last point.
 pub fn features<Out: Real>(form: &FourierForm, extent: Extent) -> Vec<Out> {
     let d = form.dimension;
     let n_frequencies = form.amplitudes.len();

@@ -1,10 +1,12 @@
-//! Reference implementation of `gram.wgsl`: writes the Gram columns of a list of points.
+//! Implements `gram.wgsl`: writes the Gram columns of a list of points.
 
 use super::kernel::{ReferenceKernel, kernel};
 use crate::device::real::Real;
 use crate::device::tables::Extent;
 
-/// Columns `h_i(x) = k(z_i, x)` for the points of a list, evaluated in `R`, rounded to `Out`; zero beyond the last point.
+/// Returns the columns `h_i(x) = k(z_i, x)` for the points of a list.
+///
+/// Values are evaluated in `R` and rounded to `Out`, and zero beyond the last point.
 pub fn gram<R: Real, Out: Real>(form: ReferenceKernel<R>, coords: &[R], extent: Extent, slots: &[u32]) -> Vec<Out> {
     let mut table = vec![Out::default(); slots.len() * extent.stride];
     for (column, &slot) in slots.iter().enumerate() {

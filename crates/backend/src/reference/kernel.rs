@@ -1,9 +1,9 @@
-//! Reference implementation of `common.wgsl`: the formulas of kernels, and the polynomials behind them.
+//! Implements `common.wgsl`: the kernels' formulas and the polynomials that they use.
 
 use crate::device::Precision;
 use crate::device::real::Real;
 
-/// `1 / n!` for n = 13 down to 8: terms that only f64 needs.
+/// `1 / n!` for n = 13 down to 8: terms used in f64 only.
 const HIGH_TERMS: [f64; 6] = [
     1.605_904_383_682_161_5e-10,
     2.087_675_698_786_81e-9,
@@ -25,8 +25,9 @@ const LOW_TERMS: [f64; 8] = [
     1.0,
 ];
 
-/// `exp(-t)` for `t >= 0`, 0 beyond [`Real::EXP_CUTOFF`]: `t = k ln 2 + r`, a Taylor polynomial in `r`, a product of powers
-/// of two.
+/// Returns `exp(-t)` for `t >= 0`, and 0 beyond [`Real::EXP_CUTOFF`].
+///
+/// It uses `t = k ln 2 + r`, a Taylor polynomial in `r`, and a product of powers of two.
 pub fn exp_negative<R: Real>(t: R) -> R {
     if R::EXP_CUTOFF < t {
         return R::default();
@@ -54,13 +55,13 @@ pub fn exp_negative<R: Real>(t: R) -> R {
     sum * power
 }
 
-/// `sin` and `cos` of a reduced argument, `|r| <= pi/4`, and the quadrant of a whole one.
+/// `sin` and `cos` of a reduced angle, `|r| <= pi/4`, and the quadrant of the full angle.
 pub struct Turned {
     /// `sin r`
     pub sin: f64,
     /// `cos r`
     pub cos: f64,
-    /// Quarter turns, modulo 4.
+    /// Number of quarter turns, modulo 4.
     pub quadrant: u32,
 }
 
@@ -68,7 +69,7 @@ pub struct Turned {
 const QUARTER: [f64; 3] = [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_795_950_6e-21];
 const PER_QUARTER: f64 = std::f64::consts::FRAC_2_PI;
 
-/// Polynomials of the fdlibm library for a reduced argument, lowest power last.
+/// Polynomials of the fdlibm library for a reduced angle, lowest power last.
 const SIN_TERMS: [f64; 6] = [
     1.589_690_995_211_55e-10,
     -2.505_076_025_340_686_3e-8,
@@ -86,7 +87,7 @@ const COS_TERMS: [f64; 6] = [
     4.166_666_666_666_66e-2,
 ];
 
-/// Takes an angle apart [Cody & Waite 1980], up to [`crate::device::tables::LARGEST_ANGLE`].
+/// Reduces an angle [Cody & Waite 1980], up to [`crate::device::tables::LARGEST_ANGLE`].
 pub fn turned(t: f64) -> Turned {
     let n = (t * PER_QUARTER + 0.5).floor();
     let r = ((t - n * QUARTER[0]) - n * QUARTER[1]) - n * QUARTER[2];
@@ -98,7 +99,7 @@ pub fn turned(t: f64) -> Turned {
 }
 
 impl Turned {
-    /// `cos t` and `sin t`.
+    /// Returns `cos t` and `sin t`.
     pub fn cos_sin(&self) -> (f64, f64) {
         match self.quadrant {
             0 => (self.cos, self.sin),
@@ -109,22 +110,22 @@ impl Turned {
     }
 }
 
-/// A kernel's parameters in the type of a pass.
+/// A kernel's parameters in the floating-point type of a pass.
 #[derive(Debug, Clone, Copy)]
 pub struct ReferenceKernel<R> {
-    /// Formula.
+    /// Index of the formula.
     pub family: u32,
-    /// Coordinates of a point.
+    /// Number of coordinates of a point.
     pub dimension: u32,
-    /// Factor.
+    /// Factor on the correlation.
     pub scale: R,
     /// Constant term.
     pub offset: R,
-    /// What is added for a point and itself.
+    /// Term added for a point with itself.
     pub row_term: R,
 }
 
-/// `k(z_a, z_b)`.
+/// Returns `k(z_a, z_b)`.
 /// * `coords` — `dimension x stride`
 pub fn kernel<R: Real>(kernel: ReferenceKernel<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
     let mut sum = R::default();
@@ -141,7 +142,7 @@ pub fn kernel<R: Real>(kernel: ReferenceKernel<R>, coords: &[R], stride: usize, 
     if a == b { shared_part + kernel.row_term } else { shared_part }
 }
 
-/// `rho` of a squared distance; of the linear family, the product itself.
+/// Returns the correlation at a squared distance; for the linear family, the product itself.
 fn correlation<R: Real>(family: u32, sum: R) -> R {
     let one = R::of(1.0);
     match family {

@@ -1,4 +1,4 @@
-//! Lanes of the reference device: the passes of a round, one after the other.
+//! Implements the slots of the reference device: the passes of a round, one after the other.
 
 use super::buffers::{Buffers, MEAN};
 use super::device::{ReferenceTables, own_points};
@@ -14,7 +14,7 @@ use privateer_gp::score::GramSource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lanes in one type.
+/// Slots in one floating-point type.
 pub struct ReferenceLanes<R> {
     pub(super) buffers: Buffers<R>,
     packed: Packed<R>,
@@ -24,7 +24,7 @@ pub struct ReferenceLanes<R> {
     coords_stride: usize,
     fault: Option<Fault>,
     rounds: Arc<AtomicU64>,
-    /// Answers of the round in flight.
+    /// Number of answers of the round in flight.
     in_flight: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ impl<R: Real> ReferenceLanes<R> {
         }
     }
 
-    /// All passes of a packed round.
+    /// Runs all passes of a packed round.
     fn run(&mut self, not_a_number: bool) {
         let (buffers, packed) = (&mut self.buffers, &mut self.packed);
         std::mem::swap(&mut buffers.works, &mut packed.works);

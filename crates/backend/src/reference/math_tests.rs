@@ -1,4 +1,4 @@
-//! The polynomials against the library, over dense grids.
+//! Tests the polynomials against the library, over dense grids.
 
 use super::cases_tests::{CaseDraws, TestGram};
 use super::kernel::{ReferenceKernel, exp_negative, kernel, turned};
@@ -6,7 +6,7 @@ use crate::device::real::Real;
 use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
 use privateer_gp::score::{GramSource, KernelFamily, KernelForm};
 
-/// Largest relative error of `exp(-t)`, in units of roundoff.
+/// Returns the largest relative error of `exp(-t)`, in units of roundoff.
 fn exp_error<R: Real>() -> f64 {
     let n = 400_000;
     let end = R::EXP_CUTOFF.wide();
@@ -41,7 +41,7 @@ fn sine_and_cosine_are_within_a_few_roundoffs() {
     }
 }
 
-/// The largest error of a kernel in a type as a share of its bound.
+/// Returns the largest error of a kernel in a type, relative to its bound.
 fn kernel_share<R: Real>(gram: &TestGram) -> f64 {
     let extent = Extent::new(gram.n_points());
     let coords = coordinates::<R>(&gram.form, extent);
@@ -58,7 +58,7 @@ fn kernel_share<R: Real>(gram: &TestGram) -> f64 {
     most / kernel_error(&gram.form, &coords, R::PRECISION)
 }
 
-/// Near and far points, coordinates of a common large part: never beyond the bound, and the bound is not idle.
+/// For near and far points with a large common offset, errors are within the bound and near it.
 #[test]
 fn kernels_are_within_their_bound() {
     use KernelFamily::{Linear, MaternFiveHalves, MaternHalf, MaternThreeHalves, SquaredExponential};

@@ -1,8 +1,8 @@
-//! A device made of plain loops on the CPU: each pass is the reference implementation of a shader, with the same buffers, the same padding and
-//! the same order of sums, so that the two can be compared buffer by buffer.
+//! Implements a device by plain loops on the CPU, for tests.
 //!
-//! It is a reference for tests and never fast: faults can be planted ([`Fault`]) to see that whoever
-//! drives a device notices them.
+//! Each pass is the reference implementation of a shader, with the same buffers, the same padding and the same order of
+//! sums, so both can be compared buffer by buffer. It is not fast. Faults can be planted ([`Fault`]), to test that the code
+//! that uses a device detects them.
 
 mod buffers;
 mod device;

@@ -1,4 +1,4 @@
-//! A reference device that plays along, for tests that compare another device's planes with its own.
+//! Runs a reference device in parallel with another device, to compare their planes.
 
 use super::ReferenceDevice;
 use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
@@ -7,7 +7,7 @@ use super::lanes::ReferenceLanes;
 use crate::device::real::Real;
 use crate::device::{LaneWork, Lanes};
 
-/// A reference device with lanes of its own.
+/// A reference device with slots of its own.
 pub struct ReferencePlayer<R>(ReferenceLanes<R>);
 
 impl<R: Real> ReferencePlayer<R> {
@@ -26,7 +26,7 @@ impl<R: Real> ReferencePlayer<R> {
         self.0.submit(stamp, works).expect("submit");
     }
 
-    /// Planes of a lane, in f64.
+    /// Returns the planes of a slot, in f64.
     pub fn planes(&self, lane: usize) -> [Vec<f64>; 4] {
         [P, MEAN, VARIANCE, ANCHOR].map(|plane| {
             let at = self.0.buffers.plane(lane as u32, plane);

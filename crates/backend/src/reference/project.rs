@@ -1,4 +1,4 @@
-//! Reference implementation of `project.wgsl`: `p = row · h` for the work that has a new row, `mean = weights · h` for the work that has new weights.
+//! Implements `project.wgsl`: `p = row · h` for new rows, `mean = weights · h` for new weights.
 
 use super::buffers::{Buffers, MEAN, P};
 use super::kernel::{ReferenceKernel, kernel};
@@ -6,7 +6,9 @@ use crate::device::pack::{NONE, ROW, TOGETHER, WEIGHTS};
 use crate::device::real::Real;
 use crate::device::tables::TILE;
 
-/// An entry of the list: its work; where coefficients start, and the plane that they are for, of each that is meant.
+/// Decodes an entry of the list: its work, and the parts (row, weights) to project.
+///
+/// A part is the start of its coefficients and of its plane.
 fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iterator<Item = (usize, usize)> + use<R>) {
     let work = buffers.works[entry / 4];
     let part =
@@ -15,7 +17,9 @@ fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iterator<I
     (entry / 4, parts.into_iter().flatten())
 }
 
-/// Entry `shared`: every row is over all columns of the table, in order; eight rows are taken together.
+/// Entry `shared`: every row is over all columns of the table, in order.
+///
+/// Eight rows are processed together.
 pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
     let stride = buffers.extent.stride;
     let group = buffers.list(0, n_projected.next_multiple_of(TOGETHER));
@@ -37,7 +41,7 @@ pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
     }
 }
 
-/// Entries `gather` (columns of a table by a list of slots) and `kernel` (evaluated from coordinates).
+/// Entries `gather` (columns of a table by a list of indices) and `kernel` (from coordinates).
 pub fn gather<R: Real>(buffers: &mut Buffers<R>, n_projected: usize, from_kernel: bool) {
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
     for listed in buffers.list(0, n_projected) {
@@ -55,7 +59,7 @@ pub fn gather<R: Real>(buffers: &mut Buffers<R>, n_projected: usize, from_kernel
     }
 }
 
-/// `h_k(x)` of a work's basis.
+/// Returns `h_k(x)` of a work's basis.
 pub fn column<R: Real>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_kernel: bool) -> R {
     let (work, numbers) = (buffers.works[w], &buffers.numbers[w]);
     let slot = buffers.indices[work.slots_at as usize + k] as usize;

@@ -1,5 +1,7 @@
-//! A referee for tests of devices: follows every lane by direct evaluation in f64, with a bound on the rounding of a
-//! device that computes in its type in any order of sums, and says whether planes and answers are within.
+//! Follows every slot by direct evaluation in f64, as a referee in tests of devices.
+//!
+//! It bounds the rounding of a device that computes in its type in any order of sums, and reports whether planes and
+//! answers are within the bounds.
 
 use super::cases_tests::{OwnedWork, ReferenceStart, TestBasis};
 use crate::device::{Answer, CAPACITY, Precision};
@@ -12,7 +14,7 @@ pub struct Known {
     pub error: f64,
 }
 
-/// One lane, point by point.
+/// Values of one slot, point by point.
 #[derive(Debug, Clone, Default)]
 pub struct RefereeState {
     pub p: Vec<Known>,
@@ -21,7 +23,7 @@ pub struct RefereeState {
     pub anchor: Vec<Known>,
 }
 
-/// All lanes.
+/// The referee of all slots.
 pub struct Referee<'a> {
     basis: &'a TestBasis,
     u: f64,
@@ -31,17 +33,18 @@ pub struct Referee<'a> {
 }
 
 impl<'a> Referee<'a> {
-    /// * `kernel_error` — of each lane
+    /// Creates a referee.
+    /// * `kernel_error` — of each slot
     pub fn new(basis: &'a TestBasis, precision: Precision, kernel_error: Vec<f64>) -> Self {
         let zero = vec![Known::default(); basis.n_points()];
         let lane = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), anchor: zero };
         let lanes = vec![lane; kernel_error.len()];
-        // The reference itself rounds in f64.
+        // The referee itself rounds in f64.
         let u = precision.unit() + if precision == Precision::F64 { precision.unit() } else { 0.0 };
         Self { basis, u, sqrt_error: precision.sqrt_error(), kernel_error, lanes }
     }
 
-    /// `sum_i c_i h_i(x)` over the first `n`.
+    /// Returns `sum_i c_i h_i(x)` over the first `n` coefficients, with its error.
     fn sum(&self, work: &OwnedWork, coefficients: &[f64], x: usize) -> Known {
         let (mut value, mut magnitude, mut total) = (0.0, 0.0, 0.0);
         for (i, c) in coefficients.iter().enumerate() {
@@ -54,7 +57,7 @@ impl<'a> Referee<'a> {
         Known { value, error }
     }
 
-    /// Steps 1 and 2 of a lane.
+    /// Applies steps 1 and 2 of a slot's round.
     pub fn play(&mut self, work: &OwnedWork) {
         let u = self.u;
         for x in 0..self.basis.n_points() {
@@ -104,7 +107,7 @@ impl<'a> Referee<'a> {
         }
     }
 
-    /// Both ends of a point's interval.
+    /// Returns both ends of a point's interval.
     fn ends(&self, work: &OwnedWork, x: usize) -> (Known, Known) {
         let lane = &self.lanes[work.lane];
         let (mean, variance, anchor) = (lane.mean[x], lane.variance[x], lane.anchor[x]);
@@ -124,7 +127,7 @@ impl<'a> Referee<'a> {
         (end(-1.0), end(1.0))
     }
 
-    /// What is wrong with a lane's planes, if anything.
+    /// Returns the first error in a slot's planes, if any.
     /// * `planes` — p, mean, variance, anchor, each at least as long as the domain
     pub fn check_planes(&self, lane: usize, planes: &[Vec<f64>; 4]) -> Result<(), String> {
         let known = &self.lanes[lane];
@@ -144,7 +147,7 @@ impl<'a> Referee<'a> {
         Ok(())
     }
 
-    /// What is wrong between the planes of two devices, if anything.
+    /// Returns the first difference beyond the bounds between the planes of two devices, if any.
     #[cfg(feature = "gpu")]
     pub fn check_apart(&self, lane: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
         let known = &self.lanes[lane];
@@ -159,7 +162,7 @@ impl<'a> Referee<'a> {
         Ok(())
     }
 
-    /// What is wrong with an answer, if anything.
+    /// Returns the first error in an answer, if any.
     pub fn check_answer(&self, work: &OwnedWork, answer: &Answer) -> Result<(), String> {
         let all: Vec<u32> = (0..self.basis.n_points() as u32).collect();
         let scored = work.subset.as_ref().unwrap_or(&all);
@@ -221,7 +224,7 @@ impl<'a> Referee<'a> {
     }
 }
 
-/// How far `sqrt(max(0, v))` moves when `v` moves by `e`.
+/// Returns the largest change of `sqrt(max(0, v))` when `v` changes by at most `e`.
 fn sqrt_shift(v: f64, e: f64) -> f64 {
     let root = |v: f64| v.max(0.0).sqrt();
     (root(v + e) - root(v)).max(root(v) - root(v - e))

@@ -1,4 +1,4 @@
-//! Reference implementation of `select.wgsl`: maxima over tiles, then every point that reaches the best lower end.
+//! Implements `select.wgsl`: maxima over tiles, then every point above the best lower end.
 
 use super::buffers::Buffers;
 use super::update::scored;
@@ -7,7 +7,7 @@ use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, NOWHERE, checksum};
 use crate::device::real::Real;
 use crate::device::tables::TILE;
 
-/// Step 4 of every work; the list is ascending.
+/// Runs step 4 of every work; the list of points is ascending.
 pub fn select<R: Real>(buffers: &mut Buffers<R>) {
     let n_tiles = buffers.extent.n_tiles();
     for w in 0..buffers.works.len() {

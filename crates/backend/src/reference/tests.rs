@@ -1,4 +1,4 @@
-//! The reference device against direct evaluation.
+//! Tests the reference device against direct evaluation.
 
 use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
 use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, script};
@@ -9,7 +9,7 @@ use crate::device::real::Real;
 use crate::device::{Answer, CAPACITY, LaneWork, Lanes, Tables};
 use privateer_gp::score::KernelFamily;
 
-/// Planes of a lane, in f64.
+/// Returns the planes of a slot, in f64.
 fn planes<R: Real>(lanes: &ReferenceLanes<R>, lane: usize) -> [Vec<f64>; 4] {
     [P, MEAN, VARIANCE, ANCHOR].map(|plane| {
         let at = lanes.buffers.plane(lane as u32, plane);
@@ -17,7 +17,7 @@ fn planes<R: Real>(lanes: &ReferenceLanes<R>, lane: usize) -> [Vec<f64>; 4] {
     })
 }
 
-/// Plays a script on the reference device; says what is wrong, if anything.
+/// Plays a script on the reference device; returns the first error, if any.
 fn played<R: Real>(
     reference: &ReferenceDevice,
     basis: &TestBasis,
@@ -49,7 +49,7 @@ fn played<R: Real>(
     Ok(())
 }
 
-/// Both types, with and without tables that the device makes.
+/// Plays a script in both types, with and without tables that the device computes.
 fn played_in_both(basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) {
     for reference in [ReferenceDevice::default(), ReferenceDevice::default().without_f64()] {
         played::<f32>(&reference, basis, n_lanes, rounds).expect("f32");
@@ -100,7 +100,7 @@ fn gram_columns_of_every_kind() {
     }
 }
 
-/// Too many points for a whole matrix: columns are evaluated when they are needed.
+/// With too many points for a whole matrix, columns are evaluated when they are needed.
 #[test]
 fn gram_columns_of_many_points() {
     let mut draws = CaseDraws(31);
@@ -109,7 +109,7 @@ fn gram_columns_of_many_points() {
     played_in_both(&basis, 4, &rounds);
 }
 
-/// A factor and a row over nothing: mean 0 and the prior.
+/// A factor and a row over an empty basis give mean 0 and the prior variance.
 #[test]
 fn an_empty_basis() {
     let mut draws = CaseDraws(40);

@@ -1,4 +1,4 @@
-//! Reference implementation of `update.wgsl` and `list.wgsl`: start, visit, intervals, and the maxima of every tile.
+//! Implements `update.wgsl` and `list.wgsl`: reset, observation, intervals, maxima per tile.
 
 use super::buffers::{ANCHOR, Buffers, MEAN, P, VARIANCE};
 use crate::device::answer::MAXIMA;
@@ -6,28 +6,28 @@ use crate::device::pack::{Numbers, START_KEEP, START_PRIOR, VISIT_NONE, VISIT_WE
 use crate::device::real::Real;
 use crate::device::tables::TILE;
 
-/// A point's score, and what was scored.
+/// A point's interval, its moments, and whether they are finite.
 #[derive(Debug, Clone, Copy)]
 pub struct Scored<R> {
-    /// Lower end; the smallest number if it is not one.
+    /// Lower end; the smallest number if the point does not count.
     pub lower: R,
-    /// Upper end, likewise.
+    /// Upper end; the smallest number if the point does not count.
     pub upper: R,
-    /// Spread².
+    /// Posterior variance.
     pub variance: R,
     /// Magnitude of the mean.
     pub mean: R,
-    /// Whether lower end and spread² are finite.
+    /// Whether lower end and posterior variance are finite.
     pub counts: bool,
 }
 
 impl<R: Real> Scored<R> {
-    /// No point.
+    /// Returns the value that stands for no point.
     pub fn nothing() -> Self {
         Self { lower: -R::LARGEST, upper: -R::LARGEST, variance: -R::LARGEST, mean: R::default(), counts: false }
     }
 
-    /// The interval of a point.
+    /// Computes the interval of a point.
     pub fn of(numbers: &Numbers<R>, mean: R, variance: R, anchor: R) -> Self {
         let e = numbers.c0 + numbers.c1 * anchor + numbers.c2 * (anchor * anchor);
         let lower = mean - numbers.c + numbers.low * (variance - e).larger(R::default()).sqrt();
@@ -40,14 +40,14 @@ impl<R: Real> Scored<R> {
     }
 }
 
-/// The interval of a lane's point, from its planes.
+/// Computes the interval of a slot's point, from its planes.
 pub fn scored<R: Real>(buffers: &Buffers<R>, w: usize, x: usize) -> Scored<R> {
     let lane = buffers.works[w].lane;
     let plane = |plane| buffers.planes[buffers.plane(lane, plane) + x];
     Scored::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(ANCHOR))
 }
 
-/// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for those without a subset.
+/// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for works without a subset.
 pub fn update<R: Real>(buffers: &mut Buffers<R>) {
     for w in 0..buffers.works.len() {
         let (work, numbers) = (buffers.works[w], buffers.numbers[w]);
@@ -88,7 +88,7 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
     }
 }
 
-/// `list.wgsl`: step 3 for the points of a subset; tiles are over places in the list.
+/// `list.wgsl`: step 3 for the points of a subset; tiles are ranges of the list.
 pub fn list<R: Real>(buffers: &mut Buffers<R>, n_listed: usize) {
     for w in buffers.list(2, n_listed) {
         let work = buffers.works[w];
@@ -106,7 +106,7 @@ pub fn list<R: Real>(buffers: &mut Buffers<R>, n_listed: usize) {
     }
 }
 
-/// Maxima and count of a tile.
+/// Computes maxima and count of a tile.
 fn reduce<R: Real>(buffers: &mut Buffers<R>, w: usize, tile: usize, tile_scored: &[Scored<R>; TILE]) {
     let mut most = Scored::<R>::nothing();
     let mut count = 0;

@@ -56,7 +56,7 @@ fn pays(n_points: usize, n_features: usize, rank: usize) -> bool {
 #[derive(Debug)]
 pub struct PivotGrowth {
     table: Arc<FeatureTable>,
-    /// `max |phi|²`.
+    /// Largest squared norm `max |phi|²` of a feature vector.
     largest: f64,
     /// Residual at which the choice ends.
     end: f64,
@@ -75,13 +75,13 @@ enum PivotSearchState {
 /// The pivots chosen so far.
 #[derive(Debug)]
 pub struct Growing {
-    /// The points.
+    /// Indices of the pivots.
     pub pivots: Vec<usize>,
     /// One column of the factor per pivot: `l(x)_k` of all points.
     pub columns: Vec<Vec<f64>>,
-    /// `d(x)`.
+    /// Residuals `d(x)` of all points.
     pub residual: Vec<f64>,
-    /// `phi(x)·phi(p)` of the newest pivot.
+    /// Products `phi(x)·phi(p)` with the newest pivot p.
     products: Vec<f64>,
 }
 
@@ -161,11 +161,11 @@ fn entry_error(n_features: usize, rank: usize) -> f64 {
 /// Bounds on rounding errors of the factor; see `docs/derivations/pivot-interpolation.md`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Errors {
-    /// `eps`
+    /// `eps`: rounding error of an entry of `kappa` and of its reduction.
     pub entry: f64,
-    /// `eps_d`
+    /// `eps_d`: error of a running residual.
     pub diagonal: f64,
-    /// `|l - L^T c| / |c|_1`
+    /// Bound on `|l - L^T c| / |c|_1` after the substitution.
     pub substitution: f64,
 }
 

@@ -16,13 +16,13 @@ const POINTS: usize = 480;
 /// Data of a round; points are padded to whole panels by copies of the last one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interpolation {
-    /// `N`.
+    /// `N`, the number of points.
     pub n_points: usize,
-    /// `m`.
+    /// `m`, the number of features.
     pub n_features: usize,
-    /// `r`.
+    /// `r`, the number of pivots.
     pub rank: usize,
-    /// `r` padded.
+    /// `r`, padded to a multiple of [`PIVOTS`].
     pub padded: usize,
     /// `m x padded`: features of the pivots, feature by feature; zeros beyond `r`.
     pub features: Vec<f64>,
@@ -131,7 +131,7 @@ impl Interpolation {
     }
 }
 
-/// Replaces the coordinates `l(x)` of all points by the rows `c(x)` with `L^T c = l`, from the last pivot to the first.
+/// Replaces the coordinates `l(x)` of all points by the rows `c(x)` that solve `L^T c = l`.
 fn solve(pivots: &[usize], columns: &mut [Vec<f64>]) {
     let rank = pivots.len();
     for j in (0..rank).rev() {

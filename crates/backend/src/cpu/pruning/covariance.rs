@@ -50,7 +50,7 @@ impl Covariance {
         }
     }
 
-    /// `k(a, b)`.
+    /// Returns `k(a, b)`.
     pub fn entry(&self, a: usize, b: usize) -> f64 {
         match self {
             Self::Features(source) => source.entry(a, b),

@@ -47,7 +47,7 @@ pub struct Formula {
     dimension: usize,
     /// `n_points x dimension`, row-major; centred in the bounding box where only distances matter.
     points: Vec<f64>,
-    /// `n_blocks x dimension x size`.
+    /// `n_blocks x dimension x size`: coordinates by block.
     blocks: Vec<f64>,
     /// `dimension x padded`: coordinates of the reference points.
     reference_points: Vec<f64>,

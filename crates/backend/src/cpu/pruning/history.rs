@@ -85,7 +85,7 @@ impl History {
         }
     }
 
-    /// Adds an observation to the open streak; false if the model's visits differ from its own.
+    /// Adds an observation to the open streak; false if the model's visits differ from those here.
     pub fn again(&mut self, visited: &Visited<'_>) -> bool {
         match self {
             Self::Features(features) => {
@@ -135,7 +135,7 @@ impl History {
     /// Opens a streak for all observations of the next visited point at once.
     ///
     /// Its row is computed from the points followed so far. Returns the opened streak, its scale and its mean step.
-    /// * `rows` — follows the visits over a basis of columns
+    /// * `rows` — rows over the visited points, for a basis of columns
     pub fn visit(
         &mut self,
         visit: AveragedObservation,
@@ -190,7 +190,7 @@ impl History {
         }
     }
 
-    /// Returns upper bounds on the scores of visited points, where the row term is not zero.
+    /// Returns upper bounds on the scores of visited points, if the row term is not zero.
     ///
     /// Blocks do not include the row term, so these bounds raise those of the blocks.
     pub fn own_scores<'a>(

@@ -11,7 +11,7 @@ pub struct Nodes<'a> {
     pub stride: usize,
 }
 
-/// An interpolation over one block; dispatched with the processor's SIMD width.
+/// An interpolation over one block, vectorised over its points.
 pub struct Interpolate<'a> {
     pub means: Nodes<'a>,
     /// Posterior variances, which may be slightly below 0.

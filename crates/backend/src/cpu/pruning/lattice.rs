@@ -90,7 +90,7 @@ impl ReferenceBounds {
 #[derive(Debug)]
 pub struct Lattice {
     pub reference_points: ReferencePoints,
-    /// `n_reference_points x 2`.
+    /// `n_anchors x 2`: coordinates of the corners.
     pub coordinates: Vec<f64>,
     /// Axis along which the strips follow each other.
     pub axis: usize,

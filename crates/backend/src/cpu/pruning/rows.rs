@@ -21,7 +21,7 @@ pub struct AveragedObservation {
 /// The visited points of a trial.
 #[derive(Debug, Default)]
 pub struct VisitedRows {
-    /// In the order of their first visits.
+    /// Indices of the points, in the order of their first visits.
     pub points: Vec<u32>,
     counts: Vec<u64>,
     /// Discarded once the model reports rows itself, see [`VisitedRows::follow`].

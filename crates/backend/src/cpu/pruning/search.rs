@@ -39,7 +39,7 @@ impl PrunedTrial {
         best
     }
 
-    /// Does the same, with interpolated bound checks from an interpolation grid.
+    /// Scores blocks after interpolated bound checks; returns the best score.
     ///
     /// The block with the highest bound is checked, and scored once no other block has a higher bound. Then all blocks
     /// whose bounds reach that score are checked.

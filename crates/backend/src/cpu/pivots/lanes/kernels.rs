@@ -184,7 +184,7 @@ pub struct TileBounds {
     pub size: f32,
     /// `rho_b + sum |u_k| rho(x_k)`, or `rho(x)`.
     pub rho: f32,
-    /// The same of `trace`.
+    /// The same sum of `trace`.
     pub trace: f32,
     /// `delta_b`.
     pub delta: f32,

@@ -20,7 +20,7 @@ pub struct LaneScreen {
     next_checked: usize,
 }
 
-/// Sixteen trials.
+/// Sixteen interleaved trials.
 #[derive(Debug)]
 struct LaneGroup {
     /// Forms at the pivots.

@@ -23,7 +23,7 @@ const U: f64 = f64::EPSILON / 2.0;
 /// Data of a round of interleaved trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaneTable {
-    /// `m` and `r`.
+    /// `m`, the number of features, and `r`, the number of pivots.
     pub n_features: usize,
     pub rank: usize,
     /// `m`, padded to whole rows of tiles.
@@ -53,7 +53,7 @@ pub struct LaneBlock {
     pub outer: Range<usize>,
     /// Tiles of scored points; the same points where `chosen` is 0.
     pub scored: Range<usize>,
-    /// `K`.
+    /// `K`, the number of chosen points; 0 if the points are scored directly.
     pub chosen: usize,
     /// Index at which its rows `u` begin.
     pub inner: usize,
@@ -63,9 +63,9 @@ pub struct LaneBlock {
 struct Nested {
     /// Positions in the block.
     chosen: Vec<usize>,
-    /// `block x K`.
+    /// `block x K`: rows `u` of the block's points.
     u: Vec<f64>,
-    /// Bounds.
+    /// Error bounds of the block's points.
     rho: Vec<f64>,
     trace: Vec<f64>,
     delta: Vec<f64>,
