@@ -1,7 +1,54 @@
 //! privateer answers one question for people who set privacy budgets: *what does privacy cost this optimizer?*
 //!
+//! This crate simulates differentially private optimizers. Reading order of what a program needs:
+//!
+//! 1. [`Sweep`] is a checked specification, [`DataFolder`] the place of the files it reads;
+//! 2. [`Preparation`] makes its cells ready for a [`Backend`], of which [`Cpu`] needs no device;
+//! 3. [`run`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
+//! 4. [`AskTell`] runs one policy outside of the loop, and a [`Session`] one whose rewards are observed elsewhere;
+//! 5. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page.
+//!
+//! ```
+//! use privateer::{Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Rows, Stop, Sweep, Unit, run};
+//! use std::collections::BTreeSet;
+//! use std::sync::Mutex;
+//!
+//! /// Adds up the regret of the last recorded round of each trial.
+//! struct LastRegret(Mutex<f64>);
+//!
+//! impl Observer for LastRegret {
+//!     fn progressed(&self, _trial_rounds: u64) {}
+//!
+//!     fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+//!         let last = rows.round.iter().max().copied();
+//!         let ends = rows.round.iter().zip(&rows.cumulative_regret).filter(|(round, _)| Some(**round) == last);
+//!         *self.0.lock().unwrap() += ends.map(|(_, regret)| regret).sum::<f64>();
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let text = r#"
+//!     rounds = 20
+//!     trials = 3
+//!     environment = { kind = "rkhs", domain = { kind = "grid", points = 25 }, kernel = { kind = "matern", nu = 2.5, lengthscale = 0.2 }, noise = { kind = "uniform", bound = 1.0 } }
+//!     policy = [{ kind = "uniform" }]
+//! "#;
+//! let sweep = Sweep::parse("example.toml", text, &[])?;
+//! let (data, backend, regret) = (DataFolder::default(), Cpu::default(), LastRegret(Mutex::new(0.0)));
+//! let preparation = Preparation::new(&sweep, &data, &backend);
+//! let tally = run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &regret)?;
+//! assert!(!tally.stopped && 0.0 < *regret.0.lock().unwrap());
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
+
+pub use engine::{AskTell, Observer, Options, Preparation, Rows, Session, Shard, Stop, Tally, Unit, run, units};
+pub use env::DataFolder;
+pub use privateer_backend::{Backend, Counters, Cpu};
+pub use privateer_config::error::Error;
+pub use spec::Sweep;
 
 pub use privateer_backend as backend;
 pub use privateer_config as config;
@@ -10,14 +57,19 @@ pub use privateer_numerics as numerics;
 pub use privateer_privacy as privacy;
 
 pub mod audit;
-pub mod bench;
-pub mod cli;
 pub mod engine;
 pub mod env;
 pub mod fit;
 pub mod oco;
 pub mod policy;
 pub mod record;
-pub mod registry;
 pub mod report;
 pub mod spec;
+
+// The program and its tests alone use these.
+#[doc(hidden)]
+pub mod bench;
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod registry;
