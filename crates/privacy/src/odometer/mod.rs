@@ -6,8 +6,8 @@
 //!
 //! # Example: the third answer of one record would exceed its budget
 //! ```
-//! use privateer::privacy::odometer::{FilterKind, Odometer, RecordChange, Spend, SpentRecords};
-//! use privateer::privacy::{Adversary, Growth, accounting::Loss};
+//! use privateer_privacy::odometer::{FilterKind, Odometer, RecordChange, Spend, SpentRecords};
+//! use privateer_privacy::{Adversary, Growth, accounting::Loss};
 //! let mut odometer = Odometer::new(FilterKind::Sum, Some("epsilon=4".parse()?), Some(100))?;
 //! let answer = Spend {
 //!     session: "s1".to_owned(),
