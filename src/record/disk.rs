@@ -28,7 +28,7 @@ pub(super) enum Operation {
 #[inline]
 fn announce(operation: Operation, path: &Path) -> io::Result<()> {
     #[cfg(feature = "fault-injection")]
-    if let super::fault::Verdict::Refuse(error) = super::fault::announce(operation, path) {
+    if let super::fault::FaultVerdict::Refuse(error) = super::fault::announce(operation, path) {
         return Err(error);
     }
     let _ = (operation, path);
@@ -133,12 +133,12 @@ pub(super) fn refused(path: &Path, action: &str, source: io::Error) -> Error {
 pub(super) fn write(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(feature = "fault-injection")]
     match super::fault::announce(Operation::Write, path) {
-        super::fault::Verdict::Proceed => {}
-        super::fault::Verdict::Refuse(error) => {
+        super::fault::FaultVerdict::Proceed => {}
+        super::fault::FaultVerdict::Refuse(error) => {
             file.write_all(&bytes[..bytes.len() / 2])?;
             return Err(error);
         }
-        super::fault::Verdict::Tear => {
+        super::fault::FaultVerdict::Tear => {
             file.write_all(&bytes[..bytes.len() / 2])?;
             std::process::abort();
         }
