@@ -8,7 +8,7 @@ use privateer::backend::Cpu;
 use privateer::engine::{Preparation, Session};
 use privateer::env::csv_table::{CsvOptions, read_table};
 use privateer::env::{CuratedLedger, DataFolder};
-use privateer_privacy::odometer::Odometer;
+use privateer::privacy::odometer::Odometer;
 use privateer::record::{DigestList, Manifest, StateFile, StateKind, decode_part};
 use privateer::spec::Sweep;
 use std::fs;

@@ -23,7 +23,7 @@ pub struct AuditArgs {
     /// Probability that no true claim among all that are named is refuted
     #[arg(long, value_name = "P", default_value_t = 0.99)]
     confidence: f64,
-    /// Repeat every case at so many seeds, and count how often it is refuted
+    /// Repeat every case at this number of seeds, and count how often it is refuted
     #[arg(long, value_name = "SEEDS", value_parser = clap::value_parser!(u64).range(1..))]
     false_alarms: Option<u64>,
     /// List what can be named

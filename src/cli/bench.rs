@@ -41,7 +41,7 @@ pub struct BenchArgs {
     /// Features, the square of an even number
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     features: Option<usize>,
-    /// Trials side by side
+    /// Trials in a batch
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     trials: Option<usize>,
     /// Rounds

@@ -53,7 +53,7 @@ pub struct CurateArgs {
     /// An odometer that `privateer odometer` made: the release spends from its budget of every record
     #[arg(long, value_name = "FILE")]
     odometer: Option<PathBuf>,
-    /// Images of so many numbers behind a public random projection, at most as many as there are columns: less noise on each [default:
+    /// Release this many numbers per row behind a public random projection, at most one per column: less noise on each [default:
     /// none]
     #[arg(long, value_name = "COLUMNS")]
     projection: Option<usize>,

@@ -30,7 +30,7 @@ pub struct FitArgs {
     /// A length-scale for each input
     #[arg(long)]
     per_coordinate: bool,
-    /// Fit a Matern kernel of this smoothness in the place of the squared exponential
+    /// Fit a Matern kernel of this smoothness instead of the squared exponential
     #[arg(long, value_name = "NU", allow_negative_numbers = true)]
     matern: Option<f64>,
     /// The table is public: a spec with these numbers may state a guarantee

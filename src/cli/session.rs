@@ -47,7 +47,7 @@ pub struct AskArgs {
     /// The state file
     #[arg(value_name = "STATE")]
     state: PathBuf,
-    /// The best row so far, by posterior mean, in the place of the next
+    /// Print the best row so far, by posterior mean, instead of the next
     #[arg(long)]
     best: bool,
     /// As JSON, with the round
@@ -272,7 +272,7 @@ pub fn tell(args: &TellArgs) -> Result<(), Error> {
             }
             account.state_in(file);
         }
-        // Kept before anything is said of it: noise that was seen is never drawn anew.
+        // Saved before anything is printed: noise that was seen is never drawn again.
         file.replace("session", session.save())?;
         let (round, rounds) = session.progress();
         if args.json {

@@ -68,7 +68,7 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// So many parts, chosen at random, so that nobody knows beforehand which.
+/// Chooses this number of parts at random, so that nobody knows beforehand which.
 fn choose(done: &BTreeSet<PartId>, n_parts: usize) -> BTreeSet<Unit> {
     let mut drawn: Vec<(u64, PartId)> = done.iter().map(|id| (RandomState::new().build_hasher().finish(), *id)).collect();
     drawn.sort_unstable();
