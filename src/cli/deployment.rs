@@ -398,6 +398,10 @@ fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdom
 pub fn refused(why: SpendRefusal) -> Error {
     match why {
         SpendRefusal::Exceeded { .. } => Error::CheckSaidNo(format!("{why}; nothing was released")),
+        SpendRefusal::Incomparable { .. } => Error::input(
+            Diagnostic::new(why.to_string())
+                .hint("use the columns, centre and scales of the earlier release, or an odometer of its own"),
+        ),
         SpendRefusal::NoBound { .. } => Error::input(
             Diagnostic::new(why.to_string())
                 .hint("choose a filter that bounds it: `sum` takes every mechanism whose claim holds"),

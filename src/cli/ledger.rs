@@ -108,20 +108,37 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>) -> Result<Odomet
         Odometer::new(filter, None, rows.map(|(rows, _)| rows)).map_err(|why| Error::input(Diagnostic::new(why.to_string())))?;
     let mut ordered: Vec<&SpendingFile> = files.iter().collect();
     ordered.sort_by_key(|file| file.rank);
-    let mut seen: Vec<(&String, u8)> = Vec::new();
+    let releases_of = |file: &SpendingFile, session: &String| -> u64 {
+        let own = file.odometer.spends().iter().filter(|spend| spend.session == *session);
+        own.map(|spend| spend.count).fold(0, u64::saturating_add)
+    };
+    let mut seen: Vec<(&String, u8, u64, &Path)> = Vec::new();
     for file in ordered {
-        let is_counted = |session: &String| seen.iter().any(|(known, rank)| *known == session && *rank < file.rank);
+        let is_counted = |session: &String| seen.iter().any(|(known, rank, ..)| *known == session && *rank < file.rank);
+        for (session, _, count, other) in &seen {
+            let here = releases_of(file, session);
+            if file.sessions.contains(session) && *count < here {
+                return Err(Error::input(
+                    Diagnostic::new(format!(
+                        "`{}` counts {count} releases of session {session}, and `{}` counts {here}",
+                        other.display(),
+                        file.path.display()
+                    ))
+                    .hint("the first is an older copy: show the newest of the files"),
+                ));
+            }
+        }
         if !file.sessions.is_empty() && file.sessions.iter().all(is_counted) {
             note(&format!("the spends of `{}` are counted by another file that is shown, and not twice", file.path.display()));
             continue;
         }
-        if let Some(copy) = file.sessions.iter().find(|session| seen.iter().any(|(known, _)| known == session)) {
+        if let Some(copy) = file.sessions.iter().find(|session| seen.iter().any(|(known, ..)| known == session)) {
             note(&format!(
                 "warning: `{}` is a copy of a session that is shown already ({copy}): answers of both are added, those before the copy twice",
                 file.path.display()
             ));
         }
-        seen.extend(file.sessions.iter().map(|session| (session, file.rank)));
+        seen.extend(file.sessions.iter().map(|session| (session, file.rank, releases_of(file, session), file.path.as_path())));
         for spend in file.odometer.spends() {
             if spend.cost(filter).is_none() {
                 return Err(Error::input(

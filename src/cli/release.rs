@@ -36,6 +36,9 @@ pub struct ReleaseArgs {
     /// What the values measure: answers about one record add up over all columns [default: reward]
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
+    /// Accept a delta of 0.001 or more, in the answer or in the budget
+    #[arg(long)]
+    allow_large_delta: bool,
     #[command(flatten)]
     budget: BudgetArgs,
     /// The record, counted from 0
@@ -45,6 +48,9 @@ pub struct ReleaseArgs {
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     value: String,
 }
+
+/// Deltas from here on are refused where the number of records is not known: a table of a thousand records would release one.
+const LARGE_DELTA: f64 = 1e-3;
 
 /// What every value of a state file is released by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -172,6 +178,15 @@ fn begin(args: &ReleaseArgs) -> Result<(), Error> {
     let column = args.column.clone().unwrap_or_else(|| "reward".to_owned());
     let declaration = Declaration { mechanism, epsilon, delta: args.delta, clip: [lo, hi], column };
     let ledger = ledger_of(&declaration)?;
+    let limit = args.budget.stated()?.0.and_then(|budget| budget.delta).map_or(0.0, privateer_privacy::Delta::get);
+    let delta = args.delta.unwrap_or(0.0).max(limit);
+    if LARGE_DELTA <= delta && !args.allow_large_delta {
+        return Err(Error::input(
+            Diagnostic::new(format!("delta = {delta} allows a record in {:.0} to be released unchanged", 1.0 / delta))
+                .expected(format!("a delta below {LARGE_DELTA}, and far below one over the number of records"))
+                .hint("state a smaller delta; `--allow-large-delta` takes this one"),
+        ));
+    }
     // Found out before anything is written.
     RewardRelease::of(&ledger).map_err(|why| failed(&why))?;
     let spend = Spend::of_answer(&ledger, "", &declaration.column, args.row);

@@ -113,7 +113,8 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
     let folder = data.absolute()?;
     let ledger = session.ledger(args.form);
     let ((n, fingerprint), (_, rounds)) = (session.points(), session.progress());
-    refuse_large_delta(ledger.delta, n as u64, args.allow_large_delta)?;
+    let limit = args.budget.stated()?.0.and_then(|budget| budget.delta).map_or(0.0, privateer_privacy::Delta::get);
+    refuse_large_delta(ledger.delta.max(limit), n as u64, args.allow_large_delta)?;
     if args.form == DeploymentForm::DataHolder && args.budget.odometer().is_some() {
         return Err(Error::input(
             Diagnostic::new("`--odometer` is given to a session of the form `data-holder`")

@@ -70,6 +70,24 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+/// Opens a regular file so that it can be locked: network file systems lock only files that are open for writing.
+pub(super) fn open_to_lock(path: &Path) -> io::Result<File> {
+    announce(Operation::Open, path)?;
+    regular_or_absent(path)?;
+    File::options().read(true).write(true).open(path)
+}
+
+/// Whether a file has other names (hard links); false where that cannot be known.
+pub(super) fn has_other_names(file: &File) -> bool {
+    #[cfg(unix)]
+    return file.metadata().is_ok_and(|found| 1 < std::os::unix::fs::MetadataExt::nlink(&found));
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
+}
+
 fn regular_or_absent(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(io::Error::new(ErrorKind::InvalidInput, NotRegular)),

@@ -62,7 +62,7 @@ pub struct StateFile {
     path: PathBuf,
     kind: StateKind,
     /// Holds the lock.
-    _file: File,
+    file: File,
     /// What was read, to the letter.
     text: String,
     value: serde_json::Value,
@@ -115,12 +115,20 @@ impl StateFile {
         let corrupt = |(problem, hint)| Error::Corrupt { path: path.to_owned(), problem, hint };
         // A link is followed once and for all: replacing it by a copy would let the session go on in two files.
         let real = path.canonicalize().map_err(|source| Error::io(action.as_str(), path, source))?;
-        let file = disk::open(&real).map_err(|source| disk::refused(path, &action, source))?;
+        let file = disk::open_to_lock(&real).map_err(|source| disk::refused(path, &action, source))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
-            // Some file systems know no locks: the file is still whole at every moment.
+            // Several commands share an odometer: without a lock two of them could spend the same budget.
+            Err(TryLockError::Error(source)) if kind == StateKind::Odometer => {
+                return Err(Error::io("lock the odometer", path, source));
+            }
+            // Some file systems know no locks: a session is still whole at every moment, and the later of two writers is refused.
             Err(TryLockError::Error(_)) => {}
+        }
+        if kind == StateKind::Odometer && disk::has_other_names(&file) {
+            let hint = "delete the other hard links: a write through one name would not be seen through another".to_owned();
+            return Err(corrupt(("is one file under several names (hard links)".to_owned(), hint)));
         }
         let copy = file.try_clone().map_err(|source| Error::io(action.as_str(), path, source))?;
         let Ok(text) = String::from_utf8(disk::read_all(copy, path, &action)?) else {
@@ -132,7 +140,7 @@ impl StateFile {
         }
         let value = Self::parse(&text, kind).map_err(corrupt)?;
         let removed = remove_leftovers_of(&real)?;
-        Ok(Some(Self { path: real, kind, _file: file, text, value, removed }))
+        Ok(Some(Self { path: real, kind, file, text, value, removed }))
     }
 
     /// What a state file of any kind holds, without a lock; `None` where the file is not a state file.
@@ -236,7 +244,8 @@ impl StateFile {
         }
         self.value[key] = content;
         let text = sealed(&mut self.value);
-        write_private(&self.path, text.as_bytes(), &format!("write the {}", self.kind.noun()))?;
+        // The new file is locked from before it stands here: no other command comes between two writes of this one.
+        self.file = write_private(&self.path, text.as_bytes(), &format!("write the {}", self.kind.noun()))?;
         self.text = text;
         Ok(())
     }
@@ -274,7 +283,7 @@ mod tests {
         let mut second = StateFile {
             path: path.clone(),
             kind: StateKind::Session,
-            _file: File::open(&path).expect("a file"),
+            file: File::open(&path).expect("a file"),
             text: first.text.clone(),
             value,
             removed: 0,

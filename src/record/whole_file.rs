@@ -20,12 +20,12 @@ pub fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error>
     PreparedFile::write(path, bytes, action, false)?.replace()
 }
 
-/// The same for a file that only its owner may read and write (mode 0600, where there are modes).
+/// The same for a file that only its owner may read and write (mode 0600, where there are modes); returns it open and locked.
 ///
 /// # Errors
 /// As [`write_whole`].
-pub(super) fn write_private(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
-    PreparedFile::write(path, bytes, action, true)?.replace()
+pub(super) fn write_private(path: &Path, bytes: &[u8], action: &str) -> Result<File, Error> {
+    PreparedFile::write(path, bytes, action, true)?.replace_locked()
 }
 
 /// A file that is written and flushed under a temporary name; dropped unpublished, it is removed.
@@ -57,12 +57,21 @@ impl PreparedFile {
     ///
     /// # Errors
     /// [`Error::Io`] where the disk refuses.
-    pub fn replace(mut self) -> Result<(), Error> {
-        let renamed = disk::rename(&self.temporary, &self.path);
-        renamed.map_err(|source| Error::io(&self.action, &self.path, source))?;
+    pub fn replace(self) -> Result<(), Error> {
+        self.replace_locked().map(drop)
+    }
+
+    /// Puts the file in its place, over an older one, and returns it open: the lock lasts as long as the returned file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn replace_locked(mut self) -> Result<File, Error> {
+        let io = |source| Error::io(&self.action, &self.path, source);
+        let locked = self.file.try_clone().map_err(io)?;
+        disk::rename(&self.temporary, &self.path).map_err(io)?;
         self.published = true;
         disk::sync_folder_of(&self.path);
-        Ok(())
+        Ok(locked)
     }
 
     /// Puts the file in its place, where nothing may be yet: of two processes at most one succeeds.

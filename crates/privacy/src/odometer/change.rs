@@ -33,6 +33,15 @@ impl RecordChange {
             (Self::Values | Self::InputsWithin { .. }, _) => false,
         }
     }
+
+    /// Whether both are about inputs, in units that do not compare: a loss for one says nothing about the other.
+    #[must_use]
+    pub fn is_in_other_units(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::InputsWithin { space, .. }, Self::InputsWithin { space: same, .. }) => space != same,
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for RecordChange {

@@ -98,15 +98,19 @@ impl Odometer {
                     .to_owned(),
             );
         }
-        if self.budget().is_none() && self.filter() != FilterKind::Sum && !changes.is_empty() {
-            notes.push(
-                "without a budget stated beforehand the figures hold for a number of releases that was fixed in advance; \
-                 state `--budget` for one that may depend on the releases"
+        let pure = self.filter() == FilterKind::Sum && self.spends().iter().all(|spend| spend.delta == 0.0);
+        // Sums of pure losses hold at any time; the others where the number of releases does not depend on them (docs/proofs/odometer.md).
+        if !pure && !changes.is_empty() {
+            notes.push(match self.budget() {
+                None => "without a budget stated beforehand the figures hold for a number of releases that was fixed in advance; \
+                         state `--budget` for one that may depend on the releases"
                     .to_owned(),
-            );
+                Some(budget) => format!(
+                    "the guarantee is the budget, {budget}; the figures below it hold for a number of releases that was fixed in advance"
+                ),
+            });
         }
         notes.push("one who owns several records spends the sum of theirs".to_owned());
-        let pure = self.filter() == FilterKind::Sum && self.spends().iter().all(|spend| spend.delta == 0.0);
         DeploymentLedger {
             filter: self.filter(),
             theorem: self.filter().theorem().to_owned(),
@@ -150,6 +154,11 @@ impl Odometer {
                 largest = *record;
             }
         }
+        // A record of the largest sum need not have the largest delta (filter `sum`): the statement is about every record.
+        for record in &records {
+            largest.epsilon = largest.epsilon.max(record.epsilon);
+            largest.delta = largest.delta.max(record.delta);
+        }
         let against = covering().map(|spend| spend.adversary).reduce(Adversary::weaker).unwrap_or(Adversary::Observer);
         ChangeLedger { change: change.clone(), neighbours: change.to_string(), against, of_all, of_one, largest, records }
     }
@@ -179,7 +188,9 @@ impl ChangeLedger {
             &format!("{all}{} about {}", counted(self.of_one, "release"), counted(self.records.len() as u64, "record")),
         );
         let most = &self.largest;
-        let about = if self.records.is_empty() {
+        let of_one =
+            |record: &RecordSpend| record.record == most.record && most.delta <= record.delta && most.epsilon <= record.epsilon;
+        let about = if self.records.is_empty() || !self.records.iter().any(of_one) {
             "every record".to_owned()
         } else {
             format!("record {}, {}", most.record, counted(most.releases, "release"))
@@ -191,7 +202,7 @@ impl ChangeLedger {
             line("", &format!("record {:>6}  {:>4} x  {}", spend.record, spend.releases, loss_words(spend)));
         }
         if let Some(more) = listed.len().checked_sub(MOST_LISTED).filter(|more| 0 < *more) {
-            line("", &format!("and {} that spent at most as much", counted(more as u64, "record")));
+            line("", &format!("and {} whose sums are at most as large", counted(more as u64, "record")));
         }
     }
 }

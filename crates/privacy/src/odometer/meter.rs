@@ -45,6 +45,13 @@ pub enum SpendRefusal {
         /// For which change of a record.
         change: RecordChange,
     },
+    /// The budget has a release about the same columns whose losses cannot be added to this one.
+    Incomparable {
+        /// Columns of this release.
+        columns: String,
+        /// Columns of the earlier one.
+        earlier: String,
+    },
     /// The filter has no bound for the release.
     NoBound {
         /// The filter.
@@ -59,6 +66,16 @@ pub enum SpendRefusal {
         /// Records of the table.
         rows: u64,
     },
+}
+
+/// Whether a budget cannot hold both spends, because one change of a record may move the inputs of both, and their losses do not add:
+/// inputs in other columns or units, or values of a column that is also an input.
+fn are_incomparable(a: &Spend, b: &Spend) -> bool {
+    let is_input = |inputs: &Spend, values: &Spend| {
+        matches!((&inputs.change, &values.change), (RecordChange::InputsWithin { .. }, RecordChange::Values))
+            && inputs.column.split(',').any(|column| column == values.column)
+    };
+    a.change.is_in_other_units(&b.change) || is_input(a, b) || is_input(b, a)
 }
 
 impl Odometer {
@@ -136,6 +153,9 @@ impl Odometer {
         let Some((budget, limit)) = self.budget.and_then(|budget| Some((budget, self.filter.limit(budget).ok()?))) else {
             return Ok(());
         };
+        if let Some(earlier) = self.spends.iter().find(|earlier| are_incomparable(earlier, spend)) {
+            return Err(SpendRefusal::Incomparable { columns: spend.column.clone(), earlier: earlier.column.clone() });
+        }
         let mut after = self.clone();
         after.add(spend);
         // The spend counts for every change that it covers.
@@ -243,9 +263,63 @@ impl fmt::Display for SpendRefusal {
             Self::NoBound { filter, mechanism } => {
                 write!(f, "filter `{filter}` has no bound for mechanism `{mechanism}`")
             }
+            Self::Incomparable { columns, earlier } => write!(
+                f,
+                "this release is about inputs `{columns}`, an earlier one is about `{earlier}`, and one change of a record may move both: \
+                 their losses do not add under one budget"
+            ),
             Self::NoRecord { record, rows } => write!(f, "there is no record {record} among {rows}, which are counted from 0"),
         }
     }
 }
 
 impl std::error::Error for SpendRefusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::Loss;
+    use crate::{Adversary, Growth};
+
+    fn spend(change: RecordChange, column: &str, row: u64, loss: Loss, (epsilon, delta): (f64, f64)) -> Spend {
+        Spend {
+            session: "s".to_owned(),
+            mechanism: "m".to_owned(),
+            column: column.to_owned(),
+            records: SpentRecords::One { row },
+            change,
+            adversary: Adversary::Observer,
+            loss,
+            epsilon,
+            delta,
+            growth: Growth::SeparateReleases,
+            count: 1,
+        }
+    }
+
+    /// Other scales, and an answer in a column that is also an input, move with the inputs of the first release.
+    #[test]
+    fn a_budget_refuses_losses_that_do_not_add() {
+        let within = |space: &str| RecordChange::InputsWithin { radius: 0.5, space: space.to_owned() };
+        let laplace = |change, column| spend(change, column, 0, Loss::Laplace { epsilon: 1.0 }, (1.0, 0.0));
+        let mut odometer = Odometer::new(FilterKind::Sum, Some("epsilon=4".parse().expect("a budget")), None).expect("a filter");
+        odometer.spend(&laplace(within("a"), "age,dose")).expect("the first");
+        odometer.spend(&laplace(within("a"), "age,dose")).expect("the same inputs");
+        odometer.spend(&laplace(RecordChange::Values, "outcome")).expect("another column");
+        for (change, column) in [(within("b"), "age,dose"), (RecordChange::Values, "dose")] {
+            let refused = odometer.check(&laplace(change, column));
+            assert!(matches!(refused, Err(SpendRefusal::Incomparable { .. })), "{refused:?}");
+        }
+    }
+
+    /// The record of the largest epsilon need not have the largest delta: both are stated.
+    #[test]
+    fn the_largest_spend_is_of_every_record() {
+        let mut odometer = Odometer::new(FilterKind::Sum, None, None).expect("a filter");
+        odometer.add(&spend(RecordChange::Values, "y", 0, Loss::Laplace { epsilon: 2.0 }, (2.0, 0.0)));
+        let mu = crate::gdp_mu(1.9.try_into().expect("epsilon"), 9e-5.try_into().expect("delta"));
+        odometer.add(&spend(RecordChange::Values, "y", 1, Loss::Gaussian { mu }, (1.9, 9e-5)));
+        let largest = odometer.ledger().total.expect("one change").largest;
+        assert!(2.0 <= largest.epsilon && 9e-5 <= largest.delta, "{largest:?}");
+    }
+}
