@@ -136,7 +136,9 @@ fn claims_survive() {
     }
 }
 
-/// Entropy of the operating system: false alarm below 1e-6 in all.
+/// Entropy of the operating system. A verdict is a false alarm with probability below 1e-6 in all. The shares reached were measured in 80
+/// runs: where a case is loose, mean 0.39, standard deviation at most 0.03, least 0.24; elsewhere 0.63, 0.034 and 0.51 for the lowest cases.
+/// The bounds lie more than eight standard deviations below the means.
 #[test]
 fn releases_survive() {
     let releases = cases(AUDITS.iter().filter(|entry| RELEASES.contains(&entry.name)));
@@ -146,7 +148,7 @@ fn releases_survive() {
         // What is not finite counts as nothing: half of the distance. Three rounds are priced for any placement of the rounds among the
         // releases; this pair has one in each release, which tells less.
         let loose = ["not finite", "participations"].iter().any(|words| found.name.ends_with(words));
-        let least = if loose { 0.3 } else { 0.5 };
+        let least = if loose { 0.1 } else { 0.35 };
         assert!(found.reached().is_some_and(|reached| least < reached), "{found:?}");
     }
 }
