@@ -41,7 +41,7 @@ struct Shape {
 
 // One slot's part of a round.
 struct Work {
-    lane: u32,
+    slot: u32,
     start: u32,
     visit: u32,
     stamp: u32,
@@ -112,8 +112,8 @@ struct Numbers {
 @group(0) @binding(12) var<storage, read_write> table: array<Out>;
 
 // Returns the start of a slot's plane.
-fn plane(lane: u32, which: u32) -> u32 {
-    return (lane * 4u + which) * shape.stride;
+fn plane(slot: u32, which: u32) -> u32 {
+    return (slot * 4u + which) * shape.stride;
 }
 
 // Returns the larger number, or the second if the first is NaN.
@@ -142,10 +142,10 @@ fn nothing() -> Scored {
 }
 
 // Computes the interval of a point.
-fn interval(lane: Numbers, mean: Real, variance: Real, anchor: Real) -> Scored {
-    let e = lane.c0 + lane.c1 * anchor + lane.c2 * (anchor * anchor);
-    let lower = mean - lane.c + lane.low * sqrt(larger(variance - e, Real(0.0)));
-    let upper = mean + lane.c + lane.high * sqrt(larger(variance + e, Real(0.0)));
+fn interval(own: Numbers, mean: Real, variance: Real, anchor: Real) -> Scored {
+    let e = own.c0 + own.c1 * anchor + own.c2 * (anchor * anchor);
+    let lower = mean - own.c + own.low * sqrt(larger(variance - e, Real(0.0)));
+    let upper = mean + own.c + own.high * sqrt(larger(variance + e, Real(0.0)));
     if (in_range(lower) && in_range(variance)) {
         return Scored(lower, upper, variance, abs(mean), 1u);
     }
@@ -217,7 +217,7 @@ fn correlation(family: u32, sum: Real) -> Real {
 }
 
 // Returns k(z_a, z_b) from the coordinates of a work.
-fn kernel_value(work: Work, lane: Numbers, a: u32, b: u32) -> Real {
+fn kernel_value(work: Work, own: Numbers, a: u32, b: u32) -> Real {
     var sum = Real(0.0);
     for (var axis = 0u; axis < work.dimension; axis++) {
         let at = work.coords_at + axis * shape.stride;
@@ -229,9 +229,9 @@ fn kernel_value(work: Work, lane: Numbers, a: u32, b: u32) -> Real {
             sum += (za - zb) * (za - zb);
         }
     }
-    let shared_part = lane.kernel_scale * correlation(work.family, sum) + lane.kernel_offset;
+    let shared_part = own.kernel_scale * correlation(work.family, sum) + own.kernel_offset;
     if (a == b) {
-        return shared_part + lane.kernel_row_term;
+        return shared_part + own.kernel_row_term;
     }
     return shared_part;
 }

@@ -83,10 +83,10 @@ fn finish(work: Work, thread: u32, mine: Gathered, first: u32) {
             square += four_points[part * SIDE + thread % SIDE][thread / SIDE];
             mean += four_rows[part * SIDE + thread % SIDE][thread / SIDE];
         }
-        planes[plane(work.lane, MEAN) + x] = mean;
+        planes[plane(work.slot, MEAN) + x] = mean;
         let added = base[work.prior_at - shape.stride + x] + square;
         let removed = base[work.prior_at + x] - square;
-        planes[plane(work.lane, VARIANCE) + x] = select(removed, added, work.start == START_ADDED);
+        planes[plane(work.slot, VARIANCE) + x] = select(removed, added, work.start == START_ADDED);
     }
 }
 
@@ -135,10 +135,10 @@ fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
 }
 
 // Returns column k of the basis from coordinates; 0 beyond the basis.
-fn evaluated_value(work: Work, lane: Numbers, k: u32, x: u32) -> Real {
+fn evaluated_value(work: Work, own: Numbers, k: u32, x: u32) -> Real {
     var value = Real(0.0);
     if (k < work.factor_len) {
-        value = kernel_value(work, lane, indices[work.slots_at + k], x);
+        value = kernel_value(work, own, indices[work.slots_at + k], x);
     }
     return value;
 }
@@ -148,7 +148,7 @@ fn evaluated_value(work: Work, lane: Numbers, k: u32, x: u32) -> Real {
 fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let w = indices[indices[1] + group.y];
     let work = works[w];
-    let lane = numbers[w];
+    let own = numbers[w];
     let n = work.factor_len;
     let x = group.x * BLOCK + thread % SIDE;
     let mine = thread / SIDE;
@@ -160,10 +160,10 @@ fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
             stage_rows(work, rows, columns, thread);
             let k = columns + mine;
             four_points[thread] = vec4<Real>(
-                evaluated_value(work, lane, k, x),
-                evaluated_value(work, lane, k, x + SIDE),
-                evaluated_value(work, lane, k, x + 2u * SIDE),
-                evaluated_value(work, lane, k, x + 3u * SIDE),
+                evaluated_value(work, own, k, x),
+                evaluated_value(work, own, k, x + SIDE),
+                evaluated_value(work, own, k, x + 2u * SIDE),
+                evaluated_value(work, own, k, x + 3u * SIDE),
             );
             if (end == n) {
                 // The last rows use every column exactly once.

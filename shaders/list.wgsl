@@ -10,9 +10,9 @@ fn list(place: Place) {
         let listed = place.group.x * TILE + step;
         if (listed < work.n_scored) {
             let x = indices[work.subset_at + listed];
-            let mean = planes[plane(work.lane, MEAN) + x];
-            let variance = planes[plane(work.lane, VARIANCE) + x];
-            mine = both(mine, interval(numbers[w], mean, variance, planes[plane(work.lane, ANCHOR) + x]));
+            let mean = planes[plane(work.slot, MEAN) + x];
+            let variance = planes[plane(work.slot, VARIANCE) + x];
+            mine = both(mine, interval(numbers[w], mean, variance, planes[plane(work.slot, ANCHOR) + x]));
         }
     }
     reduce(place, mine);

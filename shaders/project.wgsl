@@ -28,7 +28,7 @@ fn listed_coefficient(place: u32, k: u32) -> Real {
 fn write_listed(place: u32, x: u32, value: Real) {
     let entry = indices[indices[0] + place];
     if (entry != NONE) {
-        planes[plane(works[entry >> 2u].lane, select(P, MEAN, (entry & WEIGHTS) != 0u)) + x] = value;
+        planes[plane(works[entry >> 2u].slot, select(P, MEAN, (entry & WEIGHTS) != 0u)) + x] = value;
     }
 }
 
@@ -90,10 +90,10 @@ fn stage(entry: u32, work: Work, block: u32, thread: u32) {
 // Writes the results of an entry.
 fn write_sums(entry: u32, work: Work, x: u32, sums: vec2<Real>) {
     if ((entry & ROW) != 0u) {
-        planes[plane(work.lane, P) + x] = sums.x;
+        planes[plane(work.slot, P) + x] = sums.x;
     }
     if ((entry & WEIGHTS) != 0u) {
-        planes[plane(work.lane, MEAN) + x] = sums.y;
+        planes[plane(work.slot, MEAN) + x] = sums.y;
     }
 }
 
@@ -122,14 +122,14 @@ fn evaluate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     let x = group.x * THREADS + thread;
     let entry = indices[indices[0] + group.y];
     let work = works[entry >> 2u];
-    let lane = numbers[entry >> 2u];
+    let own = numbers[entry >> 2u];
     var sums = vec2<Real>();
     for (var block = 0u; block < work.row_len; block += THREADS) {
         stage(entry, work, block, thread);
         workgroupBarrier();
         let end = min(THREADS, work.row_len - block);
         for (var k = 0u; k < end; k++) {
-            sums += row_and_weights[k] * kernel_value(work, lane, own_slots[k], x);
+            sums += row_and_weights[k] * kernel_value(work, own, own_slots[k], x);
         }
         workgroupBarrier();
     }

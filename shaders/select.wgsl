@@ -12,10 +12,10 @@ fn choose(place: Place) {
     let w = place.group.x;
     let thread = place.thread;
     let work = works[w];
-    let lane = numbers[w];
+    let own = numbers[w];
     let tiles = (work.n_scored + TILE - 1u) / TILE;
-    for (var slot = thread; slot < CAPACITY; slot += THREADS) {
-        chosen[slot] = NONE;
+    for (var entry = thread; entry < CAPACITY; entry += THREADS) {
+        chosen[entry] = NONE;
     }
     if (thread == 0u) {
         atomicStore(&n_chosen, 0u);
@@ -43,13 +43,13 @@ fn choose(place: Place) {
                     if (work.listed != 0u) {
                         x = indices[work.subset_at + at];
                     }
-                    let mean = planes[plane(work.lane, MEAN) + x];
-                    let variance = planes[plane(work.lane, VARIANCE) + x];
-                    let one = interval(lane, mean, variance, planes[plane(work.lane, ANCHOR) + x]);
+                    let mean = planes[plane(work.slot, MEAN) + x];
+                    let variance = planes[plane(work.slot, VARIANCE) + x];
+                    let one = interval(own, mean, variance, planes[plane(work.slot, ANCHOR) + x]);
                     if (one.counts == 1u && one.upper >= best_lower) {
-                        let slot = atomicAdd(&n_chosen, 1u);
-                        if (slot < CAPACITY) {
-                            chosen[slot] = x;
+                        let entry = atomicAdd(&n_chosen, 1u);
+                        if (entry < CAPACITY) {
+                            chosen[entry] = x;
                         }
                     }
                 }
@@ -58,14 +58,14 @@ fn choose(place: Place) {
     }
     workgroupBarrier();
     let answer_at = w * ANSWER_WORDS;
-    for (var slot = thread; slot < CAPACITY; slot += THREADS) {
-        answers[answer_at + 4u + slot] = chosen[slot];
+    for (var entry = thread; entry < CAPACITY; entry += THREADS) {
+        answers[answer_at + 4u + entry] = chosen[entry];
     }
     if (thread == 0u) {
         let count = atomicLoad(&n_chosen);
         var sum = work.stamp + count;
-        for (var slot = 0u; slot < CAPACITY; slot++) {
-            sum += chosen[slot];
+        for (var entry = 0u; entry < CAPACITY; entry++) {
+            sum += chosen[entry];
         }
         answers[answer_at] = work.stamp;
         answers[answer_at + 1u] = n_counted[0];

@@ -2,10 +2,10 @@
 // of the tile, unless a subset is to be scored. Workgroup: 256 points x 1 slot.
 
 // Runs the round of one point and returns its interval.
-fn updated(work: Work, lane: Numbers, x: u32) -> Scored {
-    let mean_at = plane(work.lane, MEAN) + x;
-    let variance_at = plane(work.lane, VARIANCE) + x;
-    let anchor_at = plane(work.lane, ANCHOR) + x;
+fn updated(work: Work, own: Numbers, x: u32) -> Scored {
+    let mean_at = plane(work.slot, MEAN) + x;
+    let variance_at = plane(work.slot, VARIANCE) + x;
+    let anchor_at = plane(work.slot, ANCHOR) + x;
     var mean = planes[mean_at];
     var variance = planes[variance_at];
     var anchor = planes[anchor_at];
@@ -19,26 +19,26 @@ fn updated(work: Work, lane: Numbers, x: u32) -> Scored {
         planes[anchor_at] = anchor;
     }
     if (work.visit != VISIT_NONE) {
-        let p = planes[plane(work.lane, P) + x];
-        let fall = lane.scale * p;
+        let p = planes[plane(work.slot, P) + x];
+        let fall = own.scale * p;
         variance = variance - fall * fall;
-        mean = mean + lane.mean_step * p;
+        mean = mean + own.mean_step * p;
     }
     planes[mean_at] = mean;
     planes[variance_at] = variance;
-    return interval(lane, mean, variance, anchor);
+    return interval(own, mean, variance, anchor);
 }
 
 @compute @workgroup_size(THREADS)
 fn update(place: Place) {
     let w = place.group.y;
     let work = works[w];
-    let lane = numbers[w];
+    let own = numbers[w];
     var mine = nothing();
     for (var step = place.thread; step < TILE; step += THREADS) {
         let x = place.group.x * TILE + step;
         if (x < shape.n_points) {
-            mine = both(mine, updated(work, lane, x));
+            mine = both(mine, updated(work, own, x));
         }
     }
     if (work.listed == 0u) {

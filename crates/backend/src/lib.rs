@@ -12,10 +12,10 @@ pub mod device;
 mod fallback;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-mod lane;
 mod playable;
 pub mod reference;
 mod scale;
+mod slot;
 
 pub use batched::Batched;
 pub use contract::{Backend, Band, Counters, Domain, Screen, UpdateKind};

@@ -132,11 +132,11 @@ struct BatchedDomain(Arc<BatchedShared>);
 
 impl Domain for BatchedDomain {
     fn most_in_batch(&self) -> usize {
-        IN_FLIGHT * self.0.tables.most_lanes()
+        IN_FLIGHT * self.0.tables.most_slots()
     }
 
     fn batch(&self, _update_kind: UpdateKind) -> usize {
-        (IN_FLIGHT * self.0.tables.most_lanes()).clamp(1, MOST_IN_BATCH)
+        (IN_FLIGHT * self.0.tables.most_slots()).clamp(1, MOST_IN_BATCH)
     }
 
     fn in_flight(&self) -> usize {
@@ -145,7 +145,7 @@ impl Domain for BatchedDomain {
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
         let shared = Arc::clone(&self.0);
-        let on_device = shared.tables.lanes(n_trials);
+        let on_device = shared.tables.slots(n_trials);
         Box::new(BatchedScreen::new(shared, on_device, n_trials))
     }
 }

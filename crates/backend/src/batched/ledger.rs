@@ -43,9 +43,9 @@ impl MemoryLedger {
     }
 
     /// Returns whether f64 would have cost no more, with its tables and a factor of each slot.
-    pub fn is_dear(&self, MemorySizes { n, m }: MemorySizes, lanes: usize) -> bool {
-        let (n, m, lanes) = (n as f64, m as f64, lanes as f64);
-        self.screened + n * m + lanes * (m * m * m + n * m * (m + 1.0) / 2.0) <= self.paid
+    pub fn is_dear(&self, MemorySizes { n, m }: MemorySizes, slots: usize) -> bool {
+        let (n, m, slots) = (n as f64, m as f64, slots as f64);
+        self.screened + n * m + slots * (m * m * m + n * m * (m + 1.0) / 2.0) <= self.paid
     }
 }
 

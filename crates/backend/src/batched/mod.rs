@@ -5,7 +5,7 @@
 //! round. Only candidates return.
 //!
 //! * **Band.** The error of a posterior variance is at most `c0 + c1 a(x) + c2 a(x)²`, with `a(x)` the posterior standard
-//!   deviation at the last reset, kept on the device; that of a mean at most `c` (`lane`). To these come the f64 state's
+//!   deviation at the last reset, kept on the device; that of a mean at most `c` (`slot`). To these come the f64 state's
 //!   own rounding ([`ScoreModel::state_error`](privateer_gp::score::ScoreModel::state_error)), the tie tolerance, and the
 //!   roundings of the score.
 //! * **Resets** cost a factor on the device or `n_points` exact scores on the host; without a reset every candidate beyond

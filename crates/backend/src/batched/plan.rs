@@ -2,13 +2,13 @@
 
 use super::screen::BatchedScreen;
 use crate::device::{NewMean, Start, Visit};
-use crate::lane::fits;
+use crate::slot::fits;
 use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Change, Factor, ScoreModel, TrialScore};
 
 /// Path that answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LaneState {
+pub enum SlotTask {
     /// The device; `from_factor` if its slot was reset to a factor.
     Device { from_factor: bool },
     /// The prior alone.
@@ -26,7 +26,7 @@ pub enum OwnedStart<'a> {
 }
 
 /// A slot's part of a round, with its data.
-pub struct LanePlan<'a> {
+pub struct SlotPlan<'a> {
     /// The reset, step 1 of a round.
     pub start: OwnedStart<'a>,
     /// The observation, step 2 of a round.
@@ -47,32 +47,32 @@ impl OwnedStart<'_> {
 
 impl BatchedScreen {
     /// Decides the work of a slot in this round; a plan of `None` means that the host answers.
-    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(LaneState, Option<LanePlan<'a>>), Error> {
+    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(SlotTask, Option<SlotPlan<'a>>), Error> {
         let (scale, kernel_error) = self.facts(request)?;
         let precision = self.precision;
         let table = matches!(self.shared.basis, Basis::Table(_));
         let n_points = self.shared.basis.n_points();
         let model = request.model;
         let prior = model.prior_variance_bound();
-        let lane = &mut self.lanes[request.trial];
+        let slot = &mut self.slots[request.trial];
         let observations = model.n_observations();
         if observations == 0 && !matches!(request.change, Change::Factor) {
-            (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
-            return Ok((LaneState::Prior, None));
+            (slot.fresh, slot.has_row, slot.scanned) = (false, false, None);
+            return Ok((SlotTask::Prior, None));
         }
         if !fits(&[prior, request.beta, request.beta * prior.sqrt()], precision) {
-            (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
-            return Ok((LaneState::Scan, None));
+            (slot.fresh, slot.has_row, slot.scanned) = (false, false, None);
+            return Ok((SlotTask::Scan, None));
         }
-        let was_fresh = lane.fresh;
-        let scanned = lane.scanned.take();
+        let was_fresh = slot.fresh;
+        let scanned = slot.scanned.take();
         // Cost of a reset: on the host a factorization, equal to one exact score per row; otherwise one exact score per point.
         let price = match request.change {
             Change::Weights { row, .. } => row.len(),
             _ if table => scale.largest.len(),
             _ => n_points,
         };
-        let dear = price.max(32) as u64 <= lane.extra;
+        let dear = price.max(32) as u64 <= slot.extra;
         let (row, start_anew) = match request.change {
             Change::None => (None, !was_fresh || dear),
             Change::Rebuild | Change::Factor => (None, true),
@@ -88,31 +88,31 @@ impl BatchedScreen {
         let mut covers_row = false;
         let start = match scanned {
             Some((mean, variance)) if continues => {
-                lane.start(prior, 0.0, largest(&mean), unit);
+                slot.start(prior, 0.0, largest(&mean), unit);
                 OwnedStart::Upload(mean, variance)
             }
             _ if !start_anew => OwnedStart::Keep,
             _ if observations == 1 && row.is_some() && continues => {
-                lane.start(prior, scale.prior_error, 0.0, unit);
+                slot.start(prior, scale.prior_error, 0.0, unit);
                 OwnedStart::Prior
             }
             _ => {
                 covers_row = true;
-                let factor = model.factor().filter(|f| lane.start_factor(f, &scale, prior, kernel_error, precision));
+                let factor = model.factor().filter(|f| slot.start_factor(f, &scale, prior, kernel_error, precision));
                 match factor {
                     Some(factor) => OwnedStart::Factor(factor),
                     None if matches!(request.change, Change::Factor) => {
-                        lane.fresh = false;
-                        return Ok((LaneState::Scan, None));
+                        slot.fresh = false;
+                        return Ok((SlotTask::Scan, None));
                     }
                     None => {
                         let (mean, variance) = exact_scores(model, n_points);
                         if !fits(&[largest(&mean)], precision) {
                             // A new row was not projected either.
-                            (lane.fresh, lane.has_row) = (false, false);
-                            return Ok((LaneState::Scan, None));
+                            (slot.fresh, slot.has_row) = (false, false);
+                            return Ok((SlotTask::Scan, None));
                         }
-                        lane.start(prior, 0.0, largest(&mean), unit);
+                        slot.start(prior, 0.0, largest(&mean), unit);
                         OwnedStart::Upload(mean, variance)
                     }
                 }
@@ -120,27 +120,27 @@ impl BatchedScreen {
         };
         let mut visit = None;
         match row {
-            Some((_, _, _, repeated)) if covers_row => lane.has_row &= repeated,
+            Some((_, _, _, repeated)) if covers_row => slot.has_row &= repeated,
             Some((row, scale_of_row, mean, repeated)) => {
-                let new_row = !(repeated && lane.has_row);
-                let fits = (!new_row || lane.row(row, &scale, prior, kernel_error, precision))
+                let new_row = !(repeated && slot.has_row);
+                let fits = (!new_row || slot.row(row, &scale, prior, kernel_error, precision))
                     && match mean {
-                        NewMean::Step(step) => lane.visit(scale_of_row, step, precision),
-                        NewMean::Weights(w) => lane.visit_with(scale_of_row, w, &scale, prior, kernel_error, precision),
+                        NewMean::Step(step) => slot.visit(scale_of_row, step, precision),
+                        NewMean::Weights(w) => slot.visit_with(scale_of_row, w, &scale, prior, kernel_error, precision),
                     };
                 if !fits {
-                    (lane.fresh, lane.has_row) = (false, false);
-                    return Ok((LaneState::Scan, None));
+                    (slot.fresh, slot.has_row) = (false, false);
+                    return Ok((SlotTask::Scan, None));
                 }
                 visit = Some(Visit { row: new_row.then_some(row), scale: scale_of_row, mean });
             }
-            None => lane.has_row &= matches!(request.change, Change::None),
+            None => slot.has_row &= matches!(request.change, Change::None),
         }
         let kept = matches!(start, OwnedStart::Keep);
         self.counters.rebuilds += u64::from(was_fresh && !kept && !matches!(request.change, Change::Factor));
         let from_factor = matches!(start, OwnedStart::Factor(_));
         self.count_round(from_factor, was_fresh && from_factor && !matches!(request.change, Change::Factor));
-        Ok((LaneState::Device { from_factor }, Some(LanePlan { start, visit })))
+        Ok((SlotTask::Device { from_factor }, Some(SlotPlan { start, visit })))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::backend::BatchedShared;
 use super::ledger::MemoryLedger;
-use super::plan::{LanePlan, LaneState, OwnedStart, largest};
+use super::plan::{OwnedStart, SlotPlan, SlotTask, largest};
 use super::trust::{plausible, untrusted, violations};
-use crate::device::{Answer, Band4, CAPACITY, LaneWork, Lanes, Precision, Tables};
-use crate::lane::Lane;
+use crate::device::{Answer, Band4, CAPACITY, DeviceSlots, Precision, SlotWork, Tables};
 use crate::playable::playable;
 use crate::scale::Scale;
+use crate::slot::SlotState;
 use crate::{Band, Counters, Screen};
 use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Candidates, Change, TrialScore, lowest_within_tie};
@@ -20,16 +20,16 @@ pub type Own = (Arc<Scale>, f64);
 pub struct BatchedScreen {
     /// Data that all screens share.
     pub shared: Arc<BatchedShared>,
-    on_device: Result<Box<dyn Lanes>, Error>,
+    on_device: Result<Box<dyn DeviceSlots>, Error>,
     /// Floating-point type of the slots.
     pub precision: Precision,
     /// Cost of f32 so far, while f64 is an option.
     ledger: Option<MemoryLedger>,
     /// One slot per trial.
-    pub lanes: Vec<Lane>,
+    pub slots: Vec<SlotState>,
     own: Vec<Option<Own>>,
     stamp: u32,
-    asked: Vec<LaneState>,
+    asked: Vec<SlotTask>,
     answers: Vec<Answer>,
     /// Counts of events so far.
     pub counters: Counters,
@@ -37,12 +37,12 @@ pub struct BatchedScreen {
 
 impl BatchedScreen {
     /// Creates the screen of `n_trials` trials.
-    pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn Lanes>, Error>, n_trials: usize) -> Self {
+    pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn DeviceSlots>, Error>, n_trials: usize) -> Self {
         Self {
             on_device,
             precision: shared.precision,
             ledger: shared.doubles().map(|_| MemoryLedger::default()),
-            lanes: (0..n_trials).map(|i| Lane::new(7 * i)).collect(),
+            slots: (0..n_trials).map(|i| SlotState::new(7 * i)).collect(),
             own: vec![None; n_trials],
             shared,
             stamp: 0,
@@ -55,27 +55,27 @@ impl BatchedScreen {
     /// Moves to f64 once f32 has cost as much; all slots are reset.
     fn double(&mut self) {
         let (Some(ledger), Some(sizes)) = (&self.ledger, self.shared.doubles()) else { return };
-        if !ledger.is_dear(sizes, self.lanes.len()) {
+        if !ledger.is_dear(sizes, self.slots.len()) {
             return;
         }
         self.ledger = None;
         let shared = Arc::clone(&self.shared);
         // Without room for f64 the screen stays in f32.
-        let Some(Ok(lanes)) = shared.doubled().map(|tables| tables.lanes(self.lanes.len())) else { return };
+        let Some(Ok(slots)) = shared.doubled().map(|tables| tables.slots(self.slots.len())) else { return };
         self.counters.sent += self.sent();
         self.counters.doubled += 1;
-        self.on_device = Ok(lanes);
+        self.on_device = Ok(slots);
         self.precision = Precision::F64;
-        for lane in &mut self.lanes {
-            let scanned = lane.scanned.take();
-            *lane = Lane::new(lane.next_checked);
-            lane.scanned = scanned;
+        for slot in &mut self.slots {
+            let scanned = slot.scanned.take();
+            *slot = SlotState::new(slot.next_checked);
+            slot.scanned = scanned;
         }
     }
 
     /// Returns the bytes sent to the present slots.
     fn sent(&self) -> u64 {
-        self.on_device.as_ref().map_or(0, |lanes| lanes.sent())
+        self.on_device.as_ref().map_or(0, |slots| slots.sent())
     }
 
     /// Returns the device's error bound of a feature, or of a column shared by all trials.
@@ -84,9 +84,9 @@ impl BatchedScreen {
         tables.map_or(0.0, Tables::kernel_error)
     }
 
-    fn device(&mut self) -> Result<&mut Box<dyn Lanes>, Error> {
+    fn device(&mut self) -> Result<&mut Box<dyn DeviceSlots>, Error> {
         match &mut self.on_device {
-            Ok(lanes) => Ok(lanes),
+            Ok(slots) => Ok(slots),
             Err(error) => {
                 Err(Error::Device { problem: error.problem(), hint: "use `--backend cpu`: the answers are the same".to_owned() })
             }
@@ -119,19 +119,19 @@ impl BatchedScreen {
     fn band(&self, request: &TrialScore<'_>) -> Band4 {
         match self.shared.band {
             Band::Zero => Band4::default(),
-            _ => self.lanes[request.trial].band(request.beta, request.model.state_error(), self.precision),
+            _ => self.slots[request.trial].band(request.beta, request.model.state_error(), self.precision),
         }
     }
 
     /// Submits these requests to the device.
-    fn submit(&mut self, planned: &[(TrialScore<'_>, LanePlan<'_>)]) -> Result<(), Error> {
+    fn submit(&mut self, planned: &[(TrialScore<'_>, SlotPlan<'_>)]) -> Result<(), Error> {
         // Memory that was never written may hold 0.
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
         let stamp = self.stamp;
-        let work: Vec<LaneWork<'_>> = planned
+        let work: Vec<SlotWork<'_>> = planned
             .iter()
-            .map(|(request, plan)| LaneWork {
-                lane: request.trial,
+            .map(|(request, plan)| SlotWork {
+                slot: request.trial,
                 start: plan.start.borrowed(),
                 visit: plan.visit,
                 basis: request.model.basis_points(),
@@ -154,11 +154,11 @@ impl BatchedScreen {
         let n_points = self.shared.basis.n_points();
         for (answer, request) in answers.iter_mut().zip(requests) {
             plausible(answer, stamp, n_points, request.subset)?;
-            let lane = &mut self.lanes[request.trial];
+            let slot = &mut self.slots[request.trial];
             if request.subset.is_none() {
-                lane.seen(answer.largest_mean, answer.largest_variance);
+                slot.seen(answer.largest_mean, answer.largest_variance);
             }
-            let broken = if self.shared.band == Band::Proved { violations(lane, answer, request, n_points) } else { 0 };
+            let broken = if self.shared.band == Band::Proved { violations(slot, answer, request, n_points) } else { 0 };
             if 0 < broken {
                 self.counters.violations += broken;
                 return Err(untrusted(&format!(
@@ -201,11 +201,11 @@ impl BatchedScreen {
             // A NaN is passed on: the decision reports it.
             None => out.points.extend(scored.iter().map(|(point, _)| *point)),
         }
-        let lane = &mut self.lanes[request.trial];
-        if request.subset.is_none() && lane.fresh {
+        let slot = &mut self.slots[request.trial];
+        if request.subset.is_none() && slot.fresh {
             let (mean, variance): (Vec<f64>, Vec<f64>) = all.iter().map(|(_, m)| (m.mean, m.variance)).unzip();
             let fits = largest(&mean) <= self.precision.largest();
-            lane.scanned = fits.then_some((mean, variance));
+            slot.scanned = fits.then_some((mean, variance));
         }
     }
 
@@ -214,7 +214,7 @@ impl BatchedScreen {
         if CAPACITY < answer.count as usize {
             return false;
         }
-        self.lanes[request.trial].extra += u64::from(answer.count - 1);
+        self.slots[request.trial].extra += u64::from(answer.count - 1);
         self.charge(answer.count as usize - 1);
         out.points.clear();
         out.points.extend_from_slice(&answer.points);
@@ -237,19 +237,19 @@ impl Screen for BatchedScreen {
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         let asked = std::mem::take(&mut self.asked);
-        let by_device = |asked: &LaneState| matches!(asked, LaneState::Device { .. });
+        let by_device = |asked: &SlotTask| matches!(asked, SlotTask::Device { .. });
         let requests: Vec<_> = trials.iter().zip(&asked).filter(|(_, a)| by_device(a)).map(|(request, _)| *request).collect();
         let answers = if requests.is_empty() { Vec::new() } else { self.collect(&requests)? };
         let mut next = answers.iter();
         let mut again = Vec::new();
         for (i, ((request, asked), out)) in trials.iter().zip(&asked).zip(out.iter_mut()).enumerate() {
             match *asked {
-                LaneState::Prior => {
+                SlotTask::Prior => {
                     let (scale, _) = self.facts(request)?;
                     scale.best_priors(request.beta, request.subset, out);
                 }
-                LaneState::Scan => self.scan(request, out),
-                LaneState::Device { from_factor } => {
+                SlotTask::Scan => self.scan(request, out),
+                SlotTask::Device { from_factor } => {
                     let Some(answer) = next.next() else { return Err(untrusted("gave too few answers")) };
                     if self.take(request, answer, out) {
                     } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
@@ -295,9 +295,9 @@ impl BatchedScreen {
         for &i in again {
             let request = trials[i];
             let prior = request.model.prior_variance_bound();
-            let lane = &mut self.lanes[request.trial];
-            match request.model.factor().filter(|factor| lane.start_factor(factor, &scale, prior, kernel_error, precision)) {
-                Some(factor) => planned.push((i, (request, LanePlan { start: OwnedStart::Factor(factor), visit: None }))),
+            let slot = &mut self.slots[request.trial];
+            match request.model.factor().filter(|factor| slot.start_factor(factor, &scale, prior, kernel_error, precision)) {
+                Some(factor) => planned.push((i, (request, SlotPlan { start: OwnedStart::Factor(factor), visit: None }))),
                 None => self.scan(&request, &mut out[i]),
             }
         }

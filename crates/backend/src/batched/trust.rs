@@ -1,7 +1,7 @@
 //! Checks whether a device's answer can be trusted.
 
 use crate::device::{Answer, CAPACITY};
-use crate::lane::Lane;
+use crate::slot::SlotState;
 use privateer_config::error::Error;
 use privateer_gp::score::TrialScore;
 
@@ -37,12 +37,12 @@ pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Optio
 /// Compares an answer, at intervals, with exact scores; returns how many points break the band.
 ///
 /// The best of its candidates must lie within the device's bounds, and no other point above them.
-pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_points: usize) -> u64 {
-    if lane.since_check < CHECK_EVERY {
-        lane.since_check += 1;
+pub fn violations(slot: &mut SlotState, answer: &Answer, request: &TrialScore<'_>, n_points: usize) -> u64 {
+    if slot.since_check < CHECK_EVERY {
+        slot.since_check += 1;
         return 0;
     }
-    lane.since_check = 1;
+    slot.since_check = 1;
     let exact = |point: u32| request.model.exact(point as usize).upper(request.beta);
     let mut broken = 0;
     if answer.count as usize <= CAPACITY {
@@ -52,9 +52,9 @@ pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_
     let n = request.subset.map_or(n_points, <[u32]>::len);
     for _ in 0..CHECKED_POINTS.min(n) {
         // Multiples of the golden ratio, modulo 1: the first few cover the domain evenly, and no point waits for long.
-        let turns = lane.next_checked as f64 * 0.618_033_988_749_894_9;
+        let turns = slot.next_checked as f64 * 0.618_033_988_749_894_9;
         let at = (((turns - turns.floor()) * n as f64) as usize).min(n - 1);
-        lane.next_checked += 1;
+        slot.next_checked += 1;
         let point = request.subset.map_or(at as u32, |subset| subset[at]);
         // NaN breaks no band: the decision reports it.
         broken += u64::from(answer.best_upper < exact(point));

@@ -5,9 +5,9 @@
 //! any vector instructions at run time.
 
 use crate::device::Precision;
-use crate::lane::Lane;
 use crate::playable::playable;
 use crate::scale::Scale;
+use crate::slot::SlotState;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice, linalg::general_mat_mul};
 use privateer_gp::score::{Basis, Candidates, Factor, GramSource, ScoreModel, Spread, TrialScore};
 
@@ -52,7 +52,7 @@ impl FactorScreen {
         scale: &Scale,
         answer: &mut Candidates,
     ) -> bool {
-        let mut lane = Lane::new(0);
+        let mut lane = SlotState::new(0);
         let model = request.model;
         let prior = model.prior_variance_bound();
         if !lane.start_factor(factor, scale, prior, 0.0, Precision::F32) {

@@ -1,6 +1,6 @@
 //! Defines the device traits.
 //!
-//! A device slot holds one trial (a "lane" in identifiers). It keeps four values per point: `p` (the last projected row),
+//! A device slot holds one trial (a "slot" in identifiers). It keeps four values per point: `p` (the last projected row),
 //! `mean`, `variance` (posterior variance, may be below 0 by rounding) and `anchor` (posterior standard deviation at the
 //! last reset). A round of a slot has four steps:
 //!
@@ -76,7 +76,7 @@ pub enum TableSpec<'a> {
     ///
     /// They come from the whole matrix if the source stores it as a table, otherwise from its form; one of the two exists.
     Gram(&'a dyn GramSource),
-    /// Like `Gram` by form, from points that each slot brings ([`Lanes::set_points`]).
+    /// Like `Gram` by form, from points that each slot brings ([`DeviceSlots::set_points`]).
     Own(usize),
 }
 
@@ -100,31 +100,31 @@ pub trait Device: Send + Sync + fmt::Debug {
 
 /// Tables resident on a device.
 pub trait Tables: Send + Sync {
-    /// Returns the largest number of slots of one [`Lanes`] over these tables, at least 1.
-    fn most_lanes(&self) -> usize;
+    /// Returns the largest number of slots of one [`DeviceSlots`] over these tables, at least 1.
+    fn most_slots(&self) -> usize;
 
     /// Returns a bound on the error of one `h_i(x)` beyond the rounding of exact values.
     ///
     /// It is 0 for uploaded tables, and absolute for kernels that the device evaluates. For [`TableSpec::Own`],
-    /// [`Lanes::set_points`] returns it.
+    /// [`DeviceSlots::set_points`] returns it.
     fn kernel_error(&self) -> f64;
 
-    /// Allocates all buffers for `n_lanes` slots.
+    /// Allocates all buffers for `n_slots` slots.
     ///
     /// # Errors
     /// [`Error::Device`] if the device has no memory left or is lost.
-    fn lanes(&self, n_lanes: usize) -> Result<Box<dyn Lanes>, Error>;
+    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, Error>;
 }
 
 /// Device slots of a batch of trials.
-pub trait Lanes: Send {
+pub trait DeviceSlots: Send {
     /// Starts a round of some slots in one submission, and returns before it is done.
     ///
     /// Every answer returns `stamp`.
     ///
     /// # Errors
     /// [`Error::Device`] if the device is lost or out of memory.
-    fn submit(&mut self, stamp: u32, work: &[LaneWork<'_>]) -> Result<(), Error>;
+    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), Error>;
 
     /// Waits for the round and writes one answer per slot, in the order of the work.
     ///
@@ -141,14 +141,14 @@ pub trait Lanes: Send {
     ///
     /// # Errors
     /// [`Error::Device`] if the source has no form, or no memory is left.
-    fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error>;
+    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, Error>;
 }
 
 /// A slot's part of a round. All numbers are f64; the device rounds them to its type.
 #[derive(Debug, Clone, Copy)]
-pub struct LaneWork<'a> {
-    /// Index in `0 .. n_lanes`, ascending over the work of a round.
-    pub lane: usize,
+pub struct SlotWork<'a> {
+    /// Index in `0 .. n_slots`, ascending over the work of a round.
+    pub slot: usize,
     /// Step 1 of the round: the reset.
     pub start: Start<'a>,
     /// Step 2 of the round: the observation, if any.

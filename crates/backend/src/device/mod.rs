@@ -11,4 +11,4 @@ pub(crate) mod pack;
 pub(crate) mod real;
 pub(crate) mod tables;
 
-pub use contract::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, NewMean, Precision, Start, TableSpec, Tables, Visit};
+pub use contract::{Answer, Band4, CAPACITY, Device, DeviceSlots, NewMean, Precision, SlotWork, Start, TableSpec, Tables, Visit};

@@ -2,7 +2,7 @@
 
 use super::real::Real;
 use super::tables::{DeviceColumns, Extent, KernelNumbers, device_error};
-use super::{LaneWork, NewMean, Start};
+use super::{NewMean, SlotWork, Start};
 use privateer_config::error::Error;
 use privateer_gp::score::Spread;
 
@@ -44,7 +44,7 @@ pub const VISIT_WEIGHTS: u32 = 2;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Slot whose planes are used.
-    pub lane: u32,
+    pub slot: u32,
     /// Step 1 of the round: one of the `START_` words.
     pub start: u32,
     /// Step 2 of the round: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
@@ -109,15 +109,15 @@ pub struct Numbers<R> {
 /// Mean and variance of a slot, padded, in the order of its planes.
 pub struct Upload<R> {
     /// Slot whose planes are written.
-    pub lane: usize,
+    pub slot: usize,
     /// `2 x stride` values.
     pub values: Vec<R>,
 }
 
 /// The layout of the slots that a round runs on.
-pub struct LaneShape<'a> {
+pub struct SlotShape<'a> {
     /// Number of slots.
-    pub n_lanes: usize,
+    pub n_slots: usize,
     /// Size of the domain.
     pub extent: Extent,
     /// Source of the columns.
@@ -159,7 +159,7 @@ impl<R: Real> Packed<R> {
     ///
     /// # Errors
     /// If the work does not fit the slots: their number, the length of a row, of a factor or of an upload.
-    pub fn fill(&mut self, shape: &LaneShape<'_>, stamp: u32, round: &[LaneWork<'_>]) -> Result<(), Error> {
+    pub fn fill(&mut self, shape: &SlotShape<'_>, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), Error> {
         *self = Self {
             works: std::mem::take(&mut self.works),
             numbers: std::mem::take(&mut self.numbers),
@@ -175,45 +175,45 @@ impl<R: Real> Packed<R> {
         self.indices.resize(INDEX_HEADER, 0);
         // Rows over features read all columns in order; factors read a list.
         if let DeviceColumns::Features(n_columns) = shape.columns
-            && round.iter().any(|lane| matches!(lane.start, Start::Factor(_)))
+            && round.iter().any(|slot| matches!(slot.start, Start::Factor(_)))
         {
             self.indices.extend(0..n_columns as u32);
         }
         let (mut projected, mut factored, mut listed) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, lane) in (0u32..).zip(round) {
+        for (at, slot) in (0u32..).zip(round) {
             let fault =
-                |what: &str| Err(device_error(format!("the round of lane {} does not fit the device: {what}", lane.lane)));
-            if shape.n_lanes <= lane.lane || round[..at as usize].last().is_some_and(|before| lane.lane <= before.lane) {
-                return fault("no such lane, or not in order");
+                |what: &str| Err(device_error(format!("the round of slot {} does not fit the device: {what}", slot.slot)));
+            if shape.n_slots <= slot.slot || round[..at as usize].last().is_some_and(|before| slot.slot <= before.slot) {
+                return fault("no such slot, or not in order");
             }
-            let Some(kernel) = shape.kernels.get(lane.lane.min(shape.kernels.len().wrapping_sub(1))) else {
+            let Some(kernel) = shape.kernels.get(slot.slot.min(shape.kernels.len().wrapping_sub(1))) else {
                 return fault("it has no points yet");
             };
-            let n_basis = if let DeviceColumns::Features(n_columns) = shape.columns { n_columns } else { lane.basis.len() };
+            let n_basis = if let DeviceColumns::Features(n_columns) = shape.columns { n_columns } else { slot.basis.len() };
             let own = shape.columns == DeviceColumns::Kernel { own: true };
             let mut work = Work {
-                lane: lane.lane as u32,
+                slot: slot.slot as u32,
                 stamp,
                 slots_at: INDEX_HEADER as u32,
-                coords_at: if own { word(lane.lane * shape.coords_stride)? } else { 0 },
-                prior_at: word(shape.extent.stride + if own { 2 * lane.lane * shape.extent.stride } else { 0 })?,
-                n_scored: lane.subset.map_or(shape.extent.n_points, <[u32]>::len) as u32,
+                coords_at: if own { word(slot.slot * shape.coords_stride)? } else { 0 },
+                prior_at: word(shape.extent.stride + if own { 2 * slot.slot * shape.extent.stride } else { 0 })?,
+                n_scored: slot.subset.map_or(shape.extent.n_points, <[u32]>::len) as u32,
                 family: kernel.family,
                 dimension: kernel.dimension,
                 ..Work::default()
             };
-            let row = lane.visit.and_then(|visit| visit.row);
-            let (mean_step, weights) = match lane.visit.map(|visit| visit.mean) {
+            let row = slot.visit.and_then(|visit| visit.row);
+            let (mean_step, weights) = match slot.visit.map(|visit| visit.mean) {
                 None => (0.0, None),
                 Some(NewMean::Step(step)) => (step, None),
                 Some(NewMean::Weights(weights)) => (0.0, Some(weights)),
             };
-            let factor = if let Start::Factor(factor) = lane.start { Some(factor) } else { None };
+            let factor = if let Start::Factor(factor) = slot.start { Some(factor) } else { None };
             if !matches!(shape.columns, DeviceColumns::Features(_)) && (row.is_some() || weights.is_some() || factor.is_some()) {
                 work.slots_at = word(self.indices.len())?;
-                self.indices.extend_from_slice(lane.basis);
+                self.indices.extend_from_slice(slot.basis);
             }
-            match lane.start {
+            match slot.start {
                 Start::Keep => work.start = START_KEEP,
                 Start::Prior => work.start = START_PRIOR,
                 Start::Upload { mean, variance } => {
@@ -225,7 +225,7 @@ impl<R: Real> Packed<R> {
                     for (part, plane) in values.chunks_mut(shape.extent.stride).zip([mean, variance]) {
                         part.iter_mut().zip(plane).for_each(|(value, &sent)| *value = R::of(sent));
                     }
-                    self.uploads.push(Upload { lane: lane.lane, values });
+                    self.uploads.push(Upload { slot: slot.slot, values });
                 }
                 Start::Factor(factor) => {
                     let n = factor.weights.len();
@@ -261,28 +261,28 @@ impl<R: Real> Packed<R> {
             if !shared && both != 4 * at {
                 projected.push(both);
             }
-            if let Some(subset) = lane.subset {
+            if let Some(subset) = slot.subset {
                 work.listed = 1;
                 work.subset_at = word(self.indices.len())?;
                 self.indices.extend_from_slice(subset);
                 listed.push(at);
             }
-            work.visit = match (lane.visit, weights) {
+            work.visit = match (slot.visit, weights) {
                 (None, _) => VISIT_NONE,
                 (Some(_), None) => VISIT_ROW,
                 (Some(_), Some(_)) => VISIT_WEIGHTS,
             };
-            let scale = lane.visit.map_or(0.0, |visit| visit.scale);
+            let scale = slot.visit.map_or(0.0, |visit| visit.scale);
             let rho = R::PRECISION.sqrt_error();
             self.numbers.push(Numbers {
                 scale: R::of(scale),
                 mean_step: R::of(mean_step),
-                low: R::of(lane.beta * (1.0 - rho)),
-                high: R::of(lane.beta * (1.0 + rho)),
-                c: R::of(lane.band.c),
-                c0: R::of(lane.band.c0),
-                c1: R::of(lane.band.c1),
-                c2: R::of(lane.band.c2),
+                low: R::of(slot.beta * (1.0 - rho)),
+                high: R::of(slot.beta * (1.0 + rho)),
+                c: R::of(slot.band.c),
+                c0: R::of(slot.band.c0),
+                c1: R::of(slot.band.c1),
+                c2: R::of(slot.band.c2),
                 kernel_scale: R::of(kernel.scale),
                 kernel_offset: R::of(kernel.offset),
                 kernel_row_term: R::of(kernel.row_term),

@@ -42,7 +42,7 @@ pub const N_NUMBERS: usize = 11;
 /// Returns a [`Work`] as words.
 pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
     [
-        work.lane,
+        work.slot,
         work.start,
         work.visit,
         work.stamp,

@@ -39,7 +39,7 @@ fn bindings_have_the_numbers_that_the_host_uses() {
 #[test]
 fn structs_have_their_fields_where_the_host_puts_them() {
     let work = Work {
-        lane: 0,
+        slot: 0,
         start: 1,
         visit: 2,
         stamp: 3,
@@ -71,7 +71,7 @@ fn structs_have_their_fields_where_the_host_puts_them() {
         kernel_row_term: 10.0,
     };
     let shape = LayoutShape { n_points: 0, stride: 1, n_tiles: 2, chunk_first: 3, chunk_len: 4, n_columns: 5, dimension: 6 };
-    let work_fields = "lane start visit stamp row_at row_len slots_at coords_at factor_at factor_len subset_at n_scored \
+    let work_fields = "slot start visit stamp row_at row_len slots_at coords_at factor_at factor_len subset_at n_scored \
                        prior_at family dimension listed weights_at";
     let number_fields = "scale mean_step low high c c0 c1 c2 kernel_scale kernel_offset kernel_row_term";
     let shape_fields = "n_points stride n_tiles chunk_first chunk_len n_columns dimension spare";

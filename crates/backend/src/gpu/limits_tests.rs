@@ -4,10 +4,10 @@
 
 use super::buffers::GpuNumber;
 use super::device::{Gpu, GpuOptions, Replacement};
-use super::lanes::GpuLanes;
+use super::slots::GpuSlots;
 use super::tables::GpuTables;
 use super::tests::{open, played};
-use crate::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision};
+use crate::device::{Answer, CAPACITY, Device, DeviceSlots, Precision, SlotWork};
 use crate::reference::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
 use privateer_gp::score::KernelFamily;
 
@@ -60,17 +60,17 @@ fn open_refused(options: GpuOptions) -> bool {
 /// If there are more candidates than a device names, the named ones may differ.
 fn bits<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, rounds: &[Vec<OwnedWork>]) -> (Vec<Answer>, Vec<u64>) {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
-    let mut lanes = GpuLanes::<R>::new(&tables, 3).expect("lanes");
+    let mut slots = GpuSlots::<R>::new(&tables, 3).expect("slots");
     if let TestBasis::Own(grams) = basis {
-        for (lane, gram) in grams.iter().enumerate() {
-            lanes.set_points(lane, gram).expect("points");
+        for (slot, gram) in grams.iter().enumerate() {
+            slots.set_points(slot, gram).expect("points");
         }
     }
     let (mut answers, mut all) = (Vec::new(), Vec::new());
     for (stamp, round) in (1u32..).zip(rounds) {
-        let works: Vec<LaneWork<'_>> = round.iter().map(OwnedWork::work).collect();
-        lanes.submit(stamp, &works).expect("submit");
-        lanes.collect(&mut answers).expect("collect");
+        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
+        slots.submit(stamp, &works).expect("submit");
+        slots.collect(&mut answers).expect("collect");
         for answer in &mut answers {
             answer.points.sort_unstable();
             if CAPACITY < answer.count as usize {
@@ -79,7 +79,7 @@ fn bits<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, rounds: &[Vec<OwnedWork>]) -
         }
         all.append(&mut answers);
     }
-    (all, lanes.planes().into_iter().map(|value| value.wide().to_bits()).collect())
+    (all, slots.planes().into_iter().map(|value| value.wide().to_bits()).collect())
 }
 
 /// Subgroups give the same bits as the reduction by halves, for every workgroup size.

@@ -8,12 +8,12 @@ mod adapters;
 mod buffers;
 mod ceilings;
 mod device;
-mod lanes;
 mod layout;
 mod made;
 mod pipeline;
 mod readback;
 mod self_test;
+mod slots;
 mod tables;
 mod workgroup;
 

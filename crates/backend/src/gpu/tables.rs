@@ -2,14 +2,14 @@
 
 use super::buffers::{GpuNumber, filled, uniform};
 use super::device::GpuShared;
-use super::lanes::GpuLanes;
 use super::layout::LayoutShape;
 use super::made::{self, DeviceTable};
+use super::slots::GpuSlots;
 use crate::device::tables::{
     Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, device_error, feature_columns,
     gram_columns, kernel_error, n_points, no_form,
 };
-use crate::device::{Lanes, Precision, TableSpec, Tables};
+use crate::device::{DeviceSlots, Precision, TableSpec, Tables};
 use privateer_config::error::Error;
 use privateer_gp::score::{FeatureTable, GramSource};
 use std::marker::PhantomData;
@@ -168,7 +168,7 @@ impl<R: GpuNumber> GpuTables<R> {
 }
 
 impl<R: GpuNumber> Tables for GpuTables<R> {
-    fn most_lanes(&self) -> usize {
+    fn most_slots(&self) -> usize {
         let (size, stride) = (size_of::<R>(), self.extent.stride);
         let each = match self.columns {
             DeviceColumns::Features(n) => (n * (n + 1) / 2 + 2 * n) * size,
@@ -183,7 +183,7 @@ impl<R: GpuNumber> Tables for GpuTables<R> {
         self.kernel_error
     }
 
-    fn lanes(&self, n_lanes: usize) -> Result<Box<dyn Lanes>, Error> {
-        Ok(Box::new(GpuLanes::new(self, n_lanes)?))
+    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, Error> {
+        Ok(Box::new(GpuSlots::new(self, n_slots)?))
     }
 }

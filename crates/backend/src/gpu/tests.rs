@@ -4,11 +4,11 @@
 
 use super::buffers::GpuNumber;
 use super::device::{Gpu, GpuOptions, Replacement};
-use super::lanes::GpuLanes;
+use super::slots::GpuSlots;
 use super::tables::GpuTables;
 use super::{AdapterChoice, adapters};
 use crate::device::tables::PLANES;
-use crate::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision, Tables};
+use crate::device::{Answer, CAPACITY, Device, DeviceSlots, Precision, SlotWork, Tables};
 use crate::reference::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, factor, script};
 use crate::reference::referee_tests::Referee;
 use crate::reference::{ReferenceDevice, played_planes_tests};
@@ -36,37 +36,37 @@ pub fn device() -> Option<Gpu> {
 }
 
 /// Returns the planes of a slot, in f64.
-fn planes_of<R: GpuNumber>(all: &[R], lane: usize, stride: usize) -> [Vec<f64>; 4] {
-    [0, 1, 2, 3].map(|plane| all[(lane * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
+fn planes_of<R: GpuNumber>(all: &[R], slot: usize, stride: usize) -> [Vec<f64>; 4] {
+    [0, 1, 2, 3].map(|plane| all[(slot * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
 }
 
 /// Plays a script on the device and on the reference device; returns the first error, if any.
-pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
+pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
-    let mut lanes = GpuLanes::<R>::new(&tables, n_lanes).expect("lanes");
+    let mut slots = GpuSlots::<R>::new(&tables, n_slots).expect("slots");
     let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };
-    let mut reference = played_planes_tests::ReferencePlayer::<R>::new(&reference, basis, n_lanes);
-    let mut errors = vec![tables.kernel_error(); n_lanes];
+    let mut reference = played_planes_tests::ReferencePlayer::<R>::new(&reference, basis, n_slots);
+    let mut errors = vec![tables.kernel_error(); n_slots];
     if let TestBasis::Own(grams) = basis {
-        for (lane, gram) in grams.iter().enumerate() {
-            errors[lane] = lanes.set_points(lane, gram).expect("points");
+        for (slot, gram) in grams.iter().enumerate() {
+            errors[slot] = slots.set_points(slot, gram).expect("points");
         }
     }
     let mut referee = Referee::new(basis, R::PRECISION, errors);
     let mut answers: Vec<Answer> = Vec::new();
     for (stamp, round) in (1u32..).zip(rounds) {
-        let works: Vec<LaneWork<'_>> = round.iter().map(OwnedWork::work).collect();
-        lanes.submit(stamp, &works).expect("submit");
-        lanes.collect(&mut answers).expect("collect");
+        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
+        slots.submit(stamp, &works).expect("submit");
+        slots.collect(&mut answers).expect("collect");
         assert_eq!(answers.len(), works.len());
-        let all = lanes.planes();
+        let all = slots.planes();
         reference.round(stamp, &works);
         for (work, answer) in round.iter().zip(&answers) {
-            let planes = planes_of(&all, work.lane, tables.extent.stride);
+            let planes = planes_of(&all, work.slot, tables.extent.stride);
             referee.play(work);
-            referee.check_planes(work.lane, &planes)?;
+            referee.check_planes(work.slot, &planes)?;
             referee.check_answer(work, answer)?;
-            referee.check_apart(work.lane, &planes, &reference.planes(work.lane))?;
+            referee.check_apart(work.slot, &planes, &reference.planes(work.slot))?;
             assert_eq!(answer.stamp, stamp);
         }
     }
@@ -74,10 +74,10 @@ pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds
 }
 
 /// Plays a script in every type that the device supports.
-fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) {
-    played::<f32>(gpu, basis, n_lanes, rounds).expect("f32");
+fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) {
+    played::<f32>(gpu, basis, n_slots, rounds).expect("f32");
     if gpu.computes_in(Precision::F64) {
-        played::<f64>(gpu, basis, n_lanes, rounds).expect("f64");
+        played::<f64>(gpu, basis, n_slots, rounds).expect("f64");
     }
 }
 
@@ -92,18 +92,18 @@ const FAMILIES: [KernelFamily; 5] = [
 #[test]
 fn features_of_every_size() {
     let Some(gpu) = device() else { return };
-    for (seed, (n_points, n_features, n_lanes)) in (1..).zip([(1, 1, 1), (256, 7, 8), (257, 64, 4), (600, 65, 3), (300, 130, 2)])
+    for (seed, (n_points, n_features, n_slots)) in (1..).zip([(1, 1, 1), (256, 7, 8), (257, 64, 4), (600, 65, 3), (300, 130, 2)])
     {
         let mut draws = CaseDraws(seed);
         let basis = TestBasis::features(&mut draws, n_points, n_features);
-        let rounds = script(&mut draws, &basis, n_lanes, 5);
-        played_in_all(&gpu, &basis, n_lanes, &rounds);
+        let rounds = script(&mut draws, &basis, n_slots, 5);
+        played_in_all(&gpu, &basis, n_slots, &rounds);
     }
 }
 
 /// More slots than one workgroup of the shared projection processes.
 #[test]
-fn many_lanes() {
+fn many_slots() {
     let Some(gpu) = device() else { return };
     let mut draws = CaseDraws(9);
     let basis = TestBasis::features(&mut draws, 70, 5);
@@ -156,7 +156,7 @@ fn tables_in_chunks() {
     let features = TestBasis::features(&mut draws, 600, 30);
     let made = TestBasis::fourier(&mut draws, 600, 15, 2);
     let tables = GpuTables::<f32>::new(gpu.shared(), features.spec()).expect("tables");
-    assert_eq!((tables.sources.len(), tables.most_lanes()), (2, 5));
+    assert_eq!((tables.sources.len(), tables.most_slots()), (2, 5));
     for basis in [features, made] {
         let rounds = script(&mut draws, &basis, 2, 4);
         played::<f32>(&gpu, &basis, 2, &rounds).expect("f32");
@@ -196,10 +196,10 @@ fn an_empty_basis_and_a_crowd_of_candidates() {
     played_in_all(&gpu, &basis, 1, &[vec![work]]);
     let mut work = OwnedWork::keep(0);
     work.start = ReferenceStart::Prior;
-    let mut lanes = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.lanes(1)).expect("lanes");
+    let mut slots = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.slots(1)).expect("slots");
     let mut answers = Vec::new();
-    lanes.submit(1, &[work.work()]).expect("submit");
-    lanes.collect(&mut answers).expect("collect");
+    slots.submit(1, &[work.work()]).expect("submit");
+    slots.collect(&mut answers).expect("collect");
     assert_eq!((answers[0].count, answers[0].points.len()), (300, CAPACITY));
     played_in_all(&gpu, &basis, 1, &[vec![work]]);
 }
@@ -263,7 +263,7 @@ fn what_is_not_a_number_is_not_scored() {
     let mut draws = CaseDraws(52);
     let basis = TestBasis::features(&mut draws, 600, 3);
     for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
-        let mut lanes = gpu.tables(basis.spec(), precision).and_then(|tables| tables.lanes(1)).expect("lanes");
+        let mut slots = gpu.tables(basis.spec(), precision).and_then(|tables| tables.slots(1)).expect("slots");
         let mut work = OwnedWork::keep(0);
         let (mut mean, mut variance) = (vec![0.5; 600], vec![1.0; 600]);
         for (x, y, bad) in [(0, 1, f64::NAN), (255, 256, f64::INFINITY), (599, 598, f64::NEG_INFINITY)] {
@@ -271,8 +271,8 @@ fn what_is_not_a_number_is_not_scored() {
         }
         work.start = ReferenceStart::Upload { mean, variance };
         let mut answers = Vec::new();
-        lanes.submit(1, &[work.work()]).expect("submit");
-        lanes.collect(&mut answers).expect("collect");
+        slots.submit(1, &[work.work()]).expect("submit");
+        slots.collect(&mut answers).expect("collect");
         assert_eq!(answers[0].scored, 600 - 6, "{precision:?}");
         assert!(answers[0].best_lower.is_finite() && answers[0].best_upper.is_finite());
         assert!(answers[0].points.iter().all(|x| ![0, 1, 255, 256, 598, 599].contains(x)));
@@ -292,10 +292,10 @@ fn two_in_flight() {
         }
     });
     let tables = gpu.tables(basis.spec(), Precision::F32).expect("tables");
-    let mut halves = [tables.lanes(4).expect("lanes"), tables.lanes(4).expect("lanes")];
+    let mut halves = [tables.slots(4).expect("slots"), tables.slots(4).expect("slots")];
     let mut answers = [Vec::new(), Vec::new()];
     for (stamp, round) in (1u32..).zip(&rounds) {
-        let works: Vec<LaneWork<'_>> = round.iter().map(OwnedWork::work).collect();
+        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
         for half in &mut halves {
             half.submit(stamp, &works).expect("submit");
         }
@@ -319,16 +319,16 @@ fn an_unread_round() {
     let Some(gpu) = device() else { return };
     let mut draws = CaseDraws(61);
     let basis = TestBasis::features(&mut draws, 30, 3);
-    let mut lanes = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.lanes(2)).expect("lanes");
+    let mut slots = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.slots(2)).expect("slots");
     let mut answers = Vec::new();
-    assert!(lanes.collect(&mut answers).is_err());
+    assert!(slots.collect(&mut answers).is_err());
     let mut work = OwnedWork::keep(1);
     work.start = ReferenceStart::Prior;
-    lanes.submit(1, &[work.work()]).expect("submit");
-    lanes.submit(2, &[work.work()]).expect("submit");
-    lanes.collect(&mut answers).expect("collect");
+    slots.submit(1, &[work.work()]).expect("submit");
+    slots.submit(2, &[work.work()]).expect("submit");
+    slots.collect(&mut answers).expect("collect");
     assert_eq!(answers[0].stamp, 2);
-    assert!(lanes.collect(&mut answers).is_err());
+    assert!(slots.collect(&mut answers).is_err());
 }
 
 /// Lost and full devices give device errors with a hint.
@@ -342,16 +342,16 @@ fn failures_are_errors() {
         let problem = result.expect_err(what);
         assert!(matches!(&problem, Error::Device { hint, .. } if hint.contains("--backend cpu")), "{problem}");
     };
-    refused("too many", tables.lanes(60_000).map(drop));
-    refused("none", tables.lanes(0).map(drop));
-    let mut lanes = tables.lanes(2).expect("lanes");
+    refused("too many", tables.slots(60_000).map(drop));
+    refused("none", tables.slots(0).map(drop));
+    let mut slots = tables.slots(2).expect("slots");
     let mut work = OwnedWork::keep(0);
     work.start = ReferenceStart::Prior;
-    lanes.submit(1, &[work.work()]).expect("submit");
-    lanes.collect(&mut Vec::new()).expect("collect");
+    slots.submit(1, &[work.work()]).expect("submit");
+    slots.collect(&mut Vec::new()).expect("collect");
     gpu.shared().device.destroy();
-    refused("lost", lanes.submit(2, &[work.work()]).and_then(|()| lanes.collect(&mut Vec::new())));
-    refused("lost before", tables.lanes(1).map(drop));
+    refused("lost", slots.submit(2, &[work.work()]).and_then(|()| slots.collect(&mut Vec::new())));
+    refused("lost before", tables.slots(1).map(drop));
 }
 
 #[test]

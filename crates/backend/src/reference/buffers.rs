@@ -31,7 +31,7 @@ pub struct Buffers<R> {
     pub source: Arc<Vec<R>>,
     /// Residual and prior, `2 x stride` for each owner.
     pub base: Arc<Vec<R>>,
-    /// `lanes x PLANES x stride`.
+    /// `slots x PLANES x stride`.
     pub planes: Vec<R>,
     /// `works x MAXIMA x tiles`.
     pub partials: Vec<R>,
@@ -51,7 +51,7 @@ pub struct Buffers<R> {
 
 impl<R: Real> Buffers<R> {
     /// Creates buffers of zeros.
-    pub fn new(extent: Extent, n_lanes: usize, source: Arc<Vec<R>>, base: Arc<Vec<R>>) -> Self {
+    pub fn new(extent: Extent, n_slots: usize, source: Arc<Vec<R>>, base: Arc<Vec<R>>) -> Self {
         Self {
             extent,
             works: Vec::new(),
@@ -60,11 +60,11 @@ impl<R: Real> Buffers<R> {
             coefficients: Vec::new(),
             source,
             base,
-            planes: vec![R::default(); n_lanes * PLANES * extent.stride],
-            partials: vec![R::default(); n_lanes * MAXIMA * extent.n_tiles()],
-            counts: vec![0; n_lanes * extent.n_tiles()],
-            answers: vec![0; n_lanes * ANSWER_WORDS],
-            maxima: vec![R::default(); n_lanes * MAXIMA],
+            planes: vec![R::default(); n_slots * PLANES * extent.stride],
+            partials: vec![R::default(); n_slots * MAXIMA * extent.n_tiles()],
+            counts: vec![0; n_slots * extent.n_tiles()],
+            answers: vec![0; n_slots * ANSWER_WORDS],
+            maxima: vec![R::default(); n_slots * MAXIMA],
             dropped: 0,
             skipped_tiles: 0,
             not_a_number: false,
@@ -72,8 +72,8 @@ impl<R: Real> Buffers<R> {
     }
 
     /// Returns the start of a slot's plane.
-    pub fn plane(&self, lane: u32, plane: usize) -> usize {
-        (lane as usize * PLANES + plane) * self.extent.stride
+    pub fn plane(&self, slot: u32, plane: usize) -> usize {
+        (slot as usize * PLANES + plane) * self.extent.stride
     }
 
     /// Returns the works in a list at the head of the indices.

@@ -1,6 +1,6 @@
 //! Generates inputs for tests of devices: bases of every kind and scripts of rounds over them.
 
-use crate::device::{Band4, LaneWork, NewMean, Start, TableSpec, Visit};
+use crate::device::{Band4, NewMean, SlotWork, Start, TableSpec, Visit};
 use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, Spread};
 use std::sync::Arc;
 
@@ -151,31 +151,31 @@ impl TestBasis {
         }
     }
 
-    pub fn gram(&self, lane: usize) -> Option<&TestGram> {
+    pub fn gram(&self, slot: usize) -> Option<&TestGram> {
         match self {
             Self::Features(_) => None,
             Self::Gram(gram) => Some(gram),
-            Self::Own(grams) => Some(&grams[lane]),
+            Self::Own(grams) => Some(&grams[slot]),
         }
     }
 
     /// Returns `h_i(x)` of a slot.
-    pub fn h(&self, lane: usize, basis: &[u32], i: usize, x: usize) -> f64 {
+    pub fn h(&self, slot: usize, basis: &[u32], i: usize, x: usize) -> f64 {
         match self {
             Self::Features(table) => table.row(x)[i],
             Self::Gram(gram) => gram.entry(basis[i] as usize, x),
-            Self::Own(grams) => grams[lane].entry(basis[i] as usize, x),
+            Self::Own(grams) => grams[slot].entry(basis[i] as usize, x),
         }
     }
 
     /// Returns prior variance and residual.
-    pub fn base(&self, lane: usize, x: usize) -> (f64, f64) {
+    pub fn base(&self, slot: usize, x: usize) -> (f64, f64) {
         match self {
             Self::Features(table) => {
                 (table.row(x).iter().map(|phi| phi * phi).sum::<f64>() + table.residual[x], table.residual[x])
             }
             Self::Gram(gram) => (gram.diagonal(x), 0.0),
-            Self::Own(grams) => (grams[lane].diagonal(x), 0.0),
+            Self::Own(grams) => (grams[slot].diagonal(x), 0.0),
         }
     }
 }
@@ -189,10 +189,10 @@ pub enum ReferenceStart {
     Factor(Factor<'static>),
 }
 
-/// [`LaneWork`] with owned data.
+/// [`SlotWork`] with owned data.
 #[derive(Debug, Clone)]
 pub struct OwnedWork {
-    pub lane: usize,
+    pub slot: usize,
     pub start: ReferenceStart,
     /// Row (`None` if repeated), scale, step of the mean.
     pub visit: Option<(Option<Vec<f64>>, f64, f64)>,
@@ -206,14 +206,14 @@ pub struct OwnedWork {
 
 impl OwnedWork {
     /// Creates work over all points that continues from the last round.
-    pub fn keep(lane: usize) -> Self {
+    pub fn keep(slot: usize) -> Self {
         let band = Band4 { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4 };
-        Self { lane, start: ReferenceStart::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
+        Self { slot, start: ReferenceStart::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
     }
 
-    pub fn work(&self) -> LaneWork<'_> {
-        LaneWork {
-            lane: self.lane,
+    pub fn work(&self) -> SlotWork<'_> {
+        SlotWork {
+            slot: self.slot,
             start: match &self.start {
                 ReferenceStart::Keep => Start::Keep,
                 ReferenceStart::Prior => Start::Prior,
@@ -247,27 +247,27 @@ pub fn factor(draws: &mut CaseDraws, n: usize, spread: Spread) -> Factor<'static
     Factor { weights: draws.numbers(n, -size, size).into(), rows: rows.into(), spread }
 }
 
-/// Generates a script over `n_lanes` slots.
+/// Generates a script over `n_slots` slots.
 ///
 /// It has every kind of reset, observations with and without a row, growing bases, subsets, and slots that skip a round.
-pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_lanes: usize, n_rounds: usize) -> Vec<Vec<OwnedWork>> {
+pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_slots: usize, n_rounds: usize) -> Vec<Vec<OwnedWork>> {
     let n = basis.n_points();
-    let mut bases: Vec<Vec<u32>> = vec![Vec::new(); n_lanes];
-    let mut projected = vec![false; n_lanes];
+    let mut bases: Vec<Vec<u32>> = vec![Vec::new(); n_slots];
+    let mut projected = vec![false; n_slots];
     let mut rounds = Vec::new();
     for round in 0..n_rounds {
         let mut works = Vec::new();
-        for lane in 0..n_lanes {
+        for slot in 0..n_slots {
             if 0 < round && draws.below(8) == 0 {
                 continue;
             }
-            let mut work = OwnedWork::keep(lane);
-            if basis.gram(lane).is_some() && (round == 0 || draws.below(2) == 0) {
-                bases[lane].push(draws.below(n) as u32);
+            let mut work = OwnedWork::keep(slot);
+            if basis.gram(slot).is_some() && (round == 0 || draws.below(2) == 0) {
+                bases[slot].push(draws.below(n) as u32);
             }
-            work.basis.clone_from(&bases[lane]);
+            work.basis.clone_from(&bases[slot]);
             let n_basis = if let TestBasis::Features(table) = basis { table.n_features } else { work.basis.len() };
-            let kind = if round == 0 { lane % 4 + 1 } else { draws.below(12) };
+            let kind = if round == 0 { slot % 4 + 1 } else { draws.below(12) };
             work.start = match kind {
                 1 => ReferenceStart::Prior,
                 2 => ReferenceStart::Factor(factor(draws, n_basis, Spread::Added)),
@@ -278,10 +278,10 @@ pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_lanes: usize, n_rounds
             let scale = 0.2 / (1.0 + n_basis as f64).sqrt();
             match draws.below(4) {
                 0 => {}
-                1 if projected[lane] => work.visit = Some((None, scale, draws.number(-0.3, 0.3))),
+                1 if projected[slot] => work.visit = Some((None, scale, draws.number(-0.3, 0.3))),
                 _ => {
                     work.visit = Some((Some(draws.numbers(n_basis, -1.0, 1.0)), scale, draws.number(-0.3, 0.3)));
-                    projected[lane] = true;
+                    projected[slot] = true;
                 }
             }
             if work.visit.is_some() && draws.below(3) == 0 {

@@ -4,13 +4,13 @@ use super::fault::Fault;
 use super::features::features;
 use super::gram::gram;
 use super::kernel::ReferenceKernel;
-use super::lanes::ReferenceLanes;
+use super::slots::ReferenceSlots;
 use crate::device::real::Real;
 use crate::device::tables::{
     Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_error,
     gram_columns, kernel_error, n_points, no_form,
 };
-use crate::device::{Device, Lanes, Precision, TableSpec, Tables};
+use crate::device::{Device, DeviceSlots, Precision, TableSpec, Tables};
 use privateer_config::error::Error;
 use privateer_gp::score::{FeatureTable, GramSource, KernelForm};
 use std::sync::Arc;
@@ -23,14 +23,14 @@ const PLANE_BYTES: usize = 1 << 28;
 #[derive(Debug, Clone)]
 pub struct ReferenceDevice {
     has_f64: bool,
-    most_lanes: usize,
+    most_slots: usize,
     fault: Option<Fault>,
     rounds: Arc<AtomicU64>,
 }
 
 impl Default for ReferenceDevice {
     fn default() -> Self {
-        Self { has_f64: true, most_lanes: usize::MAX, fault: None, rounds: Arc::new(AtomicU64::new(0)) }
+        Self { has_f64: true, most_slots: usize::MAX, fault: None, rounds: Arc::new(AtomicU64::new(0)) }
     }
 }
 
@@ -49,8 +49,8 @@ impl ReferenceDevice {
 
     /// Limits the number of slots.
     #[must_use]
-    pub fn with_most_lanes(self, most_lanes: usize) -> Self {
-        Self { most_lanes, ..self }
+    pub fn with_most_slots(self, most_slots: usize) -> Self {
+        Self { most_slots, ..self }
     }
 
     pub(super) fn fault(&self) -> Option<Fault> {
@@ -175,17 +175,17 @@ fn kernel_of<R: Real>(form: &KernelForm) -> ReferenceKernel<R> {
 }
 
 impl<R: Real> Tables for ReferenceTables<R> {
-    fn most_lanes(&self) -> usize {
+    fn most_slots(&self) -> usize {
         let bytes = PLANES * self.extent.stride * size_of::<R>();
-        PLANE_BYTES.checked_div(bytes).unwrap_or(1).clamp(1, self.reference.most_lanes.max(1))
+        PLANE_BYTES.checked_div(bytes).unwrap_or(1).clamp(1, self.reference.most_slots.max(1))
     }
 
     fn kernel_error(&self) -> f64 {
         self.kernel_error
     }
 
-    fn lanes(&self, n_lanes: usize) -> Result<Box<dyn Lanes>, Error> {
-        Ok(Box::new(ReferenceLanes::new(self, n_lanes)))
+    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, Error> {
+        Ok(Box::new(ReferenceSlots::new(self, n_slots)))
     }
 }
 

@@ -47,7 +47,7 @@ pub fn factor<R: Real>(buffers: &mut Buffers<R>, n_factored: usize, from_kernel:
             } else {
                 buffers.base[prior_at + x] - square
             };
-            let (mean_at, variance_at) = (buffers.plane(work.lane, MEAN) + x, buffers.plane(work.lane, VARIANCE) + x);
+            let (mean_at, variance_at) = (buffers.plane(work.slot, MEAN) + x, buffers.plane(work.slot, VARIANCE) + x);
             buffers.planes[mean_at] = mean;
             buffers.planes[variance_at] = variance;
         }

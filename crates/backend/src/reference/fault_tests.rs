@@ -9,10 +9,10 @@ use privateer_config::error::Error;
 fn two_rounds(fault: Fault) -> Vec<Result<Answer, Error>> {
     let mut draws = CaseDraws(3);
     let basis = TestBasis::features(&mut draws, 300, 5);
-    let mut lanes = ReferenceDevice::with_fault(fault)
+    let mut slots = ReferenceDevice::with_fault(fault)
         .tables(basis.spec(), Precision::F32)
-        .and_then(|tables| tables.lanes(1))
-        .expect("lanes");
+        .and_then(|tables| tables.slots(1))
+        .expect("slots");
     let mut first = OwnedWork::keep(0);
     first.start = ReferenceStart::Prior;
     let mut second = OwnedWork::keep(0);
@@ -22,8 +22,8 @@ fn two_rounds(fault: Fault) -> Vec<Result<Answer, Error>> {
         .iter()
         .zip(1..)
         .map(|(work, stamp)| {
-            lanes.submit(stamp, &[work.work()])?;
-            lanes.collect(&mut answers)?;
+            slots.submit(stamp, &[work.work()])?;
+            slots.collect(&mut answers)?;
             Ok(answers[0].clone())
         })
         .collect()
@@ -48,12 +48,12 @@ fn a_round_that_does_not_fit_is_refused() {
     let mut draws = CaseDraws(4);
     let basis = TestBasis::features(&mut draws, 30, 5);
     let tables = ReferenceDevice::default().tables(basis.spec(), Precision::F64).expect("tables");
-    let mut lanes = tables.lanes(2).expect("lanes");
-    assert!(lanes.collect(&mut Vec::new()).is_err());
+    let mut slots = tables.slots(2).expect("slots");
+    assert!(slots.collect(&mut Vec::new()).is_err());
     let mut short = OwnedWork::keep(0);
     short.visit = Some((Some(vec![1.0; 4]), 0.1, 0.1));
-    assert!(lanes.submit(1, &[short.work()]).is_err());
-    assert!(lanes.submit(1, &[OwnedWork::keep(2).work()]).is_err());
-    assert!(lanes.submit(1, &[OwnedWork::keep(1).work(), OwnedWork::keep(0).work()]).is_err());
-    assert!(lanes.submit(1, &[OwnedWork::keep(0).work(), OwnedWork::keep(1).work()]).is_ok());
+    assert!(slots.submit(1, &[short.work()]).is_err());
+    assert!(slots.submit(1, &[OwnedWork::keep(2).work()]).is_err());
+    assert!(slots.submit(1, &[OwnedWork::keep(1).work(), OwnedWork::keep(0).work()]).is_err());
+    assert!(slots.submit(1, &[OwnedWork::keep(0).work(), OwnedWork::keep(1).work()]).is_ok());
 }

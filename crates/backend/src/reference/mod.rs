@@ -11,9 +11,9 @@ mod fault;
 mod features;
 mod gram;
 mod kernel;
-mod lanes;
 mod project;
 mod select;
+mod slots;
 mod update;
 
 #[cfg(test)]

@@ -3,33 +3,33 @@
 use super::ReferenceDevice;
 use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
 use super::cases_tests::TestBasis;
-use super::lanes::ReferenceLanes;
+use super::slots::ReferenceSlots;
 use crate::device::real::Real;
-use crate::device::{LaneWork, Lanes};
+use crate::device::{DeviceSlots, SlotWork};
 
 /// A reference device with slots of its own.
-pub struct ReferencePlayer<R>(ReferenceLanes<R>);
+pub struct ReferencePlayer<R>(ReferenceSlots<R>);
 
 impl<R: Real> ReferencePlayer<R> {
-    pub fn new(reference: &ReferenceDevice, basis: &TestBasis, n_lanes: usize) -> Self {
+    pub fn new(reference: &ReferenceDevice, basis: &TestBasis, n_slots: usize) -> Self {
         let tables = reference.tables_in::<R>(basis.spec()).expect("tables");
-        let mut lanes = ReferenceLanes::<R>::new(&tables, n_lanes);
+        let mut slots = ReferenceSlots::<R>::new(&tables, n_slots);
         if let TestBasis::Own(grams) = basis {
-            for (lane, gram) in grams.iter().enumerate() {
-                lanes.set_points(lane, gram).expect("points");
+            for (slot, gram) in grams.iter().enumerate() {
+                slots.set_points(slot, gram).expect("points");
             }
         }
-        Self(lanes)
+        Self(slots)
     }
 
-    pub fn round(&mut self, stamp: u32, works: &[LaneWork<'_>]) {
+    pub fn round(&mut self, stamp: u32, works: &[SlotWork<'_>]) {
         self.0.submit(stamp, works).expect("submit");
     }
 
     /// Returns the planes of a slot, in f64.
-    pub fn planes(&self, lane: usize) -> [Vec<f64>; 4] {
+    pub fn planes(&self, slot: usize) -> [Vec<f64>; 4] {
         [P, MEAN, VARIANCE, ANCHOR].map(|plane| {
-            let at = self.0.buffers.plane(lane as u32, plane);
+            let at = self.0.buffers.plane(slot as u32, plane);
             self.0.buffers.planes[at..at + self.0.buffers.extent.stride].iter().map(|value| value.wide()).collect()
         })
     }

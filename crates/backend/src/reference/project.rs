@@ -12,7 +12,7 @@ use crate::device::tables::TILE;
 fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iterator<Item = (usize, usize)> + use<R>) {
     let work = buffers.works[entry / 4];
     let part =
-        |kind: u32, from: u32, plane: usize| (entry as u32 & kind != 0).then(|| (from as usize, buffers.plane(work.lane, plane)));
+        |kind: u32, from: u32, plane: usize| (entry as u32 & kind != 0).then(|| (from as usize, buffers.plane(work.slot, plane)));
     let parts = [part(ROW, work.row_at, P), part(WEIGHTS, work.weights_at, MEAN)];
     (entry / 4, parts.into_iter().flatten())
 }
@@ -62,9 +62,9 @@ pub fn gather<R: Real>(buffers: &mut Buffers<R>, n_projected: usize, from_kernel
 /// Returns `h_k(x)` of a work's basis.
 pub fn column<R: Real>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_kernel: bool) -> R {
     let (work, numbers) = (buffers.works[w], &buffers.numbers[w]);
-    let slot = buffers.indices[work.slots_at as usize + k] as usize;
+    let point = buffers.indices[work.slots_at as usize + k] as usize;
     if !from_kernel {
-        return buffers.source[slot * buffers.extent.stride + x];
+        return buffers.source[point * buffers.extent.stride + x];
     }
     let form = ReferenceKernel {
         family: work.family,
@@ -73,5 +73,5 @@ pub fn column<R: Real>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_
         offset: numbers.kernel_offset,
         row_term: numbers.kernel_row_term,
     };
-    kernel(form, &buffers.source[work.coords_at as usize..], buffers.extent.stride, slot, x)
+    kernel(form, &buffers.source[work.coords_at as usize..], buffers.extent.stride, point, x)
 }

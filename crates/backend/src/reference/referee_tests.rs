@@ -29,7 +29,7 @@ pub struct Referee<'a> {
     u: f64,
     sqrt_error: f64,
     kernel_error: Vec<f64>,
-    pub lanes: Vec<RefereeState>,
+    pub slots: Vec<RefereeState>,
 }
 
 impl<'a> Referee<'a> {
@@ -37,23 +37,23 @@ impl<'a> Referee<'a> {
     /// * `kernel_error` — of each slot
     pub fn new(basis: &'a TestBasis, precision: Precision, kernel_error: Vec<f64>) -> Self {
         let zero = vec![Known::default(); basis.n_points()];
-        let lane = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), anchor: zero };
-        let lanes = vec![lane; kernel_error.len()];
+        let slot = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), anchor: zero };
+        let slots = vec![slot; kernel_error.len()];
         // The referee itself rounds in f64.
         let u = precision.unit() + if precision == Precision::F64 { precision.unit() } else { 0.0 };
-        Self { basis, u, sqrt_error: precision.sqrt_error(), kernel_error, lanes }
+        Self { basis, u, sqrt_error: precision.sqrt_error(), kernel_error, slots }
     }
 
     /// Returns `sum_i c_i h_i(x)` over the first `n` coefficients, with its error.
     fn sum(&self, work: &OwnedWork, coefficients: &[f64], x: usize) -> Known {
         let (mut value, mut magnitude, mut total) = (0.0, 0.0, 0.0);
         for (i, c) in coefficients.iter().enumerate() {
-            let h = self.basis.h(work.lane, &work.basis, i, x);
+            let h = self.basis.h(work.slot, &work.basis, i, x);
             value += c * h;
             magnitude += (c * h).abs();
             total += c.abs();
         }
-        let error = 2.0 * (coefficients.len() as f64 + 4.0) * self.u * magnitude + 1.01 * total * self.kernel_error[work.lane];
+        let error = 2.0 * (coefficients.len() as f64 + 4.0) * self.u * magnitude + 1.01 * total * self.kernel_error[work.slot];
         Known { value, error }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Referee<'a> {
     pub fn play(&mut self, work: &OwnedWork) {
         let u = self.u;
         for x in 0..self.basis.n_points() {
-            let (prior, residual) = self.basis.base(work.lane, x);
+            let (prior, residual) = self.basis.base(work.slot, x);
             let rounded = |value: f64| Known { value, error: 2.0 * u * value.abs() };
             let started = match &work.start {
                 ReferenceStart::Keep => None,
@@ -82,18 +82,18 @@ impl<'a> Referee<'a> {
             };
             let row = work.visit.as_ref().and_then(|(row, ..)| row.as_ref());
             let weighted = work.weights.as_ref().map(|weights| self.sum(work, weights, x));
-            let p = row.map_or(self.lanes[work.lane].p[x], |row| self.sum(work, row, x));
+            let p = row.map_or(self.slots[work.slot].p[x], |row| self.sum(work, row, x));
             let sqrt_error = self.sqrt_error;
-            let lane = &mut self.lanes[work.lane];
-            lane.p[x] = p;
+            let slot = &mut self.slots[work.slot];
+            slot.p[x] = p;
             if let Some((mean, variance)) = started {
-                (lane.mean[x], lane.variance[x]) = (mean, variance);
+                (slot.mean[x], slot.variance[x]) = (mean, variance);
                 let anchor = variance.value.max(0.0).sqrt();
-                lane.anchor[x] = Known { value: anchor, error: sqrt_shift(variance.value, variance.error) + sqrt_error * anchor };
+                slot.anchor[x] = Known { value: anchor, error: sqrt_shift(variance.value, variance.error) + sqrt_error * anchor };
             }
             if let Some((_, scale, step)) = work.visit {
                 let s2 = scale * scale;
-                let (mean, variance) = (&mut lane.mean[x], &mut lane.variance[x]);
+                let (mean, variance) = (&mut slot.mean[x], &mut slot.variance[x]);
                 variance.value -= s2 * p.value * p.value;
                 variance.error += s2 * (2.0 * p.value.abs() * p.error + p.error * p.error + 10.0 * u * p.value * p.value);
                 variance.error += 2.0 * u * variance.value.abs();
@@ -109,8 +109,8 @@ impl<'a> Referee<'a> {
 
     /// Returns both ends of a point's interval.
     fn ends(&self, work: &OwnedWork, x: usize) -> (Known, Known) {
-        let lane = &self.lanes[work.lane];
-        let (mean, variance, anchor) = (lane.mean[x], lane.variance[x], lane.anchor[x]);
+        let slot = &self.slots[work.slot];
+        let (mean, variance, anchor) = (slot.mean[x], slot.variance[x], slot.anchor[x]);
         let a = anchor.value;
         let e = work.band.c0 + work.band.c1 * a + work.band.c2 * a * a;
         let moved =
@@ -129,8 +129,8 @@ impl<'a> Referee<'a> {
 
     /// Returns the first error in a slot's planes, if any.
     /// * `planes` — p, mean, variance, anchor, each at least as long as the domain
-    pub fn check_planes(&self, lane: usize, planes: &[Vec<f64>; 4]) -> Result<(), String> {
-        let known = &self.lanes[lane];
+    pub fn check_planes(&self, slot: usize, planes: &[Vec<f64>; 4]) -> Result<(), String> {
+        let known = &self.slots[slot];
         for (name, known, plane) in [
             ("p", &known.p, &planes[0]),
             ("mean", &known.mean, &planes[1]),
@@ -140,7 +140,7 @@ impl<'a> Referee<'a> {
             for (x, known) in known.iter().enumerate() {
                 let apart = (plane[x] - known.value).abs();
                 if apart.is_nan() || known.error < apart {
-                    return Err(format!("lane {lane}, {name} of point {x} is {} and not {known:?}", plane[x]));
+                    return Err(format!("slot {slot}, {name} of point {x} is {} and not {known:?}", plane[x]));
                 }
             }
         }
@@ -149,13 +149,13 @@ impl<'a> Referee<'a> {
 
     /// Returns the first difference beyond the bounds between the planes of two devices, if any.
     #[cfg(feature = "gpu")]
-    pub fn check_apart(&self, lane: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
-        let known = &self.lanes[lane];
+    pub fn check_apart(&self, slot: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
+        let known = &self.slots[slot];
         for (plane, known) in [&known.p, &known.mean, &known.variance, &known.anchor].into_iter().enumerate() {
             for (x, known) in known.iter().enumerate() {
                 let (a, b) = (left[plane][x], right[plane][x]);
                 if known.error < (a - b).abs() {
-                    return Err(format!("lane {lane}, plane {plane} of point {x}: {a} and {b}, {known:?}"));
+                    return Err(format!("slot {slot}, plane {plane} of point {x}: {a} and {b}, {known:?}"));
                 }
             }
         }
@@ -166,11 +166,11 @@ impl<'a> Referee<'a> {
     pub fn check_answer(&self, work: &OwnedWork, answer: &Answer) -> Result<(), String> {
         let all: Vec<u32> = (0..self.basis.n_points() as u32).collect();
         let scored = work.subset.as_ref().unwrap_or(&all);
-        let fault = |what: String| Err(format!("lane {}: {what} in {answer:?}", work.lane));
+        let fault = |what: String| Err(format!("slot {}: {what} in {answer:?}", work.slot));
         if answer.scored as usize != scored.len() {
             return fault(format!("{} points were to be scored", scored.len()));
         }
-        let lane = &self.lanes[work.lane];
+        let slot = &self.slots[work.slot];
         let ends: Vec<(Known, Known)> = scored.iter().map(|&x| self.ends(work, x as usize)).collect();
         let most = |known: &mut dyn Iterator<Item = Known>| {
             known.fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(low, high), one| {
@@ -181,12 +181,12 @@ impl<'a> Referee<'a> {
         for (name, got, (low, high)) in [
             ("best lower", answer.best_lower, lower),
             ("best upper", answer.best_upper, most(&mut ends.iter().map(|ends| ends.1))),
-            ("largest variance", answer.largest_variance, most(&mut scored.iter().map(|&x| lane.variance[x as usize]))),
+            ("largest variance", answer.largest_variance, most(&mut scored.iter().map(|&x| slot.variance[x as usize]))),
             (
                 "largest mean",
                 answer.largest_mean,
                 most(&mut scored.iter().map(|&x| {
-                    let mean = lane.mean[x as usize];
+                    let mean = slot.mean[x as usize];
                     Known { value: mean.value.abs(), error: mean.error }
                 })),
             ),

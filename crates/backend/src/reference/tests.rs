@@ -2,18 +2,18 @@
 
 use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
 use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, script};
-use super::lanes::ReferenceLanes;
 use super::referee_tests::Referee;
+use super::slots::ReferenceSlots;
 use super::{Fault, ReferenceDevice};
 use crate::device::real::Real;
-use crate::device::{Answer, CAPACITY, LaneWork, Lanes, Tables};
+use crate::device::{Answer, CAPACITY, DeviceSlots, SlotWork, Tables};
 use privateer_gp::score::KernelFamily;
 
 /// Returns the planes of a slot, in f64.
-fn planes<R: Real>(lanes: &ReferenceLanes<R>, lane: usize) -> [Vec<f64>; 4] {
+fn planes<R: Real>(slots: &ReferenceSlots<R>, slot: usize) -> [Vec<f64>; 4] {
     [P, MEAN, VARIANCE, ANCHOR].map(|plane| {
-        let at = lanes.buffers.plane(lane as u32, plane);
-        lanes.buffers.planes[at..at + lanes.buffers.extent.stride].iter().map(|value| value.wide()).collect()
+        let at = slots.buffers.plane(slot as u32, plane);
+        slots.buffers.planes[at..at + slots.buffers.extent.stride].iter().map(|value| value.wide()).collect()
     })
 }
 
@@ -21,27 +21,27 @@ fn planes<R: Real>(lanes: &ReferenceLanes<R>, lane: usize) -> [Vec<f64>; 4] {
 fn played<R: Real>(
     reference: &ReferenceDevice,
     basis: &TestBasis,
-    n_lanes: usize,
+    n_slots: usize,
     rounds: &[Vec<OwnedWork>],
 ) -> Result<(), String> {
     let tables = reference.tables_in::<R>(basis.spec()).expect("tables");
-    let mut lanes = ReferenceLanes::<R>::new(&tables, n_lanes);
-    let mut errors = vec![tables.kernel_error(); n_lanes];
+    let mut slots = ReferenceSlots::<R>::new(&tables, n_slots);
+    let mut errors = vec![tables.kernel_error(); n_slots];
     if let TestBasis::Own(grams) = basis {
-        for (lane, gram) in grams.iter().enumerate() {
-            errors[lane] = lanes.set_points(lane, gram).expect("points");
+        for (slot, gram) in grams.iter().enumerate() {
+            errors[slot] = slots.set_points(slot, gram).expect("points");
         }
     }
     let mut referee = Referee::new(basis, R::PRECISION, errors);
     let mut answers: Vec<Answer> = Vec::new();
     for (stamp, round) in (1u32..).zip(rounds) {
-        let works: Vec<LaneWork<'_>> = round.iter().map(OwnedWork::work).collect();
-        lanes.submit(stamp, &works).expect("submit");
-        lanes.collect(&mut answers).expect("collect");
+        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
+        slots.submit(stamp, &works).expect("submit");
+        slots.collect(&mut answers).expect("collect");
         assert_eq!(answers.len(), works.len());
         for (work, answer) in round.iter().zip(&answers) {
             referee.play(work);
-            referee.check_planes(work.lane, &planes(&lanes, work.lane))?;
+            referee.check_planes(work.slot, &planes(&slots, work.slot))?;
             referee.check_answer(work, answer)?;
             assert_eq!(answer.stamp, stamp);
         }
@@ -50,11 +50,11 @@ fn played<R: Real>(
 }
 
 /// Plays a script in both types, with and without tables that the device computes.
-fn played_in_both(basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) {
+fn played_in_both(basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) {
     for reference in [ReferenceDevice::default(), ReferenceDevice::default().without_f64()] {
-        played::<f32>(&reference, basis, n_lanes, rounds).expect("f32");
+        played::<f32>(&reference, basis, n_slots, rounds).expect("f32");
     }
-    played::<f64>(&ReferenceDevice::default(), basis, n_lanes, rounds).expect("f64");
+    played::<f64>(&ReferenceDevice::default(), basis, n_slots, rounds).expect("f64");
 }
 
 const FAMILIES: [KernelFamily; 5] = [
@@ -67,13 +67,13 @@ const FAMILIES: [KernelFamily; 5] = [
 
 #[test]
 fn features_of_every_size() {
-    for (seed, (n_points, n_features, n_lanes)) in
+    for (seed, (n_points, n_features, n_slots)) in
         (1..).zip([(1, 1, 1), (255, 3, 2), (256, 7, 9), (257, 64, 4), (600, 65, 4), (300, 130, 5)])
     {
         let mut draws = CaseDraws(seed);
         let basis = TestBasis::features(&mut draws, n_points, n_features);
-        let rounds = script(&mut draws, &basis, n_lanes, 8);
-        played_in_both(&basis, n_lanes, &rounds);
+        let rounds = script(&mut draws, &basis, n_slots, 8);
+        played_in_both(&basis, n_slots, &rounds);
     }
 }
 
@@ -127,10 +127,10 @@ fn more_candidates_than_fit_are_counted() {
     let mut work = OwnedWork::keep(0);
     work.start = ReferenceStart::Prior;
     let tables = ReferenceDevice::default().tables_in::<f32>(basis.spec()).expect("tables");
-    let mut lanes = tables.lanes(1).expect("lanes");
+    let mut slots = tables.slots(1).expect("slots");
     let mut answers = Vec::new();
-    lanes.submit(1, &[work.work()]).expect("submit");
-    lanes.collect(&mut answers).expect("collect");
+    slots.submit(1, &[work.work()]).expect("submit");
+    slots.collect(&mut answers).expect("collect");
     assert_eq!((answers[0].count, answers[0].points.len()), (300, CAPACITY));
     played_in_both(&basis, 1, &[vec![work]]);
 }

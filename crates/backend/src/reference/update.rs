@@ -42,8 +42,8 @@ impl<R: Real> Scored<R> {
 
 /// Computes the interval of a slot's point, from its planes.
 pub fn scored<R: Real>(buffers: &Buffers<R>, w: usize, x: usize) -> Scored<R> {
-    let lane = buffers.works[w].lane;
-    let plane = |plane| buffers.planes[buffers.plane(lane, plane) + x];
+    let slot = buffers.works[w].slot;
+    let plane = |plane| buffers.planes[buffers.plane(slot, plane) + x];
     Scored::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(ANCHOR))
 }
 
@@ -53,13 +53,13 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
         let (work, numbers) = (buffers.works[w], buffers.numbers[w]);
         for tile in 0..buffers.extent.n_tiles() - buffers.skipped_tiles {
             let mut tile_scored = [Scored::nothing(); TILE];
-            for (thread, slot) in tile_scored.iter_mut().enumerate() {
+            for (thread, place_scored) in tile_scored.iter_mut().enumerate() {
                 let x = tile * TILE + thread;
                 if buffers.extent.n_points <= x {
                     continue;
                 }
                 let [p_at, mean_at, variance_at, anchor_at] =
-                    [P, MEAN, VARIANCE, ANCHOR].map(|i| buffers.plane(work.lane, i) + x);
+                    [P, MEAN, VARIANCE, ANCHOR].map(|i| buffers.plane(work.slot, i) + x);
                 let (mut mean, mut variance) = (buffers.planes[mean_at], buffers.planes[variance_at]);
                 if work.start == START_PRIOR {
                     mean = if work.visit == VISIT_WEIGHTS { mean } else { R::default() };
@@ -79,7 +79,7 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
                 }
                 buffers.planes[mean_at] = mean;
                 buffers.planes[variance_at] = variance;
-                *slot = Scored::of(&numbers, mean, variance, buffers.planes[anchor_at]);
+                *place_scored = Scored::of(&numbers, mean, variance, buffers.planes[anchor_at]);
             }
             if work.listed == 0 {
                 reduce(buffers, w, tile, &tile_scored);
@@ -95,10 +95,10 @@ pub fn list<R: Real>(buffers: &mut Buffers<R>, n_listed: usize) {
         let tiles = (work.n_scored as usize).div_ceil(TILE);
         for tile in 0..tiles - buffers.skipped_tiles.min(tiles) {
             let mut tile_scored = [Scored::nothing(); TILE];
-            for (thread, slot) in tile_scored.iter_mut().enumerate() {
+            for (thread, place_scored) in tile_scored.iter_mut().enumerate() {
                 let place = tile * TILE + thread;
                 if place < work.n_scored as usize {
-                    *slot = scored(buffers, w, buffers.indices[work.subset_at as usize + place] as usize);
+                    *place_scored = scored(buffers, w, buffers.indices[work.subset_at as usize + place] as usize);
                 }
             }
             reduce(buffers, w, tile, &tile_scored);

@@ -10,11 +10,11 @@ use super::readback::{Pending, Staging, guarded};
 use super::tables::{GpuTables, TableSource};
 use super::workgroup::Workgroup;
 use crate::device::answer::{ANSWER_WORDS, MAXIMA, decode};
-use crate::device::pack::{LaneShape, Packed, TOGETHER};
+use crate::device::pack::{Packed, SlotShape, TOGETHER};
 use crate::device::tables::{
     Base, DeviceColumns, Extent, KernelNumbers, PLANES, TILE, coordinates, device_error, kernel_error, no_form,
 };
-use crate::device::{Answer, LaneWork, Lanes};
+use crate::device::{Answer, DeviceSlots, SlotWork};
 use privateer_config::error::Error;
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ use std::sync::Arc;
 const FIRST_BYTES: u64 = 1 << 16;
 
 /// Slots in one floating-point type.
-pub struct GpuLanes<R> {
+pub struct GpuSlots<R> {
     shared: Arc<GpuShared>,
     extent: Extent,
-    n_lanes: usize,
+    n_slots: usize,
     columns: DeviceColumns,
     kernels: Vec<KernelNumbers>,
     coords_stride: usize,
     sources: Vec<TableSource>,
     passes: Passes,
     workgroup: Workgroup,
-    buffers: GpuLaneBuffers,
+    buffers: GpuSlotBuffers,
     /// Bind groups; recreated when a buffer is replaced.
     bound: Option<BoundBuffers>,
     staging: [Staging; 2],
@@ -51,7 +51,7 @@ struct Passes {
     select: Pipeline,
 }
 
-struct GpuLaneBuffers {
+struct GpuSlotBuffers {
     works: wgpu::Buffer,
     numbers: wgpu::Buffer,
     indices: GrowingBuffer,
@@ -79,15 +79,15 @@ struct InFlight {
     n_works: usize,
 }
 
-impl<R: GpuNumber> GpuLanes<R> {
+impl<R: GpuNumber> GpuSlots<R> {
     /// Allocates the slots.
     ///
     /// # Errors
     /// If the device has no memory left.
-    pub fn new(tables: &GpuTables<R>, n_lanes: usize) -> Result<Self, Error> {
+    pub fn new(tables: &GpuTables<R>, n_slots: usize) -> Result<Self, Error> {
         let (shared, extent) = (&tables.shared, tables.extent);
-        if n_lanes == 0 || shared.max_groups < n_lanes {
-            return Err(device_error(format!("{n_lanes} lanes are none, or more than {} runs at once", shared.facts.name)));
+        if n_slots == 0 || shared.max_groups < n_slots {
+            return Err(device_error(format!("{n_slots} slots are none, or more than {} runs at once", shared.facts.name)));
         }
         let pass = |shader, entry| shared.pipeline(Pass::new(shader, entry, R::PRECISION));
         let (factor, project) = match tables.columns {
@@ -102,9 +102,9 @@ impl<R: GpuNumber> GpuLanes<R> {
             list: pass("list", "list")?,
             select: pass("select", "choose")?,
         };
-        let room = |label, each: usize| storage(shared, label, (n_lanes * each) as u64);
+        let room = |label, each: usize| storage(shared, label, (n_slots * each) as u64);
         let size = size_of::<R>();
-        let buffers = GpuLaneBuffers {
+        let buffers = GpuSlotBuffers {
             works: room("works", WORK_BYTES)?,
             numbers: room("numbers", N_NUMBERS * size)?,
             indices: GrowingBuffer::new(shared, "indices", FIRST_BYTES)?,
@@ -116,11 +116,11 @@ impl<R: GpuNumber> GpuLanes<R> {
             answers: room("answers", ANSWER_WORDS * 4)?,
             maxima: room("maxima", MAXIMA * size)?,
         };
-        let answer_bytes = (n_lanes * (ANSWER_WORDS * 4 + MAXIMA * size)) as u64;
+        let answer_bytes = (n_slots * (ANSWER_WORDS * 4 + MAXIMA * size)) as u64;
         Ok(Self {
             shared: Arc::clone(shared),
             extent,
-            n_lanes,
+            n_slots,
             columns: tables.columns,
             kernels: tables.kernels.clone(),
             coords_stride: 0,
@@ -154,7 +154,7 @@ impl<R: GpuNumber> GpuLanes<R> {
         upload(shared, &buffers.coefficients.buffer, 0, bytemuck::cast_slice(&packed.coefficients))?;
         for sent in &packed.uploads {
             // Mean and variance are adjacent, after p.
-            let at = (sent.lane * PLANES + 1) * self.extent.stride * size_of::<R>();
+            let at = (sent.slot * PLANES + 1) * self.extent.stride * size_of::<R>();
             upload(shared, &buffers.planes, at as u64, bytemuck::cast_slice(&sent.values))?;
         }
         Ok(())
@@ -228,13 +228,13 @@ impl<R: GpuNumber> GpuLanes<R> {
     }
 }
 
-impl<R: GpuNumber> Lanes for GpuLanes<R> {
-    fn submit(&mut self, stamp: u32, work: &[LaneWork<'_>]) -> Result<(), Error> {
+impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
+    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), Error> {
         if let Some(unread) = self.in_flight.take() {
             unread.pending.wait(&self.shared, unread.submission)?;
         }
-        let shape = LaneShape {
-            n_lanes: self.n_lanes,
+        let shape = SlotShape {
+            n_slots: self.n_slots,
             extent: self.extent,
             columns: self.columns,
             kernels: &self.kernels,
@@ -280,9 +280,9 @@ impl<R: GpuNumber> Lanes for GpuLanes<R> {
         self.packed.sent
     }
 
-    fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {
-        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_lanes <= lane {
-            return Err(device_error("these lanes take no points of their own"));
+    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, Error> {
+        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
+            return Err(device_error("these slots take no points of their own"));
         }
         let form = gram.form().filter(|_| gram.n_points() == self.extent.n_points).ok_or_else(no_form)?;
         let coords = coordinates::<R>(&form, self.extent);
@@ -290,18 +290,18 @@ impl<R: GpuNumber> Lanes for GpuLanes<R> {
         let kernel = KernelNumbers::of(&form);
         let bytes = |values: &[R]| size_of_val(values) as u64;
         if self.kernels.is_empty() {
-            let all = self.n_lanes as u64;
+            let all = self.n_slots as u64;
             self.sources[0].columns = storage(&self.shared, "coordinates", all * bytes(&coords.values))?;
             self.buffers.base = storage(&self.shared, "base", all * bytes(&base))?;
             self.bound = None;
             self.coords_stride = coords.values.len();
-            self.kernels = vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.n_lanes];
+            self.kernels = vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.n_slots];
         }
         if coords.values.len() != self.coords_stride {
-            return Err(device_error("the points of two lanes differ in their number of coordinates"));
+            return Err(device_error("the points of two slots differ in their number of coordinates"));
         }
-        self.kernels[lane] = kernel;
-        let place = lane as u64;
+        self.kernels[slot] = kernel;
+        let place = slot as u64;
         upload(&self.shared, &self.sources[0].columns, place * bytes(&coords.values), bytemuck::cast_slice(&coords.values))?;
         upload(&self.shared, &self.buffers.base, place * bytes(&base), bytemuck::cast_slice(&base))?;
         Ok(kernel_error(&form, &coords, R::PRECISION))

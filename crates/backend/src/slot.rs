@@ -16,7 +16,7 @@ fn gamma(terms: usize, unit: f64) -> f64 {
 
 /// The host's record of one device slot.
 #[derive(Debug, Clone)]
-pub struct Lane {
+pub struct SlotState {
     /// Whether mean and variance follow the model.
     pub fresh: bool,
     /// Whether `p` holds the row of the model's open streak.
@@ -51,7 +51,7 @@ pub struct Lane {
     prior: f64,
 }
 
-impl Lane {
+impl SlotState {
     /// Creates an empty slot, which is compared with exact scores in its first round.
     pub fn new(first_checked: usize) -> Self {
         Self {
@@ -172,7 +172,7 @@ impl Lane {
         true
     }
 
-    /// Adds an observation like [`Lane::visit`], with weights from which all means are recomputed.
+    /// Adds an observation like [`SlotState::visit`], with weights from which all means are recomputed.
     ///
     /// The weights are over a basis of this scale, and earlier errors of means no longer count. Returns false, without any
     /// change, if it does not fit the device's type.

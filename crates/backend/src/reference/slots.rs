@@ -5,20 +5,20 @@ use super::device::{ReferenceTables, own_points};
 use super::fault::Fault;
 use super::{factor, project, select, update};
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, decode};
-use crate::device::pack::{LaneShape, Packed};
+use crate::device::pack::{Packed, SlotShape};
 use crate::device::real::Real;
 use crate::device::tables::{DeviceColumns, KernelNumbers, device_error};
-use crate::device::{Answer, LaneWork, Lanes};
+use crate::device::{Answer, DeviceSlots, SlotWork};
 use privateer_config::error::Error;
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Slots in one floating-point type.
-pub struct ReferenceLanes<R> {
+pub struct ReferenceSlots<R> {
     pub(super) buffers: Buffers<R>,
     packed: Packed<R>,
-    n_lanes: usize,
+    n_slots: usize,
     columns: DeviceColumns,
     kernels: Vec<KernelNumbers>,
     coords_stride: usize,
@@ -28,16 +28,16 @@ pub struct ReferenceLanes<R> {
     in_flight: Option<usize>,
 }
 
-impl<R: Real> ReferenceLanes<R> {
-    pub(super) fn new(tables: &ReferenceTables<R>, n_lanes: usize) -> Self {
-        let mut buffers = Buffers::new(tables.extent, n_lanes, Arc::clone(&tables.source), Arc::clone(&tables.base));
+impl<R: Real> ReferenceSlots<R> {
+    pub(super) fn new(tables: &ReferenceTables<R>, n_slots: usize) -> Self {
+        let mut buffers = Buffers::new(tables.extent, n_slots, Arc::clone(&tables.source), Arc::clone(&tables.base));
         let fault = tables.reference.fault();
         buffers.dropped = usize::from(fault == Some(Fault::DropsLastFeature));
         buffers.skipped_tiles = usize::from(fault == Some(Fault::SkipsLastTile));
         Self {
             buffers,
             packed: Packed::default(),
-            n_lanes,
+            n_slots,
             columns: tables.columns,
             kernels: tables.kernels.clone(),
             coords_stride: 0,
@@ -55,7 +55,7 @@ impl<R: Real> ReferenceLanes<R> {
         std::mem::swap(&mut buffers.indices, &mut packed.indices);
         std::mem::swap(&mut buffers.coefficients, &mut packed.coefficients);
         for upload in &packed.uploads {
-            let at = buffers.plane(upload.lane as u32, MEAN);
+            let at = buffers.plane(upload.slot as u32, MEAN);
             buffers.planes[at..at + upload.values.len()].copy_from_slice(&upload.values);
         }
         let from_kernel = matches!(self.columns, DeviceColumns::Kernel { .. });
@@ -71,12 +71,12 @@ impl<R: Real> ReferenceLanes<R> {
     }
 }
 
-impl<R: Real> Lanes for ReferenceLanes<R> {
-    fn submit(&mut self, stamp: u32, work: &[LaneWork<'_>]) -> Result<(), Error> {
+impl<R: Real> DeviceSlots for ReferenceSlots<R> {
+    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), Error> {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed);
         self.in_flight = None;
-        let shape = LaneShape {
-            n_lanes: self.n_lanes,
+        let shape = SlotShape {
+            n_slots: self.n_slots,
             extent: self.buffers.extent,
             columns: self.columns,
             kernels: &self.kernels,
@@ -118,24 +118,24 @@ impl<R: Real> Lanes for ReferenceLanes<R> {
         self.packed.sent
     }
 
-    fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {
-        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_lanes <= lane {
-            return Err(device_error("these lanes take no points of their own"));
+    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, Error> {
+        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
+            return Err(device_error("these slots take no points of their own"));
         }
         let extent = self.buffers.extent;
         let own = own_points::<R>(gram, extent)?;
         if self.kernels.is_empty() {
-            self.kernels = vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_lanes];
+            self.kernels = vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_slots];
             self.coords_stride = own.coords.len();
-            self.buffers.source = Arc::new(vec![R::default(); self.n_lanes * self.coords_stride]);
-            self.buffers.base = Arc::new(vec![R::default(); self.n_lanes * own.base.len()]);
+            self.buffers.source = Arc::new(vec![R::default(); self.n_slots * self.coords_stride]);
+            self.buffers.base = Arc::new(vec![R::default(); self.n_slots * own.base.len()]);
         }
         if own.coords.len() != self.coords_stride {
-            return Err(device_error("the points of two lanes differ in their number of coordinates"));
+            return Err(device_error("the points of two slots differ in their number of coordinates"));
         }
-        self.kernels[lane] = own.kernel;
-        Arc::make_mut(&mut self.buffers.source)[lane * self.coords_stride..][..own.coords.len()].copy_from_slice(&own.coords);
-        Arc::make_mut(&mut self.buffers.base)[lane * own.base.len()..][..own.base.len()].copy_from_slice(&own.base);
+        self.kernels[slot] = own.kernel;
+        Arc::make_mut(&mut self.buffers.source)[slot * self.coords_stride..][..own.coords.len()].copy_from_slice(&own.coords);
+        Arc::make_mut(&mut self.buffers.base)[slot * own.base.len()..][..own.base.len()].copy_from_slice(&own.base);
         Ok(own.error)
     }
 }
