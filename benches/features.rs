@@ -7,8 +7,8 @@ use privateer::bench::{BenchInstance, Flags, Job, Size, Workload};
 use privateer_backend::{Backend, Cpu, Screen};
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
 use privateer_gp::score::{
-    Basis, Candidates, Change, Factor, FactorLanes, FeatureTable, LANES, LaneNorms, Moments, ScoreModel, Sixteen, Spread,
-    TrialScore,
+    Basis, Candidates, Change, Factor, FactorLanes, FeatureTable, LANES, LaneNorms, Moments, ScoreModel, Sixteen, TrialScore,
+    VarianceForm,
 };
 use privateer_numerics::linalg::{
     Eight, Factorize, Invert, TILE, cholesky_upper, inverse_of_upper_transposed, narrow_place, place,
@@ -198,7 +198,7 @@ impl ScoreModel for Plain {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), variance: VarianceForm::Added })
     }
 
     fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {

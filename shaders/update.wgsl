@@ -1,22 +1,22 @@
-// Runs a round of every slot, point by point: reset, observation, anchor; then the interval of every point and the maxima
+// Runs a round of every slot, point by point: reset, observation, reset_deviation; then the interval of every point and the maxima
 // of the tile, unless a subset is to be scored. Workgroup: 256 points x 1 slot.
 
 // Runs the round of one point and returns its interval.
 fn updated(work: Work, own: Numbers, x: u32) -> Scored {
     let mean_at = plane(work.slot, MEAN) + x;
     let variance_at = plane(work.slot, VARIANCE) + x;
-    let anchor_at = plane(work.slot, ANCHOR) + x;
+    let reset_at = plane(work.slot, RESET_DEVIATION) + x;
     var mean = planes[mean_at];
     var variance = planes[variance_at];
-    var anchor = planes[anchor_at];
+    var reset_deviation = planes[reset_at];
     if (work.start == START_PRIOR) {
         // Weights have been projected into the plane of means.
         mean = select(Real(0.0), mean, work.visit == VISIT_WEIGHTS);
         variance = base[work.prior_at + x];
     }
     if (work.start != START_KEEP) {
-        anchor = sqrt(larger(variance, Real(0.0)));
-        planes[anchor_at] = anchor;
+        reset_deviation = sqrt(larger(variance, Real(0.0)));
+        planes[reset_at] = reset_deviation;
     }
     if (work.visit != VISIT_NONE) {
         let p = planes[plane(work.slot, P) + x];
@@ -26,7 +26,7 @@ fn updated(work: Work, own: Numbers, x: u32) -> Scored {
     }
     planes[mean_at] = mean;
     planes[variance_at] = variance;
-    return interval(own, mean, variance, anchor);
+    return interval(own, mean, variance, reset_deviation);
 }
 
 @compute @workgroup_size(THREADS)

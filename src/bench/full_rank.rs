@@ -4,7 +4,9 @@ use super::columns::{BenchColumns, BenchForm, forms};
 use super::formed::Formed;
 use super::tree;
 use privateer_config::error::Error;
-use privateer_gp::score::{self, Candidates, Factor, FactorLanes, FeatureTable, LaneNorms, Moments, ScoreModel, Sixteen, Spread};
+use privateer_gp::score::{
+    self, Candidates, Factor, FactorLanes, FeatureTable, LaneNorms, Moments, ScoreModel, Sixteen, VarianceForm,
+};
 use privateer_numerics::linalg::{Eight, Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
 use privateer_numerics::rng::{Purpose, StreamLanes, Streams};
 use std::borrow::Cow;
@@ -39,7 +41,7 @@ pub struct Common {
 }
 
 /// Up to sixteen trials in a row. Of each, with `G = sum phi phi^T` and the tree's noise `E`: `V = G + E + (shift + ridge) I`,
-/// `theta = V^{-1} sum y phi`, `mean = theta · phi`, `spread² = ridge phi^T V^{-1} phi = |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
+/// `theta = V^{-1} sum y phi`, `mean = theta · phi`, `variance = ridge phi^T V^{-1} phi = |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
 #[derive(Debug)]
 pub struct FullRank {
     common: Common,
@@ -419,7 +421,7 @@ impl ScoreModel for Model<'_> {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: Cow::Owned(self.weights()), rows: Cow::Borrowed(self.rows()), spread: Spread::Added })
+        Some(Factor { weights: Cow::Owned(self.weights()), rows: Cow::Borrowed(self.rows()), variance: VarianceForm::Added })
     }
 
     fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {

@@ -116,7 +116,7 @@ impl Job {
         self.features.isqrt()
     }
 
-    /// What multiplies the spread in round 1, 2, ….
+    /// What multiplies the posterior standard deviation in round 1, 2, ….
     #[must_use]
     pub fn beta_of(&self, round: usize) -> f64 {
         self.beta + self.growth * libm::log(round as f64)

@@ -80,11 +80,11 @@ impl Team {
         }
     }
 
-    /// Adds an observation of each trial; `spread_out` over all threads.
+    /// Adds an observation of each trial; `over_threads` over all threads.
     ///
     /// # Errors
     /// If a model cannot go on.
-    pub fn observe(&mut self, points: &[usize], rewards: &[f64], spread_out: bool) -> Result<(), Error> {
+    pub fn observe(&mut self, points: &[usize], rewards: &[f64], over_threads: bool) -> Result<(), Error> {
         match self {
             Self::Each(learners) => {
                 let all = learners.iter_mut().zip(points).zip(rewards);
@@ -93,7 +93,7 @@ impl Team {
             }
             Self::Lanes(teams) => {
                 let observe = |((team, points), rewards): ((&mut FullRank, _), _)| team.observe(points, rewards);
-                if spread_out {
+                if over_threads {
                     let all = teams.par_iter_mut().zip(points.par_chunks(TRIALS)).zip(rewards.par_chunks(TRIALS));
                     all.with_max_len(1).try_for_each(observe)
                 } else {

@@ -3,7 +3,7 @@
 //! **Counts of the model**, the same on every path: what the plain dense algorithm would do, so that rates compare.
 //! * Operations a round of `B` trials: `incremental` B (2 N m + 6 N + 4 m²); `fullrank` B (1.25 N m² + 4 N m +
 //!   2 m³ / 3): the factor is triangular, and its zero blocks are skipped.
-//! * Bytes a round, with `w` bytes a number on the screen's side: the table once (`N m w`); each trial's mean and spread²
+//! * Bytes a round, with `w` bytes a number on the screen's side: the table once (`N m w`); each trial's mean and posterior variance
 //!   read and written for `incremental` (`4 N w`), written for `fullrank` (`2 N w`); each trial's state in f64 read and
 //!   written: the `m x m` inverse (`16 m²`), or sum, node read, node written and factor (`4 x 4 m² + 8 m²`).
 

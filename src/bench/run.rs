@@ -71,10 +71,10 @@ pub(super) trait Trials: Sync {
     /// Number of rounds.
     fn rounds(&self) -> usize;
 
-    /// What multiplies the spread in round 1, 2, ….
+    /// What multiplies the posterior standard deviation in round 1, 2, ….
     fn beta(&self, round: usize) -> f64;
 
-    /// How models change; updates of whole factors are long enough to be spread over threads where batches are few.
+    /// How models change; updates of whole factors are long enough to be distributed over threads where batches are few.
     fn update_kind(&self) -> UpdateKind;
 
     /// Trials in a row, each of which has made its first observation.
@@ -163,11 +163,11 @@ pub(super) struct TrialGroup {
     n_ties: u64,
     split: Split,
     /// Updates run on all threads: there are fewer batches than threads.
-    spread_out: bool,
+    over_threads: bool,
 }
 
 impl TrialGroup {
-    fn open(setup: &dyn Trials, domain: &dyn Domain, first: usize, end: usize, spread_out: bool) -> Result<Self, Error> {
+    fn open(setup: &dyn Trials, domain: &dyn Domain, first: usize, end: usize, over_threads: bool) -> Result<Self, Error> {
         let n = end - first;
         Ok(Self {
             first,
@@ -182,7 +182,7 @@ impl TrialGroup {
             n_candidates: Vec::with_capacity(n * setup.rounds()),
             n_ties: 0,
             split: Split::default(),
-            spread_out,
+            over_threads,
         })
     }
 
@@ -224,7 +224,7 @@ impl TrialGroup {
         let rewards = self.points.iter().enumerate().map(|(i, &point)| setup.reward(point, round, self.first + i));
         self.rewards.clear();
         self.rewards.extend(rewards);
-        self.team.observe(&self.points, &self.rewards, self.spread_out)?;
+        self.team.observe(&self.points, &self.rewards, self.over_threads)?;
         self.split.update += clock.lap();
         Ok(())
     }
@@ -279,7 +279,7 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     let size = if in_flight == 1 { wanted.min(trials.div_ceil(threads)) } else { wanted }.clamp(1, trials);
     // Whole factors are made for that many trials at once, fewer cost as much.
     let size = if setup.update_kind() == UpdateKind::Full { size.next_multiple_of(LANES) } else { size };
-    let spread_out = setup.update_kind() == UpdateKind::Full && trials.div_ceil(size) < threads;
+    let over_threads = setup.update_kind() == UpdateKind::Full && trials.div_ceil(size) < threads;
     let part = size.div_ceil(in_flight);
     let n = trials.div_ceil(size);
     // As many for each thread, all alike: else the last one leaves a thread idle.
@@ -289,7 +289,7 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     (0..n)
         .map(|batch| {
             let (first, end) = (begins(batch), begins(batch + 1));
-            let open = |first: usize| TrialGroup::open(setup, domain, first, (first + part).min(end), spread_out);
+            let open = |first: usize| TrialGroup::open(setup, domain, first, (first + part).min(end), over_threads);
             (first..end).step_by(part).map(open).collect()
         })
         .collect()

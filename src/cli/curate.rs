@@ -340,10 +340,10 @@ fn warn_of_columns(names: &[String], values: &[f64], rows: usize) {
             note(&format!(
                 "warning: column `{name}` is constant: its released inputs are noise alone\nhint: leave it out of `--columns`"
             ));
-        } else if let Some(twin) = (0..j).find(|&i| column(i).eq(column(j))) {
+        } else if let Some(equal) = (0..j).find(|&i| column(i).eq(column(j))) {
             note(&format!(
                 "warning: columns `{}` and `{name}` are the same: both count in the norm of a row\nhint: leave one out of `--columns`",
-                names[twin]
+                names[equal]
             ));
         }
     }

@@ -73,12 +73,12 @@ impl ContextualCell {
             users.next();
             let arm = policy.choose(users.context(), &mut own, &mut scratch)?;
             // Each row takes one word in any case, so that all policies see the same random numbers.
-            let luck = coin.uniform();
+            let uniform = coin.uniform();
             if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = users.logged()
                 && shown == arm
             {
                 estimate.add(reward, propensity);
-                if luck * propensity < floor && taken < most {
+                if uniform * propensity < floor && taken < most {
                     taken += 1;
                     let interaction = seal(users.context(), arm, users.reward(arm, &mut coin));
                     policy.update(&privatizer.release(interaction, &mut mechanism));

@@ -203,7 +203,7 @@ impl Instance {
         }
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         // Decisions tie within 1e-10 of a score, so far smaller differences between points would be lost.
-        if least < values[best] && values[best] - least < SMALLEST_SPREAD {
+        if least < values[best] && values[best] - least < SMALLEST_RANGE {
             return Err(Error::input(
                 Diagnostic::new(format!("mean rewards differ by no more than {:e}", values[best] - least))
                     .hint("state rewards in other units: differences below 1e-6 drown in the tie tolerance"),
@@ -340,7 +340,7 @@ impl Instance {
 }
 
 /// Smallest difference between the largest and the least mean reward, unless they are equal.
-const SMALLEST_SPREAD: f64 = 1e-6;
+const SMALLEST_RANGE: f64 = 1e-6;
 
 /// Gives an environment's parser access to its part of the registry.
 pub trait EnvironmentRegistry {

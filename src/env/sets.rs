@@ -135,9 +135,9 @@ mod tests {
         let values: Vec<f64> = (0..200).map(|i| f64::from(i) / 200.0).collect();
         let plan = SetsPlan::Gap { points: 25, good: 0.8, bad: 0.6 };
         let sets = plan.sets(&values).expect("points of both kinds").expect("sets");
-        let (mut luck, mut set, mut seen) = (Streams::new(1, "sets").of(0, Purpose::Sets), Vec::new(), [false; 200]);
+        let (mut random, mut set, mut seen) = (Streams::new(1, "sets").of(0, Purpose::Sets), Vec::new(), [false; 200]);
         for _ in 0..500 {
-            sets.draw(&mut luck, &mut set);
+            sets.draw(&mut random, &mut set);
             assert!(set.len() == 25 && set.windows(2).all(|pair| pair[0] < pair[1]));
             let means: Vec<f64> = set.iter().map(|&point| values[point as usize]).collect();
             assert_eq!(means.iter().filter(|mean| 0.8 <= **mean).count(), 1);

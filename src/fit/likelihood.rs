@@ -53,8 +53,8 @@ pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate
     }
     let mean = values.iter().sum::<f64>() / n as f64;
     let y: Vec<f64> = values.iter().map(|value| value - mean).collect();
-    let spread = y.iter().map(|y| y * y).sum::<f64>() / n as f64;
-    if !(spread.is_finite() && 0.0 < spread) {
+    let variance = y.iter().map(|y| y * y).sum::<f64>() / n as f64;
+    if !(variance.is_finite() && 0.0 < variance) {
         return refuse("the values are constant, and any length-scale fits them", "choose another value column");
     }
     let sizes: Vec<f64> = (0..d).map(|j| deviation(points, j)).collect();
@@ -67,7 +67,7 @@ pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate
     // The variables are logarithms of length-scales, variance and noise variance, each relative to the data's own scale.
     let read = |x: &[f64]| {
         let lengthscales: Vec<f64> = (0..n_scales).map(|j| size(j) * libm::exp(x[j])).collect();
-        (lengthscales, spread * libm::exp(x[n_scales]), spread * libm::exp(x[n_scales + 1]))
+        (lengthscales, variance * libm::exp(x[n_scales]), variance * libm::exp(x[n_scales + 1]))
     };
     let cost = |x: &[f64]| {
         // Beyond e^±14 the likelihood no longer distinguishes values.

@@ -24,7 +24,7 @@ pub enum Proposal {
         /// Number of points of the domain, where all of them are allowed.
         n_points: usize,
     },
-    /// Play the allowed point with the largest upper confidence bound `mean + width * spread`.
+    /// Play the allowed point with the largest upper confidence bound `mean + beta * standard deviation`.
     Score {
         /// Exploration factor, finite and at least 0.
         beta: f64,

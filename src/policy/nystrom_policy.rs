@@ -203,11 +203,11 @@ impl PreparedSketch {
         let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior)
             .map_err(|source| unreadable(source.to_string()))?;
         let (updates, distinct) = (posterior.n_observations(), posterior.visits().n_distinct());
-        if updates < state.drawn_at || state.luck.iter().any(|u| !u.is_finite()) {
+        if updates < state.drawn_at || state.uniforms.iter().any(|u| !u.is_finite()) {
             return Err(unreadable("the draws of its dictionary are not possible".to_owned()));
         }
-        if ![0, distinct + 1].contains(&state.luck.len()) {
-            return Err(unreadable("it holds luck for another number of points".to_owned()));
+        if ![0, distinct + 1].contains(&state.uniforms.len()) {
+            return Err(unreadable("it holds uniform numbers for another number of points".to_owned()));
         }
         if self.fixed.as_deref().is_some_and(|fixed| fixed != posterior.dictionary()) {
             return Err(unreadable("its dictionary is not the fixed one of the spec".to_owned()));
@@ -229,7 +229,7 @@ struct NystromState {
     /// Uniform numbers for the coming update, if one is pending; else empty.
     ///
     /// There is one per visited point, and one for a new point.
-    luck: Vec<f64>,
+    uniforms: Vec<f64>,
 }
 
 /// Combines a posterior with the rule that draws its dictionary.
@@ -269,8 +269,8 @@ impl SketchModel {
 
     /// Draws the random numbers of the coming update, once.
     fn prepare_update(&mut self, own: &mut Stream) {
-        if self.is_due() && self.state.luck.is_empty() {
-            self.state.luck = (0..=self.posterior.visits().n_distinct()).map(|_| own.uniform()).collect();
+        if self.is_due() && self.state.uniforms.is_empty() {
+            self.state.uniforms = (0..=self.posterior.visits().n_distinct()).map(|_| own.uniform()).collect();
         }
     }
 
@@ -278,19 +278,19 @@ impl SketchModel {
     ///
     /// Returns the point's slot. The caller must then set the posterior's weights.
     pub fn update(&mut self, point: usize) -> usize {
-        let luck = std::mem::take(&mut self.state.luck);
+        let uniforms = std::mem::take(&mut self.state.uniforms);
         let due = self.is_due();
-        let mut spreads = Vec::new();
+        let mut variances = Vec::new();
         if due {
-            spreads = self.posterior.spreads();
+            variances = self.posterior.variances();
             if self.posterior.visits().slot(point).is_none() {
-                spreads.push(self.posterior.exact(point).variance);
+                variances.push(self.posterior.exact(point).variance);
             }
         }
         let slot = self.posterior.visit(point);
         if due {
             self.state.drawn_at = self.posterior.n_observations();
-            let dictionary = self.draw(&spreads, &luck, point);
+            let dictionary = self.draw(&variances, &uniforms, point);
             self.posterior.set_dictionary(dictionary);
             self.posterior.refresh();
         } else {
@@ -299,15 +299,18 @@ impl SketchModel {
         slot
     }
 
-    fn draw(&self, spreads: &[f64], luck: &[f64], played: usize) -> Vec<u32> {
+    fn draw(&self, variances: &[f64], uniforms: &[f64], played: usize) -> Vec<u32> {
         let visits = self.posterior.visits();
-        debug_assert!(spreads.len() <= luck.len(), "every visited point needs its luck: propose comes before update");
+        debug_assert!(
+            variances.len() <= uniforms.len(),
+            "every visited point needs its uniform number: propose comes before update"
+        );
         let drawn = |slot: usize| {
             let inclusion =
-                luck.get(slot).is_some_and(|&u| is_included(self.inclusion * spreads[slot], visits.counts[slot] as f64, u));
+                uniforms.get(slot).is_some_and(|&u| is_included(self.inclusion * variances[slot], visits.counts[slot] as f64, u));
             inclusion.then_some(visits.points[slot])
         };
-        let mut dictionary: Vec<u32> = (0..spreads.len()).filter_map(drawn).collect();
+        let mut dictionary: Vec<u32> = (0..variances.len()).filter_map(drawn).collect();
         if dictionary.is_empty() {
             dictionary.push(played as u32);
         }

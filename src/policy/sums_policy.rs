@@ -372,8 +372,8 @@ impl Server {
         };
         let order = || self.bound * libm::sqrt(ridge + shift.max(floor)) + rho * libm::sqrt(gain(shift.max(floor)));
         // Both factors multiply |phi| in the norm of V^{-1}; the posterior standard deviation is sqrt(ridge) times that norm.
-        let spreads = 1.0 / libm::sqrt(ridge);
-        keys.beta.value(|| theory() * spreads, || order() * spreads)
+        let per_deviation = 1.0 / libm::sqrt(ridge);
+        keys.beta.value(|| theory() * per_deviation, || order() * per_deviation)
     }
 
     /// Updates the model with the current sums and schedules the next release.

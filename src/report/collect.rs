@@ -195,7 +195,7 @@ pub(crate) mod tests {
     use privateer_config::params::Scalar;
     use serde_json::json;
 
-    /// Plans a synthetic policy with final regret `level + luck(i)` of trial `i` at the last round.
+    /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
     ///
     /// The regret grows as a power of the round.
     pub(crate) struct Planted {
@@ -212,7 +212,7 @@ pub(crate) mod tests {
     /// Returns a trial's random part, the same for every policy.
     ///
     /// It sums to zero over an even number of trials.
-    pub(crate) fn luck(trial: u32) -> f64 {
+    pub(crate) fn noise(trial: u32) -> f64 {
         if trial.is_multiple_of(2) { 5.0 } else { -5.0 }
     }
 
@@ -285,7 +285,7 @@ pub(crate) mod tests {
                     rows.round.push(round);
                     rows.point.push(Some(1));
                     rows.regret.push(0.1);
-                    rows.cumulative_regret.push(((planted.level)(epsilon) + luck(trial)) * share);
+                    rows.cumulative_regret.push(((planted.level)(epsilon) + noise(trial)) * share);
                     rows.simple_regret.push(1.0 / f64::from(round));
                     rows.recommended_regret.push(f64::NAN);
                 }

@@ -24,7 +24,7 @@ const POLICIES: [(&str, &str, Level); 3] = [
 ];
 
 /// A number in [-1, 1) that depends on its arguments alone.
-fn luck(trial: u32, round: u32, salt: u32) -> f64 {
+fn noise(trial: u32, round: u32, salt: u32) -> f64 {
     let mut x = u64::from(trial) << 40 | u64::from(round) << 8 | u64::from(salt);
     for _ in 0..3 {
         x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(17);
@@ -76,12 +76,12 @@ fn rows(cell: u32, block: u32) -> PartRows {
     let mut rows = PartRows::default();
     for trial in block * BLOCK..((block + 1) * BLOCK).min(N_TRIALS) {
         // Shared by the policies: a common draw of the function.
-        let scale = 1.0 + 0.3 * luck(trial, 0, dimension as u32);
+        let scale = 1.0 + 0.3 * noise(trial, 0, dimension as u32);
         let mut total = 0.0;
         for round in 1..=N_ROUNDS {
             let share = |t: u32| (f64::from(t) / f64::from(N_ROUNDS)).powf(0.6);
             let step = scale * level(epsilon, dimension as f64) * (share(round) - share(round - 1));
-            let regret = step * (1.0 + 0.9 * luck(trial, round, cell));
+            let regret = step * (1.0 + 0.9 * noise(trial, round, cell));
             total += regret;
             rows.trial.push(trial);
             rows.round.push(round);
@@ -154,7 +154,7 @@ fn shards_merge_into_a_report() {
         assert!((exponent - 0.6).abs() < 0.03, "{} {exponent}", row.policy);
         assert!(moments.half.expect("many trials") < 0.2 * moments.mean, "{moments:?}");
     }
-    // The planted price at epsilon 0.5 in one dimension: 90 + 240 against 80, with the same luck.
+    // The planted price at epsilon 0.5 in one dimension: 90 + 240 against 80, with the same noise.
     let gap = outcome.summary[2].paired_difference.expect("not the first policy");
     assert!((gap.mean + 250.0).abs() < 3.0 * gap.half.expect("many trials"), "{gap:?}");
 

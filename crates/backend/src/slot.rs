@@ -4,7 +4,7 @@
 
 use crate::device::{Band4, Precision};
 use crate::scale::Scale;
-use privateer_gp::score::{Factor, Moments, Spread, TIE_TOLERANCE};
+use privateer_gp::score::{Factor, Moments, TIE_TOLERANCE, VarianceForm};
 
 /// Factor for bounds computed in f64 and used in the device's type; covers their rounding.
 const ROUNDED_UP: f64 = 1.0 + 1e-5;
@@ -34,7 +34,7 @@ pub struct SlotState {
     /// Bound on `|p|` of the row in `p`.
     row_bound: f64,
     /// `e_s` of the last reset.
-    start_spread: f64,
+    start_deviation: f64,
     /// Absolute error of the variance at the last reset.
     start_variance: f64,
     /// Relative error of the variance at the last reset, in roundings.
@@ -63,7 +63,7 @@ impl SlotState {
             scanned: None,
             row_error: 0.0,
             row_bound: 0.0,
-            start_spread: 0.0,
+            start_deviation: 0.0,
             start_variance: 0.0,
             start_roundings: 0.0,
             squares: 0.0,
@@ -112,19 +112,19 @@ impl SlotState {
         if !fits(&[weights, rows, weights * h, rows * h, prior], precision) {
             return false;
         }
-        let (spread, mean) = (per_norm * rows, per_norm * weights);
+        let (deviation, mean) = (per_norm * rows, per_norm * weights);
         // Squares of n products may be flushed to zero.
         let flushed = (n as f64 + 2.0) * precision.tiny();
-        let removed = match factor.spread {
-            Spread::Added => 0.0,
-            Spread::Removed => 2.0 * spread * prior.sqrt() + spread * spread + (n as f64 + 10.0) * unit * prior,
+        let removed = match factor.variance {
+            VarianceForm::Added => 0.0,
+            VarianceForm::Removed => 2.0 * deviation * prior.sqrt() + deviation * deviation + (n as f64 + 10.0) * unit * prior,
         };
         let variance = flushed + removed;
         *self = Self {
             fresh: true,
-            start_spread: if factor.spread == Spread::Added { spread } else { 0.0 },
+            start_deviation: if factor.variance == VarianceForm::Added { deviation } else { 0.0 },
             start_variance: variance,
-            start_roundings: if factor.spread == Spread::Added { n as f64 } else { 0.0 },
+            start_roundings: if factor.variance == VarianceForm::Added { n as f64 } else { 0.0 },
             mean_error: mean,
             largest_mean: weights * h,
             largest_variance: prior * ROUNDED_UP,
@@ -196,7 +196,7 @@ impl SlotState {
 
     /// Returns a bound on the error of the variance, uniform over points.
     fn variance_error(&self) -> f64 {
-        self.squares + self.start_variance + 3.0 * self.start_spread * self.start_spread
+        self.squares + self.start_variance + 3.0 * self.start_deviation * self.start_deviation
     }
 
     /// Returns the band of a round.
@@ -204,7 +204,7 @@ impl SlotState {
         let unit = precision.unit();
         let root = self.squares.sqrt();
         // The standard deviation at the last reset is at most â + e_s + sqrt(error of its square).
-        let beyond = self.start_spread + self.start_variance.sqrt();
+        let beyond = self.start_deviation + self.start_variance.sqrt();
         let score = self.largest_mean + beta * (self.largest_variance * ROUNDED_UP).sqrt();
         // Roundings are relative to the variance at the last reset, which is at most (â + beyond)².
         let rounded = (self.visits + self.start_roundings + 12.0) * unit;
@@ -224,7 +224,7 @@ impl SlotState {
                     + rounded * beyond * beyond
                     + state.variance
                     + self.visits.max(1.0) * precision.tiny()),
-            c1: ROUNDED_UP * 2.0 * (self.start_spread + root + rounded * beyond),
+            c1: ROUNDED_UP * 2.0 * (self.start_deviation + root + rounded * beyond),
             c2: ROUNDED_UP * rounded,
         }
     }

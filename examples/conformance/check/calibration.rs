@@ -334,7 +334,7 @@ fn users(row: &Value) -> Result<f64, String> {
     Err("the first epoch has no end".to_owned())
 }
 
-/// The inclusion of a play in units of its spread²: the largest uniform number that still draws a new point of small
+/// The inclusion of a play in units of its posterior variance: the largest uniform number that still draws a new point of small
 /// variance, over that variance.
 fn inclusion(row: &Value) -> Result<f64, String> {
     let (formulas, variance) = (sketches(row, false)?, 1e-4);

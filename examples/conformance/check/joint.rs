@@ -372,7 +372,7 @@ fn play(file: &Value) -> Result<Found, String> {
         let mut answer = [Candidates::default()];
         screen.round(&[request], &mut answer).map_err(said)?;
         let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
-        // The spread is sqrt(ridge) times |phi| in the norm of V^{-1}.
+        // The posterior standard deviation is sqrt(ridge) times |phi| in the norm of V^{-1}.
         let printed = beta * libm::sqrt(ridge);
         found.rounds[0].push(printed / (scale * rho));
         found.rounds[1].push(printed);

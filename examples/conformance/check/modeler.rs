@@ -153,8 +153,8 @@ fn run(file: &Value, sequence: &Value) -> Result<Sequence, String> {
     posterior.observe(setup.initial, setup.f[setup.initial] + setup.noise[0]);
     for t in 1..=setup.rounds {
         let beta = setup.beta(t);
-        let spread = |m: Moments| if squared { m.variance } else { m.variance.sqrt() };
-        let all = posterior.all_moments().into_iter().map(|m| m.mean + beta.sqrt() * spread(m)).enumerate();
+        let width = |m: Moments| if squared { m.variance } else { m.variance.sqrt() };
+        let all = posterior.all_moments().into_iter().map(|m| m.mean + beta.sqrt() * width(m)).enumerate();
         let scored: Vec<(usize, f64)> = all.filter(|(point, _)| !exclude || !made.points.contains(point)).collect();
         let point = lowest_within_tie(&scored).ok_or("a score is not finite")?;
         made.values.push(scored.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max));

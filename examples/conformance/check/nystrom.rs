@@ -70,15 +70,15 @@ fn root(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
 /// The largest uniform number that still draws a point: of one play, or of all its plays; by bisection.
 fn inclusion(section: &Value, key: &str) -> Result<Vec<f64>, String> {
     let q = field(section, "q")?.as_f64().ok_or("`q` is not a number")?;
-    let (spreads, counts) = (numbers(section, "sigma2")?, numbers(section, "counts")?);
-    let edge = |(spread, count): (&f64, &f64)| {
+    let (variances, counts) = (numbers(section, "sigma2")?, numbers(section, "counts")?);
+    let edge = |(variance, count): (&f64, &f64)| {
         let plays = if key == "per_play" { 1.0 } else { *count };
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
-            if is_included(q * spread, plays, middle) { low = middle } else { high = middle }
+            if is_included(q * variance, plays, middle) { low = middle } else { high = middle }
         }
         high
     };
-    Ok(spreads.iter().zip(&counts).map(edge).collect())
+    Ok(variances.iter().zip(&counts).map(edge).collect())
 }

@@ -5,7 +5,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
-use super::replay::{Look, ReplayJob, ends, look};
+use super::replay::{ReplayJob, RunAttack, attack, ends};
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::spec::{BanditPlan, CellPlan, Task};
 use privateer_backend::Counters;
@@ -16,7 +16,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Returns the white-box and the black-box attack on a cell that claims privacy for rewards.
-pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn attacks(
+    job: &ReplayJob<'_>,
+    plan: &CellPlan,
+    bandit: &BanditPlan,
+    ledger: &Ledger,
+) -> Result<Vec<RunAttack>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
     let preparation = Preparation::new(&single, job.data, job.backend);
@@ -38,8 +43,8 @@ pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, bandit: &BanditPlan, l
     };
     let black = played(&rows, job.samples(), n_points).logistic();
     Ok(vec![
-        look(plan, ledger, "white box", &pair, score, white),
-        look(plan, ledger, "black box", &pair, "a logistic fit on the points played after round 1", black),
+        attack(plan, ledger, "white box", &pair, score, white),
+        attack(plan, ledger, "black box", &pair, "a logistic fit on the points played after round 1", black),
     ])
 }
 

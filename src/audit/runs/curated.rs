@@ -4,7 +4,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::Planted;
-use super::replay::{Look, ReplayJob, look};
+use super::replay::{ReplayJob, RunAttack, attack};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
@@ -16,13 +16,13 @@ use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Returns both attacks on a cell whose curator claims privacy.
-pub(super) fn looks(
+pub(super) fn attacks(
     job: &ReplayJob<'_>,
     plan: &CellPlan,
     bandit: &BanditPlan,
     curator: &CuratorPlan,
     inputs: &Ledger,
-) -> Result<Vec<Look>, Error> {
+) -> Result<Vec<RunAttack>, Error> {
     let distance = curator.moves();
     let of = |by: f64| {
         let mut moved = plan.clone();
@@ -68,8 +68,8 @@ pub(super) fn looks(
     let played = played(&rows, samples, n_points).logistic();
     let pair = format!("the first row of the inputs is moved by {distance}");
     Ok(vec![
-        look(plan, inputs, "inputs, white box", &pair, "a linear discriminant of the released row", transcripts),
-        look(plan, inputs, "inputs, black box", &pair, "a logistic fit on the points played after round 1", played),
+        attack(plan, inputs, "inputs, white box", &pair, "a linear discriminant of the released row", transcripts),
+        attack(plan, inputs, "inputs, black box", &pair, "a logistic fit on the points played after round 1", played),
     ])
 }
 

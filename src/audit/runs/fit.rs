@@ -82,10 +82,10 @@ mod tests {
     /// Their means differ along one direction; a third entry that repeats the second does no harm.
     #[test]
     fn the_discriminant_finds_what_there_is() {
-        let mut luck = Streams::new(1, "fit").of(0, Purpose::Noise);
+        let mut random = Streams::new(1, "fit").of(0, Purpose::Noise);
         let mut rows = |shift: f64| -> Vec<f64> {
             let mut row = || {
-                let (a, b) = (luck.normal(), luck.normal());
+                let (a, b) = (random.normal(), random.normal());
                 [a + shift, a + 0.5 * b, a + 0.5 * b]
             };
             (0..20_000).flat_map(|_| row()).collect()

@@ -16,7 +16,7 @@ const ROUNDS: u64 = 32;
 const KEPT: u64 = 64;
 
 /// Holds one attack on one claim, with its scores.
-pub(super) struct Look {
+pub(super) struct RunAttack {
     pub(super) about: About,
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
@@ -96,14 +96,14 @@ pub(super) fn side_of(trial: u64, samples: u64) -> Side {
 }
 
 /// Describes one attack on a cell: its kind, pair and score, and the scores of both sides.
-pub(super) fn look(
+pub(super) fn attack(
     plan: &CellPlan,
     ledger: &Ledger,
     how: &str,
     pair: &str,
     score: &str,
     (first, second): (Vec<f64>, Vec<f64>),
-) -> Look {
+) -> RunAttack {
     let about = About {
         name: format!("{}, {how}", plan.label()),
         claim: claim(ledger),
@@ -117,7 +117,7 @@ pub(super) fn look(
         pair: format!("{pair}, all else fixed, {} rounds", plan.rounds),
         score: score.to_owned(),
     };
-    Look { about, first, second }
+    RunAttack { about, first, second }
 }
 
 /// Returns the proof that supports the claim.

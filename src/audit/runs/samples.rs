@@ -4,7 +4,7 @@
 //! round.
 
 use super::fit::Transcripts;
-use super::replay::{Look, ReplayJob, look, side_of};
+use super::replay::{ReplayJob, RunAttack, attack, side_of};
 use crate::engine::{Observer, Place, Rows, Unit};
 use crate::oco::learner::{Rates, Setting};
 use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
@@ -20,7 +20,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 const RESPONSE: f64 = 1e6;
 
 /// Returns both attacks on a cell that claims privacy.
-pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, online: &OnlinePlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn attacks(
+    job: &ReplayJob<'_>,
+    plan: &CellPlan,
+    online: &OnlinePlan,
+    ledger: &Ledger,
+) -> Result<Vec<RunAttack>, Error> {
     let mut planted = plan.clone();
     // The choice of a rate on validation data is no part of the claim.
     let rates = match &online.rates {
@@ -41,7 +46,7 @@ pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, online: &OnlinePlan, l
     let (white, black) = (released.discriminant(), answered.logistic());
     let pair = "the first sample's gradient is one way against the other, all other samples zero";
     let (all, answers) = ("a linear discriminant of all releases along it", "a logistic fit on all answers along it");
-    Ok(vec![look(plan, ledger, "white box", pair, all, white), look(plan, ledger, "black box", pair, answers, black)])
+    Ok(vec![attack(plan, ledger, "white box", pair, all, white), attack(plan, ledger, "black box", pair, answers, black)])
 }
 
 struct PlantedSamplePlan {

@@ -1,6 +1,6 @@
 //! Audits all cells of a sweep, at one family-wise error rate.
 
-use super::replay::{Look, ReplayJob};
+use super::replay::{ReplayJob, RunAttack};
 use super::{bandit, curated, samples, users};
 use crate::audit::{Finding, PassedOver, Settings};
 use crate::env::DataFolder;
@@ -24,16 +24,16 @@ pub struct RunsAudit {
 /// If a run of the spec would fail.
 pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings: Settings) -> Result<RunsAudit, Error> {
     let job = ReplayJob { sweep, data, backend, settings };
-    let (mut looks, mut passed_over): (Vec<Look>, Vec<PassedOver>) = (Vec::new(), Vec::new());
+    let (mut attacks, mut passed_over): (Vec<RunAttack>, Vec<PassedOver>) = (Vec::new(), Vec::new());
     for plan in &sweep.cells {
         let (plan, facts) = job.shortened(plan)?;
-        let before = looks.len();
+        let before = attacks.len();
         let replays = matches!(&plan.task, Task::Contextual(task) if task.environment_plan.replays());
         if facts.ledger.epsilon.is_some() && !replays {
-            looks.extend(match &plan.task {
-                Task::Bandit(bandit) => bandit::looks(&job, &plan, bandit, &facts.ledger)?,
-                Task::Contextual(task) => users::looks(&job, &plan, task, &facts.ledger)?,
-                Task::Online(online) => samples::looks(&job, &plan, online, &facts.ledger)?,
+            attacks.extend(match &plan.task {
+                Task::Bandit(bandit) => bandit::attacks(&job, &plan, bandit, &facts.ledger)?,
+                Task::Contextual(task) => users::attacks(&job, &plan, task, &facts.ledger)?,
+                Task::Online(online) => samples::attacks(&job, &plan, online, &facts.ledger)?,
             });
         }
         let mut reason = "claims nothing".to_owned();
@@ -50,16 +50,16 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
                     );
                 }
                 (Some(curator), _) if inputs.epsilon.is_some() => {
-                    looks.extend(curated::looks(&job, &plan, bandit, curator, inputs)?);
+                    attacks.extend(curated::attacks(&job, &plan, bandit, curator, inputs)?);
                 }
                 _ => {}
             }
         }
-        if looks.len() == before {
+        if attacks.len() == before {
             passed_over.push(PassedOver { name: plan.label(), reason });
         }
     }
-    let alpha = (1.0 - settings.confidence) / looks.len().max(1) as f64;
-    let findings = looks.into_iter().map(|look| look.about.found(&look.first, &look.second, alpha)).collect();
+    let alpha = (1.0 - settings.confidence) / attacks.len().max(1) as f64;
+    let findings = attacks.into_iter().map(|attack| attack.about.found(&attack.first, &attack.second, alpha)).collect();
     Ok(RunsAudit { findings, passed_over })
 }

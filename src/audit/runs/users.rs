@@ -4,7 +4,7 @@
 //! problem's first trial, with their mean rewards.
 
 use super::fit::{Transcripts, played};
-use super::replay::{Look, ReplayJob, ends, look, side_of};
+use super::replay::{ReplayJob, RunAttack, attack, ends, side_of};
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::env::BuildContext;
 use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
@@ -19,7 +19,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Returns both attacks on a cell that claims privacy.
-pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, task: &ContextualBandit, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn attacks(
+    job: &ReplayJob<'_>,
+    plan: &CellPlan,
+    task: &ContextualBandit,
+    ledger: &Ledger,
+) -> Result<Vec<RunAttack>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
     let facts = Preparation::new(&single, job.data, job.backend).contextual(plan)?.environment.facts().clone();
@@ -45,8 +50,8 @@ pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, task: &ContextualBandi
     let pair = format!("the first user's reward is {first} against {second}");
     let score = "a linear discriminant of all releases along the first user's context";
     Ok(vec![
-        look(plan, ledger, "white box", &pair, score, white),
-        look(plan, ledger, "black box", &pair, "a logistic fit on the arms shown after round 1", black),
+        attack(plan, ledger, "white box", &pair, score, white),
+        attack(plan, ledger, "black box", &pair, "a logistic fit on the arms shown after round 1", black),
     ])
 }
 

@@ -150,7 +150,8 @@ impl ContextualPlan for LoggedReplayPlan {
             rounds: taken as u64,
         };
         let logged_value = rewards.iter().sum::<f64>() / n_rows as f64;
-        let spread = rewards.iter().map(|reward| (reward - logged_value) * (reward - logged_value)).sum::<f64>() / n_rows as f64;
+        let variance =
+            rewards.iter().map(|reward| (reward - logged_value) * (reward - logged_value)).sum::<f64>() / n_rows as f64;
         let mut told: Vec<(String, serde_json::Value)> = vec![
             ("value".into(), "off-policy estimate from a log (self-normalised inverse propensities), not an experiment".into()),
             (
@@ -160,7 +161,7 @@ impl ContextualPlan for LoggedReplayPlan {
             ),
             ("rows of the log".into(), n_rows.into()),
             ("mean reward in the log".into(), logged_value.into()),
-            ("standard error of that mean".into(), libm::sqrt(spread / n_rows as f64).into()),
+            ("standard error of that mean".into(), libm::sqrt(variance / n_rows as f64).into()),
             ("arms".into(), self.arms.len().into()),
             ("rows with these arms".into(), known().count().into()),
             ("least propensity, with which rows are taken".into(), floor.into()),

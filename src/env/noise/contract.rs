@@ -135,9 +135,9 @@ mod tests {
         assert_eq!(noise("student-t", &[("dof", 4.0)]).bound(), None);
         assert_eq!(noise("pareto", &[("shape", 2.0)]).variance(), None);
         assert_eq!(noise("pareto", &[("shape", 3.0)]).variance(), Some(1.0));
-        let mut luck = Streams::new(3, "noise").of(1, Purpose::Noise);
+        let mut random = Streams::new(3, "noise").of(1, Purpose::Noise);
         let heaviest = noise("pareto", &[("shape", 0.5), ("scale", LARGEST)]);
-        assert!((0..10_000).all(|_| heaviest.reward(0.0, 0, &mut luck).is_finite()));
+        assert!((0..10_000).all(|_| heaviest.reward(0.0, 0, &mut random).is_finite()));
         // The heaviest allowed tails still give finite rewards.
         let heavy = noise("student-t", &[("dof", 0.5), ("scale", LARGEST)]);
         let mut stream = Streams::new(3, "noise").of(0, Purpose::Noise);

@@ -183,7 +183,7 @@ mod tests {
     /// No random point and no neighbour of the maximiser exceeds it, and scaled values are of order one.
     #[test]
     fn optima_are_what_they_say() {
-        let mut luck = Streams::new(5, "optima").shared(Purpose::Domain);
+        let mut random = Streams::new(5, "optima").shared(Purpose::Domain);
         for function in all() {
             let sizes = match function.sizes {
                 Sizes::One(d) => vec![d],
@@ -206,7 +206,7 @@ mod tests {
                             }
                         }
                     }
-                    let points = Points::random_in(&edges, 2000, &mut luck);
+                    let points = Points::random_in(&edges, 2000, &mut random);
                     for point in 0..points.n_points() {
                         let value = form.value(points.point(point));
                         assert!(value <= maximum + slack, "{said}: {value} at {:?}", points.point(point));

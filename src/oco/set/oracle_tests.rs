@@ -53,8 +53,8 @@ fn linear_minimization_is_beaten_by_no_other_point() {
                 for i in 0..100 {
                     // Directions near the minimizer and far from it; the simplex's membership test projects them onto its
                     // plane.
-                    let spread = libm::pow(0.8, f64::from(i) * 0.5);
-                    let mut direction: Vec<f64> = v.iter().map(|v| v + spread * stream.normal()).collect();
+                    let scale = libm::pow(0.8, f64::from(i) * 0.5);
+                    let mut direction: Vec<f64> = v.iter().map(|v| v + scale * stream.normal()).collect();
                     if set.words().starts_with("simplex") {
                         let mean = direction.iter().sum::<f64>() / d as f64;
                         direction.iter_mut().for_each(|x| *x -= mean);

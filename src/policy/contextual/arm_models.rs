@@ -73,7 +73,7 @@ impl ArmModels {
     }
 
     /// Returns `sqrt(z^T V^{-1} z)` with `z` in the block of an arm.
-    pub(super) fn spread(&self, layout: Layout, arm: usize, z: &[f64], scratch: &mut Vec<f64>) -> f64 {
+    pub(super) fn deviation(&self, layout: Layout, arm: usize, z: &[f64], scratch: &mut Vec<f64>) -> f64 {
         let n = layout.n_rows();
         let (group, first) = layout.place(arm);
         scratch.clear();

@@ -288,7 +288,7 @@ impl ContextPolicy for DpLinUcb {
         scored.clear();
         for arm in 0..consts.layout.n_arms {
             // The models are linear in the context, so its scale can be applied last.
-            let score = models.mean(arm, context) + self.beta * models.spread(consts.layout, arm, context, vector);
+            let score = models.mean(arm, context) + self.beta * models.deviation(consts.layout, arm, context, vector);
             scored.push((arm, factor * score));
         }
         best_arm(scored)

@@ -128,7 +128,7 @@ impl LinUcbState {
         dot(&self.thetas[arm * x.len()..(arm + 1) * x.len()], x)
     }
 
-    fn spread(&self, arm: usize, x: &[f64]) -> f64 {
+    fn deviation(&self, arm: usize, x: &[f64]) -> f64 {
         let d = x.len();
         let inverse = &self.inverses[arm * d * d..(arm + 1) * d * d];
         let square: f64 = inverse.chunks_exact(d).zip(x).map(|(row, x_i)| x_i * dot(row, x)).sum();
@@ -162,7 +162,7 @@ struct LinUcb {
 
 impl ContextPolicy for LinUcb {
     fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
-        let score = |arm: usize| self.state.mean(arm, context) + self.beta * self.state.spread(arm, context);
+        let score = |arm: usize| self.state.mean(arm, context) + self.beta * self.state.deviation(arm, context);
         scratch.scored.clear();
         scratch.scored.extend((0..self.n_arms).map(|arm| (arm, score(arm))));
         best_arm(&scratch.scored)

@@ -96,11 +96,11 @@ fn log() -> String {
     let mut stream = Streams::new(3, "log").of(0, Purpose::Noise);
     let mut text = "x,arm,reward,p\n".to_owned();
     for _ in 0..4000 {
-        let (x, luck) = (stream.bernoulli(0.5), stream.uniform());
+        let (x, random) = (stream.bernoulli(0.5), stream.uniform());
         let p_a = if x { 0.8 } else { 0.3 };
-        let (arm, p) = if luck < p_a {
+        let (arm, p) = if random < p_a {
             ("a", p_a)
-        } else if luck < 0.9 {
+        } else if random < 0.9 {
             ("b", 0.9 - p_a)
         } else {
             ("c", 0.1)

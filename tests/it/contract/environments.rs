@@ -10,20 +10,20 @@ use tempfile::TempDir;
 /// Data files as small as they can be, generated here.
 pub fn tables() -> (TempDir, DataFolder) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut luck = stream("tables");
+    let mut random = stream("tables");
     for (name, rows) in [("train.csv", 30), ("test.csv", 20)] {
         let mut text = "a,b,c,d\n".to_owned();
         for _ in 0..rows {
-            let level = luck.normal();
-            let arm = |mean: f64, luck: &mut Stream| mean + level + 0.5 * luck.normal();
-            let row = [arm(1.0, &mut luck), arm(3.0, &mut luck), arm(2.0, &mut luck), arm(0.5, &mut luck)];
+            let level = random.normal();
+            let arm = |mean: f64, random: &mut Stream| mean + level + 0.5 * random.normal();
+            let row = [arm(1.0, &mut random), arm(3.0, &mut random), arm(2.0, &mut random), arm(0.5, &mut random)];
             writeln!(text, "{},{},{},{}", row[0], row[1], row[2], row[3]).expect("text");
         }
         std::fs::write(folder.path().join(name), text).expect("written");
     }
     let mut text = "x,y,price,name\n".to_owned();
     for i in 0..25 {
-        writeln!(text, "{},{},{},home {i}", luck.uniform(), luck.uniform(), 100.0 + luck.normal()).expect("text");
+        writeln!(text, "{},{},{},home {i}", random.uniform(), random.uniform(), 100.0 + random.normal()).expect("text");
     }
     std::fs::write(folder.path().join("points.csv"), text).expect("written");
     let data = DataFolder::new(Some(folder.path().to_owned()));
@@ -123,8 +123,8 @@ fn rewards_scatter_around_the_mean() {
                 let instance = cell.environment.draw(1).expect("a function");
                 let facts = instance.facts().clone();
                 for point in [0, instance.best(), cell.environment.gram().n_points() - 1] {
-                    let mut luck = cell.streams.of(1, Purpose::Noise);
-                    let rewards: Vec<f64> = (0..n).map(|_| opened(instance.observe(point, &mut luck))).collect();
+                    let mut random = cell.streams.of(1, Purpose::Noise);
+                    let rewards: Vec<f64> = (0..n).map(|_| opened(instance.observe(point, &mut random))).collect();
                     let mean = rewards.iter().sum::<f64>() / f64::from(n);
                     let variance = facts.noise_variance.expect("finite here");
                     let error = libm::sqrt(variance / f64::from(n));
@@ -151,11 +151,11 @@ fn noise_does_not_depend_on_what_was_played() {
                 let instance = cell.environment.draw(0).expect("a function");
                 let n = cell.environment.gram().n_points();
                 let after = |plays: &dyn Fn(usize) -> usize| {
-                    let mut luck = cell.streams.of(0, Purpose::Noise);
+                    let mut random = cell.streams.of(0, Purpose::Noise);
                     for round in 0..50 {
-                        instance.observe(plays(round), &mut luck);
+                        instance.observe(plays(round), &mut random);
                     }
-                    opened(instance.observe(1, &mut luck)).to_bits()
+                    opened(instance.observe(1, &mut random)).to_bits()
                 };
                 assert_eq!(after(&|_| 0), after(&|round| (7 * round + 3) % n), "{name}");
             });
@@ -178,8 +178,8 @@ fn every_noise_serves() {
         let setting = format!("{FUNCTION}\noutput = \"unit\"\nnoise = {{ kind = \"{name}\"{keys} }}");
         prepared(&spec("rkhs", &setting), &DataFolder::default(), |sweep, preparation| {
             let trial = preparation.cell(&sweep.cells[0]).and_then(|cell| cell.trial(0)).expect("a trial");
-            let (best, mut luck) = (trial.instance.best(), stream("noise"));
-            assert!((0..100).all(|_| opened(trial.instance.observe(best, &mut luck)).is_finite()), "{name}");
+            let (best, mut random) = (trial.instance.best(), stream("noise"));
+            assert!((0..100).all(|_| opened(trial.instance.observe(best, &mut random)).is_finite()), "{name}");
         });
     }
 }

@@ -72,9 +72,9 @@ fn answers_never_leave_the_set() {
                 look(&sweep, |setting, maker, _| {
                     let mut learner = maker.make();
                     let mut streams = LearnerStreams::new(stream("mechanism"), stream("own"));
-                    let mut luck = stream("samples");
+                    let mut random = stream("samples");
                     for round in 0..setting.rounds {
-                        let good = (vec![luck.normal(), luck.normal(), luck.normal()], luck.normal());
+                        let good = (vec![random.normal(), random.normal(), random.normal()], random.normal());
                         let (x, y) = bad.get(round as usize / 2).filter(|_| round % 2 == 0).unwrap_or(&good);
                         learner.observe(Raw::seal(Sample { x, y: *y }), &mut streams).expect("a round");
                         let theta = learner.iterate();
@@ -191,10 +191,10 @@ fn risk_by_moments_is_risk_by_rows() {
     use privateer::oco::loss::{Loss, squared::Squared};
     use privateer::oco::problem::{Evaluation, Score};
     use std::sync::Arc;
-    let mut luck = stream("risk");
+    let mut random = stream("risk");
     let (d, n) = (4, 60);
-    let x: Vec<f64> = (0..n * d).map(|_| luck.normal()).collect();
-    let e: Vec<f64> = (0..n).map(|_| luck.normal()).collect();
+    let x: Vec<f64> = (0..n * d).map(|_| random.normal()).collect();
+    let e: Vec<f64> = (0..n).map(|_| random.normal()).collect();
     let mean = |of: &dyn Fn(usize) -> f64| (0..n).map(of).sum::<f64>() / n as f64;
     let second = (0..d * d).map(|at| mean(&|i| x[i * d + at / d] * x[i * d + at % d])).collect();
     let cross = (0..d).map(|j| mean(&|i| e[i] * x[i * d + j])).collect();

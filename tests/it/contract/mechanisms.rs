@@ -18,10 +18,10 @@ fn unbiased_for_the_clipped_reward() {
                 let built = mechanism(entry.name, calibration, Some(epsilon), facts(Some(1.0))).expect("a mechanism");
                 for reward in [-2.0_f64, -0.7, 0.0, 1.3, 2.0, 50.0] {
                     let clipped = built.clip().map_or(reward, |(lo, hi)| reward.clamp(lo, hi));
-                    let (mut privatizer, mut luck) = (built.privatizer(), stream(entry.name));
+                    let (mut privatizer, mut random) = (built.privatizer(), stream(entry.name));
                     let mut sum = 0.0;
                     for _ in 0..n {
-                        let signal = privatizer.release(&Query::default(), Raw::seal(reward), &mut luck);
+                        let signal = privatizer.release(&Query::default(), Raw::seal(reward), &mut random);
                         let released = signal.reward().expect("a reward");
                         assert!(built.output_bound().is_none_or(|bound| released.abs() <= bound), "{}", entry.name);
                         sum += released;

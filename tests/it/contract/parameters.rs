@@ -1,6 +1,6 @@
 //! Released parameters: they give the model back at the points of the domain, and hold nothing but released values.
 
-use super::policies::{Way, luck, privacies, spec};
+use super::policies::{Way, policy_streams, privacies, spec};
 use crate::support::prepared;
 use privateer::env::DataFolder;
 use privateer_gp::score::Moments;
@@ -26,7 +26,8 @@ fn they_give_the_model_back() {
                 let trial = cell.trial(0).expect("a trial");
                 let points = cell.environment.points().expect("coordinates").clone();
                 let n = points.n_points();
-                let mut way = Way::new(trial.policy, luck(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
+                let mut way =
+                    Way::new(trial.policy, policy_streams(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
                 let (mut privatizer, mut noise) = (trial.mechanism.privatizer(), cell.streams.of(0, Purpose::Noise));
                 let mut mechanism = cell.streams.of(0, Purpose::Mechanism("p"));
                 for _ in 0..60 {

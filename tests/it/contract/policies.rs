@@ -124,7 +124,7 @@ pub fn spec(policy: &str, privacy: &str) -> String {
     )
 }
 
-/// One way to go on: the policy, its luck, its screen.
+/// One way to go on: the policy, its random streams, its screen.
 pub struct Way {
     pub policy: Box<dyn Policy>,
     streams: PolicyStreams,
@@ -170,12 +170,12 @@ impl Way {
         self.policy.model().map(|model| (0..n_points).map(|point| model.exact(point)).collect()).unwrap_or_default()
     }
 
-    fn luck(&self) -> PolicyStreams {
+    fn streams(&self) -> PolicyStreams {
         PolicyStreams { start: self.streams.start.clone(), own: self.streams.own.clone() }
     }
 }
 
-pub fn luck(streams: &Streams) -> PolicyStreams {
+pub fn policy_streams(streams: &Streams) -> PolicyStreams {
     PolicyStreams { start: streams.of(0, Purpose::Start), own: streams.of(0, Purpose::Policy("p")) }
 }
 
@@ -189,7 +189,7 @@ fn choices_betas_and_states() {
                 let facts = trial.setting;
                 let open = || cell.domain.as_ref().map(|domain| domain.open(1));
                 let n = cell.environment.gram().n_points();
-                let mut ways = vec![Way::new(trial.policy, luck(&cell.streams), open())];
+                let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
                 let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
                 let mut privatizers = vec![(trial.mechanism.privatizer(), mechanism)];
                 let mut visited = Vec::new();
@@ -202,8 +202,8 @@ fn choices_betas_and_states() {
                         assert!(saved["version"].is_u64(), "{name}");
                         let policy = cell.maker.restore(&facts, saved).expect("its own state");
                         assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
-                        let luck = ways[0].luck();
-                        ways.push(Way::new(policy, luck, open()));
+                        let random = ways[0].streams();
+                        ways.push(Way::new(policy, random, open()));
                         // The privatizer too, and its stream by the number of words drawn.
                         let (held, stream) = &privatizers[0];
                         let state = serde_json::from_str(&held.save().to_string()).expect("JSON");

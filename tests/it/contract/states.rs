@@ -1,6 +1,6 @@
 //! Saved states that were damaged: refused or harmless, and never a panic.
 
-use super::policies::{Way, luck, settings, spec};
+use super::policies::{Way, policy_streams, settings, spec};
 use crate::support::prepared;
 use privateer::env::DataFolder;
 use privateer::policy::{PolicyMaker, Setting};
@@ -81,13 +81,14 @@ fn damaged_states_never_panic() {
             let trial = cell.trial(0).expect("a trial");
             let facts = trial.setting;
             let n = cell.environment.gram().n_points();
-            let open = |policy| Way::new(policy, luck(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
+            let open =
+                |policy| Way::new(policy, policy_streams(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
             let mut privatizer = trial.mechanism.privatizer();
             let mut way = open(trial.policy);
-            let (mut luck, mut last) = (cell.streams.of(0, Purpose::Noise), None);
+            let (mut random, mut last) = (cell.streams.of(0, Purpose::Noise), None);
             for _ in 0..12 {
                 let (point, _) = way.next(n);
-                let signal = privatizer.release(&way.policy.query(point), Raw::seal(0.5), &mut luck);
+                let signal = privatizer.release(&way.policy.query(point), Raw::seal(0.5), &mut random);
                 way.policy.update(point, &signal);
                 last = Some(signal);
             }

@@ -24,12 +24,12 @@ fn asked_and_told_by_hand() {
                 let of = |purpose| cell.streams.of(number, purpose);
                 let streams = PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&plan.policy)) };
                 let mut by_hand = AskTell::new(trial.policy, streams, cell.domain.as_ref());
-                let (mut noise, mut luck) = (of(Purpose::Noise), of(Purpose::Mechanism(&plan.policy)));
+                let (mut noise, mut random) = (of(Purpose::Noise), of(Purpose::Mechanism(&plan.policy)));
                 let mut privatizer = trial.mechanism.privatizer();
                 for _ in 0..150 {
                     let point = by_hand.ask().expect("a point");
                     assert_eq!(by_hand.ask().expect("the same point"), point, "{}", plan.policy);
-                    let signal = privatizer.release(&by_hand.query(), trial.instance.observe(point, &mut noise), &mut luck);
+                    let signal = privatizer.release(&by_hand.query(), trial.instance.observe(point, &mut noise), &mut random);
                     by_hand.tell(&signal);
                     played.push(Some(point as i64));
                     let best = by_hand.policy().recommend().expect("something was played");

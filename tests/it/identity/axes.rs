@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// Three axes of 4, 2 and 5 rows with 3, 1 and 2 features.
 fn table() -> (Arc<FeatureTable>, Arc<[AxisFeatures]>) {
     let shape = [(0..4, 0..3), (4..6, 3..4), (6..11, 4..6)];
-    let mut luck = Streams::new(4, "axes").shared(Purpose::Features);
+    let mut random = Streams::new(4, "axes").shared(Purpose::Features);
     let mut values = vec![0.0; 11 * 6];
     for (rows, features) in &shape {
         for row in rows.clone() {
-            features.clone().for_each(|feature| values[row * 6 + feature] = luck.normal());
+            features.clone().for_each(|feature| values[row * 6 + feature] = random.normal());
         }
     }
     let axes = shape.into_iter().map(|(rows, features)| AxisFeatures { rows, features }).collect();
@@ -36,7 +36,7 @@ fn the_best_row_of_each_axis_by_hand() {
     let (ridge, beta) = (0.3, 1.7);
     let mut posterior = FeaturePosterior::new(Arc::clone(&table), ridge).over_axes(Arc::clone(&axes));
     let mut plays = Plays::new(Arc::clone(&table), Some(Arc::clone(&axes)));
-    let mut luck = Streams::new(4, "axes").of(0, Purpose::Noise);
+    let mut random = Streams::new(4, "axes").of(0, Purpose::Noise);
     let (mut v, mut moment) = (vec![0.0; 36], [0.0; 6]);
     (0..6).for_each(|i| v[7 * i] = ridge);
     let mut known: Vec<Vec<u32>> = Vec::new();
@@ -65,7 +65,7 @@ fn the_best_row_of_each_axis_by_hand() {
         });
         let phi: Vec<f64> = (0..6).map(|i| rows.iter().map(|&row| table.row(row as usize)[i]).sum()).collect();
         assert_eq!(plays.features(number), phi);
-        let reward = luck.normal();
+        let reward = random.normal();
         posterior.observe(number, reward);
         for i in 0..6 {
             moment[i] += reward * phi[i];

@@ -104,9 +104,9 @@ fn followed_dictionaries_send_vectors() {
 /// in f64, once; those of f32 stay.
 pub fn over_crowds(backends: &[NamedBackend], rounds: usize) {
     let (n, m) = (300, 20);
-    let mut luck = stream("crowds");
-    let places: Vec<f64> = (0..5 * m).map(|_| luck.normal() / (m as f64).sqrt()).collect();
-    let values = (0..n * m).map(|e| places[(e / m % 5) * m + e % m] + 1e-7 * luck.normal()).collect();
+    let mut random = stream("crowds");
+    let places: Vec<f64> = (0..5 * m).map(|_| random.normal() / (m as f64).sqrt()).collect();
+    let values = (0..n * m).map(|e| places[(e / m % 5) * m + e % m] + 1e-7 * random.normal()).collect();
     let residual = vec![0.0; n];
     let table = Arc::new(FeatureTable { n_points: n, n_features: m, values, residual, kernel_error: 0.0, form: None });
     let make = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };

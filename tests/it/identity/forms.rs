@@ -10,7 +10,7 @@ use privateer_gp::features::random_fourier::{draw_frequencies, random_fourier};
 use privateer_gp::kernel::{Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use privateer_gp::score::{
-    Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, Spread, TrialScore, lowest_within_tie,
+    Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, TrialScore, VarianceForm, lowest_within_tie,
 };
 use privateer_gp::{KernelGram, Points, TableGram, tabulated};
 use privateer_numerics::linalg::{cholesky, dot};
@@ -168,8 +168,8 @@ impl Fresh {
         self.rows.iter_mut().for_each(|entry| *entry *= scale);
     }
 
-    fn spread(&self) -> Spread {
-        if self.gram.is_some() { Spread::Removed } else { Spread::Added }
+    fn variance(&self) -> VarianceForm {
+        if self.gram.is_some() { VarianceForm::Removed } else { VarianceForm::Added }
     }
 }
 
@@ -203,7 +203,7 @@ impl ScoreModel for Fresh {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: self.spread() })
+        Some(Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), variance: self.variance() })
     }
 }
 
@@ -255,11 +255,11 @@ pub fn drive(
         let domain = backend.prepare(basis).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut screen = domain.open(TRIALS);
         let mut models: Vec<Box<dyn Driven>> = (0..TRIALS).map(make).collect();
-        let mut luck = stream(label);
+        let mut random = stream(label);
         for round in 0..rounds {
             let subset: Option<Vec<u32>> = (subsets && round % 3 != 1).then(|| {
-                let chosen: Vec<u32> = (0..n as u32).filter(|_| luck.uniform() < 0.2).collect();
-                if chosen.is_empty() { vec![luck.index(n) as u32] } else { chosen }
+                let chosen: Vec<u32> = (0..n as u32).filter(|_| random.uniform() < 0.2).collect();
+                if chosen.is_empty() { vec![random.index(n) as u32] } else { chosen }
             });
             // One trial sits a round out now and then.
             let playing: Vec<usize> = (0..TRIALS).filter(|i| round % 7 != 5 || i % 2 == 0).collect();
@@ -286,7 +286,7 @@ pub fn drive(
             drop(requests);
             for (trial, point) in played {
                 models[trial].taken();
-                let reward = libm::sin(7.0 * point as f64 / n as f64) + 0.3 * luck.normal();
+                let reward = libm::sin(7.0 * point as f64 / n as f64) + 0.3 * random.normal();
                 models[trial].observe(point, reward);
                 if round % 4 == 2 {
                     // A second observation before the next round: a row no longer says all.

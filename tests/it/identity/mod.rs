@@ -1,14 +1,14 @@
-//! What must not change a result, and what must: bands, posteriors, luck, sizes.
+//! What must not change a result, and what must: bands, posteriors, common random numbers, sizes.
 
 mod ask_tell;
 mod axes;
 mod backends;
 mod bands;
+mod common_random_numbers;
 mod followed;
 mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod luck;
 mod posteriors;
 mod pruned_columns;
 mod pruning;

@@ -37,10 +37,10 @@ fn what_is_played_lies_in_the_set_of_its_round() {
                 let (rows, ready) = (found.cell(cell.index), preparation.cell(cell).expect("a cell"));
                 for trial in 0..3 {
                     let instance = ready.environment.draw(trial).expect("a function");
-                    let (mut luck, mut set, mut cumulative) = (ready.streams.of(trial, Purpose::Sets), Vec::new(), 0.0);
+                    let (mut random, mut set, mut cumulative) = (ready.streams.of(trial, Purpose::Sets), Vec::new(), 0.0);
                     for round in 0..60 {
                         let at = trial as usize * 60 + round;
-                        instance.sets().expect("sets").draw(&mut luck, &mut set);
+                        instance.sets().expect("sets").draw(&mut random, &mut set);
                         let point = rows.point[at].expect("a point");
                         assert!(set.contains(&(point as u32)), "{sets}: {point} is not in {set:?}");
                         let best = set.iter().map(|&p| instance.mean(p as usize)).fold(f64::MIN, f64::max);

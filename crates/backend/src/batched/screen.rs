@@ -261,7 +261,7 @@ impl Screen for BatchedScreen {
             }
         }
         self.answers = answers;
-        self.look_again(trials, &again, out)?;
+        self.score_again(trials, &again, out)?;
         for (request, answer) in trials.iter().zip(out.iter_mut()) {
             match self.shared.band {
                 Band::Proved | Band::Stale => {}
@@ -288,7 +288,7 @@ impl BatchedScreen {
     /// Scores again the trials with more candidates than a device reports.
     ///
     /// First from a factor, which narrows the band; then by exact scores.
-    fn look_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), Error> {
+    fn score_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), Error> {
         let (precision, scale) = (self.precision, Arc::clone(&self.shared.scale));
         let kernel_error = self.kernel_error();
         let mut planned = Vec::new();

@@ -9,7 +9,7 @@ use crate::playable::playable;
 use crate::scale::Scale;
 use crate::slot::SlotState;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice, linalg::general_mat_mul};
-use privateer_gp::score::{Basis, Candidates, Factor, GramSource, ScoreModel, Spread, TrialScore};
+use privateer_gp::score::{Basis, Candidates, Factor, GramSource, ScoreModel, TrialScore, VarianceForm};
 
 /// Points whose products stay in a second-level cache.
 const POINTS: usize = 256;
@@ -69,15 +69,15 @@ impl FactorScreen {
         let interval = |at: usize, point: u32| {
             let point = point as usize;
             let square = f64::from(self.variance[at]);
-            let variance = match factor.spread {
-                Spread::Added => scale.residual(point) + square,
-                Spread::Removed => scale.prior[point] - square,
+            let variance = match factor.variance {
+                VarianceForm::Added => scale.residual(point) + square,
+                VarianceForm::Removed => scale.prior[point] - square,
             };
-            let anchor = variance.max(0.0).sqrt();
-            let e = band.c0 + band.c1 * anchor + band.c2 * variance.abs();
+            let reset_deviation = variance.max(0.0).sqrt();
+            let e = band.c0 + band.c1 * reset_deviation + band.c2 * variance.abs();
             let mean = f64::from(self.mean[at]);
-            let spread = |variance: f64| request.beta * variance.max(0.0).sqrt();
-            (mean - band.c + spread(variance - e), mean + band.c + spread(variance + e))
+            let half_width = |variance: f64| request.beta * variance.max(0.0).sqrt();
+            (mean - band.c + half_width(variance - e), mean + band.c + half_width(variance + e))
         };
         let intervals: Vec<(u32, f64, f64)> = points
             .iter()

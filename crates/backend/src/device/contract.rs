@@ -1,14 +1,14 @@
 //! Defines the device traits.
 //!
 //! A device slot holds one trial (a "slot" in identifiers). It keeps four values per point: `p` (the last projected row),
-//! `mean`, `variance` (posterior variance, may be below 0 by rounding) and `anchor` (posterior standard deviation at the
+//! `mean`, `variance` (posterior variance, may be below 0 by rounding) and `reset deviation` (posterior standard deviation at the
 //! last reset). A round of a slot has four steps:
 //!
 //! 1. start (reset): keep the values, or set `mean = 0, variance = prior`, or upload both, or compute both from a factor;
-//!    every start except `Keep` sets `anchor = sqrt(max(0, variance))`;
+//!    every start except `Keep` sets `reset_deviation = sqrt(max(0, variance))`;
 //! 2. visit (observation): if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, and
 //!    `mean += mean_step p` or, if weights are sent, `mean = sum_i weights_i h_i(x)`;
-//! 3. score, for every point or those of the subset: with `e = c0 + c1 anchor + c2 anchor²`,
+//! 3. score, for every point or those of the subset: with `e = c0 + c1 r + c2 r²`,
 //!    `lower = mean - c + width (1 - rho) sqrt(max(0, variance - e))`,
 //!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
 //! 4. select: every point with `upper >= max lower`.
@@ -201,16 +201,16 @@ pub enum NewMean<'a> {
     Weights(&'a [f64]),
 }
 
-/// Errors of a slot: of the score (`c`), and of the variance by powers of `anchor`.
+/// Errors of a slot: of the score (`c`), and of the variance by powers of `reset deviation`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Band4 {
     /// Absolute error of the score without that of the variance.
     pub c: f64,
     /// Constant error of the variance.
     pub c0: f64,
-    /// Error of the variance, per unit of `anchor`.
+    /// Error of the variance, per unit of `reset deviation`.
     pub c1: f64,
-    /// Error of the variance, per unit of `anchor²`.
+    /// Error of the variance, per unit of the square of the reset deviation.
     pub c2: f64,
 }
 

@@ -4,7 +4,7 @@ use super::real::Real;
 use super::tables::{DeviceColumns, Extent, KernelNumbers, device_error};
 use super::{NewMean, SlotWork, Start};
 use privateer_config::error::Error;
-use privateer_gp::score::Spread;
+use privateer_gp::score::VarianceForm;
 
 /// Padding of a list beyond its end.
 pub const NONE: u32 = u32::MAX;
@@ -94,9 +94,9 @@ pub struct Numbers<R> {
     pub c: R,
     /// Constant error of the variance.
     pub c0: R,
-    /// Error of the variance, per unit of the anchor.
+    /// Error of the variance, per unit of the reset_deviation.
     pub c1: R,
-    /// Error of the variance, per unit of the anchor's square.
+    /// Error of the variance, per unit of the reset_deviation's square.
     pub c2: R,
     /// Factor on the kernel's correlation.
     pub kernel_scale: R,
@@ -232,7 +232,7 @@ impl<R: Real> Packed<R> {
                     if n_basis != n || factor.rows.len() != n * n {
                         return fault("a factor is not of the size of the basis");
                     }
-                    work.start = if factor.spread == Spread::Added { START_ADDED } else { START_REMOVED };
+                    work.start = if factor.variance == VarianceForm::Added { START_ADDED } else { START_REMOVED };
                     work.factor_at = word(self.coefficients.len())?;
                     work.factor_len = n as u32;
                     for (i, row) in factor.rows.chunks_exact(n.max(1)).enumerate() {

@@ -8,7 +8,7 @@ use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily, K
 /// Points per tile; planes and columns are padded to a multiple, and a workgroup has a thread each.
 pub const TILE: usize = 256;
 
-/// Planes of a slot, in this order: `p`, mean, variance, anchor.
+/// Planes of a slot, in this order: `p`, mean, variance, reset_deviation.
 pub const PLANES: usize = 4;
 
 /// Largest size in bytes of a Gram matrix that is computed once from its form and kept whole.
@@ -187,7 +187,7 @@ pub fn gram_columns<R: Real>(gram: &dyn GramSource, chunk: Chunk) -> Option<Vec<
 
 /// Prior variance and residual of every point, in f64.
 pub struct Base {
-    /// Variance to which a factor of [`privateer_gp::score::Spread::Added`] is added.
+    /// Variance to which a factor of [`privateer_gp::score::VarianceForm::Added`] is added.
     pub residual: Vec<f64>,
     /// Variance without observations.
     pub prior: Vec<f64>,

@@ -13,7 +13,7 @@ use crate::reference::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBa
 use crate::reference::referee_tests::Referee;
 use crate::reference::{ReferenceDevice, played_planes_tests};
 use privateer_config::error::Error;
-use privateer_gp::score::{KernelFamily, Spread};
+use privateer_gp::score::{KernelFamily, VarianceForm};
 use std::sync::OnceLock;
 
 /// Opens a device with these options; `None` without an adapter.
@@ -191,7 +191,7 @@ fn an_empty_basis_and_a_crowd_of_candidates() {
     let mut draws = CaseDraws(40);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
     let mut work = OwnedWork::keep(0);
-    work.start = ReferenceStart::Factor(factor(&mut draws, 0, Spread::Removed));
+    work.start = ReferenceStart::Factor(factor(&mut draws, 0, VarianceForm::Removed));
     work.visit = Some((Some(Vec::new()), 0.5, 0.5));
     played_in_all(&gpu, &basis, 1, &[vec![work]]);
     let mut work = OwnedWork::keep(0);

@@ -1,7 +1,7 @@
 //! Generates inputs for tests of devices: bases of every kind and scripts of rounds over them.
 
 use crate::device::{Band4, NewMean, SlotWork, Start, TableSpec, Visit};
-use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, Spread};
+use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, VarianceForm};
 use std::sync::Arc;
 
 /// A small random number generator for tests (SplitMix64).
@@ -236,7 +236,7 @@ impl OwnedWork {
 /// Generates a lower triangular factor over `n` functions, with small entries.
 ///
 /// Little variance is left over or removed.
-pub fn factor(draws: &mut CaseDraws, n: usize, spread: Spread) -> Factor<'static> {
+pub fn factor(draws: &mut CaseDraws, n: usize, variance: VarianceForm) -> Factor<'static> {
     let size = 0.3 / (n.max(1) as f64);
     let mut rows = vec![0.0; n * n];
     for i in 0..n {
@@ -244,7 +244,7 @@ pub fn factor(draws: &mut CaseDraws, n: usize, spread: Spread) -> Factor<'static
             rows[i * n + k] = draws.number(-size, size);
         }
     }
-    Factor { weights: draws.numbers(n, -size, size).into(), rows: rows.into(), spread }
+    Factor { weights: draws.numbers(n, -size, size).into(), rows: rows.into(), variance }
 }
 
 /// Generates a script over `n_slots` slots.
@@ -270,8 +270,8 @@ pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_slots: usize, n_rounds
             let kind = if round == 0 { slot % 4 + 1 } else { draws.below(12) };
             work.start = match kind {
                 1 => ReferenceStart::Prior,
-                2 => ReferenceStart::Factor(factor(draws, n_basis, Spread::Added)),
-                3 => ReferenceStart::Factor(factor(draws, n_basis, Spread::Removed)),
+                2 => ReferenceStart::Factor(factor(draws, n_basis, VarianceForm::Added)),
+                3 => ReferenceStart::Factor(factor(draws, n_basis, VarianceForm::Removed)),
                 4 => ReferenceStart::Upload { mean: draws.numbers(n, -1.0, 1.0), variance: draws.numbers(n, -1e-3, 1.0) },
                 _ => ReferenceStart::Keep,
             };

@@ -1,7 +1,7 @@
 //! Runs a reference device in parallel with another device, to compare their planes.
 
 use super::ReferenceDevice;
-use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
+use super::buffers::{MEAN, P, RESET_DEVIATION, VARIANCE};
 use super::cases_tests::TestBasis;
 use super::slots::ReferenceSlots;
 use crate::device::real::Real;
@@ -28,7 +28,7 @@ impl<R: Real> ReferencePlayer<R> {
 
     /// Returns the planes of a slot, in f64.
     pub fn planes(&self, slot: usize) -> [Vec<f64>; 4] {
-        [P, MEAN, VARIANCE, ANCHOR].map(|plane| {
+        [P, MEAN, VARIANCE, RESET_DEVIATION].map(|plane| {
             let at = self.0.buffers.plane(slot as u32, plane);
             self.0.buffers.planes[at..at + self.0.buffers.extent.stride].iter().map(|value| value.wide()).collect()
         })

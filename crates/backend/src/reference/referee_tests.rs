@@ -5,7 +5,7 @@
 
 use super::cases_tests::{OwnedWork, ReferenceStart, TestBasis};
 use crate::device::{Answer, CAPACITY, Precision};
-use privateer_gp::score::Spread;
+use privateer_gp::score::VarianceForm;
 
 /// A number with a bound on a device's error.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,7 +20,7 @@ pub struct RefereeState {
     pub p: Vec<Known>,
     pub mean: Vec<Known>,
     pub variance: Vec<Known>,
-    pub anchor: Vec<Known>,
+    pub reset_deviation: Vec<Known>,
 }
 
 /// The referee of all slots.
@@ -37,7 +37,7 @@ impl<'a> Referee<'a> {
     /// * `kernel_error` — of each slot
     pub fn new(basis: &'a TestBasis, precision: Precision, kernel_error: Vec<f64>) -> Self {
         let zero = vec![Known::default(); basis.n_points()];
-        let slot = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), anchor: zero };
+        let slot = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), reset_deviation: zero };
         let slots = vec![slot; kernel_error.len()];
         // The referee itself rounds in f64.
         let u = precision.unit() + if precision == Precision::F64 { precision.unit() } else { 0.0 };
@@ -75,7 +75,7 @@ impl<'a> Referee<'a> {
                         square += s.value * s.value;
                         error += 2.0 * s.value.abs() * s.error + s.error * s.error;
                     }
-                    let (base, sign) = if factor.spread == Spread::Added { (residual, 1.0) } else { (prior, -1.0) };
+                    let (base, sign) = if factor.variance == VarianceForm::Added { (residual, 1.0) } else { (prior, -1.0) };
                     error += 2.0 * (n as f64 + 8.0) * u * (square + base.abs());
                     Some((self.sum(work, &factor.weights, x), Known { value: base + sign * square, error }))
                 }
@@ -88,8 +88,11 @@ impl<'a> Referee<'a> {
             slot.p[x] = p;
             if let Some((mean, variance)) = started {
                 (slot.mean[x], slot.variance[x]) = (mean, variance);
-                let anchor = variance.value.max(0.0).sqrt();
-                slot.anchor[x] = Known { value: anchor, error: sqrt_shift(variance.value, variance.error) + sqrt_error * anchor };
+                let reset_deviation = variance.value.max(0.0).sqrt();
+                slot.reset_deviation[x] = Known {
+                    value: reset_deviation,
+                    error: sqrt_shift(variance.value, variance.error) + sqrt_error * reset_deviation,
+                };
             }
             if let Some((_, scale, step)) = work.visit {
                 let s2 = scale * scale;
@@ -110,11 +113,12 @@ impl<'a> Referee<'a> {
     /// Returns both ends of a point's interval.
     fn ends(&self, work: &OwnedWork, x: usize) -> (Known, Known) {
         let slot = &self.slots[work.slot];
-        let (mean, variance, anchor) = (slot.mean[x], slot.variance[x], slot.anchor[x]);
-        let a = anchor.value;
+        let (mean, variance, reset_deviation) = (slot.mean[x], slot.variance[x], slot.reset_deviation[x]);
+        let a = reset_deviation.value;
         let e = work.band.c0 + work.band.c1 * a + work.band.c2 * a * a;
-        let moved =
-            variance.error + (work.band.c1 + 3.0 * work.band.c2 * a) * anchor.error + 8.0 * self.u * (variance.value.abs() + e);
+        let moved = variance.error
+            + (work.band.c1 + 3.0 * work.band.c2 * a) * reset_deviation.error
+            + 8.0 * self.u * (variance.value.abs() + e);
         let end = |sign: f64| {
             let under = variance.value + sign * e;
             let root = under.max(0.0).sqrt();
@@ -128,14 +132,14 @@ impl<'a> Referee<'a> {
     }
 
     /// Returns the first error in a slot's planes, if any.
-    /// * `planes` — p, mean, variance, anchor, each at least as long as the domain
+    /// * `planes` — p, mean, variance, reset_deviation, each at least as long as the domain
     pub fn check_planes(&self, slot: usize, planes: &[Vec<f64>; 4]) -> Result<(), String> {
         let known = &self.slots[slot];
         for (name, known, plane) in [
             ("p", &known.p, &planes[0]),
             ("mean", &known.mean, &planes[1]),
             ("variance", &known.variance, &planes[2]),
-            ("anchor", &known.anchor, &planes[3]),
+            ("reset_deviation", &known.reset_deviation, &planes[3]),
         ] {
             for (x, known) in known.iter().enumerate() {
                 let apart = (plane[x] - known.value).abs();
@@ -151,7 +155,7 @@ impl<'a> Referee<'a> {
     #[cfg(feature = "gpu")]
     pub fn check_apart(&self, slot: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
         let known = &self.slots[slot];
-        for (plane, known) in [&known.p, &known.mean, &known.variance, &known.anchor].into_iter().enumerate() {
+        for (plane, known) in [&known.p, &known.mean, &known.variance, &known.reset_deviation].into_iter().enumerate() {
             for (x, known) in known.iter().enumerate() {
                 let (a, b) = (left[plane][x], right[plane][x]);
                 if known.error < (a - b).abs() {

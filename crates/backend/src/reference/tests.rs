@@ -1,6 +1,6 @@
 //! Tests the reference device against direct evaluation.
 
-use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
+use super::buffers::{MEAN, P, RESET_DEVIATION, VARIANCE};
 use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, script};
 use super::referee_tests::Referee;
 use super::slots::ReferenceSlots;
@@ -11,7 +11,7 @@ use privateer_gp::score::KernelFamily;
 
 /// Returns the planes of a slot, in f64.
 fn planes<R: Real>(slots: &ReferenceSlots<R>, slot: usize) -> [Vec<f64>; 4] {
-    [P, MEAN, VARIANCE, ANCHOR].map(|plane| {
+    [P, MEAN, VARIANCE, RESET_DEVIATION].map(|plane| {
         let at = slots.buffers.plane(slot as u32, plane);
         slots.buffers.planes[at..at + slots.buffers.extent.stride].iter().map(|value| value.wide()).collect()
     })
@@ -115,7 +115,7 @@ fn an_empty_basis() {
     let mut draws = CaseDraws(40);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
     let mut work = OwnedWork::keep(0);
-    work.start = ReferenceStart::Factor(super::cases_tests::factor(&mut draws, 0, privateer_gp::score::Spread::Removed));
+    work.start = ReferenceStart::Factor(super::cases_tests::factor(&mut draws, 0, privateer_gp::score::VarianceForm::Removed));
     work.visit = Some((Some(Vec::new()), 0.5, 0.5));
     played_in_both(&basis, 1, &[vec![work]]);
 }

@@ -1,6 +1,6 @@
 //! Implements `update.wgsl` and `list.wgsl`: reset, observation, intervals, maxima per tile.
 
-use super::buffers::{ANCHOR, Buffers, MEAN, P, VARIANCE};
+use super::buffers::{Buffers, MEAN, P, RESET_DEVIATION, VARIANCE};
 use crate::device::answer::MAXIMA;
 use crate::device::pack::{Numbers, START_KEEP, START_PRIOR, VISIT_NONE, VISIT_WEIGHTS};
 use crate::device::real::Real;
@@ -28,8 +28,8 @@ impl<R: Real> Scored<R> {
     }
 
     /// Computes the interval of a point.
-    pub fn of(numbers: &Numbers<R>, mean: R, variance: R, anchor: R) -> Self {
-        let e = numbers.c0 + numbers.c1 * anchor + numbers.c2 * (anchor * anchor);
+    pub fn of(numbers: &Numbers<R>, mean: R, variance: R, reset_deviation: R) -> Self {
+        let e = numbers.c0 + numbers.c1 * reset_deviation + numbers.c2 * (reset_deviation * reset_deviation);
         let lower = mean - numbers.c + numbers.low * (variance - e).larger(R::default()).sqrt();
         let upper = mean + numbers.c + numbers.high * (variance + e).larger(R::default()).sqrt();
         if lower.is_in_range() && variance.is_in_range() {
@@ -44,7 +44,7 @@ impl<R: Real> Scored<R> {
 pub fn scored<R: Real>(buffers: &Buffers<R>, w: usize, x: usize) -> Scored<R> {
     let slot = buffers.works[w].slot;
     let plane = |plane| buffers.planes[buffers.plane(slot, plane) + x];
-    Scored::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(ANCHOR))
+    Scored::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(RESET_DEVIATION))
 }
 
 /// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for works without a subset.
@@ -58,15 +58,15 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
                 if buffers.extent.n_points <= x {
                     continue;
                 }
-                let [p_at, mean_at, variance_at, anchor_at] =
-                    [P, MEAN, VARIANCE, ANCHOR].map(|i| buffers.plane(work.slot, i) + x);
+                let [p_at, mean_at, variance_at, reset_at] =
+                    [P, MEAN, VARIANCE, RESET_DEVIATION].map(|i| buffers.plane(work.slot, i) + x);
                 let (mut mean, mut variance) = (buffers.planes[mean_at], buffers.planes[variance_at]);
                 if work.start == START_PRIOR {
                     mean = if work.visit == VISIT_WEIGHTS { mean } else { R::default() };
                     variance = buffers.base[work.prior_at as usize + x];
                 }
                 if work.start != START_KEEP {
-                    buffers.planes[anchor_at] = variance.larger(R::default()).sqrt();
+                    buffers.planes[reset_at] = variance.larger(R::default()).sqrt();
                 }
                 if work.visit != VISIT_NONE {
                     let p = buffers.planes[p_at];
@@ -79,7 +79,7 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
                 }
                 buffers.planes[mean_at] = mean;
                 buffers.planes[variance_at] = variance;
-                *place_scored = Scored::of(&numbers, mean, variance, buffers.planes[anchor_at]);
+                *place_scored = Scored::of(&numbers, mean, variance, buffers.planes[reset_at]);
             }
             if work.listed == 0 {
                 reduce(buffers, w, tile, &tile_scored);

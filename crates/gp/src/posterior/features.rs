@@ -8,7 +8,7 @@ use super::{Posterior, Visits};
 use crate::Plays;
 use crate::posterior::weights::REBUILD_EVERY;
 use crate::score::AxisFeatures;
-use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, Visited};
+use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, VarianceForm, Visited};
 use privateer_numerics::linalg;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -154,7 +154,7 @@ impl ScoreModel for FeaturePosterior {
 
     fn factor(&self) -> Option<Factor<'_>> {
         let (weights, rows) = self.state.model.factor(&self.state.visits, |point| self.plays.features(point as usize))?;
-        Some(Factor { weights: weights.into(), rows: rows.into(), spread: Spread::Added })
+        Some(Factor { weights: weights.into(), rows: rows.into(), variance: VarianceForm::Added })
     }
 
     fn visited(&self) -> Option<Visited<'_>> {

@@ -180,9 +180,9 @@ fn factors_say_the_same_model() {
             let error = model.state_error(prior, &visits);
             for point in 0..N {
                 let c = table.row(point);
-                let spread: f64 = rows.chunks_exact(M).map(|row| dot(row, c)).map(|along| along * along).sum();
+                let variance: f64 = rows.chunks_exact(M).map(|row| dot(row, c)).map(|along| along * along).sum();
                 let moments = model.moments(c, &visits, coordinates);
-                let off = ((dot(&theta, c) - moments.mean).abs(), (spread - moments.variance).abs());
+                let off = ((dot(&theta, c) - moments.mean).abs(), (variance - moments.variance).abs());
                 assert!(off.0 <= error.mean && off.1 <= error.variance, "ridge {ridge}, round {round}: {off:?} of {error:?}");
             }
         }

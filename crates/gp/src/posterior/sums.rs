@@ -6,7 +6,7 @@
 //! Noise may make V indefinite. The caller chooses the [`Repair`], which raises eigenvalues to a floor;
 //! [`SumsPosterior::take`] reports whether it did.
 
-use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
+use crate::score::{Factor, FeatureTable, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct SumsPosterior {
     /// Largest `residual + |phi|²` of a point.
     prior_bound: f64,
     /// Bound on the posterior variance, which noise can raise above the prior variance.
-    spread_bound: f64,
+    variance_bound: f64,
     /// Factor by which features are multiplied before they meet the sums.
     scale: f64,
     /// Factor of `phi^T V^{-1} phi` of scaled features.
@@ -68,7 +68,7 @@ impl SumsPosterior {
         let n = table.n_features;
         Self {
             prior_bound,
-            spread_bound: prior_bound,
+            variance_bound: prior_bound,
             scale,
             ridge,
             taken: 0,
@@ -123,7 +123,7 @@ impl SumsPosterior {
                 at += LANES;
             }
         }
-        self.spread_bound = self.prior_bound * self.squared_norm_bound().max(1.0);
+        self.variance_bound = self.prior_bound * self.squared_norm_bound().max(1.0);
         self.error = self.rounding();
         if self.error.mean.is_finite() && self.error.variance.is_finite() { Ok(repaired) } else { Err(Unusable) }
     }
@@ -227,7 +227,7 @@ impl ScoreModel for SumsPosterior {
     }
 
     fn prior_variance_bound(&self) -> f64 {
-        self.spread_bound
+        self.variance_bound
     }
 
     fn state_error(&self) -> Moments {
@@ -246,7 +246,7 @@ impl ScoreModel for SumsPosterior {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), variance: VarianceForm::Added })
     }
 }
 

@@ -70,7 +70,7 @@ pub trait ScoreModel: Send + Sync {
 
 /// A whole model over its basis of `n` functions.
 ///
-/// The mean is `weights · h(x)`; [`Spread`] says how the posterior variance follows.
+/// The mean is `weights · h(x)`; [`VarianceForm`] says how the posterior variance follows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor<'a> {
     /// `n` coefficients of the mean.
@@ -78,7 +78,7 @@ pub struct Factor<'a> {
     /// `R`, `n x n` row-major, lower triangular.
     pub rows: Cow<'a, [f64]>,
     /// How `|R h(x)|²` enters the posterior variance.
-    pub spread: Spread,
+    pub variance: VarianceForm,
 }
 
 /// The interactions behind a ridge regression.
@@ -111,7 +111,7 @@ pub struct MomentTable<'a> {
 
 /// How a factor enters the posterior variance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spread {
+pub enum VarianceForm {
     /// `residual(x) + |R h(x)|²`: nothing cancels.
     Added,
     /// `k(x, x) - |R h(x)|²`.

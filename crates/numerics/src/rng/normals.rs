@@ -102,8 +102,8 @@ mod tests {
             many.normals(&mut found);
             assert!(found.iter().map(|x| x.to_bits()).eq(expected.iter().copied()), "{n}");
             // The path without AVX-512 has the same bits.
-            let mut twin = stream();
-            found.iter_mut().for_each(|value| *value = twin.open_uniform());
+            let mut copy = stream();
+            found.iter_mut().for_each(|value| *value = copy.open_uniform());
             found.chunks_mut(MANY).for_each(|values| pulp::Arch::new().dispatch(NormalQuantiles(values)));
             assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
             assert_eq!(one.word(), many.word(), "{n}: as many words");
@@ -118,11 +118,11 @@ mod tests {
         let mut values: Vec<f64> = edges.into_iter().flat_map(near).filter(|p| 0.0 < *p && *p < 1.0).collect();
         values.extend((1..54).map(|k| 0.5f64.powi(k)));
         let expected: Vec<u64> = values.iter().map(|&p| normal_quantile(p).to_bits()).collect();
-        let mut twin = values.clone();
+        let mut copy = values.clone();
         quantiles(&mut values);
         assert!(values.iter().map(|x| x.to_bits()).eq(expected.iter().copied()));
-        pulp::Arch::new().dispatch(NormalQuantiles(&mut twin));
-        assert!(twin.iter().map(|x| x.to_bits()).eq(expected));
+        pulp::Arch::new().dispatch(NormalQuantiles(&mut copy));
+        assert!(copy.iter().map(|x| x.to_bits()).eq(expected));
         let mut stream = Streams::new(6, "normals").of(0, Purpose::Noise);
         for _ in 0..100_000 {
             let x = stream.open_uniform();

@@ -56,14 +56,14 @@ impl Pld {
                     // Under P the loss is N(mu²/2, mu²).
                     let above = |l: f64| 0.5 * libm::erfc((l - 0.5 * mu * mu) / (mu * SQRT_2));
                     let (low, high) = (0.5 * mu * mu - 9.8 * mu, 0.5 * mu * mu + 9.8 * mu);
-                    infinite = builder.spread(above, low, high, 1.0);
+                    infinite = builder.distribute(above, low, high, 1.0);
                 }
             }
             Loss::Laplace { epsilon } => {
                 builder.put(0.5, epsilon);
                 builder.put(0.5 * libm::exp(-epsilon), -epsilon);
                 let between = |l: f64| -0.5 * libm::expm1(-0.5 * (epsilon - l).max(0.0));
-                infinite = builder.spread(between, -epsilon, epsilon, -0.5 * libm::expm1(-epsilon));
+                infinite = builder.distribute(between, -epsilon, epsilon, -0.5 * libm::expm1(-epsilon));
             }
             Loss::Response { .. } | Loss::TwoLevel { .. } | Loss::Mixture { .. } => {
                 for (probability, value) in loss.atoms() {
@@ -267,7 +267,7 @@ impl Builder {
     /// Adds a continuous loss; `above(l)` is its probability of being above `l`.
     /// `total` is its probability from `low` on; returns the mass at infinity. Each probability is moved to the safe side by
     /// more than its rounding error, and masses are differences of these probabilities, so that errors do not add up.
-    fn spread(&mut self, above: impl Fn(f64) -> f64, low: f64, high: f64, total: f64) -> f64 {
+    fn distribute(&mut self, above: impl Fn(f64) -> f64, low: f64, high: f64, total: f64) -> f64 {
         let fine = self.step;
         let (start, end) = ((low / fine).floor() as i64, (high / fine).ceil() as i64);
         let shift = match self.side {

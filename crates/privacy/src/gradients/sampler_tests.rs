@@ -38,13 +38,13 @@ fn scores(exponent: f64, n: usize, (sigma, believed): (f64, f64), count: usize, 
     // scale⁴.
     let k = 0.5 * d;
     let fourth = (3.0 * k * k + 6.0 * k) * (2.0 * s2).powi(4);
-    let spread = (fourth - (2.0 * d * s2 * s2).powi(2)).sqrt();
+    let deviation = (fourth - (2.0 * d * s2 * s2).powi(2)).sqrt();
     let variance = han2022_tree::coordinate_variance(believed, exponent, n);
     // The mean of z⁴ comes from the sample itself: only its size enters the error.
     let error = (mean(&coordinates.iter().map(|x| x * x).collect::<Vec<_>>()) - mean(&coordinates).powi(2)).sqrt();
     [
         (mean(&squares) - d * s2) / ((2.0 * d).sqrt() * s2) * root,
-        (mean(&deviations) - 2.0 * d * s2 * s2) / spread * root,
+        (mean(&deviations) - 2.0 * d * s2 * s2) / deviation * root,
         (mean(&coordinates) - variance) / error * root,
     ]
 }
@@ -79,9 +79,9 @@ fn planted_laws_are_caught() {
         sum.push((z[0] / size * radius).powi(2));
     }
     let mean = sum.iter().sum::<f64>() / f64::from(count);
-    let spread = (sum.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(count)).sqrt();
+    let deviation = (sum.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(count)).sqrt();
     let gap = mean - han2022_tree::coordinate_variance(1.0, 21.0, n);
-    assert!(5.0 < (gap / spread).abs() * f64::from(count).sqrt(), "{gap}");
+    assert!(5.0 < (gap / deviation).abs() * f64::from(count).sqrt(), "{gap}");
 }
 
 /// Checks the law of the exponential mechanism by one draw.

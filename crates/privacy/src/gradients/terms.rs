@@ -195,13 +195,13 @@ impl Terms {
     }
 
     /// Calibrates one mechanism on vectors that change by at most `actual`.
-    /// `printed` gives the printed scale of a draw at the `stated` sensitivity; `spread` is the norm of the factorisation's
+    /// `printed` gives the printed scale of a draw at the `stated` sensitivity; `factor_norm` is the norm of the factorisation's
     /// columns.
     fn vector(
         &self,
         generalized: bool,
         (actual, stated): (f64, f64),
-        spread: f64,
+        factor_norm: f64,
         printed: impl Fn(f64, f64, Epsilon, Delta) -> f64,
     ) -> Result<Priced<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
@@ -215,7 +215,7 @@ impl Terms {
             }
             // All Gaussian draws together are one Gaussian mechanism; |v|_2 <= d^(1/2 - 1/q) |v|_q (erratum E24,
             // `docs/privacy.md`).
-            let sensitivity = spread * from_lq(actual, self.q(), self.dimension);
+            let sensitivity = factor_norm * from_lq(actual, self.q(), self.dimension);
             let sigma = sensitivity / gdp_mu(epsilon, delta);
             let noise_formula =
                 format!("sigma = {sigma:.6} = {sensitivity:.6} / mu(epsilon, delta), one Gaussian mechanism (E24, E25)");
@@ -226,7 +226,7 @@ impl Terms {
             });
         }
         let Smooth { exponent, multiplier, kappa, proved } = self.smooth()?;
-        let needed = |kappa: f64| spread * actual * libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta)));
+        let needed = |kappa: f64| factor_norm * actual * libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta)));
         let (sigma, noise_formula) = match self.calibration {
             Calibration::AsPrinted => {
                 let sigma_plus = printed(kappa, stated, epsilon, delta);
@@ -247,7 +247,7 @@ impl Terms {
                 (sigma, format!("sigma_+ = {sigma:.6} by concentrated privacy, exponent {exponent:.4} (E21, E25)"))
             }
         };
-        let event = Event::GeneralizedGaussian { sigma, kappa: proved, sensitivity: self.bounded(spread * actual) };
+        let event = Event::GeneralizedGaussian { sigma, kappa: proved, sensitivity: self.bounded(factor_norm * actual) };
         Ok(Priced { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, noise_formula })
     }
 
@@ -262,8 +262,8 @@ impl Terms {
         learning_rate: f64,
     ) -> Result<Priced<SumNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.contribution(learning_rate), 2.0 * self.stated.contribution(1.0));
-        let spread = factorisation.sensitivity(Participation::ONCE);
-        self.vector(generalized, sensitivities, spread, |kappa, s, epsilon, delta| {
+        let factor_norm = factorisation.sensitivity(Participation::ONCE);
+        self.vector(generalized, sensitivities, factor_norm, |kappa, s, epsilon, delta| {
             han2022_tree::theorem_3_1(kappa, s, self.rounds, epsilon.get(), delta.get())
         })
     }

@@ -144,12 +144,12 @@ fn clipping_is_counted() {
     let tree = joint::ENTRIES[0];
     let built = built(&tree, Calibration::Tight, 1.0, need(9, 2)).expect("a mechanism");
     let give = |rewards: &[f64], scale: f64| {
-        let (mut privatizer, mut luck) = (built.privatizer(), stream("clip"));
+        let (mut privatizer, mut random) = (built.privatizer(), stream("clip"));
         let mut last = Signal::Nothing;
         for &reward in rewards {
             let features: Vec<f64> = phi.iter().map(|x| scale * x).collect();
             let query = Query { features: features.into(), release: true };
-            last = privatizer.release(&query, Raw::seal(reward), &mut luck).value().clone();
+            last = privatizer.release(&query, Raw::seal(reward), &mut random).value().clone();
         }
         let Signal::Sums(sums) = last else { panic!("no sums") };
         (sums.entries.clone(), privatizer.counts())
@@ -178,7 +178,7 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
     let (rounds, m, runs) = (12_usize, 4, 400);
     let built = built(entry, Calibration::Tight, 1.0, need(rounds as u64, m)).expect("a mechanism");
     let zero = || Query { features: vec![0.0; m].into(), release: true };
-    let mut luck = stream(entry.name);
+    let mut random = stream(entry.name);
     let length = m * (m + 1) / 2 + m;
     let diagonal: Vec<usize> = (0..m).map(|i| i * m - i * i.saturating_sub(1) / 2).collect();
     // Sums of squares by kind (diagonal, off-diagonal, vector) and round, of differences between rounds 8 and 9, and counts.
@@ -189,7 +189,7 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
         let mut before = vec![0.0; length];
         let mut total = vec![0.0; length];
         for round in 0..rounds {
-            let mut noise = match privatizer.release(&zero(), Raw::seal(0.5), &mut luck).value() {
+            let mut noise = match privatizer.release(&zero(), Raw::seal(0.5), &mut random).value() {
                 Signal::Sums(sums) => {
                     stds[round] = sums.gram_std;
                     sums.entries.clone()
@@ -225,8 +225,8 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
     };
     // Diagonal entries have twice the variance.
     let weights = (2 * m + m * (m - 1) / 2 + m) as f64;
-    let spread = differences / (step * weights);
-    entries_fit && (spread - runs as f64).abs() < 0.35 * runs as f64
+    let variance = differences / (step * weights);
+    entries_fit && (variance - runs as f64).abs() < 0.35 * runs as f64
 }
 
 #[test]
@@ -286,14 +286,14 @@ fn epochs() {
     let query = || Query { features: vec![1.0].into(), release: true };
     for (epochs, users) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])] {
         let built = built(&blt, Calibration::Tight, 1.0, SumsNeed { epochs, ..need(10, 1) }).expect("a mechanism");
-        let (mut privatizer, mut luck) = (built.privatizer(), stream("epochs"));
+        let (mut privatizer, mut random) = (built.privatizer(), stream("epochs"));
         let mut last_std = 0.0;
         for (round, &expected) in users.iter().enumerate() {
             if round == 5 {
                 // A restored privatizer continues in the middle of an epoch.
                 privatizer = built.restore(privatizer.save()).expect("its own state");
             }
-            let Signal::Sums(sums) = privatizer.release(&query(), Raw::seal(1.0), &mut luck).value().clone() else {
+            let Signal::Sums(sums) = privatizer.release(&query(), Raw::seal(1.0), &mut random).value().clone() else {
                 panic!("no sums")
             };
             let horizon = (round as u64 + 1).next_power_of_two();
@@ -314,18 +314,18 @@ fn epochs() {
 fn rows_of_several_users() {
     let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1))).expect("no mechanism");
     let built = built(&joint::ENTRIES[0], Calibration::Tight, 1.0, SumsNeed { releases: 2, ..need(6, 1) }).expect("a mechanism");
-    let (mut noisy, mut plain, mut luck) = (built.privatizer(), nothing.privatizer(), stream("rows"));
+    let (mut noisy, mut plain, mut random) = (built.privatizer(), nothing.privatizer(), stream("rows"));
     for round in 1..=6 {
         let query = Query { features: vec![1.0].into(), release: round == 2 || round == 6 };
-        let words = luck.drawn();
+        let words = random.drawn();
         let (signal, exact) = (
-            noisy.release(&query, Raw::seal(0.5), &mut luck).value().clone(),
-            plain.release(&query, Raw::seal(0.5), &mut luck).value().clone(),
+            noisy.release(&query, Raw::seal(0.5), &mut random).value().clone(),
+            plain.release(&query, Raw::seal(0.5), &mut random).value().clone(),
         );
         match (signal, exact) {
-            (Signal::Nothing, Signal::Nothing) => assert_eq!((luck.drawn(), query.release), (words, false)),
+            (Signal::Nothing, Signal::Nothing) => assert_eq!((random.drawn(), query.release), (words, false)),
             (Signal::Sums(noisy), Signal::Sums(plain)) => {
-                assert_eq!((noisy.users, plain.users, luck.drawn()), (round, round, words + 2));
+                assert_eq!((noisy.users, plain.users, random.drawn()), (round, round, words + 2));
                 assert_eq!(plain.entries[0], round as f64);
                 assert!((noisy.entries[0] - plain.entries[0]).abs() < 9.0 * noisy.gram_std);
             }
@@ -333,7 +333,7 @@ fn rows_of_several_users() {
         }
     }
     // There is no third release.
-    let more = noisy.release(&Query { features: vec![1.0].into(), release: true }, Raw::seal(0.5), &mut luck);
+    let more = noisy.release(&Query { features: vec![1.0].into(), release: true }, Raw::seal(0.5), &mut random);
     assert_eq!(*more.value(), Signal::Nothing);
     // Two releases take less noise than six.
     let sigma =

@@ -11,11 +11,11 @@ const VECTORS: usize = 2;
 const GROUP: usize = 16;
 /// The same for sums over pivots.
 const PIVOT_GROUP: usize = 32;
-/// Vectors of points in a tile of [`Spread`].
+/// Vectors of points in a tile of [`FormsAndMeans`].
 const POINT_VECTORS: usize = 3;
-/// Trials in a tile of [`Spread`]: each has a form and a mean.
+/// Trials in a tile of [`FormsAndMeans`]: each has a form and a mean.
 pub const TRIALS: usize = 4;
-/// Values of a pivot in a tile of [`Spread`].
+/// Values of a pivot in a tile of [`FormsAndMeans`].
 pub const SIDES: usize = 2 * TRIALS;
 
 /// Returns the number of roundings of an entry of `R phi`.
@@ -28,8 +28,8 @@ pub fn square_depth(n_features: usize) -> f64 {
     (ROWS + n_features.div_ceil(ROWS) + 2) as f64
 }
 
-/// Returns the number of roundings of a product in [`Spread`].
-pub fn spread_depth(rank: usize) -> f64 {
+/// Returns the number of roundings of a product in [`FormsAndMeans`].
+pub fn product_depth(rank: usize) -> f64 {
     (PIVOT_GROUP + rank.div_ceil(PIVOT_GROUP) + 2) as f64
 }
 
@@ -139,13 +139,13 @@ impl WithSimd for Means<'_> {
 /// Computes `sums[s][x] = sum_j panel[j][x] values[j][s]` at the points of a panel.
 ///
 /// The sums are forms, then means, of [`TRIALS`] trials.
-pub struct Spread<'a> {
+pub struct FormsAndMeans<'a> {
     pub panel: &'a [f32],
     pub values: &'a [f32],
     pub sums: &'a mut [f32; SIDES * PANEL],
 }
 
-impl WithSimd for Spread<'_> {
+impl WithSimd for FormsAndMeans<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -222,9 +222,9 @@ impl WithSimd for Intervals<'_> {
             let variance = simd.add_f32s(form, load(self.residual));
             let e = simd.mul_add_e_f32s(e_size, size, simd.mul_add_e_f32s(e_rho, load(self.rho), e));
             let c = simd.mul_add_e_f32s(c_size, size, simd.mul_add_e_f32s(c_delta, load(self.delta), c));
-            let spread = |variance: S::f32s| simd.mul_f32s(beta, simd.sqrt_f32s(simd.max_f32s(variance, zero)));
-            let lower = simd.add_f32s(simd.sub_f32s(mean, c), spread(simd.sub_f32s(variance, e)));
-            let upper = simd.add_f32s(simd.add_f32s(mean, c), spread(simd.add_f32s(variance, e)));
+            let half_width = |variance: S::f32s| simd.mul_f32s(beta, simd.sqrt_f32s(simd.max_f32s(variance, zero)));
+            let lower = simd.add_f32s(simd.sub_f32s(mean, c), half_width(simd.sub_f32s(variance, e)));
+            let upper = simd.add_f32s(simd.add_f32s(mean, c), half_width(simd.add_f32s(variance, e)));
             best = simd.max_f32s(best, lower);
             S::as_mut_simd_f32s(self.lower).0[at] = lower;
             S::as_mut_simd_f32s(self.upper).0[at] = upper;

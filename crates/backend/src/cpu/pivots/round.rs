@@ -1,10 +1,10 @@
 //! Runs a round of trials by pivots and computes its error bounds.
 
-use super::kernels::{self, Ends, Forms, Intervals, Means, SIDES, Spread, TRIALS};
+use super::kernels::{self, Ends, Forms, FormsAndMeans, Intervals, Means, SIDES, TRIALS};
 use super::table::{Interpolation, PANEL};
 use crate::playable::playable;
 use crate::scale::Scale;
-use privateer_gp::score::{Candidates, Factor, Spread as FactorSpread, TIE_TOLERANCE, TrialScore};
+use privateer_gp::score::{Candidates, Factor, TIE_TOLERANCE, TrialScore, VarianceForm};
 use privateer_numerics::linalg::sum_of_squares;
 
 /// Unit roundoff of f32.
@@ -67,7 +67,7 @@ impl PivotScreen {
             let ends = self.at_pivots(table, scale, asked, i);
             self.ends.push(ends.unwrap_or(Ends { c: f32::NAN, ..Ends::default() }));
         }
-        self.spread(table, asked.len());
+        self.multiply(table, asked.len());
         let mut violations = 0;
         for (i, (asked, out)) in asked.iter().zip(out).enumerate() {
             out.points.clear();
@@ -85,7 +85,7 @@ impl PivotScreen {
     fn at_pivots(&mut self, table: &Interpolation, scale: &Scale, asked: &AskedTrial<'_>, i: usize) -> Option<Ends> {
         let AskedTrial { request, factor } = asked;
         let m = table.n_features;
-        if factor.spread != FactorSpread::Added || factor.weights.len() != m {
+        if factor.variance != VarianceForm::Added || factor.weights.len() != m {
             return None;
         }
         let rows = sum_of_squares(&factor.rows).sqrt();
@@ -110,7 +110,7 @@ impl PivotScreen {
             mean = mean.max(at_mean.abs());
         }
         let FormErrors { largest, at_pivot } = FormErrors::of(form, rows, h, kernels::row_depth(m), kernels::square_depth(m));
-        let sum = gamma(kernels::spread_depth(table.rank));
+        let sum = gamma(kernels::product_depth(table.rank));
         let state = request.model.state_error();
         let (size, beta) = (table.largest_size, request.beta);
         let variance = size * largest + table.largest_residual;
@@ -133,13 +133,13 @@ impl PivotScreen {
     }
 
     /// Computes the intervals of all points of the first `n` trials, which share a panel's loads.
-    fn spread(&mut self, table: &Interpolation, n: usize) {
+    fn multiply(&mut self, table: &Interpolation, n: usize) {
         let arch = pulp::Arch::new();
         let mut sums = [0.0; SIDES * PANEL];
         for (at, panel) in table.panels.chunks_exact(PANEL * table.rank).enumerate() {
             let points = at * PANEL..(at + 1) * PANEL;
             for (group, values) in self.values.iter().enumerate() {
-                arch.dispatch(Spread { panel, values, sums: &mut sums });
+                arch.dispatch(FormsAndMeans { panel, values, sums: &mut sums });
                 let (forms, means) = sums.split_at(TRIALS * PANEL);
                 for (t, (forms, means)) in forms.chunks_exact(PANEL).zip(means.chunks_exact(PANEL)).enumerate() {
                     let i = group * TRIALS + t;
@@ -228,8 +228,8 @@ impl FormErrors {
         // |ŷ - y| <= e_y, and the sum |ŷ|² has a relative rounding error.
         let e_y = gamma(row_depth) * rows * h;
         let share = gamma(square_depth);
-        let spread = (form * (1.0 + 2.0 * share)).sqrt() + e_y;
-        let largest = spread * spread;
-        Self { largest, at_pivot: 2.0 * e_y * spread + e_y * e_y + 2.0 * share * largest }
+        let root = (form * (1.0 + 2.0 * share)).sqrt() + e_y;
+        let largest = root * root;
+        Self { largest, at_pivot: 2.0 * e_y * root + e_y * e_y + 2.0 * share * largest }
     }
 }

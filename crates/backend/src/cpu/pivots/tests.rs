@@ -3,7 +3,7 @@
 use super::choose::{Errors, FINE, Growing, PivotGrowth, setup_work};
 use super::{AskedTrial, Interpolation, PivotScreen, dense_work};
 use crate::scale::Scale;
-use privateer_gp::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, TrialScore};
+use privateer_gp::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, TrialScore, VarianceForm};
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl ScoreModel for PlainScoreModel {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), variance: VarianceForm::Added })
     }
 }
 

@@ -43,7 +43,7 @@ struct BlockBounds {
     ///
     /// `mean_then` holds the means of the block's reference points at that time, one list after another.
     largest: Vec<f64>,
-    spread: Vec<f64>,
+    deviation: Vec<f64>,
     beta: Vec<f64>,
     mean_then: Vec<f64>,
     /// The snapshot of theta that these are of.
@@ -101,7 +101,7 @@ impl Bounds {
         Self {
             blocks: BlockBounds {
                 largest: vec![0.0; n],
-                spread: shared.widest.clone(),
+                deviation: shared.widest.clone(),
                 beta: vec![0.0; n],
                 mean_then: vec![0.0; shared.by_reference.reference_points.corners * n],
                 snapshot: vec![0; n],
@@ -274,20 +274,20 @@ impl Bounds {
     }
 
     /// Records the largest score and posterior standard deviation of a block that was scored.
-    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
+    pub fn scored(&mut self, block: usize, largest: f64, deviation: f64, beta: f64, shared: &Blocks) {
         self.blocks.now[block] = f64::NEG_INFINITY;
-        self.bounded(block, largest, spread, beta, shared);
+        self.bounded(block, largest, deviation, beta, shared);
     }
 
     /// Records bounds on a block that was not scored; for features, where no block is raised.
-    pub fn screened(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
+    pub fn screened(&mut self, block: usize, largest: f64, deviation: f64, beta: f64, shared: &Blocks) {
         self.blocks.now[block] = self.blocks.now[block].min(largest);
-        self.bounded(block, largest, spread, beta, shared);
+        self.bounded(block, largest, deviation, beta, shared);
     }
 
-    fn bounded(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
+    fn bounded(&mut self, block: usize, largest: f64, deviation: f64, beta: f64, shared: &Blocks) {
         self.blocks.largest[block] = largest;
-        self.blocks.spread[block] = spread;
+        self.blocks.deviation[block] = deviation;
         self.blocks.beta[block] = beta;
         let n = self.blocks.reach.len();
         for (corner, reference_point) in shared.by_reference.reference_points.of(block) {
@@ -403,13 +403,13 @@ impl NullaryFnOnce for BoundLoop<'_> {
         let Self { bounds, beta, shared } = self;
         let n = shared.by_reference.radii.len();
         let Bounds { blocks, of_block, .. } = bounds;
-        let BlockBounds { now: bound, largest, spread, beta: then, reach, root, .. } = blocks;
+        let BlockBounds { now: bound, largest, deviation, beta: then, reach, root, .. } = blocks;
         let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.by_reference.radii[..n]);
-        let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
+        let (largest, deviation, then, reach, root) = (&largest[..n], &deviation[..n], &then[..n], &reach[..n], &root[..n]);
         for at in 0..n {
-            let wider = larger(0.0, beta - then[at]) * spread[at];
+            let wider = larger(0.0, beta - then[at]) * deviation[at];
             let near = wider + moved[at] + reach[at] * radii[at];
-            let far = larger(0.0, root[at] - then[at]) * spread[at];
+            let far = larger(0.0, root[at] - then[at]) * deviation[at];
             bound[at] = largest[at] + if near < far { near } else { far };
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Estimated cost of a kernel evaluation by its source, and of a table lookup, in multiply-adds.
 const WORK_OF_AN_ENTRY: usize = 60;
-const WORK_OF_A_LOOK: usize = 4;
+const WORK_OF_A_BLOCK_CHECK: usize = 4;
 
 /// `k(x, x')` without the row term (see [`privateer_gp::score::KernelForm::row_term`]).
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Covariance {
         match self {
             Self::Features(source) => source.work(),
             Self::Formula(formula) => formula.work(),
-            Self::Entries(Entries { gram, .. }) if gram.dense_column(0).is_some() => WORK_OF_A_LOOK,
+            Self::Entries(Entries { gram, .. }) if gram.dense_column(0).is_some() => WORK_OF_A_BLOCK_CHECK,
             Self::Entries(_) => WORK_OF_AN_ENTRY,
         }
     }

@@ -17,9 +17,9 @@ pub struct GridValues {
     /// `p` of the open streak, mean and posterior variance, and the two rounded to f32.
     p: Vec<f64>,
     mean: Vec<f64>,
-    spread: Vec<f64>,
+    variance: Vec<f64>,
     rounded_mean: Vec<f32>,
-    rounded_spread: Vec<f32>,
+    rounded_variance: Vec<f32>,
     /// Sums of `scale²` and `mean_step` of the open streak that are not yet applied to the nodes.
     ///
     /// They are applied only before an interpolated bound check.
@@ -49,9 +49,9 @@ impl GridValues {
             half: Vec::new(),
             p: vec![0.0; n],
             mean: vec![0.0; n],
-            spread: vec![prior; n],
+            variance: vec![prior; n],
             rounded_mean: vec![0.0; n],
-            rounded_spread: vec![prior as f32; n],
+            rounded_variance: vec![prior as f32; n],
             squares: 0.0,
             steps: 0.0,
         }
@@ -95,18 +95,18 @@ impl GridValues {
         let stride = grid.counts[1];
         let found = Arch::new().dispatch(Interpolate {
             means: Nodes { values: &self.mean, rounded: &self.rounded_mean, stride },
-            spreads: Nodes { values: &self.spread, rounded: &self.rounded_spread, stride },
+            variances: Nodes { values: &self.variance, rounded: &self.rounded_variance, stride },
             first: row * stride + lane,
             offsets: [down, across],
             beta: slack.beta as f32,
-            variance,
+            added: variance,
             share,
         });
-        let spread = found.spread * (1.0 + ROUNDING);
-        let rounded = share * found.mean_size + ROUNDING * (found.mean_size + slack.beta * spread.sqrt());
+        let variance = found.variance * (1.0 + ROUNDING);
+        let rounded = share * found.mean_size + ROUNDING * (found.mean_size + slack.beta * variance.sqrt());
         let score = found.score + mean + rounded;
         // Values outside the range of f32 give no bound.
-        if score.is_finite() && spread.is_finite() { (score, spread) } else { (f64::INFINITY, slack.prior) }
+        if score.is_finite() && variance.is_finite() { (score, variance) } else { (f64::INFINITY, slack.prior) }
     }
 }
 
@@ -116,7 +116,7 @@ impl GridValues {
 /// root and a score.
 const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
 
-/// `mean += step p`, `spread -= square p²`.
+/// `mean += step p`, `variance -= square p²`.
 struct ApplyGrid<'a> {
     values: &'a mut GridValues,
     square: f64,
@@ -128,14 +128,14 @@ impl NullaryFnOnce for ApplyGrid<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let GridValues { p, mean, spread, rounded_mean, rounded_spread, .. } = self.values;
+        let GridValues { p, mean, variance, rounded_mean, rounded_variance, .. } = self.values;
         for ((mean, rounded), &p) in mean.iter_mut().zip(rounded_mean.iter_mut()).zip(p.iter()) {
             *mean += self.step * p;
             *rounded = *mean as f32;
         }
-        for ((spread, rounded), &p) in spread.iter_mut().zip(rounded_spread.iter_mut()).zip(p.iter()) {
-            *spread -= self.square * (p * p);
-            *rounded = *spread as f32;
+        for ((variance, rounded), &p) in variance.iter_mut().zip(rounded_variance.iter_mut()).zip(p.iter()) {
+            *variance -= self.square * (p * p);
+            *rounded = *variance as f32;
         }
     }
 }
@@ -194,12 +194,12 @@ mod tests {
         for block in (0..blocks.order.n_blocks()).filter(|block| grid.suits(*block)) {
             let points = &blocks.order.points[block * size..][..size];
             let means = points.iter().map(|&x| dot(&theta, table.row(x as usize)));
-            let spread = |x: u32| {
+            let variance = |x: u32| {
                 let phi = table.row(x as usize);
                 let fallen: f64 = rows.iter().map(|row| dot(row, phi)).map(|p| 0.999 * 0.999 * p * p).sum();
                 dot(phi, phi) - fallen
             };
-            let exact = [means.fold(f64::NEG_INFINITY, f64::max), points.iter().map(|&x| spread(x)).fold(0.0, f64::max)];
+            let exact = [means.fold(f64::NEG_INFINITY, f64::max), points.iter().map(|&x| variance(x)).fold(0.0, f64::max)];
             let upper = values.bound(grid, block, size, slack);
             for (i, upper) in [upper.0, upper.1].into_iter().enumerate() {
                 assert!(exact[i] <= upper, "block {block}: {} above {upper}", exact[i]);

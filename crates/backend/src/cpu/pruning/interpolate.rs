@@ -15,14 +15,14 @@ pub struct Nodes<'a> {
 pub struct Interpolate<'a> {
     pub means: Nodes<'a>,
     /// Posterior variances, which may be slightly below 0.
-    pub spreads: Nodes<'a>,
+    pub variances: Nodes<'a>,
     /// Index of the first node of the stencil.
     pub first: usize,
     /// Distances of the block's points from the stencil's middle along both axes, in grid steps.
     pub offsets: [&'a [f32]; 2],
     pub beta: f32,
     /// Term added to every variance, and the share of the stencil's largest variance added to it.
-    pub variance: f64,
+    pub added: f64,
     pub share: f64,
 }
 
@@ -31,7 +31,7 @@ pub struct Interpolate<'a> {
 pub struct Interpolated {
     /// Largest score and largest posterior variance, with the terms added.
     pub score: f64,
-    pub spread: f64,
+    pub variance: f64,
     /// Largest magnitude of a mean at the nodes; not finite if a node is NaN or infinite.
     pub mean_size: f64,
 }
@@ -44,30 +44,30 @@ impl WithSimd for Interpolate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Interpolated {
-        let Self { means, spreads, first, offsets: [down, across], beta, variance, share } = self;
-        let (mean_size, spread_size) = (largest(simd, means, first), largest(simd, spreads, first));
+        let Self { means, variances, first, offsets: [down, across], beta, added, share } = self;
+        let (mean_size, variance_size) = (largest(simd, means, first), largest(simd, variances, first));
         // A SIMD `max` may drop a NaN; a sum keeps it.
-        let known = mean_size + spread_size < LARGEST;
+        let known = mean_size + variance_size < LARGEST;
         if !known {
-            return Interpolated { score: f64::INFINITY, spread: f64::INFINITY, mean_size: f64::INFINITY };
+            return Interpolated { score: f64::INFINITY, variance: f64::INFINITY, mean_size: f64::INFINITY };
         }
-        let variance = simd.splat_f32s((variance + share * spread_size) as f32);
+        let added = simd.splat_f32s((added + share * variance_size) as f32);
         let (beta, zero) = (simd.splat_f32s(beta), simd.splat_f32s(0.0));
         let (mut best, mut most) = (simd.splat_f32s(f32::NEG_INFINITY), zero);
         for (&down, &across) in S::as_simd_f32s(down).0.iter().zip(S::as_simd_f32s(across).0) {
             let (down, across) = (weights(simd, down), weights(simd, across));
-            let (mut mean, mut spread) = (zero, zero);
+            let (mut mean, mut variance) = (zero, zero);
             for (i, &down) in down.iter().enumerate() {
-                let (m, v) = (row(simd, means, first, i, &across), row(simd, spreads, first, i, &across));
+                let (m, v) = (row(simd, means, first, i, &across), row(simd, variances, first, i, &across));
                 mean = simd.mul_add_e_f32s(down, m, mean);
-                spread = simd.mul_add_e_f32s(down, v, spread);
+                variance = simd.mul_add_e_f32s(down, v, variance);
             }
-            let square = simd.max_f32s(simd.add_f32s(spread, variance), zero);
+            let square = simd.max_f32s(simd.add_f32s(variance, added), zero);
             most = simd.max_f32s(most, square);
             best = simd.max_f32s(best, simd.mul_add_e_f32s(beta, simd.sqrt_f32s(square), mean));
         }
-        let (score, spread) = (simd.reduce_max_f32s(best), simd.reduce_max_f32s(most));
-        Interpolated { score: f64::from(score), spread: f64::from(spread), mean_size }
+        let (score, variance) = (simd.reduce_max_f32s(best), simd.reduce_max_f32s(most));
+        Interpolated { score: f64::from(score), variance: f64::from(variance), mean_size }
     }
 }
 

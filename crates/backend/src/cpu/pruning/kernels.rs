@@ -169,9 +169,9 @@ pub fn score(mean: &[f64], variance: &[f64], beta: f64) -> (f64, f64) {
     let (mut best, mut most) = ([f64::NEG_INFINITY; 8], [0.0f64; 8]);
     for (mean, variance) in mean.as_chunks::<8>().0.iter().zip(variance.as_chunks::<8>().0) {
         for lane in 0..8 {
-            let spread = larger(0.0, variance[lane]);
-            most[lane] = larger(most[lane], spread);
-            best[lane] = larger(best[lane], mean[lane] + beta * spread.sqrt());
+            let variance = larger(0.0, variance[lane]);
+            most[lane] = larger(most[lane], variance);
+            best[lane] = larger(best[lane], mean[lane] + beta * variance.sqrt());
         }
     }
     (best.into_iter().fold(f64::NEG_INFINITY, larger), most.into_iter().fold(0.0, larger))

@@ -43,7 +43,7 @@ impl PrunedTrial {
     ///
     /// The block with the highest bound is checked, and scored once no other block has a higher bound. Then all blocks
     /// whose bounds reach that score are checked.
-    pub fn look_and_score(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
+    pub fn check_and_score(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
         self.grid.round += 1;
         let slack = Slack {
             beta,
@@ -71,7 +71,7 @@ impl PrunedTrial {
         }
         let mut all = false;
         while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
-            if self.look(block, slack) {
+            if self.check_block(block, slack) {
                 continue;
             }
             let score = self.score(block, beta, errors);
@@ -84,7 +84,7 @@ impl PrunedTrial {
                 let floor = Self::floor(best, errors);
                 let mut from = 0;
                 while let Some(block) = self.bounds.reaching_from(from, floor) {
-                    self.look(block, slack);
+                    self.check_block(block, slack);
                     from = block + 1;
                 }
             }
@@ -95,12 +95,12 @@ impl PrunedTrial {
     /// Bounds a block from the interpolation grid.
     ///
     /// Returns false if the block was checked this round already, or if the grid does not suit it.
-    fn look(&mut self, block: usize, slack: Slack) -> bool {
+    fn check_block(&mut self, block: usize, slack: Slack) -> bool {
         let (Some(values), Some(grid)) = (&self.grid.values, &self.shared.grid) else { return false };
-        if self.grid.looked[block] == self.grid.round || !grid.suits(block) {
+        if self.grid.checked[block] == self.grid.round || !grid.suits(block) {
             return false;
         }
-        self.grid.looked[block] = self.grid.round;
+        self.grid.checked[block] = self.grid.round;
         let (score, square) = values.bound(grid, block, self.shared.order.size, slack);
         self.bounds.screened(block, score, square.sqrt(), slack.beta, &self.shared);
         self.cost.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);

@@ -115,14 +115,14 @@ struct OpenStreaks {
 pub(super) struct GridSearch {
     /// Values at the grid's nodes, if any; and the round of each block's last bound check.
     pub(super) values: Option<GridValues>,
-    /// The last round in which each block was looked at.
-    pub(super) looked: Vec<u32>,
+    /// The last round in which each block was checked at.
+    pub(super) checked: Vec<u32>,
     /// Block that held the best point of the last round; used with an interpolation grid.
     pub(super) leader: Option<usize>,
     pub(super) round: u32,
 }
 
-/// What bounds the errors of means and spreads².
+/// What bounds the errors of means and posterior variances.
 pub(super) struct ErrorBounds {
     p: f64,
     /// Bound on `|p|` of the open streak.
@@ -180,7 +180,7 @@ impl PrunedTrial {
             scored: Vec::new(),
             grid: GridSearch {
                 values: shared.grid.as_ref().map(|grid| GridValues::new(grid, shared.norm * shared.norm)),
-                looked: vec![0; if shared.grid.is_some() { shared.order.n_blocks() } else { 0 }],
+                checked: vec![0; if shared.grid.is_some() { shared.order.n_blocks() } else { 0 }],
                 leader: None,
                 round: 0,
             },
@@ -370,7 +370,7 @@ impl PrunedTrial {
         self.cost.work += self.bounds.work_of_a_round();
         self.scored.clear();
         let errors = ScoreErrors { mean: e_mean, variance: e, score: widest };
-        let best = if self.grid.values.is_some() { self.look_and_score(beta, errors) } else { self.score_blocks(beta, errors) };
+        let best = if self.grid.values.is_some() { self.check_and_score(beta, errors) } else { self.score_blocks(beta, errors) };
         self.bounds.end_round();
         self.collect(best, beta, e, e_mean, answer);
         if answer.points.is_empty() {

@@ -62,15 +62,15 @@ impl Moved {
     /// * `l` — `L`, `m x m` row-major
     /// * `scales` — ridge and prior bound
     pub fn visited(&mut self, slot: usize, direction: Vec<f64>, fall: f64, l: &[f64], [ridge, prior]: [f64; 2]) {
-        let spread = (ridge * fall).sqrt();
+        let root = (ridge * fall).sqrt();
         self.visits += 1.0;
         self.pending = self.pending.saturating_add(1);
         if let Some(streak) = self.streak.as_mut().filter(|streak| streak.slot == slot) {
             let along = streak.along * streak.fall;
             let apart: Vec<f64> = direction.iter().zip(&streak.direction).map(|(now, first)| now - along * first).collect();
-            let off = spread * dot(&apart, &apart).sqrt();
+            let off = root * dot(&apart, &apart).sqrt();
             if off <= REPEATED {
-                (streak.along, streak.fall, streak.scale, streak.repeated) = (along, fall, spread * along, true);
+                (streak.along, streak.fall, streak.scale, streak.repeated) = (along, fall, root * along, true);
                 self.squares += off * off * prior;
                 return;
             }
@@ -78,7 +78,7 @@ impl Moved {
         self.row_known = false;
         let mut row = direction.clone();
         solve_from_right(l, direction.len(), &mut row);
-        self.streak = Some(SketchStreak { slot, direction, row, along: 1.0, fall, scale: spread, repeated: false });
+        self.streak = Some(SketchStreak { slot, direction, row, along: 1.0, fall, scale: root, repeated: false });
     }
 
     /// Records that a screen has applied every change.

@@ -17,7 +17,7 @@ use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_r
 use crate::nystrom::Embedding;
 use crate::posterior::Visits;
 use crate::posterior::rotation::Rotation;
-use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
+use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -284,9 +284,9 @@ impl SketchedPosterior {
     /// Returns `sum over visited points of c(x) s_x`; `sums` has one `s` per slot.
     #[must_use]
     pub fn moment(&self, sums: &[f64]) -> Vec<f64> {
-        let mut spread_out = vec![0.0; self.points.columns.stride()];
-        sums.iter().enumerate().for_each(|(slot, &sum)| spread_out[self.column_of(slot)] = sum);
-        self.points.columns.products(&spread_out)
+        let mut padded = vec![0.0; self.points.columns.stride()];
+        sums.iter().enumerate().for_each(|(slot, &sum)| padded[self.column_of(slot)] = sum);
+        self.points.columns.products(&padded)
     }
 
     /// Returns [`SketchedPosterior::moment`] of many lists of sums; column j belongs to list j.
@@ -329,7 +329,7 @@ impl SketchedPosterior {
 
     /// Returns the posterior variance of each visited point, by slot.
     #[must_use]
-    pub fn spreads(&self) -> Vec<f64> {
+    pub fn variances(&self) -> Vec<f64> {
         let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
         columns.map(|column| self.points.residual[column] + self.ridge * self.precision.leverages[column]).collect()
     }
@@ -476,7 +476,7 @@ impl ScoreModel for SketchedPosterior {
         (rows.len() == m * m).then(|| Factor {
             weights: (&self.screen.weights).into(),
             rows: rows.into(),
-            spread: Spread::Removed,
+            variance: VarianceForm::Removed,
         })
     }
 }

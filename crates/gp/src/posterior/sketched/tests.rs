@@ -98,7 +98,7 @@ fn every_form_is_the_textbook_formula() {
                 }
             }
             for (slot, &point) in posterior.visits().points.iter().enumerate() {
-                assert!((posterior.spreads()[slot] - posterior.exact(point as usize).variance).abs() < 1e-13);
+                assert!((posterior.variances()[slot] - posterior.exact(point as usize).variance).abs() < 1e-13);
                 assert!((0.0..1.0).contains(&posterior.leverage_of(slot)));
             }
         }
@@ -125,7 +125,7 @@ fn following_drifts_no_further_than_rounding() {
 
 /// Variances of visited points are about ridge / count, which no diagonal jitter may exceed.
 #[test]
-fn small_ridges_keep_the_spread_of_visited_points() {
+fn small_ridges_keep_the_variance_of_visited_points() {
     for n in [50, 300] {
         let gram = gram(n, false);
         for ridge in [1e-3, 1e-6, 1e-9] {

@@ -238,9 +238,9 @@ impl WithSimd for Scores<'_> {
             let c = simd.mul_add_e_f32s(of(&ends.c_size), times, simd.mul_add_e_f32s(of(&ends.c_delta), delta, of(&ends.c)));
             let c = simd.mul_add_e_f32s(of(&inner[1]), times, c);
             // At most sqrt(e) too, where a variance is tiny.
-            let spread =
+            let deviation =
                 simd.min_f32s(simd.div_f32s(e, simd.max_f32s(least, simd.splat_f32s(f32::MIN_POSITIVE))), simd.sqrt_f32s(e));
-            let half = simd.mul_add_e_f32s(beta, spread, c);
+            let half = simd.mul_add_e_f32s(beta, deviation, c);
             let lower = simd.sub_f32s(best, half);
             let high = simd.add_f32s(best, half);
             let most = simd.max_f32s(of(best_lower), lower);

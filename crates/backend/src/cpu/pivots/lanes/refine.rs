@@ -55,13 +55,13 @@ pub struct At {
 
 impl At {
     /// Returns `sqrt(v - e)` and `sqrt(v + e)`.
-    fn spreads(&self) -> [f64; 2] {
+    fn variances(&self) -> [f64; 2] {
         [self.variance - self.e, self.variance + self.e].map(|variance| variance.max(0.0).sqrt())
     }
 
     /// Returns an interval that holds the exact score.
     pub fn interval(&self) -> (f64, f64) {
-        let [least, most] = self.spreads();
+        let [least, most] = self.variances();
         (self.mean - self.c + self.beta * least, self.mean + self.c + self.beta * most)
     }
 }
@@ -101,14 +101,14 @@ impl<'a> Alone<'a> {
         let (apart, squares) = pulp::Arch::new().dispatch(Apart { c, d, phi, psi });
         let mean = x.mean - y.mean + 2.0 * fine.c + fine.c_apart * squares.sqrt();
         let variance = x.variance - y.variance + x.e_own + y.e_own + fine.e_apart * apart;
-        let ([x_least, x_most], [y_least, y_most]) = (x.spreads(), y.spreads());
+        let ([x_least, x_most], [y_least, y_most]) = (x.variances(), y.variances());
         // A quotient by zero is infinite or NaN, which `min` ignores.
-        let spread = if 0.0 < variance {
+        let deviation = if 0.0 < variance {
             (x_most - y_least).min(variance / (x_least + y_least))
         } else {
             (x_most - y_least).min(variance / (x_most + y_most))
         };
-        mean + fine.beta * spread < 0.0
+        mean + fine.beta * deviation < 0.0
     }
 
     /// Keeps the points that may be the best.

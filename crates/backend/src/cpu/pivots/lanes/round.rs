@@ -82,8 +82,8 @@ impl LaneScreen {
         }
         for (groups, parts) in self.groups.chunks_mut(SHARING).zip(parts.chunks(SHARING)) {
             match (groups, parts) {
-                ([a, b], [of_a, of_b]) => spread(tables.lanes, [a, b], [of_a[0].lanes, of_b[0].lanes]),
-                ([a, ..], [of_a]) => spread(tables.lanes, [a], [of_a[0].lanes]),
+                ([a, b], [of_a, of_b]) => multiply(tables.lanes, [a, b], [of_a[0].lanes, of_b[0].lanes]),
+                ([a, ..], [of_a]) => multiply(tables.lanes, [a], [of_a[0].lanes]),
                 _ => {}
             }
         }
@@ -240,7 +240,7 @@ impl LaneGroup {
 }
 
 /// Scores all points for `V` groups and keeps the tiles that may hold a best point.
-fn spread<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V], lanes: [FactorLanes<'_>; V]) {
+fn multiply<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V], lanes: [FactorLanes<'_>; V]) {
     let arch = pulp::Arch::new();
     let (of_outer, of_features) = (table.rank * POINTS, table.n_features * POINTS);
     let mut kept: [Vec<CandidateTile>; V] = std::array::from_fn(|v| std::mem::take(&mut groups[v].kept));
