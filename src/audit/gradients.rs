@@ -9,7 +9,7 @@ use privateer_config::error::Error;
 use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{
-    Constants, Gradient, PrefixGradients, Query, Sample, SampleClip, Start, Terms, VectorLaw, VectorNoise,
+    Constants, Gradient, GradientQuery, PrefixGradients, Sample, SampleClip, Start, Terms, VectorLaw, VectorNoise,
 };
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
@@ -134,7 +134,7 @@ fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim
         let noise: (&dyn Factorisation, Box<dyn VectorNoise>) = (of.as_ref(), sampler);
         let mut sums = PrefixGradients::new(Arc::new(LinearLoss), DIMENSION, Start::Half, clip, Some(noise));
         let origin = [0.0; DIMENSION];
-        let query = Query { now: &origin, before: &origin };
+        let query = GradientQuery { now: &origin, before: &origin };
         (1..=rounds).all(|t| {
             let (sign, y) = if t == 1 { response(side, y) } else { (0.0, 0.0) };
             let x = direction.map(|d| sign * size * d);

@@ -8,7 +8,7 @@ use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{
-    BatchGradients, BatchPlan, Gradient, Query, Sample, SampleGradients, StoredSamples, Terms, VectorLaw, VectorNoise,
+    BatchGradients, BatchPlan, Gradient, GradientQuery, Sample, SampleGradients, StoredSamples, Terms, VectorLaw, VectorNoise,
 };
 use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ const SOURCE: &str = "docs/proofs/gradients.md";
 
 /// Computes `y theta_0 x`; L and beta are the bound on |x|, for |theta| <= 1 and |y| <= 1.
 #[derive(Debug)]
-struct Tilted;
+struct BilinearGradient;
 
-impl Gradient for Tilted {
+impl Gradient for BilinearGradient {
     fn gradient(&self, theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
         out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = theta[0] * sample.y * x);
     }
@@ -122,13 +122,13 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
         let attack = move |side: Side, stream: &mut Stream| {
             let (Ok(first), Ok(later)) = (vector(laws.0), vector(laws.1)) else { return f64::NAN };
             // beta eta D = 1/2 · 2: the largest distance of the iterates of the later batch.
-            let mut batches = BatchGradients::new(Arc::new(Tilted), DIMENSION, clip, plan, eta * 2.0, (first, later));
+            let mut batches = BatchGradients::new(Arc::new(BilinearGradient), DIMENSION, clip, plan, eta * 2.0, (first, later));
             let (mut now, mut before) = ([0.0; DIMENSION], [0.0; DIMENSION]);
             let mut score = 0.0;
             for round in 1..=4 {
                 (now[0], before[0]) = if round <= plan.first { (1.0, 1.0) } else { (0.5, -0.5) };
                 let x = g.map(|g| if round == changed { side.pick(g, -g) } else { 0.0 });
-                let query = Query { now: &now, before: &before };
+                let query = GradientQuery { now: &now, before: &before };
                 if let Some(released) = batches.release(query, Raw::seal(Sample { x: &x, y: 1.0 }), stream)
                     && (round <= plan.first) == (changed <= plan.first)
                 {
@@ -148,14 +148,14 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
     for (suffix, size, y, words) in [inside].into_iter().chain(OUTSIDE) {
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
             let (Ok(first), Ok(later)) = (vector(laws.0), vector(laws.1)) else { return false };
-            let mut batches = BatchGradients::new(Arc::new(Tilted), DIMENSION, clip, plan, eta * 2.0, (first, later));
+            let mut batches = BatchGradients::new(Arc::new(BilinearGradient), DIMENSION, clip, plan, eta * 2.0, (first, later));
             let (mut now, mut before) = ([0.0; DIMENSION], [0.0; DIMENSION]);
             let mut parts = row.chunks_exact_mut(DIMENSION);
             for round in 1..=4 {
                 (now[0], before[0]) = if round <= plan.first { (1.0, 1.0) } else { (0.5, -0.5) };
                 let (sign, y) = if round == 1 { response(side, y) } else { (0.0, 0.0) };
                 let x = g.map(|g| sign * size * g);
-                let query = Query { now: &now, before: &before };
+                let query = GradientQuery { now: &now, before: &before };
                 if let Some(released) = batches.release(query, Raw::seal(Sample { x: &x, y }), stream) {
                     let Some(part) = parts.next() else { return false };
                     part.copy_from_slice(released.value());

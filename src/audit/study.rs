@@ -46,7 +46,7 @@ fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error>
     let weights = fitted(case, samples, settings.seed);
     let of = |side: Side| scores(case, side, samples, settings.seed, &weights);
     let (first, second) = (of(Side::First)?, of(Side::Second)?);
-    let about = About {
+    let about = FindingText {
         name: case.name.clone(),
         claim: case.claim,
         gaussian: case.gaussian,
@@ -59,7 +59,7 @@ fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error>
 }
 
 /// Holds the texts of a finding, beside its figures.
-pub(super) struct About {
+pub(super) struct FindingText {
     pub(super) name: String,
     pub(super) claim: Claim,
     pub(super) gaussian: bool,
@@ -69,7 +69,7 @@ pub(super) struct About {
     pub(super) score: String,
 }
 
-impl About {
+impl FindingText {
     /// Computes the finding from equally many scores of either side.
     pub(super) fn found(self, first: &[f64], second: &[f64], alpha: f64) -> Finding {
         let Self { name, claim, gaussian, erratum, source, pair, score } = self;

@@ -9,7 +9,7 @@ use super::rewards::refused;
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::gradients::{Choice, LaplaceVector, Query, Sample, Start, VertexChoice, Vertices};
+use privateer_privacy::gradients::{Choice, GradientQuery, LaplaceVector, Sample, Start, VertexChoice, Vertices};
 use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
             let mut choices =
                 VertexChoice::new(Arc::new(LinearLoss), 1, start, clip, Arc::new(VertexEnds(1)), law(gumbel, scale));
             let origin = [0.0];
-            let query = Query { now: &origin, before: &origin };
+            let query = GradientQuery { now: &origin, before: &origin };
             let mut score = 0.0;
             for t in 1..=ROUNDS {
                 let (sign, y) = if t == 1 { response(side, y) } else { (0.0, 0.0) };
@@ -130,7 +130,7 @@ fn one_choice(name: &str, gumbel: bool) -> Case {
         );
         let origin = [0.0];
         let x = [side.pick(-1.0, 1.0)];
-        let query = Query { now: &origin, before: &origin };
+        let query = GradientQuery { now: &origin, before: &origin };
         let chosen = *choices.release(query, Raw::seal(Sample { x: &x, y: 1.0 }), stream).value();
         if chosen == 0 { 1.0 } else { 0.0 }
     };

@@ -22,7 +22,7 @@ pub struct BenchArgs {
     /// engine; 100 points, 100 trials, 40000 rounds) or oco (online convex learners on one thread; reads --repeat and --json)
     /// [default: incremental fullrank]
     #[arg(value_name = "WORKLOAD")]
-    workloads: Vec<Named>,
+    workloads: Vec<WorkloadName>,
     /// Who scores
     #[arg(long, value_name = "BACKEND", default_value = "both", value_parser = ["cpu", "gpu", "both"])]
     backend: String,
@@ -127,8 +127,8 @@ impl BenchArgs {
     /// Every job with its arrays; workloads of one size share them.
     fn jobs(&self) -> Result<Vec<(Vec<Job>, BenchInstance)>, Error> {
         let named = self.workloads.iter().filter_map(|named| match named {
-            Named::Features(workload) => Some(*workload),
-            Named::Modeler | Named::Exact | Named::Oco => None,
+            WorkloadName::Features(workload) => Some(*workload),
+            WorkloadName::Modeler | WorkloadName::Exact | WorkloadName::Oco => None,
         });
         let workloads = if self.workloads.is_empty() { Workload::ALL.to_vec() } else { named.collect() };
         let first = workloads.first().copied().unwrap_or(Workload::Incremental);
@@ -152,7 +152,7 @@ const MOST_REPEATS: usize = 10_000;
 
 /// A workload as it is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum WorkloadName {
     /// One over a shared table of features.
     Features(Workload),
     Modeler,
@@ -160,7 +160,7 @@ enum Named {
     Oco,
 }
 
-impl Named {
+impl WorkloadName {
     /// Its name, where it is measured alone.
     fn alone(self) -> Option<&'static str> {
         match self {
@@ -172,7 +172,7 @@ impl Named {
     }
 }
 
-impl FromStr for Named {
+impl FromStr for WorkloadName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -324,8 +324,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Error> {
             return Err(Error::input(diagnostic.hint(format!("run `privateer bench {name}` on its own"))));
         }
         return match alone {
-            Named::Modeler => modeler(args),
-            Named::Exact => exact(args),
+            WorkloadName::Modeler => modeler(args),
+            WorkloadName::Exact => exact(args),
             _ => bench::measure_oco(args.repeat, |timed| say(&if args.json { timed.json().to_string() } else { timed.line() })),
         };
     }

@@ -23,4 +23,4 @@ pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Place, Rows, Stop, TrialEnd, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};
-pub use session::{Session, Told};
+pub use session::{Session, ToldRound};

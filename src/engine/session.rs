@@ -65,7 +65,7 @@ struct SessionState {
     /// The row that was asked for and whose reward is still to come.
     asked: Option<u64>,
     /// Every told round, in order; released values are never redrawn.
-    told: Vec<Told>,
+    told: Vec<ToldRound>,
     /// The policy's state.
     policy: serde_json::Value,
     /// The mechanism's state across rounds; null for mechanisms without one.
@@ -74,7 +74,7 @@ struct SessionState {
 
 /// Holds one told round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ToldRound {
     /// The row, 0-based.
     pub row: u64,
     /// The reward as released to the policy; `None` where only sums over users are released.
@@ -129,7 +129,7 @@ impl SessionState {
             ));
         }
         let n = parts.n_points as u64;
-        let absent = |told: &Told| n <= told.row || told.released.is_some_and(|reward| !reward.is_finite());
+        let absent = |told: &ToldRound| n <= told.row || told.released.is_some_and(|reward| !reward.is_finite());
         if self.asked.is_some_and(|row| n <= row) || self.told.iter().any(absent) {
             return Err(damaged("it names rows or rewards that are not there"));
         }
@@ -235,7 +235,7 @@ impl Session {
     /// # Errors
     /// If the row is not the asked one or was told already, the reward is not finite, or there is no entropy. The session is
     /// then unchanged.
-    pub fn tell(&mut self, row: usize, reward: f64) -> Result<Told, Error> {
+    pub fn tell(&mut self, row: usize, reward: f64) -> Result<ToldRound, Error> {
         self.check_reward(row, reward)?;
         self.take(row, reward)
     }
@@ -244,7 +244,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::check_received`]. The session is then as it was.
-    pub fn tell_received(&mut self, row: usize, received: &HolderRelease) -> Result<Told, Error> {
+    pub fn tell_received(&mut self, row: usize, received: &HolderRelease) -> Result<ToldRound, Error> {
         let signal = self.check_received(row, received)?;
         Ok(self.keep(row, &signal))
     }
@@ -322,7 +322,7 @@ impl Session {
     }
 
     /// Releases and records the reward of the asked row.
-    fn take(&mut self, row: usize, reward: f64) -> Result<Told, Error> {
+    fn take(&mut self, row: usize, reward: f64) -> Result<ToldRound, Error> {
         let released = self.release.release(&self.asked.query(), Raw::seal(reward));
         let signal = released.map_err(|why| Error::Failed {
             problem: format!("the reward was not released: {why}"),
@@ -331,8 +331,8 @@ impl Session {
         Ok(self.keep(row, &signal))
     }
 
-    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> Told {
-        let told = Told { row: row as u64, released: signal.reward() };
+    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> ToldRound {
+        let told = ToldRound { row: row as u64, released: signal.reward() };
         self.asked.tell(signal);
         self.state.told.push(told);
         self.state.privatizer = self.release.save();
@@ -398,7 +398,7 @@ impl Session {
 
     /// Returns the told rounds, in order, as the policy saw them.
     #[must_use]
-    pub fn told(&self) -> &[Told] {
+    pub fn told(&self) -> &[ToldRound] {
         &self.state.told
     }
 

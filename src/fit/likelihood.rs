@@ -20,7 +20,7 @@ pub enum LikelihoodForm {
 
 /// Holds the hyperparameters at the maximum that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct FittedHyperparameters {
     /// One length-scale, or one per coordinate; in units of the inputs.
     pub lengthscales: Vec<f64>,
     /// Prior variance.
@@ -45,7 +45,7 @@ const EVALUATIONS: usize = 80;
 ///
 /// # Errors
 /// If there are fewer than three points, if values or inputs are constant, or if no likelihood is finite.
-pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate: bool) -> Result<Fitted, Error> {
+pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate: bool) -> Result<FittedHyperparameters, Error> {
     let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
     let (n, d) = (points.n_points(), points.dimension());
     if n < 3 || values.len() != n {
@@ -91,7 +91,7 @@ pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate
     match found.filter(|minimum| minimum.value.is_finite()) {
         Some(minimum) => {
             let (lengthscales, variance, noise_variance) = read(&minimum.at);
-            Ok(Fitted { lengthscales, variance, noise_variance, log_likelihood: -minimum.value, evaluations })
+            Ok(FittedHyperparameters { lengthscales, variance, noise_variance, log_likelihood: -minimum.value, evaluations })
         }
         None => refuse("no likelihood of these values is finite", "check the table for values of very different sizes"),
     }

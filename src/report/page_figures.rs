@@ -17,7 +17,7 @@ pub(super) enum Group {
 
 /// Holds a figure before it is drawn.
 #[derive(Clone, Debug)]
-pub(super) struct Planned {
+pub(super) struct FigurePlan {
     pub(super) group: Group,
     /// File name and chart.
     pub(super) charts: Vec<(String, Chart)>,
@@ -25,7 +25,7 @@ pub(super) struct Planned {
 }
 
 /// Returns all figures, in the order of the page.
-pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Planned> {
+pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<FigurePlan> {
     let (n_trials, words) = (run.manifest.trials, run.words());
     let mut figures = Vec::new();
     for (i, plot) in plot_final::plots(run).into_iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Planned>
         }
         caption += guide_caption(std::slice::from_ref(&plot.chart));
         let name = format!("{}-{i}-{}.svg", plot.stem, safe_name(&plot.key));
-        figures.push(Planned { group: Group::Final, charts: vec![(name, plot.chart)], caption });
+        figures.push(FigurePlan { group: Group::Final, charts: vec![(name, plot.chart)], caption });
     }
     for (i, point) in points.iter().take(plot_curves::N_POINTS).enumerate() {
         let band = if n_trials < 2 { "One trial: no band" } else { "The band is the 95 % Student-t interval of the mean" };
@@ -53,7 +53,7 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Planned>
         caption += guide_caption(&drawn);
         let [linear, loglog] = drawn;
         let charts = vec![(format!("curves-p{i:03}-linear.svg"), linear), (format!("curves-p{i:03}-loglog.svg"), loglog)];
-        figures.push(Planned { group: Group::Curves, charts, caption });
+        figures.push(FigurePlan { group: Group::Curves, charts, caption });
     }
     figures
 }

@@ -54,7 +54,7 @@ pub fn write_report(out: &Path) -> Result<Outcome, Error> {
 }
 
 /// Draws the charts of a figure and writes each as a file.
-fn draw(plots: &Path, figure: page_figures::Planned) -> Result<Figure, Error> {
+fn draw(plots: &Path, figure: page_figures::FigurePlan) -> Result<Figure, Error> {
     let mut svgs = Vec::with_capacity(figure.charts.len());
     for (name, chart) in &figure.charts {
         let path = plots.join(name);

@@ -104,7 +104,7 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
 }
 
 /// Holds the parts that the cells of one sweep point share.
-pub(super) struct Shared<'a> {
+pub(super) struct SweepPointParts<'a> {
     pub(super) table: &'a Table,
     pub(super) swept: &'a [(String, Scalar)],
     pub(super) rounds: u64,
@@ -113,7 +113,7 @@ pub(super) struct Shared<'a> {
 
 /// Returns the problem of a sweep point; `None` after a mistake.
 fn problem(
-    shared: &Shared<'_>,
+    shared: &SweepPointParts<'_>,
     top: &Args<'_>,
     defaults: &mut BTreeMap<String, String>,
 ) -> Option<(String, Arc<dyn ProblemPlan>, Option<Place>)> {
@@ -130,8 +130,8 @@ fn problem(
 }
 
 /// Appends the cells of one sweep point; records mistakes in the sink.
-pub(super) fn cells_at(shared: &Shared<'_>, cells: &mut Vec<CellPlan>) {
-    let Shared { table, swept, rounds, sink } = *shared;
+pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) {
+    let SweepPointParts { table, swept, rounds, sink } = *shared;
     let top = Args::new(table, "", sink);
     let mut defaults = BTreeMap::new();
     let problem = problem(shared, &top, &mut defaults);

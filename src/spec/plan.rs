@@ -237,7 +237,7 @@ impl Reader<'_> {
         let top = Args::new(&table, "", self.sink);
         let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
         if is_online(&table) {
-            online::cells_at(&online::Shared { table: &table, swept: &swept, rounds, sink: self.sink }, cells);
+            online::cells_at(&online::SweepPointParts { table: &table, swept: &swept, rounds, sink: self.sink }, cells);
             return;
         }
         let mut defaults = BTreeMap::new();

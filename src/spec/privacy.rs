@@ -9,7 +9,7 @@ use privateer_privacy::{Calibration, Channel, MechanismEntry, Protection, Refusa
 /// Holds a privacy request as read from a spec.
 #[derive(Debug, Clone)]
 pub struct PrivacyPlan {
-    entry: Chosen,
+    entry: MechanismChoice,
     calibration: Calibration,
     epsilon: Option<f64>,
     delta: Option<f64>,
@@ -20,12 +20,12 @@ pub struct PrivacyPlan {
 
 /// Names the mechanism, by the list that registers it.
 #[derive(Debug, Clone, Copy)]
-enum Chosen {
+enum MechanismChoice {
     Rewards(&'static MechanismEntry),
     Sums(&'static SumsEntry),
 }
 
-impl Chosen {
+impl MechanismChoice {
     fn name(self) -> &'static str {
         match self {
             Self::Rewards(entry) => entry.name,
@@ -92,10 +92,10 @@ impl PrivacyPlan {
             (stated, _) => stated,
         };
         let chosen = match protection {
-            Protection::Rewards => MECHANISMS.iter().find(|entry| entry.name == name).map(Chosen::Rewards),
+            Protection::Rewards => MECHANISMS.iter().find(|entry| entry.name == name).map(MechanismChoice::Rewards),
             Protection::Sums | Protection::LocalSums => {
                 let serves = |entry: &&SumsEntry| entry.name == name && (name == "none" || entry.local == local);
-                SUMS.iter().find(serves).map(Chosen::Sums)
+                SUMS.iter().find(serves).map(MechanismChoice::Sums)
             }
         };
         let Some(entry) = chosen else {
@@ -117,7 +117,7 @@ impl PrivacyPlan {
             args.missing("epsilon", "a finite number > 0, the privacy loss of one user's reward");
             return None;
         }
-        if name != "none" && matches!(entry, Chosen::Sums(_)) && !args.has("delta") {
+        if name != "none" && matches!(entry, MechanismChoice::Sums(_)) && !args.has("delta") {
             args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
         }
@@ -167,9 +167,9 @@ impl PrivacyPlan {
             facts: facts.clone(),
         };
         match (self.entry, need) {
-            (Chosen::Rewards(entry), _) => (entry.build)(&request).map(Channel::Rewards),
-            (Chosen::Sums(entry), Some(need)) => (entry.build)(&SumsRequest { spec: request, need }).map(Channel::Sums),
-            (Chosen::Sums(entry), None) => Err(Refusal::new(
+            (MechanismChoice::Rewards(entry), _) => (entry.build)(&request).map(Channel::Rewards),
+            (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&SumsRequest { spec: request, need }).map(Channel::Sums),
+            (MechanismChoice::Sums(entry), None) => Err(Refusal::new(
                 "mechanism",
                 format!("mechanism `{}` releases sums, and this policy asks for none", entry.name),
                 "a mechanism for single rewards",

@@ -10,7 +10,7 @@ use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
-use super::streams::{Factorisation, Stated};
+use super::streams::{Factorisation, PrefixStatement};
 use super::{
     Adversary, Delta, Epsilon, Event, Factor, Growth, Guarantee, Ledger, Participations, Refusal, RewardMechanism, ThreatModel,
     Unit, price,
@@ -229,7 +229,7 @@ pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> 
 pub fn least_sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisation, budget: (Epsilon, Delta)) -> f64 {
     let StreamTerms { relation, participation } = terms;
     let (epsilon, delta) = budget;
-    Stated { epsilon, delta, distance: what.distance(relation).0, relation, participation }.sigma(factorisation)
+    PrefixStatement { epsilon, delta, distance: what.distance(relation).0, relation, participation }.sigma(factorisation)
 }
 
 /// Returns the largest epsilon of one answer at which `participations` answers keep a budget.

@@ -300,7 +300,7 @@ impl fmt::Display for Participations {
 
 /// Serialises a typed value together with its sentence.
 #[derive(Serialize)]
-struct Worded<'a, T> {
+struct WithSentence<'a, T> {
     #[serde(flatten)]
     value: &'a T,
     words: String,
@@ -309,11 +309,13 @@ struct Worded<'a, T> {
 impl Serialize for ThreatModel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("ThreatModel", 4)?;
-        fields.serialize_field("adversary", &Worded { value: &self.adversary, words: self.adversary.to_string() })?;
-        fields.serialize_field("neighbours", &Worded { value: &self.neighbours, words: self.neighbours_words() })?;
-        fields.serialize_field("unit", &Worded { value: &self.unit, words: self.unit.to_string() })?;
-        fields
-            .serialize_field("participations", &Worded { value: &self.participations, words: self.participations.to_string() })?;
+        fields.serialize_field("adversary", &WithSentence { value: &self.adversary, words: self.adversary.to_string() })?;
+        fields.serialize_field("neighbours", &WithSentence { value: &self.neighbours, words: self.neighbours_words() })?;
+        fields.serialize_field("unit", &WithSentence { value: &self.unit, words: self.unit.to_string() })?;
+        fields.serialize_field(
+            "participations",
+            &WithSentence { value: &self.participations, words: self.participations.to_string() },
+        )?;
         fields.end()
     }
 }

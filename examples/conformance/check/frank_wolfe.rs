@@ -9,7 +9,7 @@ use privateer::oco::learner::{FrankWolfe, Learner, step_size};
 use privateer::oco::set::{ConstraintSet, LpBall};
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::Raw;
-use privateer_privacy::gradients::{Choice, PrefixGradients, Query, Sample, Start, VertexChoice};
+use privateer_privacy::gradients::{Choice, GradientQuery, PrefixGradients, Sample, Start, VertexChoice};
 use privateer_privacy::printed::han2022_choice;
 use privateer_privacy::streams::tree::Tree;
 use serde_json::Value;
@@ -82,8 +82,8 @@ struct Plain {
 
 impl Plain {
     fn next(&mut self, server: &FrankWolfe, sample: Raw<Sample<'_>>) -> Result<(Vec<f64>, Vec<f64>), String> {
-        let Query { now, before } = server.query();
-        let query = Query { now, before };
+        let GradientQuery { now, before } = server.query();
+        let query = GradientQuery { now, before };
         let sum = self.sums.release(query, sample, &mut streams().mechanism).map_err(|error| error.to_string())?;
         let leaf = sum.value().iter().zip(&self.last).map(|(sum, last)| sum - last).collect();
         self.last = sum.value().to_vec();

@@ -3,7 +3,7 @@
 //! **White box**: the release of that row. **Black box**: the points that were played.
 
 use super::fit::{Transcripts, played};
-use super::planted::Planted;
+use super::planted::PlantedRunFault;
 use super::replay::{ReplayJob, RunAttack, attack};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
@@ -88,7 +88,7 @@ impl EnvironmentPlan for MovedPlan {
             coordinates[0] += self.by;
             Points::new(points.dimension(), coordinates)
         });
-        Ok(Arc::new(Planted { inner, first, canary: None, points }))
+        Ok(Arc::new(PlantedRunFault { inner, first, canary: None, points }))
     }
 }
 

@@ -38,12 +38,12 @@ impl EnvironmentPlan for PlantedPlan {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
         let inner = self.inner.build(context)?;
         let first = inner.draw(0)?;
-        Ok(Arc::new(Planted { inner, first, canary: Some(self.canary), points: None }))
+        Ok(Arc::new(PlantedRunFault { inner, first, canary: Some(self.canary), points: None }))
     }
 }
 
 /// Represents a problem with its first trial's function in every trial, otherwise unchanged.
-pub(super) struct Planted {
+pub(super) struct PlantedRunFault {
     pub(super) inner: Arc<dyn Environment>,
     pub(super) first: Instance,
     pub(super) canary: Option<Canary>,
@@ -51,7 +51,7 @@ pub(super) struct Planted {
     pub(super) points: Option<Points>,
 }
 
-impl Environment for Planted {
+impl Environment for PlantedRunFault {
     fn gram(&self) -> &Arc<dyn GramSource> {
         self.inner.gram()
     }

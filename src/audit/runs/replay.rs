@@ -1,7 +1,7 @@
 //! Replays one cell: the first `settings.samples` trials on the first side, the rest on the second.
 
 use crate::audit::rewards::claim;
-use crate::audit::study::About;
+use crate::audit::study::FindingText;
 use crate::audit::{Settings, Side};
 use crate::engine::{self, CellFacts, Observer, Options, Preparation, Stop};
 use crate::env::DataFolder;
@@ -17,7 +17,7 @@ const KEPT: u64 = 64;
 
 /// Holds one attack on one claim, with its scores.
 pub(super) struct RunAttack {
-    pub(super) about: About,
+    pub(super) about: FindingText,
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
 }
@@ -104,7 +104,7 @@ pub(super) fn attack(
     score: &str,
     (first, second): (Vec<f64>, Vec<f64>),
 ) -> RunAttack {
-    let about = About {
+    let about = FindingText {
         name: format!("{}, {how}", plan.label()),
         claim: claim(ledger),
         // Post-processing of a release preserves Gaussian privacy. For plays, this second bound would cost a share of the

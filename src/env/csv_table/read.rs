@@ -41,7 +41,7 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
 }
 
 /// Holds the header and the sizes of a file, without its cells.
-struct Scanned {
+struct FileHeader {
     header: Option<Vec<String>>,
     rows: usize,
     columns: usize,
@@ -50,7 +50,7 @@ struct Scanned {
 /// Calls `take` on every chosen cell, row by row, with the cell's index among the chosen columns.
 ///
 /// An error of `take` becomes a fault with its place in the file.
-fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> Result<(), String>) -> Result<Scanned, Error> {
+fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> Result<(), String>) -> Result<FileHeader, Error> {
     let text = read_text(path)?;
     let shown = path.display().to_string();
     let mut reader =
@@ -100,7 +100,7 @@ fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> 
         return Err(Error::input(Diagnostic::new(message).expected("rows of numbers below the header")));
     }
     let header = named.then(|| kept.iter().map(|&at| names[at].clone()).collect());
-    Ok(Scanned { header, rows, columns: kept.len() })
+    Ok(FileHeader { header, rows, columns: kept.len() })
 }
 
 /// States how the cells of a column are read.

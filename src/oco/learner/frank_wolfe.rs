@@ -1,7 +1,7 @@
 //! Implements the Frank-Wolfe learners' server: iterates from released directions or vertices.
 
 use crate::oco::set::ConstraintSet;
-use privateer_privacy::gradients::Query;
+use privateer_privacy::gradients::GradientQuery;
 use std::sync::Arc;
 
 /// Returns the step of round t: `lr/(t + 1)`, at most 1, so that iterates stay in the set.
@@ -38,8 +38,8 @@ impl FrankWolfe {
 
     /// Returns the query to a privatizer.
     #[must_use]
-    pub fn query(&self) -> Query<'_> {
-        Query { now: &self.now, before: &self.before }
+    pub fn query(&self) -> GradientQuery<'_> {
+        GradientQuery { now: &self.now, before: &self.before }
     }
 
     /// Returns the current iterate.

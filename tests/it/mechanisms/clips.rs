@@ -260,7 +260,7 @@ fn batches_bound_each_sample() {
     let plan = gradients::BatchPlan { first: 2, batch: 2, steps: 1 };
     let noises = (Box::new(NoNoise) as _, Box::new(NoNoise) as _);
     let mut batches = gradients::BatchGradients::new(Arc::new(Recording::default()), 1, Some(clip), plan, 0.5, noises);
-    let query = gradients::Query { now: &[0.0], before: &[0.0] };
+    let query = gradients::GradientQuery { now: &[0.0], before: &[0.0] };
     let mut of =
         |y: f64| batches.release(query, Raw::seal(Sample { x: &[1.0], y }), &mut stream(1)).map(|released| released.value()[0]);
     assert_eq!(of(1e6), None);

@@ -2,7 +2,7 @@
 
 use super::parts::{d, e, interactions, mean_square, stream, sums};
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
-use privateer_privacy::gradients::{BatchGradients, BatchPlan, Gradient, NoNoise, Query as Iterates, Sample};
+use privateer_privacy::gradients::{BatchGradients, BatchPlan, Gradient, GradientQuery as Iterates, NoNoise, Sample};
 use privateer_privacy::interactions::{Interaction, InteractionSignal};
 use privateer_privacy::release::{LaplaceRelease, SumsRelease, TreeRelease};
 use privateer_privacy::streams::tree::Tree;

@@ -3,8 +3,8 @@
 use super::parts::{d, e, mean_square, rewards, stream, sums};
 use privateer_privacy::curator::{CuratorRequest, Inputs, input_noise};
 use privateer_privacy::gradients::{
-    Choice, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, Query as Iterates, Sample, Start, VectorNoise,
-    VertexChoice, Vertices,
+    Choice, GeneralizedGaussian, Gradient, GradientQuery as Iterates, IsotropicGaussian, LaplaceVector, Sample, Start,
+    VectorNoise, VertexChoice, Vertices,
 };
 use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};

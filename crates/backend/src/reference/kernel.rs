@@ -56,7 +56,7 @@ pub fn exp_negative<R: Real>(t: R) -> R {
 }
 
 /// `sin` and `cos` of a reduced angle, `|r| <= pi/4`, and the quadrant of the full angle.
-pub struct Turned {
+pub struct ReducedAngle {
     /// `sin r`
     pub sin: f64,
     /// `cos r`
@@ -88,17 +88,17 @@ const COS_TERMS: [f64; 6] = [
 ];
 
 /// Reduces an angle [Cody & Waite 1980], up to [`crate::device::tables::LARGEST_ANGLE`].
-pub fn turned(t: f64) -> Turned {
+pub fn turned(t: f64) -> ReducedAngle {
     let n = (t * PER_QUARTER + 0.5).floor();
     let r = ((t - n * QUARTER[0]) - n * QUARTER[1]) - n * QUARTER[2];
     let z = r * r;
     let polynomial = |terms: &[f64; 6]| terms.iter().fold(0.0, |sum, &term| sum * z + term);
     let sin = r + r * z * polynomial(&SIN_TERMS);
     let cos = 1.0 - (0.5 * z - z * z * polynomial(&COS_TERMS));
-    Turned { sin, cos, quadrant: (n as i32 & 3) as u32 }
+    ReducedAngle { sin, cos, quadrant: (n as i32 & 3) as u32 }
 }
 
-impl Turned {
+impl ReducedAngle {
     /// Returns `cos t` and `sin t`.
     pub fn cos_sin(&self) -> (f64, f64) {
         match self.quadrant {

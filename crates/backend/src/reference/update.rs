@@ -8,7 +8,7 @@ use crate::device::tables::TILE;
 
 /// A point's interval, its moments, and whether they are finite.
 #[derive(Debug, Clone, Copy)]
-pub struct Scored<R> {
+pub struct ScoredPoint<R> {
     /// Lower end; the smallest number if the point does not count.
     pub lower: R,
     /// Upper end; the smallest number if the point does not count.
@@ -21,7 +21,7 @@ pub struct Scored<R> {
     pub counts: bool,
 }
 
-impl<R: Real> Scored<R> {
+impl<R: Real> ScoredPoint<R> {
     /// Returns the value that stands for no point.
     pub fn nothing() -> Self {
         Self { lower: -R::LARGEST, upper: -R::LARGEST, variance: -R::LARGEST, mean: R::default(), counts: false }
@@ -41,10 +41,10 @@ impl<R: Real> Scored<R> {
 }
 
 /// Computes the interval of a slot's point, from its planes.
-pub fn scored<R: Real>(buffers: &Buffers<R>, w: usize, x: usize) -> Scored<R> {
+pub fn scored<R: Real>(buffers: &Buffers<R>, w: usize, x: usize) -> ScoredPoint<R> {
     let slot = buffers.works[w].slot;
     let plane = |plane| buffers.planes[buffers.plane(slot, plane) + x];
-    Scored::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(RESET_DEVIATION))
+    ScoredPoint::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(RESET_DEVIATION))
 }
 
 /// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for works without a subset.
@@ -52,7 +52,7 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
     for w in 0..buffers.works.len() {
         let (work, numbers) = (buffers.works[w], buffers.numbers[w]);
         for tile in 0..buffers.extent.n_tiles() - buffers.skipped_tiles {
-            let mut tile_scored = [Scored::nothing(); TILE];
+            let mut tile_scored = [ScoredPoint::nothing(); TILE];
             for (thread, place_scored) in tile_scored.iter_mut().enumerate() {
                 let x = tile * TILE + thread;
                 if buffers.extent.n_points <= x {
@@ -79,7 +79,7 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
                 }
                 buffers.planes[mean_at] = mean;
                 buffers.planes[variance_at] = variance;
-                *place_scored = Scored::of(&numbers, mean, variance, buffers.planes[reset_at]);
+                *place_scored = ScoredPoint::of(&numbers, mean, variance, buffers.planes[reset_at]);
             }
             if work.listed == 0 {
                 reduce(buffers, w, tile, &tile_scored);
@@ -94,7 +94,7 @@ pub fn list<R: Real>(buffers: &mut Buffers<R>, n_listed: usize) {
         let work = buffers.works[w];
         let tiles = (work.n_scored as usize).div_ceil(TILE);
         for tile in 0..tiles - buffers.skipped_tiles.min(tiles) {
-            let mut tile_scored = [Scored::nothing(); TILE];
+            let mut tile_scored = [ScoredPoint::nothing(); TILE];
             for (thread, place_scored) in tile_scored.iter_mut().enumerate() {
                 let place = tile * TILE + thread;
                 if place < work.n_scored as usize {
@@ -107,8 +107,8 @@ pub fn list<R: Real>(buffers: &mut Buffers<R>, n_listed: usize) {
 }
 
 /// Computes maxima and count of a tile.
-fn reduce<R: Real>(buffers: &mut Buffers<R>, w: usize, tile: usize, tile_scored: &[Scored<R>; TILE]) {
-    let mut most = Scored::<R>::nothing();
+fn reduce<R: Real>(buffers: &mut Buffers<R>, w: usize, tile: usize, tile_scored: &[ScoredPoint<R>; TILE]) {
+    let mut most = ScoredPoint::<R>::nothing();
     let mut count = 0;
     for one in tile_scored {
         most.lower = most.lower.larger(one.lower);

@@ -1,12 +1,12 @@
 //! Bookkeeping of the observations of a posterior that a scoring backend has not yet applied.
 
-use super::Observed;
+use super::StreakUpdate;
 use crate::score::Change;
 
 /// Records what changed in a posterior since a backend last read the change.
 #[derive(Debug, Clone, Default)]
 pub struct PendingChange {
-    last: Option<Observed>,
+    last: Option<StreakUpdate>,
     /// Number of observations that the backend has not yet applied.
     pending: u32,
     /// Whether the backend knows the row of the current streak; repeated plays then omit it.
@@ -16,7 +16,7 @@ pub struct PendingChange {
 
 impl PendingChange {
     /// Records one more observation.
-    pub fn observed(&mut self, observed: &Observed) {
+    pub fn observed(&mut self, observed: &StreakUpdate) {
         self.row_known &= observed.repeated;
         self.last = Some(*observed);
         self.pending += 1;

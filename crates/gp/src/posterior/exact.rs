@@ -7,7 +7,7 @@
 use super::change::PendingChange;
 use super::weights::REBUILD_EVERY;
 use super::{KernelDualForm, Posterior, Visits};
-use crate::score::{Basis, Change, GramSource, Moments, ScoreModel, Visited};
+use crate::score::{Basis, Change, GramSource, Moments, ScoreModel, VisitedPoints};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -114,9 +114,9 @@ impl ScoreModel for ExactPosterior {
         self.state.visits.n_observations()
     }
 
-    fn visited(&self) -> Option<Visited<'_>> {
+    fn visited(&self) -> Option<VisitedPoints<'_>> {
         let Visits { points, counts, sums, .. } = &self.state.visits;
-        Some(Visited { points, counts, sums, ridge: self.state.model.ridge(), row: None })
+        Some(VisitedPoints { points, counts, sums, ridge: self.state.model.ridge(), row: None })
     }
 
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {

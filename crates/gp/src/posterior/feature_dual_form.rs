@@ -16,7 +16,7 @@
 //! every path gives the same bits.
 
 use super::Visits;
-use super::streak::{Observed, Streak, rounded};
+use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
 use privateer_numerics::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
@@ -168,7 +168,7 @@ impl FeatureDualForm {
         visits: &Visits,
         coordinates: impl Fn(usize) -> &'c [f64] + Copy,
         reward: f64,
-    ) -> Observed {
+    ) -> StreakUpdate {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
         let repeated = self.open.as_ref().is_some_and(|open| open.slot == slot);
@@ -176,7 +176,7 @@ impl FeatureDualForm {
             self.close_streak();
             self.start_streak(slot, visits.counts.get(slot).map_or(0.0, |&count| count as f64), coordinates);
         }
-        let Some(open) = self.open.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        let Some(open) = self.open.as_mut() else { return StreakUpdate { scale: 0.0, mean_step: 0.0, repeated } };
         open.streak.observe(self.ridge, reward, repeated)
     }
 

@@ -8,7 +8,7 @@ use super::{Posterior, Visits};
 use crate::Plays;
 use crate::posterior::weights::REBUILD_EVERY;
 use crate::score::AxisFeatures;
-use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, VarianceForm, Visited};
+use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, VarianceForm, VisitedPoints};
 use privateer_numerics::linalg;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -157,10 +157,10 @@ impl ScoreModel for FeaturePosterior {
         Some(Factor { weights: weights.into(), rows: rows.into(), variance: VarianceForm::Added })
     }
 
-    fn visited(&self) -> Option<Visited<'_>> {
+    fn visited(&self) -> Option<VisitedPoints<'_>> {
         // Over a product domain the visited points are plays, not points of the table.
         let visits = &self.state.visits;
-        self.plays.axes().is_none().then(|| Visited {
+        self.plays.axes().is_none().then(|| VisitedPoints {
             points: &visits.points,
             counts: &visits.counts,
             sums: &visits.sums,

@@ -20,7 +20,7 @@
 //! gives the same bits.
 
 use super::Visits;
-use super::streak::{Observed, rounded};
+use super::streak::{StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
 use privateer_numerics::linalg::{self, GrowingCholesky};
@@ -163,7 +163,7 @@ impl KernelDualForm {
     /// Adds the first observation of a new point.
     /// * `k` — covariances of the point with the points visited before
     /// * `prior` — prior variance of the point
-    pub fn observe_new(&mut self, k: &[f64], prior: f64, reward: f64) -> Observed {
+    pub fn observe_new(&mut self, k: &[f64], prior: f64, reward: f64) -> StreakUpdate {
         self.close_streak();
         self.count(reward);
         let slot = self.factor.n();
@@ -181,11 +181,11 @@ impl KernelDualForm {
         let weight = self.weights[slot];
         self.streak = Some(KernelStreak { slot, count: 1.0, sum: reward, more: 0.0, more_sum: 0.0, direction, weight });
         // p = g · k(x) = cov(new, x) / pivot: the variance falls by cov² / pivot, the mean rises by surprise cov / pivot.
-        Observed { scale: pivot.sqrt(), mean_step: surprise, repeated: false }
+        StreakUpdate { scale: pivot.sqrt(), mean_step: surprise, repeated: false }
     }
 
     /// Adds another observation of the point in `slot`; `visits` do not count it yet.
-    pub fn observe_again(&mut self, slot: usize, visits: &Visits, reward: f64) -> Observed {
+    pub fn observe_again(&mut self, slot: usize, visits: &Visits, reward: f64) -> StreakUpdate {
         let repeated = self.streak.as_ref().is_some_and(|streak| streak.slot == slot);
         if !repeated {
             self.close_streak();
@@ -196,7 +196,7 @@ impl KernelDualForm {
         }
         self.count(reward);
         let ridge = self.ridge;
-        let Some(streak) = self.streak.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        let Some(streak) = self.streak.as_mut() else { return StreakUpdate { scale: 0.0, mean_step: 0.0, repeated } };
         let before = (streak.denominator(streak.delta(ridge, streak.more)), streak.coefficient(ridge));
         let total = streak.count + streak.more;
         streak.more += 1.0;
@@ -205,7 +205,7 @@ impl KernelDualForm {
         // With m observations before this one, delta' - delta = ridge / (m (m + 1)), and delta / D changes by that
         // difference divided by D D'.
         let fall = ridge / (total * (total + 1.0)) / (before.0 * after.0);
-        Observed { scale: fall.sqrt(), mean_step: after.1 - before.1, repeated }
+        StreakUpdate { scale: fall.sqrt(), mean_step: after.1 - before.1, repeated }
     }
 
     fn count(&mut self, reward: f64) {

@@ -1,6 +1,6 @@
 //! A linear model in the dual form (few visited points) or over the coordinates (many).
 
-use super::streak::Observed;
+use super::streak::StreakUpdate;
 use super::weights::lower_root;
 use super::{FeatureDualForm, Visits, WeightModel};
 use crate::score::Moments;
@@ -112,7 +112,7 @@ impl LinearModel {
         visits: &Visits,
         coordinates: impl Fn(u32) -> &'c [f64] + Copy,
         reward: f64,
-    ) -> Observed {
+    ) -> StreakUpdate {
         match self {
             Self::Span(model) => {
                 let slot = visits.slot(point as usize).unwrap_or(visits.n_distinct());

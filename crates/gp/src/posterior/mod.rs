@@ -36,7 +36,7 @@ pub use feature_dual_form::FeatureDualForm;
 pub use features::FeaturePosterior;
 pub use kernel_dual_form::KernelDualForm;
 pub use sketched::SketchedPosterior;
-pub use streak::Observed;
+pub use streak::StreakUpdate;
 pub use sums::{Repair, SumsPosterior, Unusable};
 pub use visits::Visits;
 pub use weights::{REBUILD_EVERY, WeightModel};

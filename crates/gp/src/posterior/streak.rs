@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// With `p(x) = u · c(x)`, where `u` is the direction of the streak, the posterior variance of a point falls by
 /// `(scale p(x))²` and its mean rises by `mean_step * p(x)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observed {
+pub struct StreakUpdate {
     /// Factor of `p` in the posterior standard deviation.
     pub scale: f64,
     /// Factor of `p` in the mean.
@@ -40,7 +40,7 @@ impl Streak {
     }
 
     /// Adds one observation with this reward.
-    pub fn observe(&mut self, ridge: f64, reward: f64, repeated: bool) -> Observed {
+    pub fn observe(&mut self, ridge: f64, reward: f64, repeated: bool) -> StreakUpdate {
         let surprise = reward - (self.mean + self.coefficient * self.leverage);
         // With j observations before this one: V_j^{-1} c = u / (1 + j q), leverage q_j = q / (1 + j q), and
         // 1 + q_j = (1 + (j + 1) q) / (1 + j q).
@@ -50,7 +50,7 @@ impl Streak {
         let mean_step = surprise / after;
         self.coefficient += mean_step;
         // The variance falls by ridge (u_j · c')² / (1 + q_j) = ridge p² / (before * after).
-        Observed { scale: (ridge / (before * after)).sqrt(), mean_step, repeated }
+        StreakUpdate { scale: (ridge / (before * after)).sqrt(), mean_step, repeated }
     }
 
     /// Returns the coefficient of `u u^T` in the downdate of `V^{-1}`.

@@ -11,7 +11,7 @@ pub(super) fn are_possible(sums: [f64; 2], observations: u64) -> bool {
     observations <= MOST_COUNTED && sums.iter().all(|sum| sum.is_finite() && 0.0 <= *sum)
 }
 
-/// Visited points in the order of their first interactions.
+/// VisitedPoints points in the order of their first interactions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visits {
     /// Points, in the order of their first interactions.

@@ -21,7 +21,7 @@
 //! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.
 
 use super::FeatureDualForm;
-use super::streak::{Observed, Streak, rounded};
+use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
 use privateer_numerics::linalg;
@@ -46,7 +46,7 @@ pub struct WeightModel {
     /// Whether the inverse still equals the prior's, `I / ridge`.
     prior: bool,
     /// Ended streaks that the inverse does not yet contain.
-    waiting: Vec<Closed>,
+    waiting: Vec<EndedStreak>,
     /// Posterior mean of the weights without the current streak.
     theta: Vec<f64>,
     /// Direction `u` of the current streak, empty without one; trailing zeros may be missing.
@@ -186,14 +186,14 @@ impl WeightModel {
     /// Adds the observation `reward` at coordinates `c`; missing trailing coordinates are zero.
     ///
     /// Equal consecutive tags mean equal coordinates.
-    pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> Observed {
+    pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> StreakUpdate {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
         let repeated = self.streak.is_some_and(|(own, _)| own == tag);
         if !repeated {
             self.start_streak(tag, c);
         }
-        let Some((_, streak)) = self.streak.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        let Some((_, streak)) = self.streak.as_mut() else { return StreakUpdate { scale: 0.0, mean_step: 0.0, repeated } };
         streak.observe(self.ridge, reward, repeated)
     }
 
@@ -206,7 +206,7 @@ impl WeightModel {
             for (weight, &u) in self.theta.iter_mut().zip(&self.direction) {
                 *weight += streak.coefficient * u;
             }
-            self.waiting.push(Closed { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
+            self.waiting.push(EndedStreak { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
             if n < WAITING * self.waiting.len() {
                 let (inverse, stride) = (&mut self.inverse[..], self.stride);
                 linalg::wide(Take { inverse, stride, n, streaks: &self.waiting });
@@ -367,7 +367,7 @@ pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f
 
 /// An ended streak: `V^{-1}` falls by `downdate u u^T`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Closed {
+pub struct EndedStreak {
     /// `u`; coordinates beyond its length are zero.
     pub u: Vec<f64>,
     /// Factor of `u u^T`.
@@ -385,7 +385,7 @@ pub struct Take<'a> {
     /// Coordinates in use.
     pub n: usize,
     /// Streaks to apply.
-    pub streaks: &'a [Closed],
+    pub streaks: &'a [EndedStreak],
 }
 
 /// Number of entries of a row that stay in registers.
@@ -417,7 +417,7 @@ impl pulp::NullaryFnOnce for Take<'_> {
 }
 
 #[inline(always)]
-fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[Closed]) -> [f64; TILE] {
+fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[EndedStreak]) -> [f64; TILE] {
     for (&factor, streak) in factors.iter().zip(streaks) {
         if let Some(u) = streak.u[from..].first_chunk::<TILE>() {
             for lane in 0..TILE {
@@ -429,7 +429,7 @@ fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[Closed]
 }
 
 #[inline(always)]
-fn take_rest(entries: &mut [f64], from: usize, factors: &[f64], streaks: &[Closed]) {
+fn take_rest(entries: &mut [f64], from: usize, factors: &[f64], streaks: &[EndedStreak]) {
     for (&factor, streak) in factors.iter().zip(streaks) {
         for (entry, &u) in entries.iter_mut().zip(streak.u.get(from..).unwrap_or(&[])) {
             *entry -= factor * u;
@@ -446,7 +446,7 @@ pub struct Direction<'a> {
     /// The regularizer.
     pub ridge: f64,
     /// Ended streaks that the inverse does not yet contain.
-    pub waiting: &'a [Closed],
+    pub waiting: &'a [EndedStreak],
     /// Coordinates; missing trailing ones are zero.
     pub c: &'a [f64],
     /// Result; zeros on entry.

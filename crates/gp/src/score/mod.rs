@@ -15,5 +15,5 @@ mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
 pub use lanes::{FactorLanes, LANES, LaneNorms, Sixteen};
-pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, Visited};
+pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, VisitedPoints};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie};

@@ -58,7 +58,7 @@ pub trait ScoreModel: Send + Sync {
     }
 
     /// Returns the interactions, if the model is ridge regression over its basis from them alone.
-    fn visited(&self) -> Option<Visited<'_>> {
+    fn visited(&self) -> Option<VisitedPoints<'_>> {
         None
     }
 
@@ -85,7 +85,7 @@ pub struct Factor<'a> {
 ///
 /// `V = ridge I + sum count phi phi^T`, and `A = K + ridge diag(1 / count)` over the visited points.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Visited<'a> {
+pub struct VisitedPoints<'a> {
     /// Distinct points, in the order of their first interactions.
     pub points: &'a [u32],
     /// Number of observations of each point.

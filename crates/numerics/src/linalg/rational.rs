@@ -106,7 +106,7 @@ type LaneValues = [f64; LANES];
 
 /// The factors `L D_j L^T` of `M + s_j I` for all shifts, M tridiagonal, positive definite.
 #[derive(Debug, Clone)]
-pub struct Shifted {
+pub struct ShiftedFactors {
     n: usize,
     weights: Vec<f64>,
     /// `1 / D`, one row of shifts per index.
@@ -115,7 +115,7 @@ pub struct Shifted {
     factors: Vec<LaneValues>,
 }
 
-impl Shifted {
+impl ShiftedFactors {
     /// Factors a tridiagonal matrix.
     /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is not read
     #[must_use]
@@ -154,7 +154,7 @@ impl Shifted {
 }
 
 struct FactorTridiagonal<'a> {
-    shifted: &'a mut Shifted,
+    shifted: &'a mut ShiftedFactors,
     shifts: &'a [f64],
     diagonal: &'a [f64],
     beside: &'a [f64],
@@ -185,7 +185,7 @@ impl NullaryFnOnce for FactorTridiagonal<'_> {
 }
 
 struct FactorBidiagonal<'a> {
-    shifted: &'a mut Shifted,
+    shifted: &'a mut ShiftedFactors,
     shifts: &'a [f64],
     diagonal: &'a [f64],
     below: &'a [f64],
@@ -219,7 +219,7 @@ impl NullaryFnOnce for FactorBidiagonal<'_> {
 }
 
 struct ApplyRational<'a> {
-    shifted: &'a Shifted,
+    shifted: &'a ShiftedFactors,
     vectors: &'a mut [f64],
     stride: usize,
     solved: &'a mut [LaneValues],
@@ -258,7 +258,7 @@ impl NullaryFnOnce for ApplyRational<'_> {
 
 /// Solves for `vector` with the shifts of `B` blocks from `first`.
 #[inline(always)]
-fn solve_blocks<const B: usize>(shifted: &Shifted, vector: &[f64], solved: &mut [LaneValues], first: usize) {
+fn solve_blocks<const B: usize>(shifted: &ShiftedFactors, vector: &[f64], solved: &mut [LaneValues], first: usize) {
     let blocks = shifted.blocks();
     let mut left = [[0.0; LANES]; B];
     let rows = solved.chunks_exact_mut(blocks).zip(shifted.factors.chunks_exact(blocks));
@@ -311,14 +311,14 @@ mod tests {
     fn roots_of_small_tridiagonal_matrices() {
         // [[2, 1], [1, 2]]: eigenvalues 1 and 3.
         let fractions = Fractions::of(0.5, 4.0).expect("a range");
-        let root = Shifted::of_tridiagonal(&fractions, &[2.0, 2.0], &[1.0, 0.0]);
+        let root = ShiftedFactors::of_tridiagonal(&fractions, &[2.0, 2.0], &[1.0, 0.0]);
         let mut vectors = [1.0, 1.0, 1.0, -1.0];
         root.apply(&mut vectors, 2);
         let third = 1.0 / 3.0f64.sqrt();
         assert!(vectors.iter().zip([third, third, 1.0, -1.0]).all(|(a, b)| (a - b).abs() < 1e-14), "{vectors:?}");
         // B = [[1, 0], [1, 1]]: B^T B = [[2, 1], [1, 1]], and its inverse root applied twice is its inverse.
         let fractions = Fractions::of(0.1, 4.0).expect("a range");
-        let root = Shifted::of_bidiagonal(&fractions, &[1.0, 1.0], &[1.0, 0.0]);
+        let root = ShiftedFactors::of_bidiagonal(&fractions, &[1.0, 1.0], &[1.0, 0.0]);
         let mut vectors = [2.0, 1.0, 1.0, 1.0];
         root.apply(&mut vectors, 2);
         root.apply(&mut vectors, 2);

@@ -6,7 +6,7 @@
 //! Vectors are stored in rows, padded with zeros to whole SIMD vectors ([`padded_length`]).
 
 use super::columns::{LANES, wide};
-use super::rational::{Fractions, Shifted};
+use super::rational::{Fractions, ShiftedFactors};
 use super::{add_scaled, dot};
 use pulp::NullaryFnOnce;
 
@@ -114,7 +114,7 @@ impl NullaryFnOnce for Reflect<'_> {
 #[derive(Debug, Clone)]
 pub struct InverseRoot {
     reflections: Reflections,
-    shifted: Shifted,
+    shifted: ShiftedFactors,
 }
 
 impl InverseRoot {
@@ -134,7 +134,7 @@ impl InverseRoot {
             beside: &mut beside,
         });
         let fractions = Fractions::of(least, bound(&diagonal, &beside).max(least))?;
-        Some(Self { reflections, shifted: Shifted::of_tridiagonal(&fractions, &diagonal, &beside) })
+        Some(Self { reflections, shifted: ShiftedFactors::of_tridiagonal(&fractions, &diagonal, &beside) })
     }
 
     /// Replaces every row `x` by `A^{-1/2} x`.
@@ -234,7 +234,7 @@ pub struct Polar {
     right: Reflections,
     diagonal: Vec<f64>,
     below: Vec<f64>,
-    shifted: Shifted,
+    shifted: ShiftedFactors,
 }
 
 impl Polar {
@@ -267,7 +267,7 @@ impl Polar {
         let most = bound(&squares, &couplings);
         let least = if n == 0 { 1.0 } else { 0.99 / inverse };
         let fractions = Fractions::of(least, most.max(least))?;
-        let shifted = Shifted::of_bidiagonal(&fractions, &diagonal, &below);
+        let shifted = ShiftedFactors::of_bidiagonal(&fractions, &diagonal, &below);
         Some(Self { left, right, diagonal, below, shifted })
     }
 

@@ -2,7 +2,7 @@
 //! Source: [BassilyGuzmanNandi2021, algorithm 3].
 
 use super::leaf::Leaf;
-use super::{Clip, Gradient, Query, Sample, VectorNoise};
+use super::{Clip, Gradient, GradientQuery, Sample, VectorNoise};
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
@@ -65,7 +65,12 @@ impl BatchGradients {
     }
 
     /// Takes one sample; returns a release if the sample completes a batch.
-    pub fn release(&mut self, query: Query<'_>, sample: Raw<Sample<'_>>, stream: &mut Stream) -> Option<Released<&[f64]>> {
+    pub fn release(
+        &mut self,
+        query: GradientQuery<'_>,
+        sample: Raw<Sample<'_>>,
+        stream: &mut Stream,
+    ) -> Option<Released<&[f64]>> {
         if self.plan.steps < self.n_batches {
             return None;
         }

@@ -21,7 +21,7 @@ pub trait Gradient: fmt::Debug + Send + Sync {
 
 /// Holds a learner's query; it is public, because it follows from released values only.
 #[derive(Debug, Clone, Copy)]
-pub struct Query<'a> {
+pub struct GradientQuery<'a> {
     /// The current iterate.
     pub now: &'a [f64],
     /// Previous iterate; equal to `now` in the first round.

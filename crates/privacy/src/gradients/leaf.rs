@@ -1,6 +1,6 @@
 //! Computes the contribution of one sample: opened, checked and clipped.
 
-use super::{Clip, Gradient, Query, Sample, Start};
+use super::{Clip, Gradient, GradientQuery, Sample, Start};
 use crate::planted::{self, PlantedFault};
 use privateer_numerics::linalg::Norm;
 use std::sync::Arc;
@@ -42,7 +42,13 @@ impl Leaf {
 
     /// Computes `weight_now grad(now) - weight_before grad(before)`, bounded.
     /// Zero for a sample that fails the check.
-    fn combination(&mut self, query: Query<'_>, sample: Sample<'_>, weights: (f64, f64), most: Option<(Norm, f64)>) -> &[f64] {
+    fn combination(
+        &mut self,
+        query: GradientQuery<'_>,
+        sample: Sample<'_>,
+        weights: (f64, f64),
+        most: Option<(Norm, f64)>,
+    ) -> &[f64] {
         let Some(y) = self.admit(sample) else {
             self.now.fill(0.0);
             return &self.now;
@@ -70,7 +76,7 @@ impl Leaf {
 
     /// Computes `g_t = (t + 1) grad(now) - t grad(before)` [Han2022, equation 3.1].
     /// In round 1 both iterates are equal.
-    pub(super) fn recursive(&mut self, query: Query<'_>, sample: Sample<'_>, round: u64, start: Start) -> &[f64] {
+    pub(super) fn recursive(&mut self, query: GradientQuery<'_>, sample: Sample<'_>, round: u64, start: Start) -> &[f64] {
         let t = round as f64;
         let weights = match (round, start) {
             (1, Start::Half) => (1.0, 0.0),
@@ -87,11 +93,11 @@ impl Leaf {
     /// Computes `grad(now)`, bounded.
     pub(super) fn plain(&mut self, now: &[f64], sample: Sample<'_>) -> &[f64] {
         let most = self.clip.map(|clip| (clip.norm, clip.gradient));
-        self.combination(Query { now, before: now }, sample, (1.0, 0.0), most)
+        self.combination(GradientQuery { now, before: now }, sample, (1.0, 0.0), most)
     }
 
     /// Computes `grad(now) - grad(before)`, bounded by `most`.
-    pub(super) fn difference(&mut self, query: Query<'_>, sample: Sample<'_>, most: f64) -> &[f64] {
+    pub(super) fn difference(&mut self, query: GradientQuery<'_>, sample: Sample<'_>, most: f64) -> &[f64] {
         let most = self.clip.map(|clip| (clip.norm, most));
         self.combination(query, sample, (1.0, 1.0), most)
     }

@@ -23,10 +23,10 @@ mod vertex;
 mod sampler_tests;
 
 pub use batch::{BatchGradients, BatchPlan};
-pub use contract::{Clip, Gradient, Query, Sample, SampleClip, Start, VectorNoise, Vertices};
+pub use contract::{Clip, Gradient, GradientQuery, Sample, SampleClip, Start, VectorNoise, Vertices};
 pub use noise::{GeneralizedGaussian, IsotropicGaussian, LaplaceVector, NoNoise};
 pub use prefix::PrefixGradients;
 pub use sample::SampleGradients;
 pub use stored::StoredSamples;
-pub use terms::{BatchNoise, ChoiceNoise, Constants, Priced, StepNoise, SumNoise, Terms, VectorLaw};
+pub use terms::{BatchNoise, ChoiceNoise, Constants, PricedNoise, StepNoise, SumNoise, Terms, VectorLaw};
 pub use vertex::{Choice, VertexChoice};

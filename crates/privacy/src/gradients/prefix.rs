@@ -2,7 +2,7 @@
 //! Source: [Han2022, algorithm 1, lines 3 and 4; algorithm 5].
 
 use super::leaf::Leaf;
-use super::{Clip, Gradient, Query, Sample, Start, VectorNoise};
+use super::{Clip, Gradient, GradientQuery, Sample, Start, VectorNoise};
 use crate::streams::{Exhausted, Factorisation, PrefixNoise, Shape};
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
@@ -49,7 +49,7 @@ impl PrefixGradients {
     /// A call after the last round that the noise was made for.
     pub fn release(
         &mut self,
-        query: Query<'_>,
+        query: GradientQuery<'_>,
         sample: Raw<Sample<'_>>,
         stream: &mut Stream,
     ) -> Result<Released<&[f64]>, Exhausted> {

@@ -2,8 +2,8 @@
 //! Also tests the effect that a single sample can have on a privatizer.
 
 use super::{
-    Choice, Clip, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, NoNoise, PrefixGradients, Query, Sample,
-    SampleClip, Start, VectorNoise, VertexChoice, Vertices,
+    Choice, Clip, GeneralizedGaussian, Gradient, GradientQuery, IsotropicGaussian, LaplaceVector, NoNoise, PrefixGradients,
+    Sample, SampleClip, Start, VectorNoise, VertexChoice, Vertices,
 };
 use crate::Raw;
 use crate::printed::han2022_tree;
@@ -143,7 +143,7 @@ fn sums(clip: Option<Clip>, samples: &[(f64, f64)]) -> Vec<f64> {
     let mut privatizer = PrefixGradients::new(Arc::new(Line), 1, Start::Half, clip, noise);
     let mut stream = stream(0);
     let mut at = |x: &[f64], y: f64| {
-        let query = Query { now: &[0.7], before: &[0.1] };
+        let query = GradientQuery { now: &[0.7], before: &[0.1] };
         privatizer.release(query, Raw::seal(Sample { x, y }), &mut stream).expect("a round").value()[0]
     };
     samples.iter().map(|&(x, y)| at(&[x], y)).collect()
@@ -177,7 +177,7 @@ fn draws_do_not_depend_on_samples() {
         let law: Box<dyn VectorNoise> = Box::new(IsotropicGaussian { sigma: 1.0 });
         let mut privatizer = PrefixGradients::new(Arc::new(Line), 1, Start::Half, Some(clip()), Some((&tree, law)));
         let mut stream = stream(1);
-        let query = Query { now: &[0.0], before: &[0.0] };
+        let query = GradientQuery { now: &[0.0], before: &[0.0] };
         assert!(privatizer.release(query, Raw::seal(Sample { x, y: 1.0 }), &mut stream).is_ok());
         stream.word()
     };

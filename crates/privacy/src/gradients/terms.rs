@@ -90,7 +90,7 @@ impl VectorLaw {
 
 /// Holds noise together with its price.
 #[derive(Debug, Clone)]
-pub struct Priced<N> {
+pub struct PricedNoise<N> {
     /// The noise.
     pub noise: N,
     /// What is done, for the accountant.
@@ -203,9 +203,9 @@ impl Terms {
         (actual, stated): (f64, f64),
         factor_norm: f64,
         printed: impl Fn(f64, f64, Epsilon, Delta) -> f64,
-    ) -> Result<Priced<VectorLaw>, Refusal> {
+    ) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
-            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
+            return Ok(PricedNoise { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
         };
         self.refuse_unclipped()?;
         if !generalized {
@@ -219,7 +219,7 @@ impl Terms {
             let sigma = sensitivity / gdp_mu(epsilon, delta);
             let noise_formula =
                 format!("sigma = {sigma:.6} = {sensitivity:.6} / mu(epsilon, delta), one Gaussian mechanism (E24, E25)");
-            return Ok(Priced {
+            return Ok(PricedNoise {
                 noise: VectorLaw::Gaussian { sigma },
                 event: Event::Gaussian { sigma, sensitivity },
                 noise_formula,
@@ -248,7 +248,7 @@ impl Terms {
             }
         };
         let event = Event::GeneralizedGaussian { sigma, kappa: proved, sensitivity: self.bounded(factor_norm * actual) };
-        Ok(Priced { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, noise_formula })
+        Ok(PricedNoise { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, noise_formula })
     }
 
     /// Calibrates the noise of the draws for prefix sums of recursive gradients.
@@ -260,7 +260,7 @@ impl Terms {
         generalized: bool,
         factorisation: &dyn Factorisation,
         learning_rate: f64,
-    ) -> Result<Priced<SumNoise>, Refusal> {
+    ) -> Result<PricedNoise<SumNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.contribution(learning_rate), 2.0 * self.stated.contribution(1.0));
         let factor_norm = factorisation.sensitivity(Participation::ONCE);
         self.vector(generalized, sensitivities, factor_norm, |kappa, s, epsilon, delta| {
@@ -272,7 +272,7 @@ impl Terms {
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn step_noise(&self, generalized: bool) -> Result<Priced<StepNoise>, Refusal> {
+    pub fn step_noise(&self, generalized: bool) -> Result<PricedNoise<StepNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
         self.vector(generalized, sensitivities, 1.0, |kappa, s, epsilon, delta| {
             han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get())
@@ -285,7 +285,7 @@ impl Terms {
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<Priced<BatchNoise>, Refusal> {
+    pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<PricedNoise<BatchNoise>, Refusal> {
         let (n, first, batch) = (self.rounds as f64, plan.first as f64, plan.batch as f64);
         let printed =
             |kappa: f64, s: f64, epsilon: Epsilon, delta: Delta| han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get());
@@ -301,16 +301,16 @@ impl Terms {
         let worse = |event: &Event| crate::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
         let event = if worse(&first.event) < worse(&later.event) { later.event } else { first.event };
         let noise_formula = format!("first batch: {}; later batches: {}", first.noise_formula, later.noise_formula);
-        Ok(Priced { noise: (first.noise, later.noise), event, noise_formula })
+        Ok(PricedNoise { noise: (first.noise, later.noise), event, noise_formula })
     }
 
     /// Calibrates the noise of choices of a vertex in rounds 1 to T, decreasing as 1/sqrt(t).
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<Priced<ChoiceNoise>, Refusal> {
+    pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<PricedNoise<ChoiceNoise>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
-            return Ok(Priced { noise: None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
+            return Ok(PricedNoise { noise: None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
         };
         self.refuse_unclipped()?;
         if gumbel && self.calibration != Calibration::Tight {
@@ -340,16 +340,16 @@ impl Terms {
         };
         let squares = self.bounded(range * range * sum / (scale * scale));
         let noise_formula = format!("scale {scale:.6}/sqrt(t), {noise_formula}");
-        Ok(Priced { noise: Some((gumbel, scale)), event: Event::Choices { gumbel, squares }, noise_formula })
+        Ok(PricedNoise { noise: Some((gumbel, scale)), event: Event::Choices { gumbel, squares }, noise_formula })
     }
 
     /// Calibrates the Gaussian noise of `steps` gradients, each at a sample drawn from all samples.
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn stored_noise(&self, steps: u64) -> Result<Priced<VectorLaw>, Refusal> {
+    pub fn stored_noise(&self, steps: u64) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
-            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
+            return Ok(PricedNoise { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
         };
         self.refuse_unclipped()?;
         // sigma = sqrt(8 ln(1/delta)) L/epsilon for n² steps [Bassily2020, algorithm 2].
@@ -363,6 +363,10 @@ impl Terms {
             Calibration::Tight => (needed(), "by the Rényi bound of secretly drawn samples"),
         };
         let event = Event::Subsampled { sigma, sensitivity: self.bounded(sensitivity), n_samples: self.rounds, steps };
-        Ok(Priced { noise: VectorLaw::Gaussian { sigma }, event, noise_formula: format!("sigma = {sigma:.6}, {noise_formula}") })
+        Ok(PricedNoise {
+            noise: VectorLaw::Gaussian { sigma },
+            event,
+            noise_formula: format!("sigma = {sigma:.6}, {noise_formula}"),
+        })
     }
 }

@@ -2,7 +2,7 @@
 //! Source: [Han2022, algorithm 2, lines 3 to 9].
 
 use super::leaf::Leaf;
-use super::{Clip, Gradient, Query, Sample, Start, VectorNoise, Vertices};
+use super::{Clip, Gradient, GradientQuery, Sample, Start, VectorNoise, Vertices};
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
@@ -63,7 +63,7 @@ impl VertexChoice {
     }
 
     /// Adds one sample's contribution at the queried iterates and releases the index of a vertex.
-    pub fn release(&mut self, query: Query<'_>, sample: Raw<Sample<'_>>, stream: &mut Stream) -> Released<usize> {
+    pub fn release(&mut self, query: GradientQuery<'_>, sample: Raw<Sample<'_>>, stream: &mut Stream) -> Released<usize> {
         self.round += 1;
         let leaf = self.leaf.recursive(query, sample.open(), self.round, self.start);
         self.sum.iter_mut().zip(leaf).for_each(|(sum, leaf)| *sum += leaf);

@@ -60,8 +60,8 @@ struct SumsReleaseState {
     epoch: usize,
     users: u64,
     stream: Option<StreamState>,
-    before: Option<Given>,
-    last: Option<Given>,
+    before: Option<JointRelease>,
+    last: Option<JointRelease>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,14 +74,14 @@ struct StreamState {
 
 /// Holds one release of the joint model.
 #[derive(Debug, Serialize, Deserialize)]
-struct Given {
+struct JointRelease {
     entries: Vec<f64>,
     users: u64,
     std: f64,
     horizon: u64,
 }
 
-impl Given {
+impl JointRelease {
     fn of(sums: &Sums) -> Self {
         Self { entries: sums.entries.clone(), users: sums.users, std: sums.gram_std, horizon: sums.horizon }
     }
@@ -284,8 +284,8 @@ impl SumsRelease {
                 transform: stream.transform.save(),
                 decoder: stream.decoder.save(),
             }),
-            before: self.before.as_ref().map(Given::of),
-            last: self.last.as_ref().map(Given::of),
+            before: self.before.as_ref().map(JointRelease::of),
+            last: self.last.as_ref().map(JointRelease::of),
         })
     }
 

@@ -26,6 +26,6 @@ mod contract_tests;
 mod reference_tests;
 
 pub use contract::{Factorisation, PrefixNoise, Shape};
-pub use prefix::{Exhausted, PrefixState, PrefixSums, Stated};
+pub use prefix::{Exhausted, PrefixState, PrefixStatement, PrefixSums};
 pub use state::NoiseState;
 pub use transform::RowTransform;

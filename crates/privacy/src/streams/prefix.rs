@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// States the guarantee of a release of prefix sums; every assumption is a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stated {
+pub struct PrefixStatement {
     /// Privacy loss to keep.
     pub epsilon: Epsilon,
     /// Failure probability.
@@ -25,7 +25,7 @@ pub struct Stated {
     pub participation: Participation,
 }
 
-impl Stated {
+impl PrefixStatement {
     /// Returns the standard deviation of a draw: `distance · sensitivity / mu(epsilon, delta)`.
     #[must_use]
     pub fn sigma(&self, factorisation: &dyn Factorisation) -> f64 {
@@ -61,7 +61,7 @@ pub struct PrefixSums {
 }
 
 impl PrefixSums {
-    /// Makes a stream with draws of standard deviation `sigma`, from [`Stated::sigma`].
+    /// Makes a stream with draws of standard deviation `sigma`, from [`PrefixStatement::sigma`].
     #[must_use]
     pub fn new(factorisation: &Arc<dyn Factorisation>, shape: Shape, sigma: f64) -> Self {
         Self {

@@ -4,7 +4,7 @@ use super::blt::Blt;
 use super::honaker::Honaker;
 use super::toeplitz::{self, SquareRoot};
 use super::tree::Tree;
-use super::{Factorisation, Stated};
+use super::{Factorisation, PrefixStatement};
 use crate::accounting::sensitivity::{Participation, Relation};
 use crate::accounting::zcdp;
 use crate::printed::{dubey2021, han2022_tree};
@@ -158,7 +158,7 @@ fn buffers_fit_any_length() {
 #[test]
 fn noise_is_monotone() {
     let sigma = |rounds: u64, epsilon: f64, delta: f64, count: u64| {
-        let stated = Stated {
+        let stated = PrefixStatement {
             epsilon: Epsilon::try_from(epsilon).expect("a budget"),
             delta: Delta::try_from(delta).expect("a probability"),
             distance: 1.25,

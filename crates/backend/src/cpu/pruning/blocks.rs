@@ -6,7 +6,7 @@ use super::covariance::{Covariance, Entries};
 use super::formula::Formula;
 use super::interpolation_grid::InterpolationGrid;
 use super::lattice::{Lattice, ReferenceBounds};
-use super::order::{BlockOrder, Coordinates, SMALL_SIZE};
+use super::order::{BlockCoordinates, BlockOrder, SMALL_SIZE};
 use super::source::Source;
 use crate::scale::Scale;
 use privateer_gp::score::{FeatureTable, GramSource};
@@ -70,7 +70,7 @@ impl Blocks {
         if !Self::suit(n) {
             return None;
         }
-        let coordinates = Coordinates::of(table);
+        let coordinates = BlockCoordinates::of(table);
         let (order, source, by_reference, grid) = match Self::by_lattice(table, coordinates, scale) {
             Some(made) => made,
             None => {
@@ -98,7 +98,7 @@ impl Blocks {
     /// The features must also carry all of the prior variance (no residual).
     fn by_lattice(
         table: &Arc<FeatureTable>,
-        plane: Coordinates<'_>,
+        plane: BlockCoordinates<'_>,
         scale: &Scale,
     ) -> Option<(BlockOrder, Source, ReferenceBounds, Option<InterpolationGrid>)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
@@ -150,7 +150,7 @@ impl Blocks {
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
         let (order, source, by_reference, row_term, prior) = match form {
             Some(form) => {
-                let coordinates = Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
+                let coordinates = BlockCoordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
                 let all: Vec<u32> = (0..n as u32).collect();
                 let range = coordinates.range(&all);
                 let order = if own {

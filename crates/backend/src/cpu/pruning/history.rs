@@ -5,7 +5,7 @@
 
 use super::blocks::Blocks;
 use super::rows::{AveragedObservation, VisitedRows};
-use privateer_gp::score::{FeatureTable, Visited};
+use privateer_gp::score::{FeatureTable, VisitedPoints};
 use privateer_numerics::linalg::{GrowingCholesky, add_rows_wide, add_scaled, dot};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub enum History {
     Gram(GramRows),
 }
 
-/// Visited points over a feature table; see [`History::Features`].
+/// VisitedPoints points over a feature table; see [`History::Features`].
 #[derive(Debug)]
 pub struct FeatureRows {
     table: Arc<FeatureTable>,
@@ -42,7 +42,7 @@ pub struct FeatureRows {
     rest: Vec<f64>,
 }
 
-/// Visited points over kernel columns; see [`History::Gram`].
+/// VisitedPoints points over kernel columns; see [`History::Gram`].
 #[derive(Debug, Default)]
 pub struct GramRows {
     points: Vec<u32>,
@@ -86,7 +86,7 @@ impl History {
     }
 
     /// Adds an observation to the open streak; false if the model's visits differ from those here.
-    pub fn again(&mut self, visited: &Visited<'_>) -> bool {
+    pub fn again(&mut self, visited: &VisitedPoints<'_>) -> bool {
         match self {
             Self::Features(features) => {
                 features.rows.again();
@@ -101,7 +101,7 @@ impl History {
     /// Returns `None` if the model's visits differ from those followed here.
     pub fn start(
         &mut self,
-        visited: &Visited<'_>,
+        visited: &VisitedPoints<'_>,
         row: &[f64],
         prior: f64,
         blocks: &Blocks,
@@ -195,7 +195,7 @@ impl History {
     /// Blocks do not include the row term, so these bounds raise those of the blocks.
     pub fn own_scores<'a>(
         &'a self,
-        visited: &'a Visited<'a>,
+        visited: &'a VisitedPoints<'a>,
         beta: f64,
         blocks: &Blocks,
     ) -> impl Iterator<Item = (u32, f64)> + use<'a> {

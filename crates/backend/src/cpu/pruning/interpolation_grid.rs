@@ -61,7 +61,7 @@ pub type Cosines = Vec<(f64, f64)>;
 pub struct InterpolationGrid {
     /// Number of nodes along each axis, multiples of [`ROWS`] and [`LANES`].
     pub counts: [usize; 2],
-    /// Coordinates of the nodes of each axis.
+    /// BlockCoordinates of the nodes of each axis.
     pub nodes: [Vec<f64>; 2],
     /// First node of each block's stencil, along each axis.
     pub places: Vec<[u32; 2]>,
@@ -219,7 +219,7 @@ impl InterpolationGrid {
 
 #[cfg(test)]
 mod tests {
-    use super::super::order::Coordinates;
+    use super::super::order::BlockCoordinates;
     use super::*;
     use privateer_gp::Points;
     use privateer_numerics::rng::{Purpose, Streams};
@@ -233,7 +233,7 @@ mod tests {
         plane.extend([9.0, 1.0]);
         let points = Points::new(2, plane.clone());
         let given = plane.clone();
-        let coordinates = Coordinates { values: &given, stride: 2, axes: 2 };
+        let coordinates = BlockCoordinates { values: &given, stride: 2, axes: 2 };
         let order = BlockOrder::halved(points.n_points(), 32, coordinates);
         let all: Vec<u32> = (0..points.n_points() as u32).collect();
         let range = coordinates.range(&all);

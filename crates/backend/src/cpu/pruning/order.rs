@@ -40,15 +40,15 @@ pub struct Strips {
     pub axis: usize,
 }
 
-/// Coordinates of points, row-major; only the first `axes` of them are used.
+/// BlockCoordinates of points, row-major; only the first `axes` of them are used.
 #[derive(Clone, Copy)]
-pub struct Coordinates<'a> {
+pub struct BlockCoordinates<'a> {
     pub values: &'a [f64],
     pub stride: usize,
     pub axes: usize,
 }
 
-impl<'a> Coordinates<'a> {
+impl<'a> BlockCoordinates<'a> {
     /// Returns the coordinates of a table's points if the table has them, otherwise their features.
     pub fn of(table: &'a FeatureTable) -> Self {
         let (values, stride) = match &table.form {
@@ -98,7 +98,7 @@ impl BlockOrder {
     /// Orders points by halving the longest side of their bounding box down to blocks.
     ///
     /// Indices ascend within a block.
-    pub fn halved(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
+    pub fn halved(n: usize, size: usize, coordinates: BlockCoordinates<'_>) -> Self {
         let mut points: Vec<u32> = (0..n as u32).collect();
         halve(&mut points, coordinates, size);
         points.chunks_mut(size).for_each(<[u32]>::sort_unstable);
@@ -109,7 +109,7 @@ impl BlockOrder {
     ///
     /// Two counting sorts are cheap enough for a domain that belongs to one trial alone. Falls back to [`BlockOrder::halved`]
     /// unless there are two axes, or where most points crowd in a corner of the bounding box.
-    pub fn in_strips(all: Vec<u32>, size: usize, coordinates: Coordinates<'_>, range: &[(f64, f64)]) -> Self {
+    pub fn in_strips(all: Vec<u32>, size: usize, coordinates: BlockCoordinates<'_>, range: &[(f64, f64)]) -> Self {
         match strips(&all, size, coordinates, range) {
             Some((points, strips)) => Self { strips: Some(strips), ..Self::of(points, size) },
             None => Self::halved(all.len(), size, coordinates),
@@ -143,11 +143,11 @@ impl BlockOrder {
 /// Sorts points so that each block of this size is contiguous; the last block may be smaller.
 pub fn in_blocks(table: &FeatureTable, size: usize) -> Vec<u32> {
     let mut points: Vec<u32> = (0..table.n_points as u32).collect();
-    halve(&mut points, Coordinates::of(table), size);
+    halve(&mut points, BlockCoordinates::of(table), size);
     points
 }
 
-fn halve(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {
+fn halve(points: &mut [u32], coordinates: BlockCoordinates<'_>, size: usize) {
     if points.len() <= size {
         return;
     }
@@ -162,7 +162,7 @@ fn halve(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {
     halve(right, coordinates, size);
 }
 
-fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64, f64)]) -> Option<(Vec<u32>, Strips)> {
+fn strips(all: &[u32], size: usize, coordinates: BlockCoordinates<'_>, range: &[(f64, f64)]) -> Option<(Vec<u32>, Strips)> {
     let &[first, second] = range else { return None };
     let n = all.len();
     let side = |(low, high): (f64, f64)| high - low;
@@ -222,7 +222,7 @@ fn counted(points: &[u32], buckets: usize, of: impl Fn(u32) -> usize) -> (Vec<u3
 mod tests {
     use super::*;
 
-    fn in_strips(n: usize, coordinates: Coordinates<'_>) -> BlockOrder {
+    fn in_strips(n: usize, coordinates: BlockCoordinates<'_>) -> BlockOrder {
         let all: Vec<u32> = (0..n as u32).collect();
         let range = coordinates.range(&all);
         BlockOrder::in_strips(all, 32, coordinates, &range)
@@ -239,8 +239,8 @@ mod tests {
         for n in [1, 31, 256, 1000, 4096, 5003] {
             for long in [1.0, 7.0] {
                 let values: Vec<f64> = (0..2 * n).map(|i| next() * if i % 2 == 0 { long } else { 1.0 }).collect();
-                let plane = Coordinates { values: &values, stride: 2, axes: 2 };
-                let line = Coordinates { values: &values, stride: 2, axes: 1 };
+                let plane = BlockCoordinates { values: &values, stride: 2, axes: 2 };
+                let line = BlockCoordinates { values: &values, stride: 2, axes: 1 };
                 for order in
                     [BlockOrder::halved(n, 32, plane), in_strips(n, plane), in_strips(n, line), BlockOrder::as_given(n, 32)]
                 {
@@ -263,7 +263,7 @@ mod tests {
         // All points but one in a corner: no strips.
         let mut crowded = vec![0.0; 2000];
         (crowded[0], crowded[1]) = (1e9, 1e9);
-        let crowded = Coordinates { values: &crowded, stride: 2, axes: 2 };
+        let crowded = BlockCoordinates { values: &crowded, stride: 2, axes: 2 };
         let all: Vec<u32> = (0..1000).collect();
         assert!(strips(&all, 32, crowded, &crowded.range(&all)).is_none());
     }

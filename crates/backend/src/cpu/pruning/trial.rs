@@ -13,7 +13,7 @@ use super::search::ScoreErrors;
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector;
 use crate::{Band, Counters};
-use privateer_gp::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, Visited};
+use privateer_gp::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, VisitedPoints};
 use privateer_numerics::linalg::{lost_in_solves, rounded_share};
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ impl PrunedTrial {
     /// Replays an observed model: each visited point becomes one observation of its average reward.
     ///
     /// The posterior is the same. Returns `None` where the solves lose too much accuracy.
-    pub fn replayed(mut self, model: &dyn ScoreModel, visited: &Visited<'_>) -> Option<Self> {
+    pub fn replayed(mut self, model: &dyn ScoreModel, visited: &VisitedPoints<'_>) -> Option<Self> {
         let prior = model.prior_variance_bound();
         let solves = lost_in_solves(prior, visited.ridge, visited.counts.iter().copied().max().unwrap_or(0));
         if MOST_LOST < solves {
@@ -254,7 +254,7 @@ impl PrunedTrial {
     }
 
     /// Adds an observation; false if the model differs from the one followed or errors overflow.
-    pub fn observe(&mut self, visited: &Visited<'_>, observation: Observation<'_>, prior: f64) -> bool {
+    pub fn observe(&mut self, visited: &VisitedPoints<'_>, observation: Observation<'_>, prior: f64) -> bool {
         let Observation { row, scale, mean_step, repeated } = observation;
         if repeated && self.streaks.open {
             if !self.history.again(visited) {

@@ -23,7 +23,7 @@ const REPEATED: f64 = 1e-13;
 
 /// The interactions since a screen last read the model, and the current streak.
 #[derive(Debug, Clone, Default)]
-pub struct Moved {
+pub struct PendingChanges {
     /// Number of pending interactions; a row describes the change only if there is exactly one.
     pending: u32,
     /// Whether the screen has applied the row of the current streak.
@@ -50,7 +50,7 @@ struct SketchStreak {
     repeated: bool,
 }
 
-impl Moved {
+impl PendingChanges {
     /// Records that everything was recomputed, so that no row describes the change.
     pub fn anew(&mut self) {
         *self = Self { pending: 2, ..Self::default() };

@@ -12,7 +12,7 @@
 //! restored state continues with the same bits. The policy owns the rewards: it sets `theta`, or passes `sum c y` to
 //! `solve`.
 
-use super::pending::Moved;
+use super::pending::PendingChanges;
 use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use crate::nystrom::Embedding;
 use crate::posterior::Visits;
@@ -97,7 +97,7 @@ impl SketchedPosterior {
             Some(followed) => {
                 let (m, n) = (posterior.m(), posterior.points.columns.n());
                 followed.check(m, n)?;
-                posterior.state.followed = Some(Followed { since: followed.since, ..Followed::default() });
+                posterior.state.followed = Some(TrackedMoments { since: followed.since, ..TrackedMoments::default() });
                 posterior.precision.entries = followed.precision;
                 posterior.precision.inverse = followed.inverse;
                 posterior.precision.leverages = followed.leverages;
@@ -200,7 +200,7 @@ impl SketchedPosterior {
         solved.squares(&mut self.precision.leverages);
         if self.follows {
             self.precision.inverse = linalg::inverse_spd(self.factor(), m);
-            self.state.followed = Some(Followed::default());
+            self.state.followed = Some(TrackedMoments::default());
         }
         self.screen.moved.anew();
         self.refreshed();
@@ -212,7 +212,7 @@ impl SketchedPosterior {
         if ANEW_EVERY <= since {
             return self.refresh();
         }
-        self.state.followed = Some(Followed { since, ..Followed::default() });
+        self.state.followed = Some(TrackedMoments { since, ..TrackedMoments::default() });
         let m = self.m();
         let c = self.points.columns.column(self.column_of(slot));
         // V^{-1} - g g^T / (1 + c·g), g = V^{-1} c.
@@ -490,7 +490,7 @@ pub struct SketchState {
     /// Points, ascending.
     pub dictionary: Vec<u32>,
     /// Numbers that would round differently if they were recomputed.
-    pub followed: Option<Followed>,
+    pub followed: Option<TrackedMoments>,
 }
 
 impl Default for SketchState {
@@ -501,7 +501,7 @@ impl Default for SketchState {
 
 /// Numbers that are updated with each interaction while a dictionary lives.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Followed {
+pub struct TrackedMoments {
     /// Observations since these numbers were computed from the interactions.
     pub since: u32,
     /// `V`, `m x m` row-major.
@@ -519,7 +519,11 @@ impl SketchState {
     ///
     /// # Errors
     /// If the value is not a saved state of this version, or if it is inconsistent.
-    pub fn read(saved: serde_json::Value, n_points: usize, follows: bool) -> Result<(Self, Option<Followed>), serde_json::Error> {
+    pub fn read(
+        saved: serde_json::Value,
+        n_points: usize,
+        follows: bool,
+    ) -> Result<(Self, Option<TrackedMoments>), serde_json::Error> {
         let mut state: Self = serde_json::from_value(saved)?;
         let version = state.version;
         if version != VERSION {
@@ -540,7 +544,7 @@ impl SketchState {
     }
 }
 
-impl Followed {
+impl TrackedMoments {
     /// Checks that the numbers fit `m` features and `n` columns.
     ///
     /// # Errors
@@ -593,5 +597,5 @@ pub struct ScreenWeights {
     /// A bound on `|L^{-1}|`.
     pub inverse_norm: f64,
     /// What a screen has not yet taken.
-    pub moved: Moved,
+    pub moved: PendingChanges,
 }

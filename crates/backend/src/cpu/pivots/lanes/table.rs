@@ -60,7 +60,7 @@ pub struct LaneBlock {
 }
 
 /// Chosen points of a block, from which the block is interpolated.
-struct Nested {
+struct BlockPivots {
     /// Positions in the block.
     chosen: Vec<usize>,
     /// `block x K`: rows `u` of the block's points.
@@ -105,12 +105,12 @@ impl LaneTable {
         let largest = (0..n).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
         let order = in_blocks(table, SIZE);
         // A block of rows that are all nearly zero needs no chosen point, and is scored directly.
-        let of_block = |block| Nested::of(table, block, largest).filter(|nested: &Nested| !nested.chosen.is_empty());
+        let of_block = |block| BlockPivots::of(table, block, largest).filter(|nested: &BlockPivots| !nested.chosen.is_empty());
         let nested: Vec<_> = order.chunks(SIZE).map(of_block).collect();
         // Multiply-adds of a round.
         let tiles = |points: usize| points.next_multiple_of(POINTS) as f64;
         let direct = |points: usize| tiles(points) * (rank + m) as f64;
-        let work = |block: &[u32], nested: &Option<Nested>| match nested {
+        let work = |block: &[u32], nested: &Option<BlockPivots>| match nested {
             Some(nested) => direct(nested.chosen.len()) + 2.0 * tiles(block.len()) * nested.chosen.len() as f64,
             None => direct(block.len()),
         };
@@ -168,7 +168,7 @@ impl LaneTable {
         }
     }
 
-    fn add(&mut self, by: &Interpolation, table: &FeatureTable, block: &[u32], nested: &Nested) {
+    fn add(&mut self, by: &Interpolation, table: &FeatureTable, block: &[u32], nested: &BlockPivots) {
         let k = nested.chosen.len();
         let chosen: Vec<u32> = nested.chosen.iter().map(|&at| block[at]).collect();
         let (outer, tile, inner) = (self.outer.len() / (by.rank * POINTS), self.points.len(), self.inner.len());
@@ -200,7 +200,7 @@ impl LaneTable {
     }
 }
 
-impl Nested {
+impl BlockPivots {
     /// Chooses points of a block in the way of pivots; `None` if more than the maximum are needed.
     ///
     /// `largest` is `max |phi|²`.
