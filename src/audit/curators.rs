@@ -4,9 +4,9 @@ use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Inputs, PUBLIC_SEED, public_projection};
+use privateer_privacy::curator::{Curator, CuratorEntry, Inputs, InputsNeed, PUBLIC_SEED, public_projection};
 use privateer_privacy::release::{ReleaseError, RowsRelease};
-use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
+use privateer_privacy::{Budget, Calibration, Delta, Epsilon, Raw, Request};
 use std::sync::Arc;
 
 /// Number of columns of the inputs.
@@ -89,13 +89,7 @@ pub fn built(
     budget: (f64, f64),
     columns: Option<usize>,
 ) -> Result<Arc<dyn Curator>, Error> {
-    let bad = |problem: String| Error::Failed { problem, hint: "this is a fault of the audit: please report it".to_owned() };
-    let request = CuratorRequest {
-        calibration,
-        epsilon: Epsilon::try_from(budget.0).map_err(|number| bad(number.to_string()))?,
-        delta: Delta::try_from(budget.1).map_err(|number| bad(number.to_string()))?,
-        radius: Some(1.0),
-        columns,
-    };
-    (entry.build)(&request).map_err(|refusal| refused(&refusal))
+    let budget = Budget::new(Some(budget.0), Some(budget.1)).map_err(|refusal| refused(&refusal))?;
+    let request = Request { mechanism: entry.name, calibration, budget, clip: None };
+    (entry.build)(&request, InputsNeed { radius: Some(1.0), columns }).map_err(|refusal| refused(&refusal))
 }

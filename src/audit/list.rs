@@ -66,7 +66,7 @@ pub static AUDITS: &[AuditEntry] = &[
         .of(&["dp-linucb with blt"]),
     sound("visits-sqrt-toeplitz", "sums over interactions by the square root", || interactions::sums("sqrt-toeplitz"))
         .of(&["dp-linucb with sqrt-toeplitz"]),
-    sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with own"]),
+    sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with local-gaussian"]),
     sound("visits-gumbel", "choices of every arm by the exponential mechanism", || interactions::choices("gumbel"))
         .of(&["dp-hdb with gumbel"]),
     sound("visits-laplace", "choices of every arm with Laplace noise", || interactions::choices("laplace"))

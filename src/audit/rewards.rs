@@ -6,7 +6,7 @@ use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::{
-    Calibration, Ledger, MechanismEntry, Privatizer, Query, Raw, Refusal, Request, RewardFacts, RewardMechanism,
+    Budget, Calibration, Ledger, MechanismEntry, Privatizer, Query, Raw, Refusal, Request, RewardFacts, RewardMechanism,
 };
 use std::sync::Arc;
 
@@ -97,20 +97,19 @@ pub fn built(
     bounded: bool,
 ) -> Result<Arc<dyn RewardMechanism>, Error> {
     let request = Request {
-        mechanism: entry.name.to_owned(),
+        mechanism: entry.name,
         calibration,
-        epsilon: Some(epsilon),
-        delta: Some(WITH_DELTA.1),
+        budget: Budget::new(Some(epsilon), Some(WITH_DELTA.1)).map_err(|refusal| refused(&refusal))?,
         clip: (!bounded).then_some((-1.0, 1.0)),
-        facts: RewardFacts {
-            bound: 0.5,
-            noise_bound: bounded.then_some(0.5),
-            range: None,
-            noise_variance: Some(1.0 / 12.0),
-            rounds: 1000,
-        },
     };
-    (entry.build)(&request).map_err(|refusal| refused(&refusal))
+    let facts = RewardFacts {
+        bound: 0.5,
+        noise_bound: bounded.then_some(0.5),
+        range: None,
+        noise_variance: Some(1.0 / 12.0),
+        rounds: 1000,
+    };
+    (entry.build)(&request, &facts).map_err(|refusal| refused(&refusal))
 }
 
 pub(super) fn refused(refusal: &Refusal) -> Error {

@@ -7,8 +7,8 @@ use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::release::SumsRelease;
-use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use privateer_privacy::{Calibration, Delta, Ledger, Query, Raw, Released, Request, RewardFacts, Signal};
+use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
+use privateer_privacy::{Budget, Calibration, Delta, Ledger, Query, Raw, Released, Request, RewardFacts, Signal};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -129,18 +129,15 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
 fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Result<Case, Error> {
     let SumsAttackPlan { suffix, pair, rounds, participations, every, first, second } = plan;
     let releases = rounds / every;
-    let request = SumsRequest {
-        spec: Request {
-            mechanism: entry.name.to_owned(),
-            calibration: Calibration::Tight,
-            epsilon: Some(BUDGET.0),
-            delta: Some(BUDGET.1),
-            clip: Some((-1.0, 1.0)),
-            facts: RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds },
-        },
-        need: SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false },
+    let request = Request {
+        mechanism: entry.name,
+        calibration: Calibration::Tight,
+        budget: Budget::new(Some(BUDGET.0), Some(BUDGET.1)).map_err(|refusal| refused(&refusal))?,
+        clip: Some((-1.0, 1.0)),
     };
-    let mechanism = (entry.build)(&request).map_err(|refusal| refused(&refusal))?;
+    let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
+    let need = SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false };
+    let mechanism = (entry.build)(&request, &facts, need).map_err(|refusal| refused(&refusal))?;
     let claim = claim_of(&mechanism.ledger(), participations);
     let known = [([0.6, 0.8], 0.3), ([0.8, -0.6], 0.3)];
     let of = Arc::clone(&mechanism);

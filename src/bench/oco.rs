@@ -1,6 +1,6 @@
 //! Speed of online convex learners: whole runs on one thread, samples drawn on the way, risk never computed.
 
-use crate::oco::learner::{LearnerPlan, LearnerStreams, Request, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
+use crate::oco::learner::{GradientRequest, LearnerPlan, LearnerStreams, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
 use crate::oco::loss::{Loss, squared::Squared};
 use crate::oco::problem::{Problem, ProblemContext, ProblemRegistry, regression};
 use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
@@ -8,7 +8,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::Calibration;
+use privateer_privacy::{Budget, Calibration, Request};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -103,7 +103,9 @@ pub fn measure_oco(repeat: usize, mut done: impl FnMut(Timed)) -> Result<(), Err
     for (name, parse, mechanism, calibration, p, dimension, rounds) in JOBS {
         let sink = Sink::new(privateer_config::error::Sources::default());
         let learner = parse(&Args::dry(&sink));
-        let request = Request { mechanism, calibration, epsilon: Some(1.0), ..Request::none() };
+        let budget = Budget::new(Some(1.0), None).map_err(|refusal| Error::input(Diagnostic::new(refusal.message)))?;
+        let spec = Request { mechanism, calibration, budget, clip: None };
+        let request = GradientRequest { spec, ..GradientRequest::none() };
         let problem = problem(p, dimension, rounds)?;
         let maker = learner
             .prepare(problem.setting(), &request, 1.0)

@@ -13,7 +13,8 @@ use privateer_config::error::{Diagnostic, Error, closest, suggestion};
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
 use privateer_privacy::{
-    Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Refusal, Request, RewardFacts, ThreatModel,
+    Budget, Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Refusal, Request, RewardFacts,
+    ThreatModel,
 };
 use std::path::Path;
 
@@ -163,27 +164,23 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport,
     })?;
     let clip = args.clip.as_deref().map(range).transpose()?;
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: args.horizon };
-    let request = |epsilon: Option<f64>| Request {
-        mechanism: entry.name.to_owned(),
-        calibration,
-        epsilon,
-        delta: args.delta,
-        clip,
-        facts: facts.clone(),
+    let build = |epsilon: Option<f64>| {
+        let budget = Budget::new(epsilon, args.delta)?;
+        (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip }, &facts)
     };
-    let build = |epsilon: f64| (entry.build)(&request(Some(epsilon)));
     let (epsilon, found) = match (args.answer_epsilon, args.epsilon) {
         (Some(answer), _) => (Some(answer), false),
         (None, Some(total)) => {
             let total =
                 Epsilon::try_from(total).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
             let delta = budget_delta(args)?;
-            let answer = quote::largest_answer(build, args.participations, total, delta).map_err(|refusal| placed(&refusal))?;
+            let answer = quote::largest_answer(|epsilon| build(Some(epsilon)), args.participations, total, delta)
+                .map_err(|refusal| placed(&refusal))?;
             (Some(answer), true)
         }
         (None, None) => (None, false),
     };
-    let made = (entry.build)(&request(epsilon)).map_err(|refusal| placed(&refusal))?;
+    let made = build(epsilon).map_err(|refusal| placed(&refusal))?;
     let ledger = made.ledger();
     let mut quote = PriceReport::of_ledger(&ledger, args.participations).map_err(|refusal| placed(&refusal))?;
     quote.noise_size = epsilon;

@@ -8,7 +8,7 @@ use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{DeploymentForm, Odometer, Spend};
 use privateer_privacy::release::{HolderRelease, ReleaseError, RewardRelease};
-use privateer_privacy::{Calibration, Ledger, Raw, Request, RewardFacts};
+use privateer_privacy::{Budget, Calibration, Ledger, Raw, Request, RewardFacts};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -222,14 +222,13 @@ fn ledger_of(declaration: &Declaration) -> Result<Ledger, Error> {
     };
     let [lo, hi] = declaration.clip;
     let request = Request {
-        mechanism: entry.name.to_owned(),
+        mechanism: entry.name,
         calibration: Calibration::Tight,
-        epsilon: Some(declaration.epsilon),
-        delta: declaration.delta,
+        budget: Budget::new(Some(declaration.epsilon), declaration.delta).map_err(|refusal| super::account::placed(&refusal))?,
         clip: Some((lo, hi)),
-        facts: RewardFacts { bound: lo.abs().max(hi.abs()), noise_bound: None, range: None, noise_variance: None, rounds: 1 },
     };
-    let mut ledger = (entry.build)(&request).map_err(|refusal| super::account::placed(&refusal))?.ledger();
+    let facts = RewardFacts { bound: lo.abs().max(hi.abs()), noise_bound: None, range: None, noise_variance: None, rounds: 1 };
+    let mut ledger = (entry.build)(&request, &facts).map_err(|refusal| super::account::placed(&refusal))?.ledger();
     DeploymentForm::DataHolder.state_in(&mut ledger);
     Ok(ledger)
 }

@@ -10,7 +10,7 @@ use crate::oco::problem::{Problem, ProblemContext};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::{Delta, Epsilon, Ledger, StreamStatement};
+use privateer_privacy::{Budget, Claim, ClaimUnit, Ledger};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -149,16 +149,15 @@ impl OnlinePreparation {
             );
         }
         let private = made.mechanism != "none";
-        let epsilon = online.request.epsilon.filter(|_| private).and_then(|epsilon| Epsilon::try_from(epsilon).ok());
-        let delta = online.request.delta.unwrap_or(1.0 / plan.rounds as f64);
-        let ledger = Ledger::of_stream(StreamStatement {
+        let budget = online.request.spec.budget_over(plan.rounds).map_err(|refusal| online.place(refusal))?;
+        let ledger = Ledger::of(Claim {
             mechanism: made.mechanism,
-            calibration: online.request.calibration,
+            calibration: online.request.spec.calibration,
+            unit: ClaimUnit::Sample { clipped: made.clipped, local: made.local },
             event: made.event,
-            budget: epsilon.zip(Delta::try_from(delta).ok()),
-            clipped: made.clipped,
-            local: made.local,
+            budget: budget.filter(|_| private).map(Budget::from).unwrap_or_default(),
             noise_formula: made.noise_formula.clone(),
+            doubt: None,
             notes,
         });
         Ok(CellFacts { ledger, inputs: None, facts })

@@ -2,18 +2,20 @@
 //!
 //! Without the table, policies see the inputs.
 
+use super::privacy::{RequestDocs, request};
 use crate::registry::CURATORS;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table};
-use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Scaled, resolve_curator};
-use privateer_privacy::{Calibration, Delta, Epsilon, Guarantee, Refusal};
+use privateer_privacy::curator::{Curator, CuratorEntry, InputsNeed, Scaled};
+use privateer_privacy::{Guarantee, Protects, Refusal, Request, automatic};
 use std::sync::Arc;
 
 /// Describes a curator as read from a spec.
 #[derive(Debug, Clone)]
 pub struct CuratorPlan {
     entry: &'static CuratorEntry,
-    request: CuratorRequest,
+    request: Request,
+    need: InputsNeed,
     norm: Option<f64>,
     bound: Option<f64>,
     /// Place of each key, for refusals.
@@ -36,23 +38,24 @@ impl CuratorPlan {
     #[must_use]
     pub fn moves(&self) -> f64 {
         let scale = self.norm.zip(self.bound).map_or(1.0, |(norm, bound)| norm / bound);
-        self.request.radius.unwrap_or(1.0) / scale
+        self.need.radius.unwrap_or(1.0) / scale
     }
 
     /// Reads the table's keys; returns `None` for the mechanism `none`, or after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table) -> Option<Self> {
         let mut words = vec!["auto", "none"];
         words.extend(CURATORS.iter().map(|entry| entry.name));
-        let doc = "mechanism that releases inputs; `auto`: the calibration picks; `none`: inputs are released unchanged";
-        let mechanism = args.word("mechanism", doc, &words, Some("auto"));
-        let doc = "the paper to the letter, the least repair, or what has a guarantee";
-        let calibration = match args.word("calibration", doc, &Calibration::NAMES, Some("tight")) {
-            "as-printed" => Calibration::AsPrinted,
-            "corrected" => Calibration::Corrected,
-            _ => Calibration::Tight,
-        };
-        let epsilon = args.number("epsilon", "privacy loss of one row of the inputs").above(0.0).optional("must be given");
-        let delta = args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("must be given");
+        let mut request = request(
+            args,
+            &words,
+            "auto",
+            &RequestDocs {
+                mechanism: "mechanism that releases inputs; `auto`: the calibration picks; `none`: inputs are released unchanged",
+                calibration: "the paper to the letter, the least repair, or what has a guarantee",
+                epsilon: ["privacy loss of one row of the inputs", "must be given"],
+                delta: ["failure probability of the claim", "must be given"],
+            },
+        );
         let radius = args
             .number("radius", "neighbours differ in one row, by at most this (L2, after any scaling by `norm`; ledgers state it in units of the inputs)")
             .above(0.0)
@@ -64,10 +67,11 @@ impl CuratorPlan {
         let doc = "public bound on the norm of a centred row, in units of the inputs; longer rows are moved to it";
         let bound = args.number("bound", doc).above(0.0).optional("with `norm`, the data's own largest, which is not private");
         args.finish();
-        if mechanism == "none" {
+        if request.mechanism == "none" {
             return None;
         }
-        let name = if mechanism == "auto" { resolve_curator(calibration) } else { mechanism };
+        let name = automatic(request.mechanism, Protects::Inputs, request.calibration);
+        request.mechanism = name;
         let entry = CURATORS.iter().find(|entry| entry.name == name)?;
         let mut missing = false;
         for (key, expected) in [
@@ -80,8 +84,7 @@ impl CuratorPlan {
             }
         }
         // A number out of range was already reported.
-        let (epsilon, delta) = (Epsilon::try_from(epsilon?).ok()?, Delta::try_from(delta?).ok()?);
-        if missing {
+        if missing || request.budget.epsilon.is_none() || request.budget.delta.is_none() {
             return None;
         }
         let sources = args.sink().sources();
@@ -92,8 +95,8 @@ impl CuratorPlan {
                 Some((key, sources.place(span)))
             })
             .collect();
-        let request = CuratorRequest { calibration, epsilon, delta, radius, columns: columns.map(|r| r as usize) };
-        Some(Self { entry, request, norm, bound, places })
+        let need = InputsNeed { radius, columns: columns.map(|r| r as usize) };
+        Some(Self { entry, request, need, norm, bound, places })
     }
 
     /// Returns the calibrated curator.
@@ -101,7 +104,7 @@ impl CuratorPlan {
     /// # Errors
     /// A refusal, placed at the spec's key that caused it.
     pub fn curator(&self) -> Result<Arc<dyn Curator>, Error> {
-        let made = (self.entry.build)(&self.request).and_then(|inner| {
+        let made = (self.entry.build)(&self.request, self.need).and_then(|inner| {
             if self.norm.is_none() && self.bound.is_none() {
                 return Ok(inner);
             }

@@ -2,16 +2,19 @@
 //!
 //! The budget is for one user's interaction.
 
-use super::privacy::{calibration, clip_range, place_of, places_of};
+use super::privacy::{RequestDocs, clip_range, place_of, places_of, request};
 use privateer_config::error::{Error, Place, Span};
 use privateer_config::params::{Args, Table};
-use privateer_privacy::Refusal;
-use privateer_privacy::interactions::InteractionRequest;
+use privateer_privacy::{Refusal, Request};
+
+/// Mechanisms that a spec can name for interactions.
+pub const INTERACTION_MECHANISMS: [&str; 9] =
+    ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "local-gaussian", "laplace", "gumbel"];
 
 /// Holds a privacy request as read from a spec, with the places of its keys.
 #[derive(Debug, Clone)]
 pub struct InteractionPlan {
-    request: InteractionRequest,
+    request: Request,
     places: Vec<(&'static str, Place)>,
     /// Places of the policy's own keys, and of its table.
     of_policy: (Vec<(String, Place)>, Option<Place>),
@@ -22,34 +25,26 @@ impl InteractionPlan {
     ///
     /// `policy` supplies the places of the policy's keys.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, policy: &Table) -> Self {
-        let default = if stated { "auto" } else { "none" };
-        let mechanism = args.word(
-            "mechanism",
-            "noise of private policies; `auto`: the calibration picks",
-            &InteractionRequest::MECHANISMS,
-            Some(default),
+        let mut request = request(
+            args,
+            &INTERACTION_MECHANISMS,
+            if stated { "auto" } else { "none" },
+            &RequestDocs {
+                mechanism: "noise of private policies; `auto`: the calibration picks",
+                epsilon: ["privacy loss of one user", "none; private policies require it"],
+                ..RequestDocs::DEFAULT
+            },
         );
-        let calibration = calibration(args);
-        let epsilon = args.number("epsilon", "privacy loss of one user").above(0.0).optional("none; private policies require it");
-        let delta = args
-            .number("delta", "failure probability of the claim")
-            .above(0.0)
-            .below(1.0)
-            .optional("one over the number of rounds");
-        let clip = clip_range(args, table);
+        request.clip = clip_range(args, table);
         args.finish();
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));
-        Self {
-            request: InteractionRequest { mechanism, calibration, epsilon, delta, clip },
-            places: places_of(args, table),
-            of_policy: (keys.collect(), policy.span.as_ref().map(place)),
-        }
+        Self { request, places: places_of(args, table), of_policy: (keys.collect(), policy.span.as_ref().map(place)) }
     }
 
     /// Returns the request.
     #[must_use]
-    pub fn request(&self) -> &InteractionRequest {
+    pub fn request(&self) -> &Request {
         &self.request
     }
 

@@ -17,7 +17,7 @@ mod sweep;
 
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 pub use curator::CuratorPlan;
-pub use interactions::InteractionPlan;
+pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};
 pub use listing::listing;
 pub use online::OnlinePlan;
 pub use plan::Sweep;

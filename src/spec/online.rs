@@ -2,13 +2,14 @@
 
 use super::cell::{CellPlan, Task};
 use super::plan::{json_of, note_defaults, overlaid, written_json};
-use crate::oco::learner::{LearnerPlan, Rates, Request};
+use super::privacy::{self, RequestDocs};
+use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS, Registry, find, names};
 use crate::spec::path;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
-use privateer_privacy::{Calibration, Refusal};
+use privateer_privacy::Refusal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub struct OnlinePlan {
     /// The choice of its learning rate.
     pub rates: Rates,
     /// The request for its noise.
-    pub request: Request,
+    pub request: GradientRequest,
     /// Place of each key of `[privacy]`, for refusals.
     places: Vec<(&'static str, Place)>,
     /// Place of the learner in the spec.
@@ -60,28 +61,19 @@ pub fn gradient_privacy_keys() -> Vec<KeyDoc> {
 }
 
 /// Reads `[privacy]`.
-fn request(args: &Args<'_>, stated: bool) -> Request {
+fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     let words = ["auto", "none", "gaussian", "generalized-gaussian", "laplace", "gumbel"];
-    let default = if stated { "auto" } else { "none" };
-    let mechanism =
-        args.word("mechanism", "noise on gradients or choices; `auto`: calibration and learner pick", &words, Some(default));
-    let calibration = match args.word(
-        "calibration",
-        "the paper to the letter, the least repair, or the least noise",
-        &Calibration::NAMES,
-        Some("tight"),
-    ) {
-        "as-printed" => Calibration::AsPrinted,
-        "corrected" => Calibration::Corrected,
-        _ => Calibration::Tight,
-    };
-    let epsilon = args
-        .number("epsilon", "privacy loss of one sample, over the whole run")
-        .above(0.0)
-        .optional("none; every mechanism but `none` requires it");
-    let delta =
-        args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("one over the number of rounds");
-    let clip = match args.word(
+    let spec = privacy::request(
+        args,
+        &words,
+        if stated { "auto" } else { "none" },
+        &RequestDocs {
+            mechanism: "noise on gradients or choices; `auto`: calibration and learner pick",
+            epsilon: ["privacy loss of one sample, over the whole run", "none; every mechanism but `none` requires it"],
+            ..RequestDocs::DEFAULT
+        },
+    );
+    let clips = match args.word(
         "clip",
         "whether features and gradients are clipped; `auto`: not in the as-printed calibration",
         &["auto", "on", "off"],
@@ -100,7 +92,7 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
     let stated_lipschitz =
         args.number("stated_lipschitz", "Lipschitz constant that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);
     args.finish();
-    Request { mechanism, calibration, epsilon, delta, clip, factorisation, stated_smoothness, stated_lipschitz }
+    GradientRequest { spec, clips, factorisation, stated_smoothness, stated_lipschitz }
 }
 
 /// Holds the parts that the cells of one sweep point share.
@@ -180,7 +172,7 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
         let (privacy_table, own) = overlaid(base_privacy, written, "privacy");
         let privacy_args = Args::new(&privacy_table, "privacy", sink);
         let request = request(&privacy_args, base_privacy.is_some() || own);
-        if learner.is_private() && request.mechanism != "none" && !privacy_args.has("epsilon") {
+        if learner.is_private() && request.spec.mechanism != "none" && !privacy_args.has("epsilon") {
             privacy_args.missing("epsilon", "a finite number > 0, the privacy loss of one sample over the whole run");
             continue;
         }

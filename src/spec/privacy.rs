@@ -3,17 +3,16 @@
 use crate::registry::{MECHANISMS, SUMS};
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
-use privateer_privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
-use privateer_privacy::{Calibration, Channel, MechanismEntry, Protection, Refusal, Request, RewardFacts, resolve_auto};
+use privateer_privacy::sums::{SumsEntry, SumsNeed};
+use privateer_privacy::{
+    Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Protection, Protects, Refusal, Request, RewardFacts, automatic,
+};
 
 /// Holds a privacy request as read from a spec.
 #[derive(Debug, Clone)]
 pub struct PrivacyPlan {
     entry: MechanismChoice,
-    calibration: Calibration,
-    epsilon: Option<f64>,
-    delta: Option<f64>,
-    clip: Option<(f64, f64)>,
+    request: Request,
     /// Place of each key, for refusals that depend on a trial's facts.
     places: Vec<(&'static str, Place)>,
 }
@@ -66,31 +65,27 @@ impl PrivacyPlan {
                 words.push(name);
             }
         }
-        let default = if stated { "auto" } else { "none" };
-        let mechanism = args.word(
-            "mechanism",
-            "how rewards or sums are randomised; `auto`: policy and calibration pick",
+        let mut request = request(
+            args,
             &words,
-            Some(default),
+            if stated { "auto" } else { "none" },
+            &RequestDocs {
+                mechanism: "how rewards or sums are randomised; `auto`: policy and calibration pick",
+                epsilon: ["privacy loss of one user's reward", "none; every mechanism but `none` requires it"],
+                delta: ["failure probability of the claim", "none; `gaussian` and all mechanisms for sums require it"],
+                ..RequestDocs::DEFAULT
+            },
         );
-        let calibration = calibration(args);
-        let epsilon = args
-            .number("epsilon", "privacy loss of one user's reward")
-            .above(0.0)
-            .optional("none; every mechanism but `none` requires it");
-        let delta = args
-            .number("delta", "failure probability of the claim")
-            .above(0.0)
-            .below(1.0)
-            .optional("none; `gaussian` and all mechanisms for sums require it");
-        let clip = clip_range(args, table);
+        request.clip = clip_range(args, table);
         args.finish();
         let local = protection == Protection::LocalSums;
-        let name = match (mechanism, protection) {
-            ("auto", Protection::Rewards) => resolve_auto(calibration),
-            ("auto", _) => sums::resolve_auto(calibration, local),
-            (stated, _) => stated,
+        let protects = match protection {
+            Protection::Rewards => Protects::Rewards,
+            Protection::Sums => Protects::JointSums,
+            Protection::LocalSums => Protects::LocalSums,
         };
+        let name = automatic(request.mechanism, protects, request.calibration);
+        request.mechanism = name;
         let chosen = match protection {
             Protection::Rewards => MECHANISMS.iter().find(|entry| entry.name == name).map(MechanismChoice::Rewards),
             Protection::Sums | Protection::LocalSums => {
@@ -122,7 +117,7 @@ impl PrivacyPlan {
             return None;
         }
         let places = places_of(args, table);
-        Some(Self { entry, calibration, epsilon, delta, clip, places })
+        Some(Self { entry, request, places })
     }
 
     /// Returns the mechanism's name, with `auto` resolved.
@@ -134,7 +129,7 @@ impl PrivacyPlan {
     /// Returns whether the spec states the clip range.
     #[must_use]
     pub fn states_clip(&self) -> bool {
-        self.clip.is_some()
+        self.request.clip.is_some()
     }
 
     /// Calibrates the mechanism for rewards with these public facts.
@@ -146,11 +141,11 @@ impl PrivacyPlan {
     pub fn channel(&self, facts: &RewardFacts, bound_stated: bool, need: Option<SumsNeed>) -> Result<Channel, Error> {
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
-        let varies = self.calibration == Calibration::AsPrinted
+        let varies = self.request.calibration == Calibration::AsPrinted
             && self.entry.name() == "laplace"
             && facts.noise_bound.is_some()
             && !bound_stated;
-        if varies && self.clip.is_some() {
+        if varies && self.request.clip.is_some() {
             let refusal = Refusal::new(
                 "clip",
                 "the as-printed calibration sets its noise by each trial's own B, and `clip` is the same for all",
@@ -158,17 +153,9 @@ impl PrivacyPlan {
             );
             return Err(self.place(refusal.hint("leave `clip` out: the range is then [-(B + R), B + R] of the trial")));
         }
-        let request = Request {
-            mechanism: self.entry.name().to_owned(),
-            calibration: self.calibration,
-            epsilon: self.epsilon,
-            delta: self.delta,
-            clip: self.clip,
-            facts: facts.clone(),
-        };
         match (self.entry, need) {
-            (MechanismChoice::Rewards(entry), _) => (entry.build)(&request).map(Channel::Rewards),
-            (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&SumsRequest { spec: request, need }).map(Channel::Sums),
+            (MechanismChoice::Rewards(entry), _) => (entry.build)(&self.request, facts).map(Channel::Rewards),
+            (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&self.request, facts, need).map(Channel::Sums),
             (MechanismChoice::Sums(entry), None) => Err(Refusal::new(
                 "mechanism",
                 format!("mechanism `{}` releases sums, and this policy asks for none", entry.name),
@@ -183,18 +170,41 @@ impl PrivacyPlan {
     }
 }
 
-/// Reads the key `reading`, the calibration.
-pub(super) fn calibration(args: &Args<'_>) -> Calibration {
-    match args.word(
-        "calibration",
-        "the paper to the letter, the least repair, or the least noise",
-        &["as-printed", "corrected", "tight"],
-        Some("tight"),
-    ) {
+/// Says how the keys that every kind of `[privacy]` table shares are documented.
+pub(super) struct RequestDocs {
+    pub(super) mechanism: &'static str,
+    pub(super) calibration: &'static str,
+    /// What `epsilon` means, and what leaving it out means.
+    pub(super) epsilon: [&'static str; 2],
+    /// What `delta` means, and what leaving it out means.
+    pub(super) delta: [&'static str; 2],
+}
+
+impl RequestDocs {
+    pub(super) const DEFAULT: Self = Self {
+        mechanism: "",
+        calibration: "the paper to the letter, the least repair, or the least noise",
+        epsilon: ["", ""],
+        delta: ["failure probability of the claim", "one over the number of rounds"],
+    };
+}
+
+/// Reads mechanism, calibration and budget; the only place where a spec's numbers become a budget.
+/// A number out of range is reported and left out.
+pub(super) fn request(args: &Args<'_>, mechanisms: &[&'static str], default: &'static str, docs: &RequestDocs) -> Request {
+    let mechanism = args.word("mechanism", docs.mechanism, mechanisms, Some(default));
+    let calibration = match args.word("calibration", docs.calibration, &Calibration::NAMES, Some("tight")) {
         "as-printed" => Calibration::AsPrinted,
         "corrected" => Calibration::Corrected,
         _ => Calibration::Tight,
-    }
+    };
+    let epsilon = args.number("epsilon", docs.epsilon[0]).above(0.0).optional(docs.epsilon[1]);
+    let delta = args.number("delta", docs.delta[0]).above(0.0).below(1.0).optional(docs.delta[1]);
+    let budget = Budget {
+        epsilon: epsilon.and_then(|epsilon| Epsilon::try_from(epsilon).ok()),
+        delta: delta.and_then(|delta| Delta::try_from(delta).ok()),
+    };
+    Request { mechanism, calibration, budget, clip: None }
 }
 
 /// Reads the key `clip`.

@@ -9,8 +9,8 @@ use privateer_gp::posterior::{ExactPosterior, Posterior};
 use privateer_gp::sample::GridSampler;
 use privateer_gp::score::ScoreModel;
 use privateer_gp::{KernelGram, Points};
-use privateer_privacy::curator::{CuratorRequest, Inputs, input_noise};
-use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
+use privateer_privacy::curator::{Inputs, InputsNeed, input_noise};
+use privateer_privacy::{Calibration, Delta, Epsilon, Raw, Request};
 use std::sync::Arc;
 
 fn input_noise(word: &str) -> InputNoiseModel {
@@ -27,8 +27,9 @@ fn coverage(epsilon: f64, word: &str) -> f64 {
     let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(6.25), 1.0));
     let sampler = GridSampler::new(kernel.as_ref(), 2, 40, -side, side, 1e-10).expect("sizes").expect("a product kernel");
     let (epsilon, delta) = (Epsilon::try_from(epsilon).expect("epsilon"), Delta::try_from(1e-5).expect("delta"));
-    let request = CuratorRequest { calibration: Calibration::Tight, epsilon, delta, radius: Some(1.0), columns: None };
-    let curator = (input_noise::ENTRY.build)(&request).expect("a curator");
+    let request =
+        Request { mechanism: "input-noise", calibration: Calibration::Tight, budget: (epsilon, delta).into(), clip: None };
+    let curator = (input_noise::ENTRY.build)(&request, InputsNeed { radius: Some(1.0), columns: None }).expect("a curator");
     let mut draws = stream("coverage");
     let (mut inside, mut all) = (0u32, 0u32);
     for _ in 0..30 {

@@ -3,8 +3,8 @@
 
 use crate::program::{code, run, stdout};
 use privateer_privacy::streams::{Factorisation, Shape};
-use privateer_privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
-use privateer_privacy::{Calibration, Delta, Epsilon, Factor, Guarantee, Request, RewardFacts, gdp_epsilon, gdp_mu};
+use privateer_privacy::sums::{Epochs, SumsNeed, joint};
+use privateer_privacy::{Budget, Calibration, Delta, Epsilon, Factor, Guarantee, Request, RewardFacts, gdp_epsilon, gdp_mu};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -142,10 +142,9 @@ fn prices_of_groups_survive_the_optimal_attack() {
                 noise_variance: Some(0.25),
                 rounds: 8,
             };
-            let mechanism = entry.name.to_owned();
-            let spec =
-                Request { mechanism, calibration: Calibration::Tight, epsilon: Some(4.0), delta: Some(DELTA), clip: None, facts };
-            let built = (entry.build)(&SumsRequest { spec, need }).expect("a mechanism");
+            let budget = Budget::new(Some(4.0), Some(DELTA)).expect("a budget");
+            let spec = Request { mechanism: entry.name, calibration: Calibration::Tight, budget, clip: None };
+            let built = (entry.build)(&spec, &facts, need).expect("a mechanism");
             let ledger = built.ledger();
             let once = ledger.composition(1).and_then(|once| once.mu()).expect("Gaussian");
             for k in [2_u64, 3, 7] {

@@ -7,7 +7,7 @@ use privateer::spec::Sweep;
 use privateer_backend::{Backend, Counters, Cpu};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::{Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
+use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -101,8 +101,9 @@ pub fn mechanism(
     facts: RewardFacts,
 ) -> Result<Arc<dyn RewardMechanism>, String> {
     let entry = MECHANISMS.iter().find(|entry| entry.name == name).expect("registered");
-    let request = Request { mechanism: name.to_owned(), calibration, epsilon, delta: Some(1e-5), clip: None, facts };
-    (entry.build)(&request).map_err(|refusal| refusal.to_string())
+    let budget = Budget::new(epsilon, Some(1e-5)).map_err(|refusal| refusal.to_string())?;
+    (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip: None }, &facts)
+        .map_err(|refusal| refusal.to_string())
 }
 
 /// A stream by name.

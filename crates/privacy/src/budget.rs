@@ -1,6 +1,7 @@
 //! Checks privacy parameters: a number from a spec becomes a budget here only.
 //! This file does no arithmetic on budgets.
 
+use super::Refusal;
 use std::fmt;
 
 /// A privacy loss that is finite and greater than zero.
@@ -66,6 +67,37 @@ impl fmt::Display for BadDelta {
 }
 
 impl std::error::Error for BadDelta {}
+
+/// A stated privacy budget, each number checked; either may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Budget {
+    /// Privacy loss of one protected unit.
+    pub epsilon: Option<Epsilon>,
+    /// Failure probability of the claim.
+    pub delta: Option<Delta>,
+}
+
+impl From<(Epsilon, Delta)> for Budget {
+    fn from((epsilon, delta): (Epsilon, Delta)) -> Self {
+        Self { epsilon: Some(epsilon), delta: Some(delta) }
+    }
+}
+
+impl Budget {
+    /// Checks stated numbers.
+    ///
+    /// # Errors
+    /// A refusal on `epsilon` or `delta`.
+    pub fn new(epsilon: Option<f64>, delta: Option<f64>) -> Result<Self, Refusal> {
+        let refused = |key, value: f64, expected| Refusal::new(key, format!("`{key}` is {value}"), expected);
+        let epsilon = epsilon.map(Epsilon::try_from).transpose();
+        let delta = delta.map(Delta::try_from).transpose();
+        Ok(Self {
+            epsilon: epsilon.map_err(|bad| refused("epsilon", bad.0, "a finite number > 0"))?,
+            delta: delta.map_err(|bad| refused("delta", bad.0, "a number > 0 and < 1"))?,
+        })
+    }
+}
 
 #[cfg(test)]
 mod tests {

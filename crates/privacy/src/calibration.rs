@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// Says how a paper's formulas set the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Calibration {
     /// As printed, misprints included, to reproduce figures.
     /// The ledger says where no guarantee holds.

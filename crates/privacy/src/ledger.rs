@@ -3,7 +3,7 @@
 //! The delivered loss is priced from the event here, never copied from the claim.
 
 use super::accounting::{Composition, Loss};
-use super::{Calibration, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
+use super::{Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 
@@ -51,32 +51,6 @@ pub struct Ledger {
     pub notes: Vec<String>,
 }
 
-/// Carries a mechanism's own statement; [`Ledger::of`] adds the price.
-#[derive(Debug, Clone)]
-pub struct Statement {
-    /// Name of the mechanism.
-    pub mechanism: &'static str,
-    /// How the paper's formulas are calibrated.
-    pub calibration: Calibration,
-    /// Adversary, neighbouring inputs, protected unit and covered participations.
-    pub threat_model: ThreatModel,
-    /// What is done to each protected unit.
-    pub event: Event,
-    /// Claimed privacy loss; `None` if nothing is claimed.
-    pub epsilon: Option<Epsilon>,
-    /// Claimed failure probability; `None` for a pure claim.
-    pub delta: Option<Delta>,
-    /// Range to which rewards are clipped; `None` if they are not clipped.
-    pub clip: Option<(f64, f64)>,
-    /// The formula that sets the noise.
-    pub noise_formula: String,
-    /// Why the claim is false, and the erratum that says so.
-    /// Used only where the price shows that the claim is false.
-    pub doubt: Option<(&'static str, &'static str)>,
-    /// Further notes.
-    pub notes: Vec<String>,
-}
-
 /// Note on the noise that every ledger of a simulation carries.
 pub const SIMULATED_NOISE: &str = "noise is drawn on doubles from a reproducible stream: low bits and the seed reveal the input, \
                                    so no real data may pass this path";
@@ -84,22 +58,20 @@ pub const SIMULATED_NOISE: &str = "noise is drawn on doubles from a reproducible
 impl Ledger {
     /// Prices the event and records the claim next to the price.
     #[must_use]
-    pub fn of(statement: Statement) -> Self {
-        let Statement { mechanism, calibration, threat_model, event, epsilon, delta, clip, noise_formula, doubt, mut notes } =
-            statement;
+    pub fn of(claim: Claim) -> Self {
+        let Claim { mechanism, calibration, unit, event, budget, noise_formula, doubt, mut notes } = claim;
+        let (Budget { epsilon, delta }, threat_model, clip) = (budget, unit.threat_model(), unit.clip());
         let delivered_epsilon = price(&event).epsilon(delta).filter(|epsilon| epsilon.is_finite());
         let guarantee = match (epsilon, delivered_epsilon) {
             (None, _) => Guarantee::NotPrivate,
             (Some(claimed), Some(delivered)) if keeps(delivered, claimed.get()) => Guarantee::Holds,
             (Some(_), _) => {
-                let (reason, erratum) = doubt.unwrap_or(("the noise is too small for the range of the rewards", "E2"));
+                let (reason, erratum) = doubt.unwrap_or_else(|| unit.doubt(&event));
                 Guarantee::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() }
             }
         };
-        if clip.is_some() {
-            notes.push("rewards outside of the clip range are moved to its ends: a bias, and no loss of privacy (E2)".to_owned());
-        }
-        if epsilon.is_some() {
+        notes.extend(unit.notes(budget));
+        if epsilon.is_some() && !matches!(unit, ClaimUnit::Row { .. }) {
             notes.push(SIMULATED_NOISE.to_owned());
         }
         let claimed_number = epsilon.map(Epsilon::get);
@@ -187,17 +159,6 @@ impl Ledger {
             self.guarantee = Guarantee::NoGuarantee { reason, erratum: erratum.to_owned() };
         }
     }
-
-    /// Builds the ledger of inputs that a curator releases row by row.
-    #[must_use]
-    pub fn of_inputs(statement: Statement) -> Self {
-        let mut ledger = Self::of(Statement { clip: None, ..statement });
-        ledger.notes.retain(|note| note != SIMULATED_NOISE);
-        ledger.notes.push(
-            "the radius is part of the guarantee: a row that moves by k times as much costs k times as much mu (E20)".to_owned(),
-        );
-        ledger
-    }
 }
 
 /// Returns whether a price keeps a claim, up to rounding of the scale and of the price.
@@ -223,15 +184,13 @@ pub(super) fn short(x: f64) -> String {
 mod tests {
     use super::*;
 
-    fn statement(event: Event) -> Statement {
-        Statement {
+    fn claim(event: Event) -> Claim {
+        Claim {
             mechanism: "test",
             calibration: Calibration::Tight,
-            threat_model: ThreatModel::local_reward(),
+            unit: ClaimUnit::Reward { clip: Some((-1.0, 1.0)) },
             event,
-            epsilon: Epsilon::try_from(1.0).ok(),
-            delta: None,
-            clip: Some((-1.0, 1.0)),
+            budget: Budget::new(Some(1.0), None).expect("a budget"),
             noise_formula: "by hand".to_owned(),
             doubt: None,
             notes: Vec::new(),
@@ -240,19 +199,19 @@ mod tests {
 
     #[test]
     fn a_claim_below_its_price_is_no_guarantee() {
-        let fine = Ledger::of(statement(Event::Laplace { scale: 2.0, sensitivity: Some(2.0) }));
+        let fine = Ledger::of(claim(Event::Laplace { scale: 2.0, sensitivity: Some(2.0) }));
         assert_eq!((fine.guarantee, fine.delivered.as_str()), (Guarantee::Holds, "epsilon = 1 per user, pure"));
-        let short_of_noise = Ledger::of(statement(Event::Laplace { scale: 1.0, sensitivity: Some(2.0) }));
+        let short_of_noise = Ledger::of(claim(Event::Laplace { scale: 1.0, sensitivity: Some(2.0) }));
         assert!(matches!(short_of_noise.guarantee, Guarantee::NoGuarantee { .. }));
         assert_eq!(short_of_noise.delivered, "epsilon = 2 per user, pure");
         // A Gaussian mechanism has no pure price.
-        let no_delta = Ledger::of(statement(Event::Gaussian { sigma: 9.0, sensitivity: 2.0 }));
+        let no_delta = Ledger::of(claim(Event::Gaussian { sigma: 9.0, sensitivity: 2.0 }));
         assert_eq!((no_delta.delivered_epsilon, no_delta.delivered.as_str()), (None, "epsilon = infinity"));
     }
 
     #[test]
     fn ledgers_survive_json() {
-        let ledger = Ledger::of(statement(Event::Mixture { rare: 0.2, high: 0.9, low: 0.3, two_level_share: 0.4 }));
+        let ledger = Ledger::of(claim(Event::Mixture { rare: 0.2, high: 0.9, low: 0.3, two_level_share: 0.4 }));
         let text = serde_json::to_string(&ledger).expect("json");
         assert_eq!(serde_json::from_str::<Ledger>(&text).expect("a ledger"), ledger);
         assert!(text.contains(r#""event":{"kind":"mixture""#), "{text}");

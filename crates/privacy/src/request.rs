@@ -2,7 +2,7 @@
 //!
 //! This file adds no noise: the files of `mechanism` turn a request into a mechanism.
 
-use super::{Calibration, Delta, Epsilon};
+use super::{Budget, Calibration, Delta, Epsilon};
 use std::fmt;
 
 /// States what is publicly known about a reward `y = f(x) + noise`, in units of the reward.
@@ -20,51 +20,81 @@ pub struct RewardFacts {
     pub rounds: u64,
 }
 
-/// Holds what a spec asks of a mechanism.
-#[derive(Debug, Clone, PartialEq)]
+/// Holds what a spec asks of privacy: of rewards, sums, interactions, gradients or inputs.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
-    /// Name of the mechanism, or `auto`, which [`super::resolve_auto`] turns into a name.
-    pub mechanism: String,
+    /// Name of the mechanism, or `auto`, which [`super::automatic`] turns into a name.
+    pub mechanism: &'static str,
     /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
-    /// Privacy loss per user.
-    pub epsilon: Option<f64>,
-    /// Failure probability of the claim; used by mechanisms that are not pure.
-    pub delta: Option<f64>,
+    /// Privacy loss and failure probability per protected unit.
+    pub budget: Budget,
     /// Range to which rewards are clipped before any other step, in units of the reward.
     pub clip: Option<(f64, f64)>,
-    /// What is publicly known about the reward.
-    pub facts: RewardFacts,
 }
 
 impl Request {
-    /// Returns the checked privacy loss.
+    /// Asks for no privacy.
+    pub const NONE: Self =
+        Self { mechanism: "none", calibration: Calibration::Tight, budget: Budget { epsilon: None, delta: None }, clip: None };
+
+    /// Returns the privacy loss.
     ///
     /// # Errors
-    /// A refusal on `epsilon` if it is missing or is not a finite number > 0.
+    /// A refusal on `epsilon` if none is stated.
     pub fn epsilon(&self) -> Result<Epsilon, Refusal> {
-        let expected = "a finite number > 0";
-        let Some(value) = self.epsilon else {
-            return Err(Refusal::new("epsilon", format!("mechanism `{}` needs a privacy loss", self.mechanism), expected)
-                .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy"));
-        };
-        Epsilon::try_from(value).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))
+        self.budget.epsilon.ok_or_else(|| {
+            let message = format!("mechanism `{}` needs a privacy loss", self.mechanism);
+            Refusal::new("epsilon", message, "a finite number > 0")
+                .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy")
+        })
     }
 
-    /// Returns the checked failure probability.
+    /// Returns the failure probability; `users` is for the hint of the refusal.
     ///
     /// # Errors
-    /// A refusal on `delta` if it is missing or is not strictly between 0 and 1.
-    pub fn delta(&self) -> Result<Delta, Refusal> {
-        let expected = "a number > 0 and < 1";
-        let Some(value) = self.delta else {
-            return Err(Refusal::new("delta", format!("mechanism `{}` needs a failure probability", self.mechanism), expected)
-                .hint(format!(
-                    "state `delta`, at most one over the number of users: {:e} here",
-                    1.0 / self.facts.rounds.max(1) as f64
-                )));
+    /// A refusal on `delta` if none is stated.
+    pub fn delta(&self, users: u64) -> Result<Delta, Refusal> {
+        self.budget.delta.ok_or_else(|| {
+            let message = format!("mechanism `{}` needs a failure probability", self.mechanism);
+            Refusal::new("delta", message, "a number > 0 and < 1")
+                .hint(format!("state `delta`, at most one over the number of users: {:e} here", 1.0 / users.max(1) as f64))
+        })
+    }
+
+    /// Returns the budget of a run over `rounds` users, where `delta` defaults to one over their number.
+    /// `None` without privacy.
+    ///
+    /// # Errors
+    /// A refusal on `epsilon` if none is stated; on `delta` if none is stated and there is a single user.
+    pub fn budget_over(&self, rounds: u64) -> Result<Option<(Epsilon, Delta)>, Refusal> {
+        if self.mechanism == "none" {
+            return Ok(None);
+        }
+        let by_rounds = || Delta::try_from(1.0 / rounds.max(1) as f64).ok();
+        let delta = match self.budget.delta.or_else(by_rounds) {
+            Some(delta) => delta,
+            None => self.delta(rounds)?,
         };
-        Delta::try_from(value).map_err(|bad| Refusal::new("delta", format!("`delta` is {}", bad.0), expected))
+        Ok(Some((self.epsilon()?, delta)))
+    }
+
+    /// Returns the range of rewards under privacy: as requested, else as publicly known.
+    ///
+    /// `None` only for the as-printed calibration, which can do without a range.
+    ///
+    /// # Errors
+    /// Neither range is available, and the calibration is not as printed.
+    pub fn range(&self, known: Option<(f64, f64)>) -> Result<Option<(f64, f64)>, Refusal> {
+        match self.clip.or(known) {
+            None if self.calibration != Calibration::AsPrinted => Err(Refusal::new(
+                "clip",
+                "the rewards are not bounded, and privacy needs a range",
+                "two numbers [lo, hi] with lo < hi",
+            )
+            .hint("state `clip`: rewards beyond it are moved to its ends (E31)")),
+            range => Ok(range),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::{Calibration, Query, Raw, Released, Request, RewardFacts, RewardMechanism, Signal};
+use privateer_privacy::{Budget, Calibration, Query, Raw, Released, Request, RewardFacts, RewardMechanism, Signal};
 use std::sync::Arc;
 
 /// How the stored policies are configured.
@@ -196,8 +196,9 @@ pub fn mechanism(
 ) -> Result<Arc<dyn RewardMechanism>, String> {
     let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
     let facts = RewardFacts { bound, noise_bound: Some(noise_bound), range: None, noise_variance: None, rounds: 1 };
-    let request = Request { mechanism: name.to_owned(), calibration, epsilon, delta: None, clip: None, facts };
-    (entry.build)(&request).map_err(|refusal| refusal.to_string())
+    let budget = Budget::new(epsilon, None).map_err(|refusal| refusal.to_string())?;
+    (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip: None }, &facts)
+        .map_err(|refusal| refusal.to_string())
 }
 
 /// The truncation levels of a policy that keeps rewards sorted by `|reward| / level`, from its saved state.

@@ -9,10 +9,10 @@ use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::gradients::Start;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, Link, seal};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, Link, seal};
 use privateer_privacy::printed::dubey2021;
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
-use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
+use privateer_privacy::{Budget, Calibration, Delta, Epsilon, Raw, Request};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -232,11 +232,10 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         margin: 0.0,
         rounds,
     };
-    let request = InteractionRequest {
+    let request = Request {
         mechanism: "tree",
         calibration: Calibration::AsPrinted,
-        epsilon: Some(epsilon),
-        delta: Some(delta),
+        budget: Budget::new(Some(epsilon), Some(delta)).map_err(|refusal| refusal.to_string())?,
         clip: None,
     };
     let entry = Entry { key: "failure_prob".to_owned(), key_span: None, node: Node::bare(Written::Float(alpha)) };

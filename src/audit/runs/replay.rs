@@ -123,7 +123,7 @@ pub(super) fn attack(
 /// Returns the proof that supports the claim.
 fn proof(ledger: &Ledger) -> &str {
     match (&ledger.event, ledger.mechanism.as_str()) {
-        (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "own") => "sums",
+        (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "local-gaussian") => "sums",
         (Event::GeneralizedGaussian { .. } | Event::Choices { .. } | Event::Subsampled { .. }, _) => "accounting",
         (Event::Gaussian { .. }, _) => "gaussian",
         (_, mechanism) => mechanism,

@@ -6,7 +6,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, Gradient, Sample, SampleClip, Terms};
-use privateer_privacy::{Calibration, Delta, Epsilon, Event, Raw, Refusal};
+use privateer_privacy::{Calibration, Event, Protects, Raw, Refusal, Request, automatic};
 use std::fmt;
 use std::sync::Arc;
 
@@ -63,17 +63,11 @@ pub struct Setting {
 
 /// Holds a spec's request for a learner's noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Request {
-    /// `auto`, `none`, `gaussian`, `generalized-gaussian`, `laplace` or `gumbel`.
-    pub mechanism: &'static str,
-    /// The calibration: as-printed, corrected or tight.
-    pub calibration: Calibration,
-    /// Privacy loss; `None` if the mechanism is `none`.
-    pub epsilon: Option<f64>,
-    /// Failure probability; `None` takes one over the number of samples.
-    pub delta: Option<f64>,
+pub struct GradientRequest {
+    /// Mechanism (`auto`, `none`, `gaussian`, `generalized-gaussian`, `laplace` or `gumbel`), calibration and budget.
+    pub spec: Request,
     /// Whether features and gradients are clipped; `None` for the calibration's default.
-    pub clip: Option<bool>,
+    pub clips: Option<bool>,
     /// `auto`, or a name of `privacy::quote::FACTORISATIONS`.
     pub factorisation: &'static str,
     /// Smoothness that the as-printed formulas use.
@@ -91,7 +85,8 @@ pub trait LearnerPlan: Send + Sync {
     ///
     /// # Errors
     /// If the set, the noise's law or the budget does not suit.
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal>;
+    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64)
+    -> Result<Box<dyn LearnerMaker>, Refusal>;
 }
 
 /// Makes learners of one calibration; what all trials share is computed once.
@@ -122,57 +117,25 @@ pub struct LearnerCalibration {
     pub facts: Vec<(String, serde_json::Value)>,
 }
 
-impl Request {
+impl GradientRequest {
     /// Returns a request without noise.
     #[must_use]
     pub fn none() -> Self {
-        Self {
-            mechanism: "none",
-            calibration: Calibration::Tight,
-            epsilon: None,
-            delta: None,
-            clip: None,
-            factorisation: "auto",
-            stated_smoothness: 1.0,
-            stated_lipschitz: 1.0,
-        }
-    }
-
-    /// Returns the budget; `None` without noise.
-    ///
-    /// # Errors
-    /// If a number is missing or out of range.
-    pub fn budget(&self, rounds: u64) -> Result<Option<(Epsilon, Delta)>, Refusal> {
-        if self.mechanism == "none" {
-            return Ok(None);
-        }
-        let expected = "a finite number > 0";
-        let Some(epsilon) = self.epsilon else {
-            return Err(Refusal::new("epsilon", "a private learner needs a privacy loss", expected)
-                .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy"));
-        };
-        let epsilon =
-            Epsilon::try_from(epsilon).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))?;
-        let delta = self.delta.unwrap_or(1.0 / rounds as f64);
-        let delta = Delta::try_from(delta).map_err(|bad| {
-            Refusal::new("delta", format!("`delta` is {}", bad.0), "a number > 0 and < 1")
-                .hint("without `delta` it is one over the number of rounds")
-        })?;
-        Ok(Some((epsilon, delta)))
+        Self { spec: Request::NONE, clips: None, factorisation: "auto", stated_smoothness: 1.0, stated_lipschitz: 1.0 }
     }
 
     /// Returns whether the run clips features and gradients.
     #[must_use]
     pub fn clips(&self) -> bool {
-        self.clip.unwrap_or(self.calibration != Calibration::AsPrinted && self.mechanism != "none")
+        self.clips.unwrap_or(self.spec.calibration != Calibration::AsPrinted && self.spec.mechanism != "none")
     }
 
     /// Returns the terms of the calibration over a setting.
     ///
     /// # Errors
-    /// As [`Request::budget`], or for a loss whose gradients are unbounded.
+    /// As [`Request::budget_over`], or for a loss whose gradients are unbounded.
     pub fn terms(&self, setting: &Setting) -> Result<Terms, Refusal> {
-        let budget = self.budget(setting.rounds)?;
+        let budget = self.spec.budget_over(setting.rounds)?;
         let (radius, clips) = (setting.sample_radius, self.clips());
         let lipschitz = if clips { radius * setting.loss.lipschitz() } else { f64::INFINITY };
         if budget.is_some() && clips && lipschitz.is_infinite() {
@@ -182,7 +145,7 @@ impl Request {
         let diameter = setting.set.diameter();
         let norm = setting.set.norm();
         Ok(Terms {
-            calibration: self.calibration,
+            calibration: self.spec.calibration,
             budget,
             rounds: setting.rounds,
             dimension: setting.set.dimension(),
@@ -205,8 +168,7 @@ impl Request {
     /// # Errors
     /// If the mechanism is not one for vectors.
     pub fn generalized(&self) -> Result<bool, Refusal> {
-        match self.mechanism {
-            "auto" => Ok(self.calibration != Calibration::Tight),
+        match automatic(self.spec.mechanism, Protects::Gradients, self.spec.calibration) {
             "generalized-gaussian" => Ok(true),
             "gaussian" | "none" => Ok(false),
             other => Err(Refusal::new(

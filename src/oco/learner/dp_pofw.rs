@@ -2,12 +2,14 @@
 //!
 //! It is for p = 1, and for every set whose vertices are listed.
 
-use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
+use super::{
+    FrankWolfe, GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting, step_size,
+};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_privacy::gradients::{Choice, ChoiceNoise, Clip, Gradient, LaplaceVector, Sample, Start, VertexChoice, Vertices};
-use privateer_privacy::{Calibration, Raw, Refusal};
+use privateer_privacy::{Protects, Raw, Refusal, automatic};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -34,15 +36,19 @@ impl LearnerPlan for DpPofwPlan {
         true
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let Some(vertices) = setting.set.vertices() else {
             let message = format!("`dp-pofw` chooses among vertices, and those of the {} are not listed", setting.set.words());
             return Err(Refusal::new("kind", message, "an l_1 ball (`p = 1`), a simplex or a polytope")
                 .hint("`dp-tofw` works on every set"));
         };
         let terms = request.terms(setting)?;
-        let gumbel = match request.mechanism {
-            "auto" => request.calibration == Calibration::Tight,
+        let gumbel = match automatic(request.spec.mechanism, Protects::Choices, request.spec.calibration) {
             "gumbel" => true,
             "laplace" | "none" => false,
             other => {

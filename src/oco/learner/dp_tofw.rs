@@ -4,13 +4,15 @@
 //! (v_t - theta)` with v_t the minimizer along d_t. It supports any p and any set with linear minimization; on polytopes,
 //! `dp-pofw` pays only a logarithm of the dimension.
 
-use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
+use super::{
+    FrankWolfe, GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting, step_size,
+};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
 use privateer_privacy::streams::Factorisation;
-use privateer_privacy::{Calibration, Raw, Refusal, quote};
+use privateer_privacy::{Protects, Raw, Refusal, automatic, quote};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -36,13 +38,14 @@ impl LearnerPlan for DpTofwPlan {
         true
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-        let name = match (request.factorisation, request.calibration) {
-            ("auto", Calibration::Tight) => "blt",
-            ("auto", _) => "tree",
-            (name, _) => name,
-        };
+        let name = automatic(request.factorisation, Protects::PrefixSums, request.spec.calibration);
         let Some(factorisation) = quote::factorisation(name, setting.rounds) else {
             let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
             return Err(Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected));
@@ -53,7 +56,7 @@ impl LearnerPlan for DpTofwPlan {
             facts.push(("prefix sums".to_owned(), factorisation.name().into()));
         }
         let made = LearnerCalibration {
-            mechanism: Request::vector_name(generalized, terms.budget.is_some()),
+            mechanism: GradientRequest::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
             noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),

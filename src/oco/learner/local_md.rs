@@ -6,7 +6,7 @@
 //! composes their privacy loss. This implementation differs: it uses each sample once, so that its noise is that of one
 //! release.
 
-use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
+use super::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -47,7 +47,12 @@ impl LearnerPlan for LocalMdPlan {
         true
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let p = setting.set.norm().exponent();
         if !(1.0 < p && p <= 2.0) {
             let message = format!("`local-md` is for 1 < p <= 2, and the {} has p = {p}", setting.set.words());
@@ -60,7 +65,7 @@ impl LearnerPlan for LocalMdPlan {
         // D/(L sqrt(n)), times the factor 1/sqrt(p - 1), which gives the regularizer strength 1.
         let eta = learning_rate * terms.actual.diameter / (lipschitz * libm::sqrt((p - 1.0) * setting.rounds as f64));
         let made = LearnerCalibration {
-            mechanism: Request::vector_name(generalized, terms.budget.is_some()),
+            mechanism: GradientRequest::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
             noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),

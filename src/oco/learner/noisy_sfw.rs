@@ -4,7 +4,7 @@
 //! `sqrt(n)/2` correct it; the step is `lr ln(n)/(2 sqrt(n))`. Each sample is in one batch. The iterate is constant while a
 //! batch is filled.
 
-use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
+use super::{FrankWolfe, GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -50,14 +50,19 @@ impl LearnerPlan for NoisySfwPlan {
         true
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
         let (plan, eta) = plan(setting.rounds, learning_rate);
         // A step above 1 would leave the set.
         let eta = eta.min(1.0);
         let priced = terms.batch_noise(generalized, plan, eta)?;
         let made = LearnerCalibration {
-            mechanism: Request::vector_name(generalized, terms.budget.is_some()),
+            mechanism: GradientRequest::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
             noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),

@@ -2,7 +2,7 @@
 //!
 //! It averages the iterates and answers once, after the last sample; until then its answer is the starting point.
 
-use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
+use super::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -43,9 +43,14 @@ impl LearnerPlan for NoisySgdPlan {
         true
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        if !["auto", "gaussian", "none"].contains(&request.mechanism) {
-            let message = format!("`{}` is not noise of this learner", request.mechanism);
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        if !["auto", "gaussian", "none"].contains(&request.spec.mechanism) {
+            let message = format!("`{}` is not noise of this learner", request.spec.mechanism);
             return Err(Refusal::new("mechanism", message, "`auto`, `gaussian` or `none`"));
         }
         let terms = request.terms(setting)?;
@@ -55,7 +60,7 @@ impl LearnerPlan for NoisySgdPlan {
         let budget = terms.budget.map(|(epsilon, delta)| (epsilon.get(), delta.get()));
         let eta = step(learning_rate, 0.5 * terms.actual.diameter, lipschitz, setting.rounds, terms.dimension, budget);
         let made = LearnerCalibration {
-            mechanism: Request::vector_name(false, terms.budget.is_some()),
+            mechanism: GradientRequest::vector_name(false, terms.budget.is_some()),
             event: priced.event,
             noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),

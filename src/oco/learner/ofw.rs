@@ -1,6 +1,6 @@
 //! Implements online Frank-Wolfe without privacy (Xie2020): `dp-tofw` on exact sums.
 
-use super::{LearnerMaker, LearnerPlan, Request, Setting, dp_tofw};
+use super::{GradientRequest, LearnerMaker, LearnerPlan, Setting, dp_tofw};
 use privateer_config::params::Args;
 use privateer_privacy::Refusal;
 
@@ -16,8 +16,13 @@ impl LearnerPlan for OfwPlan {
         false
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        let open = Request { clip: request.clip, ..Request::none() };
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let open = GradientRequest { clips: request.clips, ..GradientRequest::none() };
         self.0.prepare(setting, &open, learning_rate)
     }
 }

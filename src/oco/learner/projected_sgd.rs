@@ -3,7 +3,7 @@
 //! The step is `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; the answer is the mean of the iterates. `L_t` is the largest
 //! gradient norm so far, so that no constant is needed.
 
-use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
+use super::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -32,8 +32,13 @@ impl LearnerPlan for ProjectedSgdPlan {
         false
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        let open = Request { clip: request.clip, ..Request::none() };
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let open = GradientRequest { clips: request.clips, ..GradientRequest::none() };
         let made = LearnerCalibration {
             mechanism: "none",
             event: Event::NonPrivate,

@@ -3,8 +3,8 @@
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::{Ledger, Refusal, Released, Request};
 
 /// Runs one algorithm in one trial, on the server's side; its state comes from released signals.
 pub trait ContextPolicy: Send {
@@ -35,7 +35,7 @@ pub trait ContextPolicyPlan: Send + Sync {
     ///
     /// # Errors
     /// If the problem, the budget or the mechanism does not suit the policy.
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
 }
 
 /// Makes one trial's policy and the privatizer that it was calibrated with.

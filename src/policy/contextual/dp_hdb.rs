@@ -12,10 +12,10 @@ use privateer_numerics::linalg::{Norm, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, SampleClip, Terms};
 use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
-use privateer_privacy::interactions::{
-    ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal, InteractionStatement, interaction_ledger,
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::{
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Refusal, Released, Request, automatic,
 };
-use privateer_privacy::{Calibration, Delta, Epsilon, Event, Ledger, Refusal, Released};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "dp-hdb";
@@ -73,8 +73,8 @@ impl DpHdbPlan {
 }
 
 impl ContextPolicyPlan for DpHdbPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let budget = request.budget(facts.rounds)?;
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let budget = request.budget_over(facts.rounds)?;
         let warm_up = self.warm_up(facts)?;
         let radius = self.radius.unwrap_or(facts.parameter_l1);
         let printed = request.calibration == Calibration::AsPrinted;
@@ -105,8 +105,7 @@ impl ContextPolicyPlan for DpHdbPlan {
             stated: constants(self.stated.0, self.stated.1),
             clip: bounds.map(|bounds| SampleClip { norm: max_norm, radius: bounds.entry }),
         };
-        let gumbel = match request.mechanism {
-            "auto" => request.calibration == Calibration::Tight,
+        let gumbel = match automatic(request.mechanism, Protects::Choices, request.calibration) {
             "gumbel" => true,
             "laplace" | "none" => false,
             other => {
@@ -183,15 +182,14 @@ impl ContextPolicyMaker for DpHdbMaker {
             ChoiceLaw::Laplace { .. } => "laplace",
             ChoiceLaw::Gumbel { .. } => "gumbel",
         };
-        interaction_ledger(InteractionStatement {
+        Ledger::of(Claim {
             mechanism,
             calibration: self.calibration,
             event: if self.choices.synthetic { self.event } else { Event::NonPrivate },
-            budget: self.budget,
-            clip: self.choices.bounds.map(|bounds| bounds.range),
+            budget: self.budget.map(Budget::from).unwrap_or_default(),
+            unit: ClaimUnit::Interaction { clip: self.choices.bounds.map(|bounds| bounds.range), local: false },
             noise_formula: self.noise_formula.clone(),
             doubt: Some(doubt),
-            local: false,
             notes: match self.choices.bounds {
                 Some(bounds) => {
                     vec![format!(

@@ -16,10 +16,10 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::printed::{dubey2021, zheng2020};
-use privateer_privacy::{Calibration, Ledger, Refusal, Released};
+use privateer_privacy::{Calibration, Ledger, Refusal, Released, Request};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -78,8 +78,8 @@ fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
 }
 
 impl ContextPolicyPlan for DpLinUcbPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let Some(budget) = request.budget(facts.rounds)? else {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let Some(budget) = request.budget_over(facts.rounds)? else {
             let message = format!("`{}` is private by its kind", self.name);
             return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
                 .hint("`linucb` is the same policy without privacy"));

@@ -7,8 +7,8 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::{Ledger, Refusal, Released, Request};
 
 const NAME: &str = "epsilon-greedy";
 
@@ -28,7 +28,7 @@ struct EpsilonGreedyPlan {
 }
 
 impl ContextPolicyPlan for EpsilonGreedyPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let ledger = no_privacy::ledger(request.calibration);
         Ok(Box::new(EpsilonGreedyMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
     }

@@ -11,8 +11,8 @@ use privateer_config::params::Args;
 use privateer_numerics::linalg::{Lasso, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::{Ledger, Refusal, Released, Request};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "lasso-bandit";
@@ -61,7 +61,7 @@ impl LassoBanditPlan {
 }
 
 impl ContextPolicyPlan for LassoBanditPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let ledger = no_privacy::ledger(request.calibration);
         Ok(Box::new(LassoBanditMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
     }

@@ -9,8 +9,8 @@ use privateer_config::params::Args;
 use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionRequest, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::{Ledger, Refusal, Released, Request};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
 }
 
 impl ContextPolicyPlan for LinUcbPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let (k, d, sd) = (facts.n_arms as f64, facts.dimension as f64, noise_scale(facts));
         let (length, s, ridge, failure, beta) = (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.beta);
         // R sqrt(2 ln(1/delta) + K d ln(1 + t L²/(K d ridge))) + sqrt(ridge) S [AbbasiYadkori2011, theorem 2].

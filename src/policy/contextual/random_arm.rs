@@ -6,8 +6,8 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::{Ledger, Refusal, Released, Request};
 
 const NAME: &str = "random-arm";
 
@@ -19,7 +19,7 @@ pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
 struct RandomArmPlan;
 
 impl ContextPolicyPlan for RandomArmPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         Ok(Box::new(RandomArmMaker { n_arms: facts.n_arms, ledger: no_privacy::ledger(request.calibration) }))
     }
 }

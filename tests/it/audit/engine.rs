@@ -1,13 +1,13 @@
 //! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
 
-use privateer::oco::learner::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
+use privateer::oco::learner::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
 use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
 use privateer::spec::{Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::Sample;
-use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionRequest, InteractionSignal};
-use privateer_privacy::{Ledger, Raw, Refusal, Released};
+use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::{Ledger, Raw, Refusal, Released, Request};
 use std::sync::Arc;
 
 /// What is wrong.
@@ -50,7 +50,7 @@ struct PolicyOf {
 }
 
 impl ContextPolicyPlan for Policy {
-    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let rounds = if self.fault == Fault::Impatient { facts.n_arms as u64 } else { facts.rounds };
         // One over the rounds would be another claim.
         let used = self.inner.prepare(&ContextFacts { rounds, ..facts.clone() }, request)?;
@@ -105,7 +105,12 @@ impl LearnerPlan for Learning {
         true
     }
 
-    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+    fn prepare(
+        &self,
+        setting: &Setting,
+        request: &GradientRequest,
+        learning_rate: f64,
+    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let rounds = if self.fault == Fault::Impatient { 1 } else { setting.rounds };
         let used = self.inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?;
         Ok(Box::new(LearningOf { honest: self.inner.prepare(setting, request, learning_rate)?, used, fault: self.fault }))

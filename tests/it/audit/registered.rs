@@ -4,9 +4,8 @@ use privateer::audit::{AUDITS, AuditEntry, Case, PRINTED, Settings, Verdict, aud
 use privateer::engine::Preparation;
 use privateer::env::DataFolder;
 use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNERS, MECHANISMS, SUMS};
-use privateer::spec::Sweep;
+use privateer::spec::{INTERACTION_MECHANISMS, Sweep};
 use privateer_backend::Cpu;
-use privateer_privacy::interactions::InteractionRequest;
 use privateer_privacy::quote::FACTORISATIONS;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
@@ -80,9 +79,9 @@ fn interactions_with_noise() -> Vec<String> {
     };
     let pairs: Vec<String> = CONTEXTUAL_POLICIES
         .iter()
-        .flat_map(|policy| InteractionRequest::MECHANISMS.into_iter().filter_map(|noise| of(policy.name, noise)))
+        .flat_map(|policy| INTERACTION_MECHANISMS.into_iter().filter_map(|noise| of(policy.name, noise)))
         .collect();
-    for noise in InteractionRequest::MECHANISMS.into_iter().filter(|noise| !["auto", "none"].contains(noise)) {
+    for noise in INTERACTION_MECHANISMS.into_iter().filter(|noise| !["auto", "none"].contains(noise)) {
         assert!(pairs.iter().any(|pair| pair.ends_with(&format!(" {noise}"))), "no policy takes `{noise}`");
     }
     pairs

@@ -3,7 +3,7 @@
 use crate::support::{ran, run_all, stream, sweep};
 use privateer::engine::{Options, Preparation, Shard};
 use privateer::env::DataFolder;
-use privateer::oco::learner::{LearnerStreams, Request, Setting};
+use privateer::oco::learner::{GradientRequest, LearnerStreams, Setting};
 use privateer::oco::problem::ProblemContext;
 use privateer::registry::{GRADIENT_NOISES, LEARNERS, LOSSES, PROBLEMS, SETS, names};
 use privateer::spec::{Sweep, Task};
@@ -37,7 +37,7 @@ fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) -> S
 }
 
 /// Setting, and the learner's maker, of the first cell.
-fn look(sweep: &Sweep, check: impl FnOnce(&Setting, &dyn privateer::oco::learner::LearnerMaker, &Request)) {
+fn look(sweep: &Sweep, check: impl FnOnce(&Setting, &dyn privateer::oco::learner::LearnerMaker, &GradientRequest)) {
     let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
     let streams = Streams::new(1, "contract");
     let context = ProblemContext { streams: &streams, rounds: sweep.cells[0].rounds, memory_bytes: 1e9 };

@@ -1,7 +1,7 @@
 //! Simulated noise has the law that is stated: fixed seeds, and bounds of five standard errors or more.
 
 use super::parts::{d, e, mean_square, rewards, stream, sums};
-use privateer_privacy::curator::{CuratorRequest, Inputs, input_noise};
+use privateer_privacy::curator::{Inputs, InputsNeed, input_noise};
 use privateer_privacy::gradients::{
     Choice, GeneralizedGaussian, Gradient, GradientQuery as Iterates, IsotropicGaussian, LaplaceVector, Sample, Start,
     VectorNoise, VertexChoice, Vertices,
@@ -11,7 +11,7 @@ use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, Intera
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer_privacy::streams::Shape;
 use privateer_privacy::sums::local;
-use privateer_privacy::{Calibration, MechanismEntry, Query, Raw, Signal};
+use privateer_privacy::{Calibration, MechanismEntry, Query, Raw, Request, Signal};
 use std::sync::Arc;
 
 const N: u64 = 20_000;
@@ -93,9 +93,9 @@ fn noise_of_own_items_has_its_size() {
 
 #[test]
 fn noise_on_rows_has_its_size() {
-    let request =
-        CuratorRequest { calibration: Calibration::Tight, epsilon: e(1.0), delta: d(1e-3), radius: Some(1.0), columns: None };
-    let curator = (input_noise::ENTRY.build)(&request).expect("a curator");
+    let budget = (e(1.0), d(1e-3)).into();
+    let request = Request { mechanism: "input-noise", calibration: Calibration::Tight, budget, clip: None };
+    let curator = (input_noise::ENTRY.build)(&request, InputsNeed { radius: Some(1.0), columns: None }).expect("a curator");
     let inputs = Inputs::new(2, Arc::new(vec![0.0; N as usize]));
     let released_inputs = curator.release(Raw::seal(inputs), &mut stream(6)).expect("released inputs");
     is_variance(&released_inputs.value().values, released_inputs.value().noise_variance);

@@ -2,8 +2,8 @@
 
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
-use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest};
-use privateer_privacy::{Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
+use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed};
+use privateer_privacy::{Budget, Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
 use std::sync::Arc;
 
 pub fn e(epsilon: f64) -> Epsilon {
@@ -19,26 +19,24 @@ pub fn stream(seed: u64) -> Stream {
     Streams::new(seed, "mechanisms").of(0, Purpose::Noise)
 }
 
-fn request(mechanism: &str, epsilon: f64, rounds: u64) -> Request {
-    Request {
-        mechanism: mechanism.to_owned(),
-        calibration: Calibration::Tight,
-        epsilon: Some(epsilon),
-        delta: Some(1e-3),
-        clip: Some((-1.0, 1.0)),
-        facts: RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds },
-    }
+fn request(mechanism: &'static str, epsilon: f64) -> Request {
+    let budget = Budget::new(Some(epsilon), Some(1e-3)).expect("a budget");
+    Request { mechanism, calibration: Calibration::Tight, budget, clip: Some((-1.0, 1.0)) }
+}
+
+fn facts(rounds: u64) -> RewardFacts {
+    RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds }
 }
 
 /// A reward mechanism on [-1, 1].
 pub fn rewards(entry: &MechanismEntry, epsilon: f64) -> Arc<dyn RewardMechanism> {
-    (entry.build)(&request(entry.name, epsilon, 10)).expect("a mechanism")
+    (entry.build)(&request(entry.name, epsilon), &facts(10)).expect("a mechanism")
 }
 
 /// Sums over users with two features and rewards in [-1, 1], released after every round.
 pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechanism> {
     let need = SumsNeed { n_features: 2, releases: rounds, rounds, epochs: Epochs::One, linear: false };
-    (entry.build)(&SumsRequest { spec: request(entry.name, epsilon, rounds), need }).expect("a mechanism")
+    (entry.build)(&request(entry.name, epsilon), &facts(rounds), need).expect("a mechanism")
 }
 
 /// Sums over interactions with two arms, contexts of two features up to length 1 and rewards in [-1, 1].

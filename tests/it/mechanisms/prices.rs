@@ -6,8 +6,8 @@ use privateer_privacy::quote;
 use privateer_privacy::release::{LaplaceRelease, VectorRelease};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
-use privateer_privacy::{Calibration, Raw, Request, RewardFacts, gdp_mu};
+use privateer_privacy::sums::{Epochs, SumsNeed, joint};
+use privateer_privacy::{Budget, Calibration, Raw, Request, RewardFacts, gdp_mu};
 
 #[test]
 fn every_participation_is_priced() {
@@ -24,14 +24,12 @@ fn a_group_in_one_stream_is_priced_as_a_group() {
     let need = SumsNeed { n_features: 2, releases: 8, rounds: 8, epochs: Epochs::One, linear: false };
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
     let spec = Request {
-        mechanism: "tree".to_owned(),
+        mechanism: "tree",
         calibration: Calibration::Tight,
-        epsilon: Some(1.0),
-        delta: Some(1e-3),
+        budget: Budget::new(Some(1.0), Some(1e-3)).expect("a budget"),
         clip: Some((-1.0, 1.0)),
-        facts,
     };
-    let ledger = (joint::ENTRIES[0].build)(&SumsRequest { spec, need }).expect("a mechanism").ledger();
+    let ledger = (joint::ENTRIES[0].build)(&spec, &facts, need).expect("a mechanism").ledger();
     let mu = |k: u64| ledger.composition(k).and_then(|composition| composition.mu()).expect("a Gaussian price");
     assert!((mu(3) - 3.0 * mu(1)).abs() < 1e-12, "{} {}", mu(3), mu(1));
 }

@@ -1,6 +1,6 @@
 //! Defines inputs, released inputs, and the interface of every curator.
 
-use crate::{Calibration, Delta, Epsilon, Ledger, Raw, Refusal, Released};
+use crate::{Ledger, Raw, Refusal, Released, Request};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -74,15 +74,9 @@ pub trait Curator: Send + Sync + fmt::Debug {
     }
 }
 
-/// Holds a spec's request for a curator.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CuratorRequest {
-    /// How the paper's formulas are calibrated.
-    pub calibration: Calibration,
-    /// Privacy loss.
-    pub epsilon: Epsilon,
-    /// Failure probability.
-    pub delta: Delta,
+/// States what a curator protects and releases.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InputsNeed {
     /// Largest L2 distance between neighbours, which differ in one row; > 0.
     /// In units of the inputs that the curator receives; `None` if not stated.
     pub radius: Option<f64>,
@@ -100,15 +94,5 @@ pub struct CuratorEntry {
     /// Key of the paper.
     pub paper: &'static str,
     /// Calibrates the curator for a request.
-    pub build: fn(&CuratorRequest) -> Result<Arc<dyn Curator>, Refusal>,
-}
-
-/// Returns the name of the curator that `auto` selects.
-/// The paper's own curator where the calibration follows the paper, the one with a guarantee otherwise.
-#[must_use]
-pub fn resolve_curator(calibration: Calibration) -> &'static str {
-    match calibration {
-        Calibration::AsPrinted | Calibration::Corrected => "projection",
-        Calibration::Tight => "input-noise",
-    }
+    pub build: fn(&Request, InputsNeed) -> Result<Arc<dyn Curator>, Refusal>,
 }

@@ -3,9 +3,11 @@
 //! Source: (Kenthapadi2013). The noise of a row is drawn once. Proof: `docs/proofs/rows.md`.
 
 use super::projection::product;
-use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
+use super::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
 use crate::planted::{self, PlantedFault};
-use crate::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};
+use crate::{
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request, analytic_gaussian_sigma,
+};
 use privateer_numerics::linalg::eigen_symmetric;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -23,13 +25,15 @@ pub const PUBLIC_SEED: u64 = 0;
 
 #[derive(Debug, Clone)]
 struct InputNoise {
-    request: CuratorRequest,
+    calibration: Calibration,
+    budget: (Epsilon, Delta),
+    columns: Option<usize>,
     radius: f64,
 }
 
-fn build(request: &CuratorRequest) -> Result<Arc<dyn Curator>, Refusal> {
+fn build(request: &Request, need: InputsNeed) -> Result<Arc<dyn Curator>, Refusal> {
     let expected = "a finite number > 0: neighbours differ in one row by at most this (L2)";
-    let radius = match request.radius {
+    let radius = match need.radius {
         Some(radius) if radius.is_finite() && 0.0 < radius => radius,
         Some(radius) => return Err(Refusal::new("radius", format!("`radius` is {radius}"), expected)),
         None => {
@@ -37,22 +41,27 @@ fn build(request: &CuratorRequest) -> Result<Arc<dyn Curator>, Refusal> {
                 .hint("1 for the paper's neighbours; twice the largest norm of a row protects the whole row (E20)"));
         }
     };
-    if request.columns == Some(0) {
+    if need.columns == Some(0) {
         return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
     }
-    Ok(Arc::new(InputNoise { request: request.clone(), radius }))
+    Ok(Arc::new(InputNoise {
+        calibration: request.calibration,
+        budget: (request.epsilon()?, request.delta(1)?),
+        columns: need.columns,
+        radius,
+    }))
 }
 
 impl InputNoise {
     /// Returns the `d x r` projection of inputs with `d` columns; `None` if every column is kept.
     fn projection(&self, d: usize) -> Option<(Vec<f64>, usize)> {
-        self.request.columns.filter(|&r| r < d).map(|r| (public_projection(d, r, PUBLIC_SEED), r))
+        self.columns.filter(|&r| r < d).map(|r| (public_projection(d, r, PUBLIC_SEED), r))
     }
 
     fn sigma(&self, d: usize) -> f64 {
         let stretch = self.projection(d).map_or(1.0, |(map, r)| largest_singular_value(&map, d, r));
         // sigma = radius sigma_max(P) sigma_AG(epsilon, delta) [Kenthapadi2013; BalleWang2018, theorem 8]
-        self.radius * stretch * analytic_gaussian_sigma(self.request.epsilon, self.request.delta)
+        self.radius * stretch * analytic_gaussian_sigma(self.budget.0, self.budget.1)
     }
 }
 
@@ -72,17 +81,14 @@ impl Curator for InputNoise {
     }
 
     fn ledger(&self, _n_rows: usize, dimension: usize) -> Ledger {
-        let CuratorRequest { calibration, epsilon, delta, .. } = self.request;
         let sigma = self.sigma(dimension);
         let stretch = self.projection(dimension).map_or(1.0, |(map, r)| largest_singular_value(&map, dimension, r));
-        Ledger::of_inputs(Statement {
+        Ledger::of(Claim {
             mechanism: ENTRY.name,
-            calibration,
-            threat_model: ThreatModel::row(self.radius, RadiusUnits::Inputs),
+            calibration: self.calibration,
+            unit: ClaimUnit::Row { radius: self.radius },
             event: Event::Gaussian { sigma, sensitivity: self.radius * stretch },
-            epsilon: Some(epsilon),
-            delta: Some(delta),
-            clip: None,
+            budget: self.budget.into(),
             noise_formula: format!(
                 "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
             ),

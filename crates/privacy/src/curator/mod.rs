@@ -11,7 +11,7 @@ mod scaled;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs, resolve_curator};
+pub use contract::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
 pub use input_noise::{PUBLIC_SEED, largest_singular_value, public_projection};
 pub(super) use projection::product;
 pub use projection::{centred, lifted};

@@ -7,9 +7,10 @@
 //! neighbours, so one release distinguishes them with certainty. For reproducing published figures only; the ledger says "no
 //! guarantee".
 
-use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
+use super::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
 use crate::{
-    Calibration, Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request,
+    printed::kharkovskii2020::omega,
 };
 use privateer_numerics::linalg::{Eigen, eigen_symmetric};
 use privateer_numerics::rng::Stream;
@@ -20,7 +21,7 @@ pub const PROJECTION: CuratorEntry = CuratorEntry {
     name: "projection",
     summary: "random projection, singular values lifted when one is small: no guarantee",
     paper: "Kharkovskii2020",
-    build: |request| build(request, false),
+    build: |request, need| build(request, need, false),
 };
 
 /// Registry entry of the variant without a branch.
@@ -28,7 +29,7 @@ pub const ALWAYS_LIFT: CuratorEntry = CuratorEntry {
     name: "projection-always-lift",
     summary: "random projection, singular values always lifted: no guarantee",
     paper: "Blocki2012",
-    build: |request| build(request, true),
+    build: |request, need| build(request, need, true),
 };
 
 /// Share of the largest squared singular value below which smaller ones count as zero.
@@ -37,11 +38,13 @@ const LEAST_SHARE: f64 = 1e-13;
 
 #[derive(Debug, Clone)]
 struct Projection {
-    request: CuratorRequest,
+    calibration: Calibration,
+    budget: (Epsilon, Delta),
+    columns: Option<usize>,
     always_lift: bool,
 }
 
-fn build(request: &CuratorRequest, always_lift: bool) -> Result<Arc<dyn Curator>, Refusal> {
+fn build(request: &Request, need: InputsNeed, always_lift: bool) -> Result<Arc<dyn Curator>, Refusal> {
     let name = if always_lift { ALWAYS_LIFT.name } else { PROJECTION.name };
     if request.calibration == Calibration::Corrected {
         return Err(Refusal::new(
@@ -51,22 +54,27 @@ fn build(request: &CuratorRequest, always_lift: bool) -> Result<Arc<dyn Curator>
         )
         .hint("`calibration = \"tight\"` adds Gaussian noise to every row, with the same epsilon and delta"));
     }
-    if request.radius.is_some_and(|radius| radius != 1.0) {
+    if need.radius.is_some_and(|radius| radius != 1.0) {
         return Err(Refusal::new("radius", format!("`{name}` is printed for neighbours at distance 1"), "no `radius`, or 1"));
     }
-    if request.columns == Some(0) {
+    if need.columns == Some(0) {
         return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
     }
-    Ok(Arc::new(Projection { request: request.clone(), always_lift }))
+    Ok(Arc::new(Projection {
+        calibration: request.calibration,
+        budget: (request.epsilon()?, request.delta(1)?),
+        columns: need.columns,
+        always_lift,
+    }))
 }
 
 impl Projection {
     fn n_columns(&self, dimension: usize) -> usize {
-        self.request.columns.unwrap_or(dimension)
+        self.columns.unwrap_or(dimension)
     }
 
     fn omega(&self, dimension: usize) -> f64 {
-        omega(self.n_columns(dimension) as u32, self.request.epsilon.get(), self.request.delta.get())
+        omega(self.n_columns(dimension) as u32, self.budget.0.get(), self.budget.1.get())
     }
 }
 
@@ -98,7 +106,6 @@ impl Curator for Projection {
     }
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
-        let CuratorRequest { calibration, epsilon, delta, .. } = self.request;
         let r = self.n_columns(dimension);
         let entry = if self.always_lift { &ALWAYS_LIFT } else { &PROJECTION };
         let branch = if self.always_lift {
@@ -106,14 +113,12 @@ impl Curator for Projection {
         } else {
             "to sqrt(s² + omega²) when the least is below omega, a branch that is not private itself (E17)"
         };
-        Ledger::of_inputs(Statement {
+        Ledger::of(Claim {
             mechanism: entry.name,
-            calibration,
-            threat_model: ThreatModel::row(1.0, RadiusUnits::Inputs),
+            calibration: self.calibration,
+            unit: ClaimUnit::Row { radius: 1.0 },
             event: Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 },
-            epsilon: Some(epsilon),
-            delta: Some(delta),
-            clip: None,
+            budget: self.budget.into(),
             noise_formula: format!(
                 "omega = 16 sqrt(r ln(2/delta)) ln(16 r/delta)/epsilon = {:.6} for r = {r}; singular values lifted {branch} \
                      [Kharkovskii2020, algorithm 1; E18]",

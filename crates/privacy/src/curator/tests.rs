@@ -1,7 +1,7 @@
 //! Tests identities of the curators, the size of the noise, and the attack on the projection.
 
 use super::*;
-use crate::{Calibration, Delta, Epsilon, Guarantee, Raw, printed::kharkovskii2020::omega};
+use crate::{Budget, Calibration, Guarantee, Raw, Refusal, Request, printed::kharkovskii2020::omega};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ fn inputs(n: usize, d: usize, size: f64) -> Inputs {
     Inputs::new(d, Arc::new((0..n * d).map(|_| size * draws.normal()).collect()))
 }
 
-fn request(calibration: Calibration, epsilon: f64, radius: Option<f64>, columns: Option<usize>) -> CuratorRequest {
-    let (epsilon, delta) = (Epsilon::try_from(epsilon).expect("epsilon"), Delta::try_from(1e-5).expect("delta"));
-    CuratorRequest { calibration, epsilon, delta, radius, columns }
+fn build(entry: &CuratorEntry, calibration: Calibration, epsilon: f64, need: InputsNeed) -> Result<Arc<dyn Curator>, Refusal> {
+    let budget = Budget::new(Some(epsilon), Some(1e-5)).expect("a budget");
+    (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip: None }, need)
 }
 
 fn released_inputs(curator: &dyn Curator, inputs: &Inputs) -> ReleasedInputs {
@@ -33,7 +33,9 @@ fn the_short_form_keeps_the_distances_of_the_long_one() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
         let (data, r) = (inputs(40, 3, 30.0), 7);
         let short = released_inputs(
-            (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(r))).expect("built").as_ref(),
+            build(&entry, Calibration::AsPrinted, epsilon, InputsNeed { radius: None, columns: Some(r) })
+                .expect("built")
+                .as_ref(),
             &data,
         );
         assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
@@ -59,7 +61,9 @@ fn more_columns_extend_fewer() {
     let data = inputs(10, 4, 1.0);
     let of = |r| {
         released_inputs(
-            (projection::PROJECTION.build)(&request(Calibration::AsPrinted, 1e9, None, Some(r))).expect("built").as_ref(),
+            build(&projection::PROJECTION, Calibration::AsPrinted, 1e9, InputsNeed { radius: None, columns: Some(r) })
+                .expect("built")
+                .as_ref(),
             &data,
         )
     };
@@ -81,7 +85,8 @@ fn a_look_at_released_inputs_tells_neighbours_apart() {
         let mut moved = data.values().to_vec();
         moved[2 * 77] += 1e-3;
         let neighbour = Inputs::new(2, Arc::new(moved));
-        let curator = (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(2))).expect("built");
+        let curator =
+            build(&entry, Calibration::AsPrinted, epsilon, InputsNeed { radius: None, columns: Some(2) }).expect("built");
         // Share of the released rows outside the column space of a data set.
         let outside = |released_inputs: &ReleasedInputs, of: &Inputs| {
             let mut basis = orthonormal(&centred(of), 2);
@@ -132,7 +137,8 @@ fn orthonormal(rows: &[f64], d: usize) -> Vec<Vec<f64>> {
 fn input_noise_has_the_stated_size_and_a_guarantee() {
     let data = inputs(20_000, 2, 5.0);
     for (epsilon, sigma) in [(std::f64::consts::E.powf(1.1), 1.389), (1.0, 3.73)] {
-        let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, epsilon, Some(2.0), None)).expect("built");
+        let curator = build(&input_noise::ENTRY, Calibration::Tight, epsilon, InputsNeed { radius: Some(2.0), columns: None })
+            .expect("built");
         let released_inputs = released_inputs(curator.as_ref(), &data);
         assert!(
             released_inputs.aligned && (released_inputs.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3,
@@ -154,7 +160,8 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
 #[test]
 fn fewer_columns_go_through_the_public_projection() {
     let data = inputs(30, 5, 1.0);
-    let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e3, Some(1.0), Some(2))).expect("built");
+    let curator =
+        build(&input_noise::ENTRY, Calibration::Tight, 1e3, InputsNeed { radius: Some(1.0), columns: Some(2) }).expect("built");
     let released_inputs = released_inputs(curator.as_ref(), &data);
     assert_eq!((released_inputs.dimension, released_inputs.aligned), (2, false));
     let map = public_projection(5, 2, PUBLIC_SEED);
@@ -175,16 +182,18 @@ fn fewer_columns_go_through_the_public_projection() {
 
 #[test]
 fn what_cannot_be_curated_is_refused_with_words() {
-    let printed = |columns| request(Calibration::AsPrinted, 1.0, None, columns);
-    let said = |refusal: crate::Refusal| refusal.to_string();
-    let corrected = (projection::PROJECTION.build)(&request(Calibration::Corrected, 1.0, None, None)).map_err(said);
+    let printed = |columns| build(&projection::PROJECTION, Calibration::AsPrinted, 1.0, InputsNeed { radius: None, columns });
+    let said = |refusal: Refusal| refusal.to_string();
+    let corrected =
+        build(&projection::PROJECTION, Calibration::Corrected, 1.0, InputsNeed { radius: None, columns: None }).map_err(said);
     assert!(corrected.expect_err("refused").contains("no corrected calibration"));
     for (radius, word) in [(None, "needs to know"), (Some(0.0), "`radius` is 0"), (Some(f64::NAN), "NaN")] {
-        let refused =
-            (input_noise::ENTRY.build)(&request(Calibration::Tight, 1.0, radius, None)).map_err(said).expect_err("refused");
+        let refused = build(&input_noise::ENTRY, Calibration::Tight, 1.0, InputsNeed { radius, columns: None })
+            .map_err(said)
+            .expect_err("refused");
         assert!(refused.contains(word), "{refused}");
     }
-    let curator = (projection::PROJECTION.build)(&printed(Some(3))).expect("built");
+    let curator = printed(Some(3)).expect("built");
     let constant = Inputs::new(2, Arc::new((0..20).map(|i| if i % 2 == 0 { 4.0 } else { f64::from(i) }).collect()));
     let duplicate = Inputs::new(2, Arc::new((0..20).map(|i| f64::from(i / 2)).collect()));
     let one_row = Inputs::new(2, Arc::new(vec![1.0, 2.0]));
@@ -204,7 +213,8 @@ fn five_rows() -> Inputs {
 
 /// Wraps a curator with almost no noise (sigma = 7e-7 of the radius).
 fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
-    let inner = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e12, Some(1.0), None)).expect("built");
+    let inner =
+        build(&input_noise::ENTRY, Calibration::Tight, 1e12, InputsNeed { radius: Some(1.0), columns: None }).expect("built");
     Scaled::new(inner, norm, bound, false).expect("made")
 }
 
@@ -241,7 +251,8 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     let own = scaled(Some(10.0), None);
     assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
     assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
-    let inner = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1.0, Some(1.0), None)).expect("built");
+    let inner =
+        build(&input_noise::ENTRY, Calibration::Tight, 1.0, InputsNeed { radius: Some(1.0), columns: None }).expect("built");
     let refused = Scaled::new(inner, Some(10.0), None, true).expect_err("refused").to_string();
     assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
 }

@@ -6,7 +6,7 @@
 //! context and reward are replaced by any other's. The arm shown to that user follows their own context, which is not hidden
 //! from them.
 //!
-//! In reading order: an interaction and its release ([`Interaction`], [`InteractionSignal`]), what a spec asks for ([`InteractionRequest`]),
+//! In reading order: an interaction and its release ([`Interaction`], [`InteractionSignal`]),
 //! interactions released unchanged ([`no_privacy`]), noisy running sums over the interactions of all arms ([`sums`]), noisy choices
 //! along the gradients of every arm ([`choices`]).
 //!
@@ -19,8 +19,6 @@ mod contract;
 mod facts;
 mod link;
 pub mod no_privacy;
-mod request;
-mod statement;
 pub mod sums;
 
 #[cfg(test)]
@@ -29,5 +27,3 @@ mod tests;
 pub use contract::{Interaction, InteractionPrivatizer, InteractionSignal, seal};
 pub use facts::ContextFacts;
 pub use link::Link;
-pub use request::InteractionRequest;
-pub use statement::{InteractionStatement, interaction_ledger};

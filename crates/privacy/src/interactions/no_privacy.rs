@@ -1,7 +1,7 @@
 //! Releases interactions unchanged, without privacy; the ledger says so.
 
-use super::{Interaction, InteractionPrivatizer, InteractionSignal, InteractionStatement, interaction_ledger};
-use crate::{Calibration, Event, Ledger, Raw, Released};
+use super::{Interaction, InteractionPrivatizer, InteractionSignal};
+use crate::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Raw, Released};
 use privateer_numerics::rng::Stream;
 
 /// Passes interactions on unchanged.
@@ -17,15 +17,14 @@ impl InteractionPrivatizer for NoPrivacy {
 /// Returns the ledger of an experiment without privacy.
 #[must_use]
 pub fn ledger(calibration: Calibration) -> Ledger {
-    interaction_ledger(InteractionStatement {
+    Ledger::of(Claim {
         mechanism: "none",
         calibration,
         event: Event::NonPrivate,
-        budget: None,
-        clip: None,
+        budget: Budget::default(),
+        unit: ClaimUnit::Interaction { clip: None, local: false },
         noise_formula: "none".to_owned(),
         doubt: None,
-        local: false,
         notes: Vec::new(),
     })
 }

@@ -12,14 +12,17 @@
 //! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value
 //! at c = 0. So the number of arms does not enter. Proof: `docs/proofs/visits.md`.
 
-use super::{Interaction, InteractionPrivatizer, InteractionSignal, InteractionStatement, interaction_ledger};
+use super::{Interaction, InteractionPrivatizer, InteractionSignal};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use crate::event::Factor;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixNoise, Shape};
-use crate::{Calibration, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, analytic_gaussian_sigma};
+use crate::{
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, Released, analytic_gaussian_sigma,
+    automatic,
+};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -151,17 +154,13 @@ impl InteractionSums {
     pub fn calibrated(terms: SumsTerms) -> Result<Self, Refusal> {
         let (epsilon, delta) = terms.budget;
         let releases = terms.due.len().max(1) as u64;
-        let auto = match (terms.local, terms.calibration) {
-            (true, _) => "own",
-            (false, Calibration::Tight) => "blt",
-            (false, _) => "tree",
-        };
-        let name = if terms.mechanism == "auto" { auto } else { terms.mechanism };
-        if terms.local && name != "own" {
+        let protects = if terms.local { Protects::LocalSums } else { Protects::JointSums };
+        let name = automatic(terms.mechanism, protects, terms.calibration);
+        if terms.local && name != "local-gaussian" {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
             return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
         }
-        if terms.calibration == Calibration::AsPrinted && !matches!(name, "tree" | "own") {
+        if terms.calibration == Calibration::AsPrinted && !matches!(name, "tree" | "local-gaussian") {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
         }
         let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
@@ -330,7 +329,7 @@ impl InteractionSums {
     /// Returns the ledger: claimed and delivered loss.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        interaction_ledger(InteractionStatement {
+        Ledger::of(Claim {
             mechanism: self.name,
             calibration: self.terms.calibration,
             event: Event::Sums {
@@ -341,11 +340,10 @@ impl InteractionSums {
                 moment_sigma: self.sigma / self.context_bound,
                 reward: Some(self.reward_bound),
             },
-            budget: Some(self.terms.budget),
-            clip: Some(self.terms.range),
+            budget: self.terms.budget.into(),
+            unit: ClaimUnit::Interaction { clip: Some(self.terms.range), local: self.terms.local },
             noise_formula: self.noise_formula.clone(),
-            doubt: Some(("the printed noise is too small at this budget", "E8")),
-            local: self.terms.local,
+            doubt: None,
             notes: vec![format!(
                 "contexts are shortened to length {}; sums are released after {} of {} rounds",
                 self.terms.context_length,

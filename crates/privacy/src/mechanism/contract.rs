@@ -1,6 +1,6 @@
-//! Defines the interface of every reward mechanism, and which mechanism `auto` selects.
+//! Defines the interface of every reward mechanism, and its entry in the registry.
 
-use crate::{Calibration, Ledger, Privatizer, Refusal, Request};
+use crate::{Ledger, Privatizer, Refusal, Request, RewardFacts};
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,16 +37,6 @@ pub struct MechanismEntry {
     pub summary: &'static str,
     /// Key of the paper.
     pub paper: &'static str,
-    /// Calibrates the mechanism for a request.
-    pub build: fn(&Request) -> Result<Arc<dyn RewardMechanism>, Refusal>,
-}
-
-/// Returns the name of the mechanism that `auto` selects.
-/// The paper's own mechanism where the calibration follows the paper, the mechanism with the least noise otherwise.
-#[must_use]
-pub fn resolve_auto(calibration: Calibration) -> &'static str {
-    match calibration {
-        Calibration::AsPrinted | Calibration::Corrected => "laplace",
-        Calibration::Tight => "hybrid",
-    }
+    /// Calibrates the mechanism for a request and the public facts on the reward.
+    pub build: fn(&Request, &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal>,
 }

@@ -1,30 +1,24 @@
 //! Tests what every mechanism must satisfy, under every calibration.
 
-use super::law::{empirical_epsilon, request, stream};
-use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise, resolve_auto};
-use crate::{Calibration, Event, Guarantee, Ledger, Query, Raw, Refusal, Request, Signal};
+use super::law::{empirical_epsilon, facts, request, stream};
+use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise};
+use crate::{Budget, Calibration, Delta, Event, Guarantee, Ledger, Query, Raw, Refusal, Request, RewardFacts, Signal};
 
 const ALL: [MechanismEntry; 6] = [none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
 
 /// Number of random-stream words that one release of each mechanism consumes.
 const WORDS: [(&str, u64); 6] = [("none", 0), ("laplace", 1), ("duchi", 1), ("piecewise", 2), ("hybrid", 3), ("gaussian", 1)];
 
+fn budget(epsilon: f64) -> Budget {
+    Budget::new(Some(epsilon), Some(1e-5)).expect("a budget")
+}
+
 fn private() -> impl Iterator<Item = MechanismEntry> {
     ALL.into_iter().filter(|entry| entry.name != "none")
 }
 
-fn refusal(entry: &MechanismEntry, request: &Request) -> Refusal {
-    (entry.build)(request).map(|built| format!("{built:?}")).expect_err("a refusal")
-}
-
-#[test]
-fn auto_names_a_mechanism() {
-    for (calibration, name) in
-        [(Calibration::AsPrinted, "laplace"), (Calibration::Corrected, "laplace"), (Calibration::Tight, "hybrid")]
-    {
-        assert_eq!(resolve_auto(calibration), name);
-        assert!(ALL.iter().any(|entry| entry.name == name));
-    }
+fn refusal(entry: &MechanismEntry, request: &Request, facts: &RewardFacts) -> Refusal {
+    (entry.build)(request, facts).map(|built| format!("{built:?}")).expect_err("a refusal")
 }
 
 /// Checks that claim and price agree for all mechanisms, calibrations and a wide range of budgets.
@@ -34,7 +28,7 @@ fn what_is_claimed_is_delivered() {
     for entry in private() {
         for calibration in Calibration::ALL {
             for epsilon in [1e-6, 1e-3, 0.1, 0.6, 0.61, 1.0, 4.0, 30.0, 700.0] {
-                let ledger = (entry.build)(&request(entry.name, calibration, epsilon)).expect("a mechanism").ledger();
+                let ledger = (entry.build)(&request(entry.name, calibration, epsilon), &facts()).expect("a mechanism").ledger();
                 assert_eq!(ledger.guarantee, Guarantee::Holds, "{} {calibration} {epsilon}: {}", entry.name, ledger.delivered);
                 let delivered = ledger.delivered_epsilon.expect("a bounded loss");
                 assert!((delivered - epsilon).abs() <= 1e-6 * epsilon, "{} {epsilon}: {delivered}", entry.name);
@@ -54,9 +48,8 @@ fn what_is_claimed_is_delivered() {
 #[test]
 fn none_is_not_private() {
     let mut bare = request("none", Calibration::Tight, 1.0);
-    bare.epsilon = None;
-    bare.facts.noise_bound = None;
-    let built = (none::ENTRY.build)(&bare).expect("nothing can go wrong");
+    bare.budget = Budget::default();
+    let built = (none::ENTRY.build)(&bare, &RewardFacts { noise_bound: None, ..facts() }).expect("nothing can go wrong");
     let ledger = built.ledger();
     assert_eq!((ledger.guarantee, ledger.event, ledger.epsilon), (Guarantee::NotPrivate, Event::NonPrivate, None));
     assert_eq!(ledger.delivered, "not private");
@@ -75,12 +68,12 @@ fn worst_case_variances() {
         ("hybrid", [400.7, 16.67, 4.289, 1.042, 0.219], 3e-3),
     ];
     let gaussian: [(f64, [f64; 5]); 2] = [(1e-2, [364.0, 39.6, 14.1, 4.98, 1.79]), (1e-5, [3782.0, 198.0, 55.7, 15.9, 4.68])];
-    let variance = |name: &str, epsilon: f64, delta: f64| {
+    let variance = |name: &'static str, epsilon: f64, delta: f64| {
         let mut request = request(name, Calibration::Corrected, epsilon);
         request.clip = Some((-1.0, 1.0));
-        request.delta = Some(delta);
+        request.budget.delta = Delta::try_from(delta).ok();
         let entry = ALL.iter().find(|entry| entry.name == name).expect("a known name");
-        (entry.build)(&request).expect("a mechanism").noise_variance()
+        (entry.build)(&request, &facts()).expect("a mechanism").noise_variance()
     };
     for (i, epsilon) in [0.1, 0.5, 1.0, 2.0, 4.0].into_iter().enumerate() {
         for (name, expected, tolerance) in &table {
@@ -104,7 +97,7 @@ fn releases_are_unbiased_for_the_clipped_reward() {
         for epsilon in [0.5, 2.0] {
             let mut request = request(entry.name, Calibration::Tight, epsilon);
             request.clip = Some((1.0, 4.0));
-            let built = (entry.build)(&request).expect("a mechanism");
+            let built = (entry.build)(&request, &facts()).expect("a mechanism");
             for (reward, clipped) in [(1.5, 1.5), (4.0, 4.0), (99.0, 4.0)] {
                 let (mut privatizer, mut stream) = (built.privatizer(), stream(entry.name));
                 let mut sum = 0.0;
@@ -127,11 +120,11 @@ fn releases_are_unbiased_for_the_clipped_reward() {
 #[test]
 fn releases_pass_an_audit() {
     for entry in private().filter(|entry| entry.name != "gaussian") {
-        let built = (entry.build)(&request(entry.name, Calibration::Tight, 1.0)).expect("a mechanism");
+        let built = (entry.build)(&request(entry.name, Calibration::Tight, 1.0), &facts()).expect("a mechanism");
         let bound = empirical_epsilon(&mut *built.privatizer(), -2.0, 2.0);
         assert!(bound < 1.0, "{}: {bound}", entry.name);
     }
-    let doubled = (duchi::ENTRY.build)(&request("duchi", Calibration::Tight, 2.0)).expect("a mechanism");
+    let doubled = (duchi::ENTRY.build)(&request("duchi", Calibration::Tight, 2.0), &facts()).expect("a mechanism");
     assert!(1.5 < empirical_epsilon(&mut *doubled.privatizer(), -2.0, 2.0), "twice the budget is caught");
 }
 
@@ -140,7 +133,7 @@ fn releases_take_a_fixed_number_of_words() {
     for entry in ALL {
         let words = WORDS.iter().find(|(name, _)| *name == entry.name).expect("every mechanism is listed").1;
         for epsilon in [0.1, 1.0, 9.0] {
-            let built = (entry.build)(&request(entry.name, Calibration::Tight, epsilon)).expect("a mechanism");
+            let built = (entry.build)(&request(entry.name, Calibration::Tight, epsilon), &facts()).expect("a mechanism");
             for seed in 0..20 {
                 let mut used = stream(&seed.to_string());
                 let mut counted = used.clone();
@@ -160,9 +153,8 @@ fn no_nan_leaves() {
     for entry in private() {
         for (calibration, noise_bound) in [(Calibration::Tight, Some(1.0)), (Calibration::AsPrinted, None)] {
             let mut request = request(entry.name, calibration, 1.0);
-            request.facts.noise_bound = noise_bound;
             request.clip = Some((1.0, 3.0));
-            let built = (entry.build)(&request).expect("a mechanism");
+            let built = (entry.build)(&request, &RewardFacts { noise_bound, ..facts() }).expect("a mechanism");
             let release =
                 |reward: f64| built.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream("nan")).reward();
             let from_nan = release(f64::NAN).expect("a reward");
@@ -179,44 +171,40 @@ fn refusals_name_their_key() {
     for entry in private() {
         let good = || request(entry.name, Calibration::Tight, 1.0);
         let cases = [
-            ("epsilon", Request { epsilon: None, ..good() }),
-            ("epsilon", Request { epsilon: Some(-1.0), ..good() }),
-            ("epsilon", Request { epsilon: Some(f64::NAN), ..good() }),
-            ("epsilon", Request { epsilon: Some(1e-300), ..good() }),
-            ("epsilon", Request { epsilon: Some(1e300), clip: Some((0.0, 1e-20)), ..good() }),
+            ("epsilon", Request { budget: Budget::default(), ..good() }),
+            ("epsilon", Request { budget: budget(1e-300), ..good() }),
+            ("epsilon", Request { budget: budget(1e300), clip: Some((0.0, 1e-20)), ..good() }),
             ("clip", Request { clip: Some((1.0, 1.0)), ..good() }),
             ("clip", Request { clip: Some((2.0, 1.0)), ..good() }),
             ("clip", Request { clip: Some((f64::NAN, 1.0)), ..good() }),
             ("clip", Request { clip: Some((-1e308, 1e308)), ..good() }),
         ];
         for (key, request) in cases {
-            let refusal = refusal(&entry, &request);
+            let refusal = refusal(&entry, &request, &facts());
             assert_eq!(refusal.key, key, "{}: {refusal}", entry.name);
         }
-        let mut unbounded = good();
-        unbounded.facts.noise_bound = None;
-        assert_eq!(refusal(&entry, &unbounded).key, "clip");
-        unbounded.facts.range = Some((0.0, 1.0));
-        assert_eq!((entry.build)(&unbounded).expect("a hard range is a bound").clip(), Some((0.0, 1.0)));
+        let unbounded = RewardFacts { noise_bound: None, ..facts() };
+        assert_eq!(refusal(&entry, &good(), &unbounded).key, "clip");
+        let in_range = RewardFacts { range: Some((0.0, 1.0)), ..unbounded };
+        assert_eq!((entry.build)(&good(), &in_range).expect("a hard range is a bound").clip(), Some((0.0, 1.0)));
     }
 }
 
 #[test]
 fn refusal_texts() {
-    let good = |name: &str| request(name, Calibration::Tight, 1.0);
-    let missing = refusal(&hybrid::ENTRY, &Request { epsilon: None, ..good("hybrid") });
+    let good = |name: &'static str| request(name, Calibration::Tight, 1.0);
+    let missing = refusal(&hybrid::ENTRY, &Request { budget: Budget::default(), ..good("hybrid") }, &facts());
     assert_eq!(
         missing.to_string(),
         "`epsilon`: mechanism `hybrid` needs a privacy loss; expected a finite number > 0; \
          state `epsilon`, or `mechanism = \"none\"` for a run without privacy"
     );
-    for delta in [None, Some(0.0), Some(1.0)] {
-        assert_eq!(refusal(&gaussian::ENTRY, &Request { delta, ..good("gaussian") }).key, "delta");
-    }
-    let missing = refusal(&gaussian::ENTRY, &Request { delta: None, ..good("gaussian") });
+    let pure = Budget { delta: None, ..good("gaussian").budget };
+    let missing = refusal(&gaussian::ENTRY, &Request { budget: pure, ..good("gaussian") }, &facts());
+    assert_eq!(missing.key, "delta");
     assert_eq!(missing.hint.as_deref(), Some("state `delta`, at most one over the number of users: 1e-3 here"));
-    let large = refusal(&duchi::ENTRY, &Request { epsilon: Some(701.0), ..good("duchi") });
+    let large = refusal(&duchi::ENTRY, &Request { budget: budget(701.0), ..good("duchi") }, &facts());
     assert_eq!(large.message, "`epsilon` is 7.01e2, beyond what mechanism `duchi` can resolve");
-    let small = refusal(&laplace::ENTRY, &Request { epsilon: Some(1e-200), ..good("laplace") });
+    let small = refusal(&laplace::ENTRY, &Request { budget: budget(1e-200), ..good("laplace") }, &facts());
     assert_eq!(small.message, "with `epsilon` = 1e-200 the noise of mechanism `laplace` is too large for double precision");
 }

@@ -6,8 +6,8 @@ use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement,
-    ThreatModel, analytic_gaussian_sigma,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
+    RewardFacts, Signal, analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -34,9 +34,9 @@ struct GaussianMechanism {
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64), `delta` (missing or outside (0, 1)) or
 /// `clip` (empty, or missing with unbounded noise).
-pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    let (epsilon, delta) = (exponential_epsilon(request)?, request.delta()?);
-    let window = Window::of(request)?;
+pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    let (epsilon, delta) = (exponential_epsilon(request)?, request.delta(facts.rounds)?);
+    let window = Window::of(request, facts)?;
     // sigma = sensitivity · sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]. Proof:
     // docs/proofs/gaussian.md
     let sigma = window.width() * analytic_gaussian_sigma(epsilon, delta);
@@ -75,14 +75,12 @@ impl RewardMechanism for GaussianMechanism {
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Statement {
+        Ledger::of(Claim {
             mechanism: ENTRY.name,
             calibration: self.calibration,
-            threat_model: ThreatModel::local_reward(),
+            unit: ClaimUnit::Reward { clip: self.clip() },
             event: Event::Gaussian { sigma: self.sigma, sensitivity: self.window.width() },
-            epsilon: Some(self.epsilon),
-            delta: Some(self.delta),
-            clip: self.clip(),
+            budget: Budget { epsilon: Some(self.epsilon), delta: Some(self.delta) },
             noise_formula: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]"
                 .to_owned(),
             doubt: None,

@@ -9,7 +9,7 @@ use super::on_window::{self, Description, UnitRandomiser};
 use super::piecewise::TwoLevel;
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
-use crate::{Epsilon, Event, Refusal, Request};
+use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -90,8 +90,8 @@ impl Mixture {
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
 /// unbounded noise).
-pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    on_window::build(request, DESCRIPTION, Mixture::new)
+pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    on_window::build(request, facts, DESCRIPTION, Mixture::new)
 }
 
 impl UnitRandomiser for Mixture {

@@ -7,7 +7,8 @@ use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Calibration, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel,
+    Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
+    RewardFacts, Signal,
 };
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -35,9 +36,8 @@ struct Laplace {
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, or a scale beyond f64) or `clip` (empty, or missing with unbounded noise).
-pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = request.epsilon()?;
-    let facts = &request.facts;
     let printed = request.calibration == Calibration::AsPrinted;
     let bounded = facts.noise_bound.is_some() || facts.range.is_some();
     if printed && !bounded && request.clip.is_none() {
@@ -46,7 +46,7 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
             "scales its noise by a bound on the reward, and the noise of this problem is unbounded",
         ));
     }
-    let window = Window::of(request)?;
+    let window = Window::of(request, facts)?;
     let scale = match facts.noise_bound {
         // scale = sensitivity / epsilon with sensitivity = 2 (B + R): |f| <= B, |noise| <= R [Zhou2021, Curator 1] (E1,
         // `docs/privacy.md`).
@@ -102,14 +102,12 @@ impl RewardMechanism for Laplace {
             Calibration::AsPrinted => "scale = 2 (B + R) / epsilon [Zhou2021, Curator 1]",
             Calibration::Corrected | Calibration::Tight => "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)",
         };
-        Ledger::of(Statement {
+        Ledger::of(Claim {
             mechanism: ENTRY.name,
             calibration: self.calibration,
-            threat_model: ThreatModel::local_reward(),
+            unit: ClaimUnit::Reward { clip: self.clip() },
             event: Event::Laplace { scale: self.scale, sensitivity: self.clipped.then(|| self.window.width()) },
-            epsilon: Some(self.epsilon),
-            delta: None,
-            clip: self.clip(),
+            budget: Budget { epsilon: Some(self.epsilon), delta: None },
             noise_formula: noise_formula.to_owned(),
             doubt: Some(doubt),
             notes: Vec::new(),
@@ -119,15 +117,14 @@ impl RewardMechanism for Laplace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::law::{empirical_epsilon, request};
+    use super::super::law::{empirical_epsilon, facts, request};
     use super::*;
     use crate::Guarantee;
 
-    fn unclipped(calibration: Calibration, clip: Option<(f64, f64)>) -> Request {
-        let mut request = request("laplace", calibration, 1.0);
-        request.facts.noise_bound = None;
-        request.clip = clip;
-        request
+    /// Builds the mechanism for noise without a bound.
+    fn unbounded(calibration: Calibration, clip: Option<(f64, f64)>) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+        let request = Request { clip, ..request("laplace", calibration, 1.0) };
+        build(&request, &RewardFacts { noise_bound: None, ..facts() })
     }
 
     /// Checks that the log density ratio of two outputs never exceeds epsilon and attains it.
@@ -135,9 +132,9 @@ mod tests {
     #[test]
     fn density_ratio() {
         for epsilon in [0.1, 1.0, 4.0] {
-            let built = build(&request("laplace", Calibration::Corrected, epsilon)).expect("a mechanism");
+            let built = build(&request("laplace", Calibration::Corrected, epsilon), &facts()).expect("a mechanism");
             let scale = built.laplace_scale().expect("Laplace");
-            let window = Window::of(&request("laplace", Calibration::Corrected, epsilon)).expect("a range");
+            let window = Window::of(&request("laplace", Calibration::Corrected, epsilon), &facts()).expect("a range");
             let worst = worst_log_ratio(window, scale);
             assert!((worst - epsilon).abs() < 1e-12 * epsilon, "{worst} for {epsilon}");
             // The planted fault: half of the noise.
@@ -162,7 +159,7 @@ mod tests {
     #[test]
     fn half_of_the_noise_is_caught() {
         let request = request("laplace", Calibration::Tight, 1.0);
-        let window = Window::of(&request).expect("a range");
+        let window = Window::of(&request, &facts()).expect("a range");
         let epsilon = request.epsilon().expect("a budget");
         let right = Laplace { calibration: Calibration::Tight, epsilon, window, clipped: true, scale: window.width() };
         let broken = Laplace { scale: 0.5 * right.scale, ..right };
@@ -173,19 +170,18 @@ mod tests {
 
     #[test]
     fn printed_follows_the_letter() {
-        let mechanism = build(&request("laplace", Calibration::AsPrinted, 0.5)).expect("a mechanism");
+        let mechanism = build(&request("laplace", Calibration::AsPrinted, 0.5), &facts()).expect("a mechanism");
         // B = R = 1: 2 (1 + 1) / 0.5.
         assert_eq!(mechanism.laplace_scale(), Some(8.0));
         assert_eq!(mechanism.clip(), Some((-2.0, 2.0)));
         // A hard range [0, 1] needs scale 1 and gets 4: private, with four times the needed noise (E2).
-        let mut bernoulli = request("laplace", Calibration::AsPrinted, 1.0);
-        bernoulli.facts.range = Some((0.0, 1.0));
-        let ledger = build(&bernoulli).expect("a mechanism").ledger();
+        let bernoulli = RewardFacts { range: Some((0.0, 1.0)), ..facts() };
+        let ledger = build(&request("laplace", Calibration::AsPrinted, 1.0), &bernoulli).expect("a mechanism").ledger();
         assert_eq!((ledger.guarantee, ledger.delivered_epsilon), (Guarantee::Holds, Some(0.25)));
         // The printed scale does not cover a clip range beyond B + R.
         let mut wide = request("laplace", Calibration::AsPrinted, 1.0);
         wide.clip = Some((-4.0, 4.0));
-        let ledger = build(&wide).expect("a mechanism").ledger();
+        let ledger = build(&wide, &facts()).expect("a mechanism").ledger();
         assert_eq!(ledger.delivered_epsilon, Some(2.0));
         assert_eq!(
             ledger.guarantee.to_string(),
@@ -195,19 +191,19 @@ mod tests {
 
     #[test]
     fn printed_on_unbounded_noise_has_no_guarantee() {
-        let mechanism = build(&unclipped(Calibration::AsPrinted, Some((-3.0, 3.0)))).expect("a mechanism");
+        let mechanism = unbounded(Calibration::AsPrinted, Some((-3.0, 3.0))).expect("a mechanism");
         assert_eq!((mechanism.laplace_scale(), mechanism.clip()), (Some(6.0), None));
         let ledger = mechanism.ledger();
         assert_eq!(ledger.guarantee.to_string(), "no guarantee: rewards are not bounded and not clipped (E3)");
         assert_eq!((ledger.delivered_epsilon, ledger.delivered.as_str()), (None, "epsilon = infinity"));
-        let corrected = build(&unclipped(Calibration::Corrected, Some((-3.0, 3.0)))).expect("a mechanism");
+        let corrected = unbounded(Calibration::Corrected, Some((-3.0, 3.0))).expect("a mechanism");
         assert_eq!((corrected.clip(), corrected.ledger().guarantee), (Some((-3.0, 3.0)), Guarantee::Holds));
     }
 
     #[test]
     fn an_unstated_range_is_refused() {
         for calibration in Calibration::ALL {
-            let refusal = build(&unclipped(calibration, None)).map(|_| ()).expect_err("no range");
+            let refusal = unbounded(calibration, None).map(|_| ()).expect_err("no range");
             assert_eq!(refusal.key, "clip");
             assert!(refusal.hint.is_some_and(|hint| hint.contains("clip = [lo, hi]")));
         }

@@ -1,19 +1,18 @@
 //! Provides test instruments for mechanisms.
 //! Output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
 
-use crate::{Calibration, Privatizer, Query, Raw, Request, RewardFacts};
+use crate::{Budget, Calibration, Privatizer, Query, Raw, Request, RewardFacts};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
-/// Makes a request for rewards with B = R = 1, hence on [-2, 2].
-pub(super) fn request(mechanism: &str, calibration: Calibration, epsilon: f64) -> Request {
-    Request {
-        mechanism: mechanism.to_owned(),
-        calibration,
-        epsilon: Some(epsilon),
-        delta: Some(1e-5),
-        clip: None,
-        facts: RewardFacts { bound: 1.0, noise_bound: Some(1.0), range: None, noise_variance: Some(1.0 / 3.0), rounds: 1000 },
-    }
+/// Makes a request with this budget and delta 1e-5.
+pub(super) fn request(mechanism: &'static str, calibration: Calibration, epsilon: f64) -> Request {
+    let budget = Budget::new(Some(epsilon), Some(1e-5)).expect("a budget");
+    Request { mechanism, calibration, budget, clip: None }
+}
+
+/// Returns the facts on rewards with B = R = 1, hence on [-2, 2].
+pub(super) fn facts() -> RewardFacts {
+    RewardFacts { bound: 1.0, noise_bound: Some(1.0), range: None, noise_variance: Some(1.0 / 3.0), rounds: 1000 }
 }
 
 /// Returns the random stream of the tests.

@@ -26,4 +26,4 @@ mod contract_tests;
 #[cfg(test)]
 mod law;
 
-pub use contract::{MechanismEntry, RewardMechanism, resolve_auto};
+pub use contract::{MechanismEntry, RewardMechanism};

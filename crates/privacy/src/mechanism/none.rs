@@ -2,7 +2,9 @@
 //! It never clips and draws nothing, and its ledger says that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
-use crate::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel};
+use crate::{
+    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal,
+};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ struct NoMechanism {
 ///
 /// # Errors
 /// Never fails.
-pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+pub fn build(request: &Request, _facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     Ok(Arc::new(NoMechanism { calibration: request.calibration }))
 }
 
@@ -51,14 +53,12 @@ impl RewardMechanism for NoMechanism {
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Statement {
+        Ledger::of(Claim {
             mechanism: ENTRY.name,
             calibration: self.calibration,
-            threat_model: ThreatModel::local_reward(),
+            unit: ClaimUnit::Reward { clip: self.clip() },
             event: Event::NonPrivate,
-            epsilon: None,
-            delta: None,
-            clip: None,
+            budget: Budget { epsilon: None, delta: None },
             noise_formula: "none".to_owned(),
             doubt: None,
             notes: Vec::new(),

@@ -6,7 +6,8 @@
 use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
 use crate::{
-    Calibration, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel,
+    Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
+    RewardFacts, Signal,
 };
 use privateer_numerics::rng::Stream;
 use std::fmt;
@@ -52,11 +53,12 @@ struct OnWindow<R> {
 /// unbounded noise).
 pub(super) fn build<R: UnitRandomiser>(
     request: &Request,
+    facts: &RewardFacts,
     description: Description,
     randomiser: fn(Epsilon) -> R,
 ) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = exponential_epsilon(request)?;
-    let window = Window::of(request)?;
+    let window = Window::of(request, facts)?;
     let built = OnWindow { description, calibration: request.calibration, epsilon, window, randomiser: randomiser(epsilon) };
     representable(request, built.noise_variance())?;
     Ok(Arc::new(built))
@@ -91,14 +93,12 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Statement {
+        Ledger::of(Claim {
             mechanism: self.description.name,
             calibration: self.calibration,
-            threat_model: ThreatModel::local_reward(),
+            unit: ClaimUnit::Reward { clip: self.clip() },
             event: self.randomiser.event(),
-            epsilon: Some(self.epsilon),
-            delta: None,
-            clip: self.clip(),
+            budget: Budget { epsilon: Some(self.epsilon), delta: None },
             noise_formula: self.description.noise_formula.to_owned(),
             doubt: None,
             notes: Vec::new(),

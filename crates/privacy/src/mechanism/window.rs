@@ -1,7 +1,7 @@
 //! Holds the clip range of a mechanism, its map to [-1, 1], and the limits of every calibration.
 
 use crate::planted::{self, PlantedFault};
-use crate::{Epsilon, Refusal, Request};
+use crate::{Epsilon, Refusal, Request, RewardFacts};
 
 /// A finite range of rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,8 +20,7 @@ impl Window {
     /// # Errors
     /// A refusal on `clip` if the request states none of the three (unbounded noise has no silent default, erratum E3,
     /// `docs/privacy.md`), or if the range is empty or not finite.
-    pub(crate) fn of(request: &Request) -> Result<Self, Refusal> {
-        let facts = &request.facts;
+    pub(crate) fn of(request: &Request, facts: &RewardFacts) -> Result<Self, Refusal> {
         if let Some((lo, hi)) = request.clip.or(facts.range) {
             return Self::between(lo, hi);
         }
@@ -123,7 +122,7 @@ pub(super) fn representable(request: &Request, variance: f64) -> Result<(), Refu
         return Ok(());
     }
     let (size, towards) = if variance < 1.0 { ("small", "a smaller") } else { ("large", "a larger") };
-    let epsilon = request.epsilon.unwrap_or(f64::NAN);
+    let epsilon = request.budget.epsilon.map_or(f64::NAN, Epsilon::get);
     let message =
         format!("with `epsilon` = {epsilon:e} the noise of mechanism `{}` is too {size} for double precision", request.mechanism);
     Err(Refusal::new("epsilon", message, format!("{towards} epsilon, or rewards in other units")))

@@ -106,20 +106,18 @@ impl RewardRelease {
 mod tests {
     use super::*;
     use crate::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
-    use crate::{Calibration, MechanismEntry, Request, RewardFacts, RewardMechanism};
+    use crate::{Budget, Calibration, MechanismEntry, Request, RewardFacts, RewardMechanism};
     use std::sync::Arc;
 
     fn mechanism(entry: &MechanismEntry, epsilon: f64) -> Arc<dyn RewardMechanism> {
         let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 10 };
         let request = Request {
-            mechanism: entry.name.to_owned(),
+            mechanism: entry.name,
             calibration: Calibration::Tight,
-            epsilon: Some(epsilon),
-            delta: Some(1e-3),
+            budget: Budget::new(Some(epsilon), Some(1e-3)).expect("a budget"),
             clip: Some((-1.0, 3.0)),
-            facts,
         };
-        (entry.build)(&request).expect("a mechanism")
+        (entry.build)(&request, &facts).expect("a mechanism")
     }
 
     fn ledger(entry: &MechanismEntry, epsilon: f64) -> Ledger {

@@ -3,8 +3,8 @@
 
 use super::sampler_tests::Seeded;
 use super::{ReleaseError, SumsRelease};
-use crate::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use crate::{Calibration, Query, Raw, Request, RewardFacts, Signal};
+use crate::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
+use crate::{Budget, Calibration, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
 /// Number of features.
@@ -22,9 +22,9 @@ fn built(
     epochs: Epochs,
 ) -> Option<Arc<dyn SumsMechanism>> {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: Some(0.25), rounds };
-    let (mechanism, need) = (entry.name.to_owned(), SumsNeed { n_features: M, releases, rounds, epochs, linear: false });
-    let spec = Request { mechanism, calibration, epsilon: Some(2.0), delta: Some(1e-5), clip: None, facts };
-    (entry.build)(&SumsRequest { spec, need }).ok()
+    let (mechanism, need) = (entry.name, SumsNeed { n_features: M, releases, rounds, epochs, linear: false });
+    let budget = Budget::new(Some(2.0), Some(1e-5)).expect("a budget");
+    (entry.build)(&Request { mechanism, calibration, budget, clip: None }, &facts, need).ok()
 }
 
 fn release(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Option<SumsRelease> {

@@ -4,7 +4,7 @@
 use super::user::Clipping;
 use crate::accounting::sensitivity::{Relation, gram_and_reward};
 use crate::streams::{Factorisation, Shape};
-use crate::{Calibration, Delta, Epsilon, Ledger, Privatizer, Refusal, Request};
+use crate::{Calibration, Delta, Epsilon, Ledger, Privatizer, Refusal, Request, RewardFacts};
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,15 +36,6 @@ pub enum Epochs {
     Restart,
     /// Every epoch adds to the last release of the previous epoch, whose noise stays in the sum.
     Carry,
-}
-
-/// Holds a spec's privacy request, for sums.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SumsRequest {
-    /// Mechanism, calibration, budget, clip range and facts.
-    pub spec: Request,
-    /// What the server needs.
-    pub need: SumsNeed,
 }
 
 /// Holds one release: noisy sums over `people` rounds.
@@ -189,17 +180,6 @@ pub struct SumsEntry {
     pub paper: &'static str,
     /// True if every user adds their own noise.
     pub local: bool,
-    /// Calibrates the mechanism for a request.
-    pub build: fn(&SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal>,
-}
-
-/// Returns the name of the mechanism that `auto` selects.
-/// The paper's own mechanism where the calibration follows the paper, the mechanism with the least noise otherwise.
-#[must_use]
-pub fn resolve_auto(calibration: Calibration, local: bool) -> &'static str {
-    match (local, calibration) {
-        (true, _) => "local-gaussian",
-        (false, Calibration::AsPrinted | Calibration::Corrected) => "tree",
-        (false, Calibration::Tight) => "blt",
-    }
+    /// Calibrates the mechanism for a request, the public facts on the reward and what the server needs.
+    pub build: fn(&Request, &RewardFacts, SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal>,
 }

@@ -9,17 +9,16 @@
 //!
 //! Proof: `docs/proofs/sums.md`.
 
-use super::statement::{SumsStatement, ledger};
 use super::user::{Clipping, released};
-use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
+use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::event::Factor;
 use crate::mechanism::window::Window;
 use crate::printed::{dubey2021, shariff2018};
 use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape};
 use crate::{
-    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal,
-    analytic_gaussian_sigma,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts,
+    Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -28,23 +27,28 @@ use std::sync::Arc;
 
 /// Registry entries.
 pub const ENTRIES: [SumsEntry; 4] = [
-    entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021", |request| build(request, Factor::Tree)),
-    entry("honaker", "the tree, each node estimated from its children's noise too", "Honaker2015", |request| {
-        build(request, Factor::Honaker)
+    entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021", |request, facts, need| {
+        build(request, facts, need, Factor::Tree)
     }),
-    entry("blt", "buffered linear Toeplitz noise: the least, in a few buffers", "Dvijotham2024", |request| {
-        build(request, Factor::Blt)
+    entry("honaker", "the tree, each node estimated from its children's noise too", "Honaker2015", |request, facts, need| {
+        build(request, facts, need, Factor::Honaker)
     }),
-    entry("sqrt-toeplitz", "square-root Toeplitz noise: keeps every draw, for short streams", "Fichtenberger2023", |request| {
-        build(request, Factor::SqrtToeplitz)
+    entry("blt", "buffered linear Toeplitz noise: the least, in a few buffers", "Dvijotham2024", |request, facts, need| {
+        build(request, facts, need, Factor::Blt)
     }),
+    entry(
+        "sqrt-toeplitz",
+        "square-root Toeplitz noise: keeps every draw, for short streams",
+        "Fichtenberger2023",
+        |request, facts, need| build(request, facts, need, Factor::SqrtToeplitz),
+    ),
 ];
 
 const fn entry(
     name: &'static str,
     summary: &'static str,
     paper: &'static str,
-    build: fn(&SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal>,
+    build: fn(&Request, &RewardFacts, SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal>,
 ) -> SumsEntry {
     SumsEntry { name, summary, paper, local: false, build }
 }
@@ -100,20 +104,20 @@ fn epoch_rounds(rounds: u64) -> impl Iterator<Item = (u64, u64)> {
 /// # Errors
 /// A refusal on `epsilon` or `delta` (missing, out of range, or noise beyond f64), `clip` (empty, or missing with unbounded
 /// noise) or `mechanism` (the papers print the tree only).
-fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>, Refusal> {
-    let SumsRequest { spec, need } = request;
-    let (epsilon, delta) = (spec.epsilon()?, spec.delta()?);
-    if spec.calibration == Calibration::AsPrinted && factor != Factor::Tree {
+fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor) -> Result<Arc<dyn SumsMechanism>, Refusal> {
+    let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
+    if request.calibration == Calibration::AsPrinted && factor != Factor::Tree {
         return Err(Refusal::new("mechanism", "the papers print the tree and no other mechanism", "`tree`, or `auto`")
             .hint("with `calibration = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
     }
-    let rewards = Rewards::of(request)?;
+    let rewards = Rewards::of(request, facts)?;
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
         let factorisation = factor.factorisation(releases);
-        let (sigma, noise_formula) = sigma(request, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
+        let (sigma, noise_formula) =
+            sigma(request.calibration, need.linear, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
         if !(sigma * sigma).is_normal() {
             let message =
-                format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", spec.mechanism, epsilon.get());
+                format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", request.mechanism, epsilon.get());
             return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
         }
         let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
@@ -127,13 +131,13 @@ fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>
     };
     let noise_formula = made.last().map(|(_, words)| words.clone()).unwrap_or_default();
     let epochs: Vec<Epoch> = made.into_iter().map(|(epoch, _)| epoch).collect();
-    let spectrum = Spectrum::Joint { std: largest(spec.calibration, factor, &epochs) };
+    let spectrum = Spectrum::Joint { std: largest(request.calibration, factor, &epochs) };
     Ok(Arc::new(Joint {
         shared: Arc::new(JointSumsShared {
             factor,
-            calibration: spec.calibration,
+            calibration: request.calibration,
             budget: Some((epsilon, delta)),
-            need: *need,
+            need,
             clipping: rewards.clipping,
             reach: rewards.reach,
             epochs,
@@ -156,7 +160,8 @@ fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
 
 /// Returns the standard deviation of a draw, and the formula in words.
 fn sigma(
-    request: &SumsRequest,
+    calibration: Calibration,
+    linear: bool,
     rewards: &Rewards,
     factorisation: &dyn Factorisation,
     horizon: u64,
@@ -166,14 +171,14 @@ fn sigma(
     let releases = factorisation.rounds();
     let nodes = dubey2021::nodes_printed(releases);
     let norm = factorisation.sensitivity(Participation::ONCE);
-    match request.spec.calibration {
+    match calibration {
         Calibration::AsPrinted => {
             let squared = match rewards.reach {
                 // Bounded rewards need no logarithm [Dubey2021, section 6.1].
                 Some(reach) => 1.0 + reach * reach,
                 None => dubey2021::squared_norm(rewards.bound, rewards.noise_std, horizon, delta),
             };
-            if request.need.linear {
+            if linear {
                 let sigma = shariff2018::sigma(nodes, squared, epsilon, delta);
                 return (
                     sigma,
@@ -212,23 +217,25 @@ pub(super) struct Rewards {
 impl Rewards {
     /// # Errors
     /// Those of [`Window::of`]; for unbounded rewards as printed, a clip, or noise of unknown variance.
-    pub(super) fn of(request: &SumsRequest) -> Result<Self, Refusal> {
-        let (spec, facts) = (&request.spec, &request.spec.facts);
+    pub(super) fn of(request: &Request, facts: &RewardFacts) -> Result<Self, Refusal> {
         let bounded = facts.range.is_some() || facts.noise_bound.is_some();
         let noise_std = facts.noise_variance.map_or(f64::NAN, libm::sqrt);
-        if spec.calibration == Calibration::AsPrinted && !bounded {
-            if spec.clip.is_some() {
+        if request.calibration == Calibration::AsPrinted && !bounded {
+            if request.clip.is_some() {
                 return Err(Refusal::new("clip", "the as-printed calibration does not clip unbounded rewards", "no `clip`")
                     .hint("`calibration = \"corrected\"` clips, and its promise holds (E3)"));
             }
             if noise_std.is_nan() {
-                return Err(Window::unstated(spec, "scales its noise by the variance of rewards, and this problem's has none"));
+                return Err(Window::unstated(
+                    request,
+                    "scales its noise by the variance of rewards, and this problem's has none",
+                ));
             }
             let clipping = Clipping { range: None, centre: 0.0 };
             return Ok(Self { clipping, reach: None, bound: facts.bound, noise_std });
         }
-        let (lo, hi) = Window::of(spec)?.range();
-        let centre = if spec.calibration == Calibration::Tight { 0.5 * lo + 0.5 * hi } else { 0.0 };
+        let (lo, hi) = Window::of(request, facts)?.range();
+        let centre = if request.calibration == Calibration::Tight { 0.5 * lo + 0.5 * hi } else { 0.0 };
         let reach = (hi - centre).abs().max((lo - centre).abs());
         Ok(Self { clipping: Clipping { range: Some((lo, hi)), centre }, reach: Some(reach), bound: facts.bound, noise_std })
     }
@@ -285,15 +292,14 @@ impl SumsMechanism for Joint {
                 notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each with noise of its own and added to the last release of the one before".to_owned());
             }
         }
-        ledger(SumsStatement {
+        Ledger::of(Claim {
             mechanism: shared.factor.name(),
             calibration: shared.calibration,
             event,
-            epsilon: shared.budget.map(|(epsilon, _)| epsilon),
-            delta: shared.budget.map(|(_, delta)| delta),
-            clipping: shared.clipping,
+            budget: shared.budget.map(Budget::from).unwrap_or_default(),
+            unit: ClaimUnit::GramItem { clip: shared.clipping.range, centre: shared.clipping.centre, local: false },
+            doubt: None,
             noise_formula: shared.noise_formula.clone(),
-            local: false,
             notes,
         })
     }

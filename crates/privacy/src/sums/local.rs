@@ -10,14 +10,13 @@
 //! Proof: `docs/proofs/sums.md`.
 
 use super::joint::Rewards;
-use super::statement::{SumsStatement, ledger};
 use super::user::{Clipping, released};
-use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
+use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
 use crate::{
-    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal,
-    analytic_gaussian_sigma,
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released,
+    Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::Stream;
 use std::collections::VecDeque;
@@ -58,9 +57,8 @@ struct Local {
 /// # Errors
 /// A refusal on `epsilon` or `delta` (missing, out of range, or noise beyond f64) or `clip` (empty, or missing with unbounded
 /// noise).
-fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
-    let SumsRequest { spec, need } = request;
-    let (epsilon, delta) = (spec.epsilon()?, spec.delta()?);
+fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal> {
+    let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
     if need.epochs != Epochs::One {
         return Err(Refusal::new(
             "mechanism",
@@ -68,8 +66,8 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
             "a policy without `epochs`",
         ));
     }
-    let rewards = Rewards::of(request)?;
-    let noise = match spec.calibration {
+    let rewards = Rewards::of(request, facts)?;
+    let noise = match request.calibration {
         Calibration::AsPrinted => {
             let (a, b) = (epsilon.get(), delta.get());
             let moment = match rewards.reach {
@@ -90,11 +88,11 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     };
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
         let message =
-            format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", spec.mechanism, epsilon.get());
+            format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", request.mechanism, epsilon.get());
         return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
     }
     let (clipping, reach) = (rewards.clipping, rewards.reach);
-    Ok(Arc::new(Local { calibration: spec.calibration, epsilon, delta, need: *need, clipping, reach, noise }))
+    Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clipping, reach, noise }))
 }
 
 /// Returns half of the budget, for one of two releases.
@@ -129,7 +127,7 @@ impl SumsMechanism for Local {
                 "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)"
             }
         };
-        ledger(SumsStatement {
+        Ledger::of(Claim {
             mechanism: ENTRY.name,
             calibration: self.calibration,
             event: Event::Sums {
@@ -140,11 +138,10 @@ impl SumsMechanism for Local {
                 moment_sigma: self.noise.moment,
                 reward: self.reach,
             },
-            epsilon: Some(self.epsilon),
-            delta: Some(self.delta),
-            clipping: self.clipping,
+            budget: (self.epsilon, self.delta).into(),
+            unit: ClaimUnit::GramItem { clip: self.clipping.range, centre: self.clipping.centre, local: true },
+            doubt: None,
             noise_formula: noise_formula.to_owned(),
-            local: true,
             notes: Vec::new(),
         })
     }

@@ -10,11 +10,10 @@ mod contract;
 pub mod joint;
 pub mod local;
 pub mod none;
-mod statement;
 mod user;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use contract::ExactEpoch;
-pub use contract::{Epochs, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest, resolve_auto};
+pub use contract::{Epochs, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};

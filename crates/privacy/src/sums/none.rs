@@ -1,9 +1,11 @@
 //! Releases the sums without noise and without clipping; the ledger says so.
 
-use super::statement::{SumsStatement, ledger};
 use super::user::{Clipping, released};
-use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsRequest};
-use crate::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal};
+use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+use crate::{
+    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Request,
+    RewardFacts, Signal,
+};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -26,9 +28,8 @@ struct NoSumsMechanism {
     rounds: u64,
 }
 
-fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
-    let SumsRequest { spec, need } = request;
-    Ok(Arc::new(NoSumsMechanism { calibration: spec.calibration, n_features: need.n_features, rounds: need.rounds }))
+fn build(request: &Request, _facts: &RewardFacts, need: SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal> {
+    Ok(Arc::new(NoSumsMechanism { calibration: request.calibration, n_features: need.n_features, rounds: need.rounds }))
 }
 
 impl SumsMechanism for NoSumsMechanism {
@@ -52,15 +53,14 @@ impl SumsMechanism for NoSumsMechanism {
     }
 
     fn ledger(&self) -> Ledger {
-        ledger(SumsStatement {
+        Ledger::of(Claim {
             mechanism: ENTRY.name,
             calibration: self.calibration,
             event: Event::NonPrivate,
-            epsilon: None,
-            delta: None,
-            clipping: CLIPPING,
+            budget: Budget { epsilon: None, delta: None },
+            unit: ClaimUnit::GramItem { clip: CLIPPING.range, centre: CLIPPING.centre, local: false },
+            doubt: None,
             noise_formula: "none".to_owned(),
-            local: false,
             notes: Vec::new(),
         })
     }

@@ -1,11 +1,11 @@
 //! Tests guarantees, noise and counts of every mechanism for sums.
 
-use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local, none};
+use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, joint, local, none};
 use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::printed::{dubey2021, dubey2021_local};
 use crate::{
-    Calibration, Delta, Epsilon, Event, Guarantee, Query, Raw, Request, RewardFacts, Signal, analytic_gaussian_sigma,
-    gdp_epsilon, price,
+    Budget, Calibration, Delta, Epsilon, Event, Guarantee, Query, Raw, Refusal, Request, RewardFacts, Signal,
+    analytic_gaussian_sigma, gdp_epsilon, price,
 };
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -18,7 +18,20 @@ fn need(rounds: u64, n_features: usize) -> SumsNeed {
     SumsNeed { n_features, releases: rounds, rounds, epochs: Epochs::One, linear: false }
 }
 
-fn request(entry: &SumsEntry, calibration: Calibration, epsilon: f64, need: SumsNeed) -> SumsRequest {
+/// A request with what a mechanism is built for.
+struct SumsCase {
+    request: Request,
+    facts: RewardFacts,
+    need: SumsNeed,
+}
+
+impl SumsCase {
+    fn build(&self, entry: &SumsEntry) -> Result<Arc<dyn SumsMechanism>, Refusal> {
+        (entry.build)(&self.request, &self.facts, self.need)
+    }
+}
+
+fn request(entry: &SumsEntry, calibration: Calibration, epsilon: f64, need: SumsNeed) -> SumsCase {
     let facts = RewardFacts {
         bound: 1.0,
         noise_bound: Some(1.0),
@@ -26,12 +39,12 @@ fn request(entry: &SumsEntry, calibration: Calibration, epsilon: f64, need: Sums
         noise_variance: Some(0.25),
         rounds: need.rounds,
     };
-    let mechanism = entry.name.to_owned();
-    SumsRequest { spec: Request { mechanism, calibration, epsilon: Some(epsilon), delta: Some(1e-3), clip: None, facts }, need }
+    let budget = Budget::new(Some(epsilon), Some(1e-3)).expect("a budget");
+    SumsCase { request: Request { mechanism: entry.name, calibration, budget, clip: None }, facts, need }
 }
 
 fn built(entry: &SumsEntry, calibration: Calibration, epsilon: f64, need: SumsNeed) -> Option<Arc<dyn SumsMechanism>> {
-    (entry.build)(&request(entry, calibration, epsilon, need)).ok()
+    request(entry, calibration, epsilon, need).build(entry).ok()
 }
 
 fn stream(label: &str) -> Stream {
@@ -97,8 +110,8 @@ fn lemma_5_in_all() {
 #[test]
 fn the_local_printed_reading_may_have_no_guarantee() {
     let mut request = request(&local::ENTRY, Calibration::AsPrinted, 10.0, need(100, 50));
-    request.spec.delta = Some(0.1);
-    let ledger = (local::ENTRY.build)(&request).expect("a mechanism").ledger();
+    request.request.budget.delta = Delta::try_from(0.1).ok();
+    let ledger = request.build(&local::ENTRY).expect("a mechanism").ledger();
     assert!(matches!(&ledger.guarantee, Guarantee::NoGuarantee { erratum, .. } if erratum.contains("E13")), "{ledger:?}");
     assert!(ledger.delivered_epsilon.is_some_and(|epsilon| (epsilon - 11.9).abs() < 0.1), "{ledger:?}");
     assert!(ledger.notes.iter().any(|note| note.contains("E12")), "{ledger:?}");
@@ -111,8 +124,8 @@ fn the_local_printed_reading_may_have_no_guarantee() {
 fn sigmas_of_the_reference() {
     let sigma = |entry: &SumsEntry, calibration: Calibration, epsilon: f64, failure: f64, clip: Option<(f64, f64)>| {
         let mut request = request(entry, calibration, epsilon, need(1024, 36));
-        (request.spec.delta, request.spec.clip) = (Some(failure), clip);
-        match (entry.build)(&request).expect("a mechanism").ledger().event {
+        (request.request.budget.delta, request.request.clip) = (Delta::try_from(failure).ok(), clip);
+        match request.build(entry).expect("a mechanism").ledger().event {
             Event::Sums { gram_sigma, moment_sigma, reward, .. } => (gram_sigma, moment_sigma, reward.expect("bounded")),
             other => panic!("{other:?}"),
         }
@@ -312,7 +325,7 @@ fn epochs() {
 /// Rounds without a release release nothing and draw nothing.
 #[test]
 fn rows_of_several_users() {
-    let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1))).expect("no mechanism");
+    let nothing = request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1)).build(&none::ENTRY).expect("no mechanism");
     let built = built(&joint::ENTRIES[0], Calibration::Tight, 1.0, SumsNeed { releases: 2, ..need(6, 1) }).expect("a mechanism");
     let (mut noisy, mut plain, mut random) = (built.privatizer(), nothing.privatizer(), stream("rows"));
     for round in 1..=6 {
@@ -356,7 +369,7 @@ fn spectra() {
     let sigma = dubey2021::sigma_of_the_proof(11, 2.0, 1.0, 1e-3);
     let Spectrum::Joint { std } = tree.facts().spectrum else { panic!("joint") };
     assert!((std - sigma * libm::sqrt(11.0)).abs() < 1e-9 * std);
-    let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1))).expect("no mechanism");
+    let nothing = request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1)).build(&none::ENTRY).expect("no mechanism");
     assert_eq!((nothing.facts().spectrum, nothing.ledger().guarantee), (Spectrum::None, Guarantee::NotPrivate));
 }
 
@@ -365,25 +378,23 @@ fn spectra() {
 fn refusals_name_their_key() {
     for entry in entries() {
         let good = || request(&entry, Calibration::Tight, 1.0, need(100, 3));
-        let refused = |change: &dyn Fn(&mut SumsRequest)| {
+        let refused = |change: &dyn Fn(&mut SumsCase)| {
             let mut request = good();
             change(&mut request);
-            (entry.build)(&request).map(|_| ()).expect_err("refused").key
+            request.build(&entry).map(|_| ()).expect_err("refused").key
         };
-        assert_eq!(refused(&|r| r.spec.epsilon = None), "epsilon");
-        assert_eq!(refused(&|r| r.spec.epsilon = Some(f64::NAN)), "epsilon");
-        assert_eq!(refused(&|r| r.spec.delta = None), "delta");
-        assert_eq!(refused(&|r| r.spec.delta = Some(1.0)), "delta");
-        assert_eq!(refused(&|r| r.spec.clip = Some((1.0, 1.0))), "clip");
-        assert_eq!(refused(&|r| (r.spec.facts.range, r.spec.facts.noise_bound) = (None, None)), "clip");
+        assert_eq!(refused(&|r| r.request.budget.epsilon = None), "epsilon");
+        assert_eq!(refused(&|r| r.request.budget.delta = None), "delta");
+        assert_eq!(refused(&|r| r.request.clip = Some((1.0, 1.0))), "clip");
+        assert_eq!(refused(&|r| (r.facts.range, r.facts.noise_bound) = (None, None)), "clip");
         let mut unbounded = good();
-        (unbounded.spec.facts.range, unbounded.spec.facts.noise_bound, unbounded.spec.calibration) =
+        (unbounded.facts.range, unbounded.facts.noise_bound, unbounded.request.calibration) =
             (None, None, Calibration::AsPrinted);
         if entry.name == "tree" || entry.local {
-            let ledger = (entry.build)(&unbounded).expect("as printed").ledger();
+            let ledger = unbounded.build(&entry).expect("as printed").ledger();
             assert!(matches!(&ledger.guarantee, Guarantee::NoGuarantee { erratum, .. } if erratum == "E3"), "{ledger:?}");
         } else {
-            assert_eq!((entry.build)(&unbounded).map(|_| ()).expect_err("refused").key, "mechanism");
+            assert_eq!(unbounded.build(&entry).map(|_| ()).expect_err("refused").key, "mechanism");
         }
     }
 }
