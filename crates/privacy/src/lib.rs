@@ -53,6 +53,6 @@ pub use guarantee::Guarantee;
 pub use ledger::{Ledger, Provenance, SIMULATED_NOISE};
 pub use mechanism::{MechanismEntry, RewardMechanism};
 pub use privatizer::{Channel, Privatizer, Protection, Query, ReleaseCounts};
-pub use request::{Refusal, Request, RewardFacts};
+pub use request::{Calibrated, Refusal, Request, RewardFacts};
 pub use seal::{Raw, Released, Signal};
 pub use threat_model::{Adversary, Growth, Neighbours, Participations, RadiusUnits, ThreatModel, Unit};

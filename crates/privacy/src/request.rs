@@ -4,6 +4,7 @@
 
 use super::{Budget, Calibration, Delta, Epsilon};
 use std::fmt;
+use std::sync::Arc;
 
 /// States what is publicly known about a reward `y = f(x) + noise`, in units of the reward.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +98,9 @@ impl Request {
         }
     }
 }
+
+/// A calibrated mechanism, shared by all trials; or why the request cannot be met.
+pub type Calibrated<M> = Result<Arc<M>, Refusal>;
 
 /// Explains why a request cannot be met: a mistake at one key of the spec.
 #[derive(Debug, Clone, PartialEq, Eq)]

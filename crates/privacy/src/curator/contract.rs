@@ -1,6 +1,6 @@
 //! Defines inputs, released inputs, and the interface of every curator.
 
-use crate::{Ledger, Raw, Refusal, Released, Request};
+use crate::{Calibrated, Ledger, Raw, Refusal, Released, Request};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -94,5 +94,5 @@ pub struct CuratorEntry {
     /// Key of the paper.
     pub paper: &'static str,
     /// Calibrates the curator for a request.
-    pub build: fn(&Request, InputsNeed) -> Result<Arc<dyn Curator>, Refusal>,
+    pub build: fn(&Request, InputsNeed) -> Calibrated<dyn Curator>,
 }

@@ -1,8 +1,7 @@
 //! Defines the interface of every reward mechanism, and its entry in the registry.
 
-use crate::{Ledger, Privatizer, Refusal, Request, RewardFacts};
+use crate::{Calibrated, Ledger, Privatizer, Request, RewardFacts};
 use std::fmt;
-use std::sync::Arc;
 
 /// Provides a calibrated mechanism, shared by all trials of a cell.
 /// All quantities are in units of the reward.
@@ -38,5 +37,5 @@ pub struct MechanismEntry {
     /// Key of the paper.
     pub paper: &'static str,
     /// Calibrates the mechanism for a request and the public facts on the reward.
-    pub build: fn(&Request, &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal>,
+    pub build: fn(&Request, &RewardFacts) -> Calibrated<dyn RewardMechanism>,
 }

@@ -4,7 +4,7 @@
 use super::user::Clipping;
 use crate::accounting::sensitivity::{Relation, gram_and_reward};
 use crate::streams::{Factorisation, Shape};
-use crate::{Calibration, Delta, Epsilon, Ledger, Privatizer, Refusal, Request, RewardFacts};
+use crate::{Calibrated, Calibration, Delta, Epsilon, Ledger, Privatizer, Request, RewardFacts};
 use std::fmt;
 use std::sync::Arc;
 
@@ -181,5 +181,5 @@ pub struct SumsEntry {
     /// True if every user adds their own noise.
     pub local: bool,
     /// Calibrates the mechanism for a request, the public facts on the reward and what the server needs.
-    pub build: fn(&Request, &RewardFacts, SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal>,
+    pub build: fn(&Request, &RewardFacts, SumsNeed) -> Calibrated<dyn SumsMechanism>,
 }

@@ -17,8 +17,8 @@ use crate::mechanism::window::Window;
 use crate::printed::{dubey2021, shariff2018};
 use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape};
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts,
-    Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
+    Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal,
+    ReleaseCounts, Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ const fn entry(
     name: &'static str,
     summary: &'static str,
     paper: &'static str,
-    build: fn(&Request, &RewardFacts, SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal>,
+    build: fn(&Request, &RewardFacts, SumsNeed) -> Calibrated<dyn SumsMechanism>,
 ) -> SumsEntry {
     SumsEntry { name, summary, paper, local: false, build }
 }
