@@ -107,7 +107,7 @@ pub fn measure_oco(repeat: usize, mut done: impl FnMut(Timed)) -> Result<(), Err
         let spec = Request { mechanism, calibration, budget, clip: None };
         let request = GradientRequest { spec, ..GradientRequest::none() };
         let problem = problem(p, dimension, rounds)?;
-        let maker = learner
+        let prepared = learner
             .prepare(problem.setting(), &request, 1.0)
             .map_err(|refusal| Error::input(Diagnostic::new(refusal.message)))?;
         let streams = Streams::new(1, "bench");
@@ -115,7 +115,7 @@ pub fn measure_oco(repeat: usize, mut done: impl FnMut(Timed)) -> Result<(), Err
         for run in 0..repeat as u64 {
             let started = Instant::now();
             let mut trial = problem.trial(run);
-            let mut learner = maker.make();
+            let mut learner = (prepared.make)();
             let of = |purpose| streams.of(run, purpose);
             let mut streams = LearnerStreams::new(of(Purpose::Mechanism(name)), of(Purpose::Policy(name)));
             for _ in 0..rounds {

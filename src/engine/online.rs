@@ -5,12 +5,12 @@
 
 use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::{CellFacts, lock};
-use crate::oco::learner::{LearnerMaker, LearnerStreams, Rates};
+use crate::oco::learner::{LearnerStreams, PreparedLearner, Rates};
 use crate::oco::problem::{Problem, ProblemContext};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::{Budget, Claim, ClaimUnit, Ledger};
+use privateer_privacy::Ledger;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ struct OnlineProblem {
 /// Holds an online cell prepared for its trials.
 pub(super) struct OnlineCell {
     problem: Arc<dyn Problem>,
-    maker: Box<dyn LearnerMaker>,
+    learner: PreparedLearner,
     streams: Streams,
     label: String,
     cell: u32,
@@ -79,8 +79,9 @@ impl OnlinePreparation {
 
     fn at_rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
         let (problem, streams) = self.problem(sweep, plan, online, label)?;
-        let maker = online.learner.prepare(problem.setting(), &online.request, rate).map_err(|refusal| online.place(refusal))?;
-        Ok(OnlineCell { problem, maker, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
+        let learner =
+            online.learner.prepare(problem.setting(), &online.request, rate).map_err(|refusal| online.place(refusal))?;
+        Ok(OnlineCell { problem, learner, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
     }
 
     /// Returns the learning rate: the stated one, or the best on validation data.
@@ -138,28 +139,16 @@ impl OnlinePreparation {
             _ => self.rate(sweep, plan, online)?,
         };
         let cell = self.at_rate(sweep, plan, online, &plan.environment, rate)?;
-        let made = cell.maker.made();
-        let mut notes = made.notes.clone();
+        let mut claim = cell.learner.claim.clone();
         let mut facts = cell.problem.facts();
-        facts.extend(made.facts.clone());
+        facts.extend(cell.learner.facts.clone());
         if let Rates::Validated { .. } = &online.rates {
             facts.push(("learning rate is".to_owned(), online.rates.to_string().into()));
-            notes.push(
+            claim.notes.push(
                 "the learning rate was chosen on validation data of its own, which this ledger does not protect".to_owned(),
             );
         }
-        let private = made.mechanism != "none";
-        let budget = online.request.spec.budget_over(plan.rounds).map_err(|refusal| online.place(refusal))?;
-        let ledger = Ledger::of(Claim {
-            mechanism: made.mechanism,
-            calibration: online.request.spec.calibration,
-            unit: ClaimUnit::Sample { clipped: made.clipped, local: made.local },
-            event: made.event,
-            budget: budget.filter(|_| private).map(Budget::from).unwrap_or_default(),
-            noise_formula: made.noise_formula.clone(),
-            doubt: None,
-            notes,
-        });
+        let ledger = Ledger::of(claim);
         Ok(CellFacts { ledger, inputs: None, facts })
     }
 }
@@ -178,7 +167,7 @@ impl OnlineCell {
         observer: Option<&dyn Observer>,
     ) -> Result<Option<Rows>, Error> {
         let mut trial = self.problem.trial(number);
-        let mut learner = self.maker.make();
+        let mut learner = (self.learner.make)();
         let of = |purpose| self.streams.of(number, purpose);
         let mut streams = LearnerStreams::new(of(Purpose::Mechanism(&self.label)), of(Purpose::Policy(&self.label)));
         let listener = observer.filter(|observer| observer.keeps_transcripts());

@@ -5,8 +5,8 @@ use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::gradients::{Constants, Gradient, Sample, SampleClip, Terms};
-use privateer_privacy::{Calibration, Event, Protects, Raw, Refusal, Request, automatic};
+use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
+use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic};
 use std::fmt;
 use std::sync::Arc;
 
@@ -85,34 +85,33 @@ pub trait LearnerPlan: Send + Sync {
     ///
     /// # Errors
     /// If the set, the noise's law or the budget does not suit.
-    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64)
-    -> Result<Box<dyn LearnerMaker>, Refusal>;
+    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal>;
 }
 
-/// Makes learners of one calibration; what all trials share is computed once.
-pub trait LearnerMaker: Send + Sync {
+/// Describes a learner without keys of its own.
+pub struct PlainLearner {
+    /// Whether the learner is private.
+    pub is_private: bool,
+    /// As [`LearnerPlan::prepare`].
+    pub prepare: fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner, Refusal>,
+}
+
+impl LearnerPlan for PlainLearner {
+    fn is_private(&self) -> bool {
+        self.is_private
+    }
+
+    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+        (self.prepare)(setting, request, learning_rate)
+    }
+}
+
+/// Holds a calibrated learner; what all trials share is computed once.
+pub struct PreparedLearner {
     /// Makes a learner before its first sample.
-    fn make(&self) -> Box<dyn Learner>;
-
-    /// Returns the calibration with its price.
-    fn made(&self) -> &LearnerCalibration;
-}
-
-/// Describes a calibration, for the ledger and the manifest.
-#[derive(Debug, Clone)]
-pub struct LearnerCalibration {
-    /// Name of the noise.
-    pub mechanism: &'static str,
-    /// The privacy event of the whole stream.
-    pub event: Event,
-    /// The formula that set the noise.
-    pub noise_formula: String,
-    /// Whether features and gradients are clipped.
-    pub clipped: bool,
-    /// Whether every sample receives its own noise before it leaves its user.
-    pub local: bool,
-    /// Further notes for the reader.
-    pub notes: Vec<String>,
+    pub make: Box<dyn Fn() -> Box<dyn Learner> + Send + Sync>,
+    /// What the learner's noise claims.
+    pub claim: Claim,
     /// Numbers for the manifest.
     pub facts: Vec<(String, serde_json::Value)>,
 }
@@ -154,6 +153,31 @@ impl GradientRequest {
             stated: Constants { diameter, smoothness: self.stated_smoothness, lipschitz: self.stated_lipschitz },
             clip: clips.then(|| SampleClip { norm: norm.dual(), radius }),
         })
+    }
+
+    /// Returns the claim of noise with this price, for one sample.
+    ///
+    /// * `local` — whether every sample receives its own noise before it leaves its user
+    #[must_use]
+    pub fn claim<N>(
+        &self,
+        terms: &Terms,
+        mechanism: &'static str,
+        priced: PricedNoise<N>,
+        local: bool,
+        notes: &[&str],
+    ) -> (Claim, N) {
+        let claim = Claim {
+            mechanism,
+            calibration: self.spec.calibration,
+            unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local },
+            event: priced.event,
+            budget: terms.budget.map(Budget::from).unwrap_or_default(),
+            noise_formula: priced.noise_formula,
+            doubt: None,
+            notes: notes.iter().map(|note| (*note).to_owned()).collect(),
+        };
+        (claim, priced.noise)
     }
 
     /// Returns the gradient for privatizers, with the loss's own clip only if the run clips.

@@ -3,101 +3,58 @@
 //! It is for p = 1, and for every set whose vertices are listed.
 
 use super::{
-    FrankWolfe, GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting, step_size,
+    FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, step_size,
 };
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
-use privateer_privacy::gradients::{Choice, ChoiceNoise, Clip, Gradient, LaplaceVector, Sample, Start, VertexChoice, Vertices};
+use privateer_privacy::gradients::{Choice, LaplaceVector, Sample, VertexChoice};
 use privateer_privacy::{Protects, Raw, Refusal, automatic};
 use std::sync::Arc;
 
-#[derive(Debug)]
-struct DpPofwPlan;
-
 /// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(DpPofwPlan)
+    Box::new(PlainLearner { is_private: true, prepare })
 }
 
-struct DpPofwMaker {
-    set: Arc<dyn ConstraintSet>,
-    vertices: Arc<dyn Vertices>,
-    gradient: Arc<dyn Gradient>,
-    clip: Option<Clip>,
-    start: Start,
-    noise: ChoiceNoise,
-    learning_rate: f64,
-    made: LearnerCalibration,
-}
-
-impl LearnerPlan for DpPofwPlan {
-    fn is_private(&self) -> bool {
-        true
-    }
-
-    fn prepare(
-        &self,
-        setting: &Setting,
-        request: &GradientRequest,
-        learning_rate: f64,
-    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        let Some(vertices) = setting.set.vertices() else {
-            let message = format!("`dp-pofw` chooses among vertices, and those of the {} are not listed", setting.set.words());
-            return Err(Refusal::new("kind", message, "an l_1 ball (`p = 1`), a simplex or a polytope")
-                .hint("`dp-tofw` works on every set"));
-        };
-        let terms = request.terms(setting)?;
-        let gumbel = match automatic(request.spec.mechanism, Protects::Choices, request.spec.calibration) {
-            "gumbel" => true,
-            "laplace" | "none" => false,
-            other => {
-                let message = format!("`{other}` is noise on vectors, and this learner releases choices");
-                return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
-            }
-        };
-        let priced = terms.choice_noise(gumbel, learning_rate)?;
-        let made = LearnerCalibration {
-            mechanism: match priced.noise {
-                None => "none",
-                Some((true, _)) => "gumbel",
-                Some((false, _)) => "laplace",
-            },
-            event: priced.event,
-            noise_formula: priced.noise_formula,
-            clipped: terms.clip.is_some(),
-            local: false,
-            notes: Vec::new(),
-            facts: vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())],
-        };
-        Ok(Box::new(DpPofwMaker {
-            set: Arc::clone(&setting.set),
-            vertices,
-            gradient: request.gradient(setting),
-            clip: terms.bounds(learning_rate),
-            start: terms.choice_start(),
-            noise: priced.noise,
-            learning_rate,
-            made,
-        }))
-    }
-}
-
-impl LearnerMaker for DpPofwMaker {
-    fn make(&self) -> Box<dyn Learner> {
-        let choice = match self.noise {
+/// As [`super::LearnerPlan::prepare`].
+fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+    let Some(vertices) = setting.set.vertices() else {
+        let message = format!("`dp-pofw` chooses among vertices, and those of the {} are not listed", setting.set.words());
+        return Err(
+            Refusal::new("kind", message, "an l_1 ball (`p = 1`), a simplex or a polytope").hint("`dp-tofw` works on every set")
+        );
+    };
+    let terms = request.terms(setting)?;
+    let gumbel = match automatic(request.spec.mechanism, Protects::Choices, request.spec.calibration) {
+        "gumbel" => true,
+        "laplace" | "none" => false,
+        other => {
+            let message = format!("`{other}` is noise on vectors, and this learner releases choices");
+            return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
+        }
+    };
+    let priced = terms.choice_noise(gumbel, learning_rate)?;
+    let name = match priced.noise {
+        None => "none",
+        Some((true, _)) => "gumbel",
+        Some((false, _)) => "laplace",
+    };
+    let (claim, noise) = request.claim(&terms, name, priced, false, &[]);
+    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())];
+    let (set, gradient) = (Arc::clone(&setting.set), request.gradient(setting));
+    let (clip, start) = (terms.bounds(learning_rate), terms.choice_start());
+    let make = move || {
+        let choice = match noise {
             None => Choice::Exact,
             Some((false, scale)) => Choice::Noisy(Box::new(LaplaceVector { scale })),
             Some((true, scale)) => Choice::Exponential { scale },
         };
-        let (gradient, vertices) = (Arc::clone(&self.gradient), Arc::clone(&self.vertices));
-        let privatizer = VertexChoice::new(gradient, self.set.dimension(), self.start, self.clip, vertices, choice);
-        Box::new(Pofw::new(privatizer, Arc::clone(&self.set), self.learning_rate))
-    }
-
-    fn made(&self) -> &LearnerCalibration {
-        &self.made
-    }
+        let (gradient, vertices) = (Arc::clone(&gradient), Arc::clone(&vertices));
+        let privatizer = VertexChoice::new(gradient, set.dimension(), start, clip, vertices, choice);
+        Box::new(Pofw::new(privatizer, Arc::clone(&set), learning_rate)) as Box<dyn Learner>
+    };
+    Ok(PreparedLearner { make: Box::new(make), claim, facts })
 }
 
 /// Runs the privatizer and the server of one trial.

@@ -5,88 +5,42 @@
 //! `dp-pofw` pays only a logarithm of the dimension.
 
 use super::{
-    FrankWolfe, GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting, step_size,
+    FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, step_size,
 };
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
-use privateer_privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
-use privateer_privacy::streams::Factorisation;
+use privateer_privacy::gradients::{PrefixGradients, Sample, Start};
 use privateer_privacy::{Protects, Raw, Refusal, automatic, quote};
 use std::sync::Arc;
 
-#[derive(Debug)]
-struct DpTofwPlan;
-
 /// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(DpTofwPlan)
+    Box::new(PlainLearner { is_private: true, prepare })
 }
 
-struct DpTofwMaker {
-    set: Arc<dyn ConstraintSet>,
-    gradient: Arc<dyn Gradient>,
-    clip: Option<Clip>,
-    factorisation: Arc<dyn Factorisation>,
-    law: VectorLaw,
-    learning_rate: f64,
-    made: LearnerCalibration,
-}
-
-impl LearnerPlan for DpTofwPlan {
-    fn is_private(&self) -> bool {
-        true
+/// As [`super::LearnerPlan::prepare`].
+pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+    let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
+    let name = automatic(request.factorisation, Protects::PrefixSums, request.spec.calibration);
+    let Some(factorisation) = quote::factorisation(name, setting.rounds) else {
+        let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
+        return Err(Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected));
+    };
+    let priced = terms.sum_noise(generalized, factorisation.as_ref(), learning_rate)?;
+    let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
+    if terms.budget.is_some() {
+        facts.push(("prefix sums".to_owned(), factorisation.name().into()));
     }
-
-    fn prepare(
-        &self,
-        setting: &Setting,
-        request: &GradientRequest,
-        learning_rate: f64,
-    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-        let name = automatic(request.factorisation, Protects::PrefixSums, request.spec.calibration);
-        let Some(factorisation) = quote::factorisation(name, setting.rounds) else {
-            let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
-            return Err(Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected));
-        };
-        let priced = terms.sum_noise(generalized, factorisation.as_ref(), learning_rate)?;
-        let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
-        if terms.budget.is_some() {
-            facts.push(("prefix sums".to_owned(), factorisation.name().into()));
-        }
-        let made = LearnerCalibration {
-            mechanism: GradientRequest::vector_name(generalized, terms.budget.is_some()),
-            event: priced.event,
-            noise_formula: priced.noise_formula,
-            clipped: terms.clip.is_some(),
-            local: false,
-            notes: Vec::new(),
-            facts,
-        };
-        Ok(Box::new(DpTofwMaker {
-            set: Arc::clone(&setting.set),
-            gradient: request.gradient(setting),
-            clip: terms.bounds(learning_rate),
-            factorisation,
-            law: priced.noise,
-            learning_rate,
-            made,
-        }))
-    }
-}
-
-impl LearnerMaker for DpTofwMaker {
-    fn make(&self) -> Box<dyn Learner> {
-        let noise = self.law.sampler().map(|law| (self.factorisation.as_ref(), law));
-        let dimension = self.set.dimension();
-        let privatizer = PrefixGradients::new(Arc::clone(&self.gradient), dimension, Start::Half, self.clip, noise);
-        Box::new(Tofw::new(privatizer, Arc::clone(&self.set), self.learning_rate))
-    }
-
-    fn made(&self) -> &LearnerCalibration {
-        &self.made
-    }
+    let name = GradientRequest::vector_name(generalized, terms.budget.is_some());
+    let (claim, law) = request.claim(&terms, name, priced, false, &[]);
+    let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), terms.bounds(learning_rate));
+    let make = move || {
+        let noise = law.sampler().map(|law| (factorisation.as_ref(), law));
+        let privatizer = PrefixGradients::new(Arc::clone(&gradient), set.dimension(), Start::Half, clip, noise);
+        Box::new(Tofw::new(privatizer, Arc::clone(&set), learning_rate)) as Box<dyn Learner>
+    };
+    Ok(PreparedLearner { make: Box::new(make), claim, facts })
 }
 
 /// Runs the privatizer and the server of one trial.

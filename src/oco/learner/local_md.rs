@@ -6,21 +6,18 @@
 //! composes their privacy loss. This implementation differs: it uses each sample once, so that its noise is that of one
 //! release.
 
-use super::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
+use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::Norm;
-use privateer_privacy::gradients::{Clip, Gradient, NoNoise, Sample, SampleGradients, VectorLaw, VectorNoise};
+use privateer_privacy::gradients::{NoNoise, Sample, SampleGradients, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
-#[derive(Debug)]
-struct LocalMdPlan;
-
 /// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(LocalMdPlan)
+    Box::new(PlainLearner { is_private: true, prepare })
 }
 
 /// Computes `argmin over |u|_p <= radius of <dual, u> + |u|_p²/(2 (p - 1) eta)`.
@@ -32,84 +29,46 @@ pub fn mirror_step(norm: Norm, eta: f64, radius: f64, dual: &[f64], out: &mut [f
     out.iter_mut().for_each(|out| *out *= length);
 }
 
-struct LocalMdMaker {
-    set: Arc<dyn ConstraintSet>,
-    gradient: Arc<dyn Gradient>,
-    clip: Option<Clip>,
-    law: VectorLaw,
-    rounds: u64,
-    eta: f64,
-    made: LearnerCalibration,
-}
-
-impl LearnerPlan for LocalMdPlan {
-    fn is_private(&self) -> bool {
-        true
+/// As [`super::LearnerPlan::prepare`].
+fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+    let p = setting.set.norm().exponent();
+    if !(1.0 < p && p <= 2.0) {
+        let message = format!("`local-md` is for 1 < p <= 2, and the {} has p = {p}", setting.set.words());
+        return Err(
+            Refusal::new("kind", message, "a set of such a geometry").hint("`dp-tofw` works for all p > 1, `dp-pofw` for p = 1")
+        );
     }
-
-    fn prepare(
-        &self,
-        setting: &Setting,
-        request: &GradientRequest,
-        learning_rate: f64,
-    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        let p = setting.set.norm().exponent();
-        if !(1.0 < p && p <= 2.0) {
-            let message = format!("`local-md` is for 1 < p <= 2, and the {} has p = {p}", setting.set.words());
-            return Err(Refusal::new("kind", message, "a set of such a geometry")
-                .hint("`dp-tofw` works for all p > 1, `dp-pofw` for p = 1"));
-        }
-        let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-        let priced = terms.step_noise(generalized)?;
-        let lipschitz = terms.lipschitz();
-        // D/(L sqrt(n)), times the factor 1/sqrt(p - 1), which gives the regularizer strength 1.
-        let eta = learning_rate * terms.actual.diameter / (lipschitz * libm::sqrt((p - 1.0) * setting.rounds as f64));
-        let made = LearnerCalibration {
-            mechanism: GradientRequest::vector_name(generalized, terms.budget.is_some()),
-            event: priced.event,
-            noise_formula: priced.noise_formula,
-            clipped: terms.clip.is_some(),
-            local: true,
-            notes: vec!["each sample is used once".to_owned()],
-            facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
-        };
-        Ok(Box::new(LocalMdMaker {
-            set: Arc::clone(&setting.set),
-            gradient: request.gradient(setting),
-            clip: terms.bounds(learning_rate),
-            law: priced.noise,
-            rounds: setting.rounds,
-            eta,
-            made,
-        }))
-    }
-}
-
-impl LearnerMaker for LocalMdMaker {
-    fn make(&self) -> Box<dyn Learner> {
-        let d = self.set.dimension();
-        let noise = self.law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
+    let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
+    let priced = terms.step_noise(generalized)?;
+    // D/(L sqrt(n)), times the factor 1/sqrt(p - 1), which gives the regularizer strength 1.
+    let rounds = setting.rounds;
+    let eta = learning_rate * terms.actual.diameter / (terms.lipschitz() * libm::sqrt((p - 1.0) * rounds as f64));
+    let name = GradientRequest::vector_name(generalized, terms.budget.is_some());
+    let (claim, law) = request.claim(&terms, name, priced, true, &["each sample is used once"]);
+    let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), terms.bounds(learning_rate));
+    let make = move || {
+        let d = set.dimension();
+        let noise = law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
         let mut centre = vec![0.0; d];
-        self.set.centre(&mut centre);
+        set.centre(&mut centre);
+        let left = (rounds / 2).max(1);
         Box::new(LocalMd {
-            gradients: SampleGradients::new(Arc::clone(&self.gradient), d, self.clip, noise),
+            gradients: SampleGradients::new(Arc::clone(&gradient), d, clip, noise),
             answer: centre.clone(),
             theta: centre.clone(),
             centre,
             dual: vec![0.0; d],
             sum: vec![0.0; d],
-            radius: self.set.diameter(),
-            set: Arc::clone(&self.set),
-            eta: self.eta,
-            left: (self.rounds / 2).max(1),
-            unused: self.rounds - (self.rounds / 2).max(1).min(self.rounds),
+            radius: set.diameter(),
+            set: Arc::clone(&set),
+            eta,
+            left,
+            unused: rounds - left.min(rounds),
             steps: 0,
-        })
-    }
-
-    fn made(&self) -> &LearnerCalibration {
-        &self.made
-    }
+        }) as Box<dyn Learner>
+    };
+    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())];
+    Ok(PreparedLearner { make: Box::new(make), claim, facts })
 }
 
 struct LocalMd {

@@ -12,5 +12,5 @@ pub mod noisy_sgd;
 pub mod ofw;
 pub mod projected_sgd;
 
-pub use contract::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Rates, Setting};
+pub use contract::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Rates, Setting};
 pub use frank_wolfe::{FrankWolfe, step_size};

@@ -2,20 +2,17 @@
 //!
 //! It averages the iterates and answers once, after the last sample; until then its answer is the starting point.
 
-use super::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
+use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
-use privateer_privacy::gradients::{Clip, Gradient, NoNoise, Sample, StoredSamples, VectorLaw, VectorNoise};
+use privateer_privacy::gradients::{NoNoise, Sample, StoredSamples, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
-#[derive(Debug)]
-struct NoisySgdPlan;
-
 /// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(NoisySgdPlan)
+    Box::new(PlainLearner { is_private: true, prepare })
 }
 
 /// Returns the step `lr R/(L n max(sqrt(n), sqrt(d ln(1/delta))/epsilon))`.
@@ -28,73 +25,33 @@ pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, n: u64, dimension: 
     learning_rate * radius / (lipschitz * n * libm::sqrt(n).max(noise))
 }
 
-struct NoisySgdMaker {
-    set: Arc<dyn ConstraintSet>,
-    gradient: Arc<dyn Gradient>,
-    clip: Option<Clip>,
-    law: VectorLaw,
-    rounds: u64,
-    eta: f64,
-    made: LearnerCalibration,
-}
-
-impl LearnerPlan for NoisySgdPlan {
-    fn is_private(&self) -> bool {
-        true
-    }
-
-    fn prepare(
-        &self,
-        setting: &Setting,
-        request: &GradientRequest,
-        learning_rate: f64,
-    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        if !["auto", "gaussian", "none"].contains(&request.spec.mechanism) {
-            let message = format!("`{}` is not noise of this learner", request.spec.mechanism);
-            return Err(Refusal::new("mechanism", message, "`auto`, `gaussian` or `none`"));
-        }
-        let terms = request.terms(setting)?;
-        let steps = n_steps(setting.rounds);
-        let priced = terms.stored_noise(steps)?;
-        let lipschitz = terms.lipschitz();
-        let budget = terms.budget.map(|(epsilon, delta)| (epsilon.get(), delta.get()));
-        let eta = step(learning_rate, 0.5 * terms.actual.diameter, lipschitz, setting.rounds, terms.dimension, budget);
-        let made = LearnerCalibration {
-            mechanism: GradientRequest::vector_name(false, terms.budget.is_some()),
-            event: priced.event,
-            noise_formula: priced.noise_formula,
-            clipped: terms.clip.is_some(),
-            local: false,
-            notes: vec!["keeps all samples, and releases once, after the last; which samples it drew stays secret".to_owned()],
-            facts: vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())],
-        };
-        Ok(Box::new(NoisySgdMaker {
-            set: Arc::clone(&setting.set),
-            gradient: request.gradient(setting),
-            clip: terms.bounds(learning_rate),
-            law: priced.noise,
-            rounds: setting.rounds,
-            eta,
-            made,
-        }))
-    }
-}
-
 /// Returns `n² - 1`, at least 1.
 fn n_steps(n: u64) -> u64 {
     n.saturating_mul(n).saturating_sub(1).max(1)
 }
 
-impl LearnerMaker for NoisySgdMaker {
-    fn make(&self) -> Box<dyn Learner> {
-        let noise = self.law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
-        let samples = StoredSamples::new(Arc::clone(&self.gradient), self.set.dimension(), self.clip, noise);
-        Box::new(NoisySgd { samples, server: Descent::new(Arc::clone(&self.set), self.eta), rounds: self.rounds })
+/// As [`super::LearnerPlan::prepare`].
+fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+    if !["auto", "gaussian", "none"].contains(&request.spec.mechanism) {
+        let message = format!("`{}` is not noise of this learner", request.spec.mechanism);
+        return Err(Refusal::new("mechanism", message, "`auto`, `gaussian` or `none`"));
     }
-
-    fn made(&self) -> &LearnerCalibration {
-        &self.made
-    }
+    let (terms, rounds) = (request.terms(setting)?, setting.rounds);
+    let steps = n_steps(rounds);
+    let priced = terms.stored_noise(steps)?;
+    let budget = terms.budget.map(|(epsilon, delta)| (epsilon.get(), delta.get()));
+    let eta = step(learning_rate, 0.5 * terms.actual.diameter, terms.lipschitz(), rounds, terms.dimension, budget);
+    let name = GradientRequest::vector_name(false, terms.budget.is_some());
+    let notes = ["keeps all samples, and releases once, after the last; which samples it drew stays secret"];
+    let (claim, law) = request.claim(&terms, name, priced, false, &notes);
+    let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), terms.bounds(learning_rate));
+    let make = move || {
+        let noise = law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
+        let samples = StoredSamples::new(Arc::clone(&gradient), set.dimension(), clip, noise);
+        Box::new(NoisySgd { samples, server: Descent::new(Arc::clone(&set), eta), rounds }) as Box<dyn Learner>
+    };
+    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())];
+    Ok(PreparedLearner { make: Box::new(make), claim, facts })
 }
 
 struct NoisySgd {

@@ -1,28 +1,17 @@
 //! Implements online Frank-Wolfe without privacy (Xie2020): `dp-tofw` on exact sums.
 
-use super::{GradientRequest, LearnerMaker, LearnerPlan, Setting, dp_tofw};
+use super::{GradientRequest, LearnerPlan, PlainLearner, PreparedLearner, Setting, dp_tofw};
 use privateer_config::params::Args;
-use privateer_privacy::Refusal;
-
-struct OfwPlan(Box<dyn LearnerPlan>);
+use privateer_privacy::{Refusal, Request};
 
 /// Reads no keys of its own.
-pub fn parse(args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(OfwPlan(dp_tofw::parse(args)))
+pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(PlainLearner { is_private: false, prepare })
 }
 
-impl LearnerPlan for OfwPlan {
-    fn is_private(&self) -> bool {
-        false
-    }
-
-    fn prepare(
-        &self,
-        setting: &Setting,
-        request: &GradientRequest,
-        learning_rate: f64,
-    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        let open = GradientRequest { clips: request.clips, ..GradientRequest::none() };
-        self.0.prepare(setting, &open, learning_rate)
-    }
+/// As [`LearnerPlan::prepare`].
+fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+    let spec = Request { calibration: request.spec.calibration, ..Request::NONE };
+    let open = GradientRequest { spec, clips: request.clips, ..GradientRequest::none() };
+    dp_tofw::prepare(setting, &open, learning_rate)
 }

@@ -3,77 +3,52 @@
 //! The step is `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; the answer is the mean of the iterates. `L_t` is the largest
 //! gradient norm so far, so that no constant is needed.
 
-use super::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
+use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::Norm;
-use privateer_privacy::gradients::{Gradient, NoNoise, Sample, SampleGradients};
-use privateer_privacy::{Event, Raw, Refusal};
+use privateer_privacy::gradients::{NoNoise, Sample, SampleGradients};
+use privateer_privacy::{Budget, Claim, ClaimUnit, Event, Raw, Refusal};
 use std::sync::Arc;
-
-#[derive(Debug)]
-struct ProjectedSgdPlan;
 
 /// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(ProjectedSgdPlan)
+    Box::new(PlainLearner { is_private: false, prepare })
 }
 
-struct ProjectedSgdMaker {
-    set: Arc<dyn ConstraintSet>,
-    gradient: Arc<dyn Gradient>,
-    learning_rate: f64,
-    made: LearnerCalibration,
-}
-
-impl LearnerPlan for ProjectedSgdPlan {
-    fn is_private(&self) -> bool {
-        false
-    }
-
-    fn prepare(
-        &self,
-        setting: &Setting,
-        request: &GradientRequest,
-        learning_rate: f64,
-    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
-        let open = GradientRequest { clips: request.clips, ..GradientRequest::none() };
-        let made = LearnerCalibration {
-            mechanism: "none",
-            event: Event::NonPrivate,
-            noise_formula: "no noise".to_owned(),
-            clipped: false,
-            local: false,
-            notes: Vec::new(),
-            facts: vec![("learning rate".to_owned(), learning_rate.into())],
-        };
-        Ok(Box::new(ProjectedSgdMaker { set: Arc::clone(&setting.set), gradient: open.gradient(setting), learning_rate, made }))
-    }
-}
-
-impl LearnerMaker for ProjectedSgdMaker {
-    fn make(&self) -> Box<dyn Learner> {
-        let d = self.set.dimension();
+/// As [`super::LearnerPlan::prepare`].
+fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+    let open = GradientRequest { clips: request.clips, ..GradientRequest::none() };
+    let claim = Claim {
+        mechanism: "none",
+        calibration: request.spec.calibration,
+        unit: ClaimUnit::Sample { clipped: false, local: false },
+        event: Event::NonPrivate,
+        budget: Budget::default(),
+        noise_formula: "no noise".to_owned(),
+        doubt: None,
+        notes: Vec::new(),
+    };
+    let (set, gradient) = (Arc::clone(&setting.set), open.gradient(setting));
+    let make = move || {
+        let d = set.dimension();
         let mut centre = vec![0.0; d];
-        self.set.centre(&mut centre);
+        set.centre(&mut centre);
         // |v|_2 <= |v|_p d^(1/2 - 1/p) for p > 2, and |v|_2 <= |v|_p for p <= 2.
-        let p = self.set.norm().exponent();
-        let diameter = self.set.diameter() * libm::pow(d as f64, (0.5 - 1.0 / p).max(0.0));
+        let p = set.norm().exponent();
+        let diameter = set.diameter() * libm::pow(d as f64, (0.5 - 1.0 / p).max(0.0));
         Box::new(ProjectedSgd {
-            gradients: SampleGradients::new(Arc::clone(&self.gradient), d, None, Box::new(NoNoise)),
-            set: Arc::clone(&self.set),
+            gradients: SampleGradients::new(Arc::clone(&gradient), d, None, Box::new(NoNoise)),
+            set: Arc::clone(&set),
             theta: centre.clone(),
             mean: centre,
-            scale: self.learning_rate * diameter,
+            scale: learning_rate * diameter,
             steepest: 0.0,
             round: 0,
-        })
-    }
-
-    fn made(&self) -> &LearnerCalibration {
-        &self.made
-    }
+        }) as Box<dyn Learner>
+    };
+    Ok(PreparedLearner { make: Box::new(make), claim, facts: vec![("learning rate".to_owned(), learning_rate.into())] })
 }
 
 struct ProjectedSgd {

@@ -1,6 +1,6 @@
 //! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
 
-use privateer::oco::learner::{GradientRequest, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Setting};
+use privateer::oco::learner::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
 use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
 use privateer::spec::{Sweep, Task};
 use privateer_config::error::Error;
@@ -94,36 +94,16 @@ struct Learning {
     fault: Fault,
 }
 
-struct LearningOf {
-    honest: Box<dyn LearnerMaker>,
-    used: Box<dyn LearnerMaker>,
-    fault: Fault,
-}
-
 impl LearnerPlan for Learning {
     fn is_private(&self) -> bool {
         true
     }
 
-    fn prepare(
-        &self,
-        setting: &Setting,
-        request: &GradientRequest,
-        learning_rate: f64,
-    ) -> Result<Box<dyn LearnerMaker>, Refusal> {
+    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
         let rounds = if self.fault == Fault::Impatient { 1 } else { setting.rounds };
-        let used = self.inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?;
-        Ok(Box::new(LearningOf { honest: self.inner.prepare(setting, request, learning_rate)?, used, fault: self.fault }))
-    }
-}
-
-impl LearnerMaker for LearningOf {
-    fn make(&self) -> Box<dyn Learner> {
-        Box::new(Learns { inner: self.used.make(), first: None, fault: self.fault })
-    }
-
-    fn made(&self) -> &LearnerCalibration {
-        self.honest.made()
+        let used = self.inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?.make;
+        let (honest, fault) = (self.inner.prepare(setting, request, learning_rate)?, self.fault);
+        Ok(PreparedLearner { make: Box::new(move || Box::new(Learns { inner: used(), first: None, fault })), ..honest })
     }
 }
 

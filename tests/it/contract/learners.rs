@@ -3,7 +3,7 @@
 use crate::support::{ran, run_all, stream, sweep};
 use privateer::engine::{Options, Preparation, Shard};
 use privateer::env::DataFolder;
-use privateer::oco::learner::{GradientRequest, LearnerStreams, Setting};
+use privateer::oco::learner::{GradientRequest, LearnerStreams, PreparedLearner, Setting};
 use privateer::oco::problem::ProblemContext;
 use privateer::registry::{GRADIENT_NOISES, LEARNERS, LOSSES, PROBLEMS, SETS, names};
 use privateer::spec::{Sweep, Task};
@@ -36,14 +36,14 @@ fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) -> S
     )
 }
 
-/// Setting, and the learner's maker, of the first cell.
-fn look(sweep: &Sweep, check: impl FnOnce(&Setting, &dyn privateer::oco::learner::LearnerMaker, &GradientRequest)) {
+/// Setting, and the prepared learner, of the first cell.
+fn check_first_cell(sweep: &Sweep, check: impl FnOnce(&Setting, &PreparedLearner, &GradientRequest)) {
     let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
     let streams = Streams::new(1, "contract");
     let context = ProblemContext { streams: &streams, rounds: sweep.cells[0].rounds, memory_bytes: 1e9 };
     let problem = online.problem.build(&context).expect("a problem");
-    let maker = online.learner.prepare(problem.setting(), &online.request, 1.0).expect("a learner");
-    check(problem.setting(), maker.as_ref(), &online.request);
+    let prepared = online.learner.prepare(problem.setting(), &online.request, 1.0).expect("a learner");
+    check(problem.setting(), &prepared, &online.request);
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn answers_never_leave_the_set() {
         for set in sets(entry.name) {
             for loss in losses() {
                 let sweep = sweep(&spec("linear-regression", set, loss, "epsilon = 1.0", &format!("kind = \"{}\"", entry.name)));
-                look(&sweep, |setting, maker, _| {
-                    let mut learner = maker.make();
+                check_first_cell(&sweep, |setting, prepared, _| {
+                    let mut learner = (prepared.make)();
                     let mut streams = LearnerStreams::new(stream("mechanism"), stream("own"));
                     let mut random = stream("samples");
                     for round in 0..setting.rounds {
