@@ -1,12 +1,9 @@
 //! Speed of online convex learners: whole runs on one thread, samples drawn on the way, risk never computed.
 
 use crate::oco::learner::{GradientRequest, LearnerPlan, LearnerStreams, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
-use crate::oco::loss::{Loss, squared::Squared};
-use crate::oco::problem::{Problem, ProblemContext, ProblemRegistry, regression};
-use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
+use crate::oco::problem::{Problem, ProblemContext, regression};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
-use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::{Budget, Calibration, Request};
 use std::sync::Arc;
@@ -65,32 +62,26 @@ const JOBS: [LearnerJob; 13] = [
     ("noisy-sgd (T² steps)", noisy_sgd::parse, "auto", Calibration::Tight, f64::INFINITY, 20, 1_000),
 ];
 
-struct FixedSample(f64);
-
-#[derive(Debug)]
-struct Ball(f64);
-
-impl SetPlan for Ball {
-    fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
-        Ok(Arc::new(LpBall::new(Norm::of(self.0).unwrap_or(Norm::MAX), 2.0, dimension)))
-    }
-}
-
-impl ProblemRegistry for FixedSample {
-    fn set(&self, _args: &Args<'_>, _key: &'static str) -> Option<Box<dyn SetPlan>> {
-        Some(Box::new(Ball(self.0)))
-    }
-
-    fn loss(&self, _args: &Args<'_>, _key: &'static str, _default: &'static str) -> Option<Arc<dyn Loss>> {
-        Some(Arc::new(Squared { clip: 1.0 }))
-    }
-}
-
 fn problem(p: f64, dimension: usize, rounds: u64) -> Result<Arc<dyn Problem>, Error> {
     let sink = Sink::new(privateer_config::error::Sources::default());
     let number = |key: &str, n: usize| Entry { key: key.to_owned(), key_span: None, node: Node::bare(Value::Integer(n as i64)) };
-    let table = Table { entries: vec![number("dimension", dimension), number("test_samples", 1)], span: None };
-    let plan = regression::parse_linear(&Args::new(&table, "problem", &sink), &FixedSample(p));
+    let entry = |key: &str, value: Value| Entry { key: key.to_owned(), key_span: None, node: Node::bare(value) };
+    let choice = |kind: &str, key: &str, number: f64| {
+        let entries = vec![entry("kind", Value::Text(kind.to_owned())), entry(key, Value::Float(number))];
+        Value::Table(Table { entries, span: None })
+    };
+    let mut set = choice("lp-ball", "p", p);
+    if let Value::Table(set) = &mut set {
+        set.entries.push(entry("radius", Value::Float(2.0)));
+    }
+    let entries = vec![
+        number("dimension", dimension),
+        number("test_samples", 1),
+        entry("set", set),
+        entry("loss", choice("squared", "clip", 1.0)),
+    ];
+    let table = Table { entries, span: None };
+    let plan = regression::parse_linear(&Args::new(&table, "problem", &sink));
     let streams = Streams::new(1, "bench");
     plan.build(&ProblemContext { streams: &streams, rounds, memory_bytes: 1e12 })
 }

@@ -8,21 +8,22 @@ use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::{Noise, Resampled};
 use super::synthetic::SyntheticSubstitute;
-use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit};
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::kernel::empirical::{Normalise, empirical_covariance};
+use privateer_gp::kernel::{KernelChoice, parse_kernel};
 use privateer_gp::score::GramSource;
 use privateer_gp::{Points, TableGram, TrainReadings};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
     let synthetic = args.flag("synthetic", "use a generated table of the same shape instead of the files", false);
     let synthetic = SyntheticSubstitute::parse(args, synthetic);
-    let normalise = match args.has("kernel").then(|| registry.kernel(args, "kernel")) {
+    let normalise = match args.has("kernel").then(|| parse_kernel(args, "kernel")) {
         Some(Some(KernelChoice::Empirical(normalise))) => normalise,
         Some(Some(KernelChoice::Function(_))) => {
             args.reject("kernel", "the arms of a table have no coordinates", "`empirical-covariance`");

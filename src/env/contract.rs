@@ -6,7 +6,6 @@ use super::sets::{Sets, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
-use privateer_gp::kernel::empirical::Normalise;
 use privateer_gp::score::GramSource;
 use privateer_gp::{Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
@@ -341,24 +340,6 @@ impl Instance {
 
 /// Smallest difference between the largest and the least mean reward, unless they are equal.
 const SMALLEST_RANGE: f64 = 1e-6;
-
-/// Gives an environment's parser access to its part of the registry.
-pub trait EnvironmentRegistry {
-    /// Reads a kernel under `key`; `None` if it is wrong (an error is then recorded).
-    fn kernel(&self, args: &Args<'_>, key: &'static str) -> Option<KernelChoice>;
-
-    /// Reads a noise under `key`; `None` if it is wrong.
-    fn noise(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>>;
-}
-
-/// Describes a kernel as a spec can name it.
-#[derive(Clone)]
-pub enum KernelChoice {
-    /// A function of two points.
-    Function(Arc<dyn Kernel>),
-    /// A covariance computed from a table of samples.
-    Empirical(Normalise),
-}
 
 /// Names the folder of the data files and checks access to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

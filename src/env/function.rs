@@ -4,10 +4,12 @@
 
 use super::domain::Place;
 use super::noise::Noise;
-use super::{BuildContext, DomainPlan, Environment, EnvironmentRegistry, Instance, KernelChoice, RegretUnit, SetsPlan};
+use super::{BuildContext, DomainPlan, Environment, Instance, RegretUnit, SetsPlan};
+use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
+use privateer_gp::kernel::{KernelChoice, parse_kernel};
 use privateer_gp::score::GramSource;
 use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -29,8 +31,8 @@ pub struct FunctionPlan {
 
 impl FunctionPlan {
     /// Reads `domain`, `kernel`, `noise`, `bound`, `output`, `sets`, `regret`.
-    pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry, place: Place) -> Self {
-        let kernel = match registry.kernel(args, "kernel") {
+    pub fn parse(args: &Args<'_>, place: Place) -> Self {
+        let kernel = match parse_kernel(args, "kernel") {
             Some(KernelChoice::Function(kernel)) => Some(kernel),
             Some(KernelChoice::Empirical(_)) => {
                 args.reject(
@@ -45,7 +47,7 @@ impl FunctionPlan {
         Self {
             domain: DomainPlan::parse(args, place),
             kernel,
-            noise: registry.noise(args, "noise"),
+            noise: parse_noise(args, "noise"),
             bound: args
                 .number("bound", "B: public bound on |f|")
                 .above(0.0)

@@ -4,7 +4,7 @@
 
 use super::domain::{GridShape, Place};
 use super::function::{DrawFunction, FunctionDomain, FunctionEnvironment, FunctionPlan};
-use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry};
+use super::{BuildContext, Environment, EnvironmentPlan};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::features::exact;
@@ -12,10 +12,10 @@ use privateer_gp::sample::{GridSampler, sample_gp};
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
     let tolerance =
         args.number("tolerance", "prior variance that a draw may leave out, as a share").above(0.0).below(1.0).or(1e-10);
-    Box::new(GpSample { tolerance, function: FunctionPlan::parse(args, registry, Place::Anywhere) })
+    Box::new(GpSample { tolerance, function: FunctionPlan::parse(args, Place::Anywhere) })
 }
 
 struct GpSample {

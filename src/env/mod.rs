@@ -11,6 +11,7 @@ mod data_derived;
 mod domain;
 mod function;
 pub mod gp_sample;
+pub mod list;
 pub mod noise;
 pub mod points_table;
 pub mod rkhs;
@@ -18,9 +19,7 @@ mod sets;
 mod synthetic;
 pub mod test_function;
 
-pub use contract::{
-    BuildContext, DataFolder, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit,
-};
+pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, RegretUnit};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use domain::DomainPlan;

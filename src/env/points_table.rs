@@ -5,10 +5,12 @@ use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::Noise;
 use super::synthetic::points_with_values;
-use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit};
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit};
+use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
+use privateer_gp::kernel::{KernelChoice, parse_kernel};
 use privateer_gp::score::GramSource;
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::Purpose;
@@ -17,8 +19,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
-    let kernel = match registry.kernel(args, "kernel") {
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+    let kernel = match parse_kernel(args, "kernel") {
         Some(KernelChoice::Function(kernel)) => Some(kernel),
         Some(KernelChoice::Empirical(_)) => {
             args.reject(
@@ -66,7 +68,7 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
             !args.has("released"),
         ),
         kernel,
-        noise: registry.noise(args, "noise"),
+        noise: parse_noise(args, "noise"),
         bound: args.number("bound", "B: public bound on |f|").above(0.0).optional("the largest |value|"),
         regret: RegretUnit::parse(args, "raw"),
         public: DeclaredPublic::parse(args, &[DataDerived::Standardisation, DataDerived::Hyperparameters, DataDerived::Range]),

@@ -4,21 +4,21 @@
 
 use super::domain::Place;
 use super::function::{FunctionEnvironment, FunctionPlan};
-use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry};
+use super::{BuildContext, Environment, EnvironmentPlan};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::sample::{Weights, rkhs_function};
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
     let centres = args.count("centres", "p: terms of the sum, centres uniform on the domain").between(1, 1_000_000).or(100);
     let doc = "each uniform on [-1, 1], or all uniform on the simplex (not negative, with sum 1)";
     let weights = match args.word("weights", doc, &["uniform", "simplex"], Some("uniform")) {
         "simplex" => Weights::Simplex,
         _ => Weights::Uniform,
     };
-    Box::new(Rkhs { weights, centres: centres as usize, function: FunctionPlan::parse(args, registry, Place::Anywhere) })
+    Box::new(Rkhs { weights, centres: centres as usize, function: FunctionPlan::parse(args, Place::Anywhere) })
 }
 
 struct Rkhs {

@@ -10,7 +10,7 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments, parse_order, power};
-use super::{FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
@@ -21,7 +21,7 @@ use privateer_privacy::{Released, Signal};
 const NAME: &str = "ata-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     Box::new(Ata { sketch: Sketch::parse(args), moment: Moment::parse_reward(args), order: parse_order(args) })
 }
 

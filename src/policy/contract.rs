@@ -1,7 +1,6 @@
 //! Defines the interface of every policy and what a policy may know.
 
 use privateer_config::error::{Diagnostic, Error};
-use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use privateer_gp::{Points, ProductDomain, TrainReadings};
@@ -353,12 +352,6 @@ pub trait PolicyMaker: Send + Sync {
     /// # Errors
     /// If the state is not one of this policy and version.
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
-}
-
-/// Gives a policy's parser access to its part of the registry.
-pub trait FeatureRegistry {
-    /// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).
-    fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>>;
 }
 
 /// Describes a feature map as read from a spec; plans of equal `Debug` text build equal tables.

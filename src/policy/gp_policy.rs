@@ -4,10 +4,7 @@
 //! enters the posterior.
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
-use super::{
-    FeatureRegistry, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource,
-    Setting,
-};
+use super::{Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
@@ -77,8 +74,8 @@ pub struct GpPlan {
 
 impl GpPlan {
     /// Reads the keys that all these policies share; the rule's keys were read before.
-    pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
-        Self::over(args, || PosteriorPlan::parse(args, registry), rule)
+    pub fn parse(args: &Args<'_>, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
+        Self::over(args, || PosteriorPlan::parse(args), rule)
     }
 
     /// Works as [`GpPlan::parse`], with a posterior that the policy reads itself.

@@ -2,20 +2,20 @@
 
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
-use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use std::f64::consts::PI;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     let doc = "whether starting rounds count in the t of beta; [Kharkovskii2020] counts queries after the first point";
     let maker = GpUcb {
         beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         count_start: args.flag("count_start", doc, true),
     };
-    GpPlan::parse(args, registry, maker)
+    GpPlan::parse(args, maker)
 }
 
 struct GpUcb {

@@ -1,14 +1,14 @@
 //! Implements `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2] with the realised gain.
 
 use super::gp_policy::failure_prob;
-use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     let maker = IgpUcb { beta: ExplorationFactor::parse(args), failure_prob: failure_prob(args) };
-    GpPlan::parse(args, registry, maker)
+    GpPlan::parse(args, maker)
 }
 
 /// Returns R, the noise scale of the sub-Gaussian exploration factors.

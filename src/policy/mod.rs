@@ -16,6 +16,7 @@ pub mod igp_ucb;
 mod initial;
 pub mod jdp_gp_ucb;
 pub mod jdp_linucb;
+mod list;
 pub mod local_jdp_gp_ucb;
 pub mod moma_gp_ucb;
 mod noise_spectrum;
@@ -32,11 +33,12 @@ pub mod tgp_ucb;
 pub mod uniform;
 
 pub use contract::{
-    FeatureRegistry, FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
-    ReleasedFacts, Setting, SharedInputs, TableCache,
+    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, ReleasedFacts,
+    Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::ExplorationFactor;
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
+pub use list::{FEATURES, POLICIES, parse_features};
 pub use posterior_plan::PosteriorPlan;
 pub use released_inputs::InputNoiseModel;

@@ -7,7 +7,7 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
-use super::{ExplorationFactor, FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "moma-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
     Box::new(Moma {
         sketch: Sketch::parse(args),

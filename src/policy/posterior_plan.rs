@@ -1,6 +1,7 @@
 //! Selects the posterior of a GP policy.
 
-use super::{FeatureRegistry, FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs};
+use super::parse_features;
+use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::Plays;
@@ -48,9 +49,9 @@ pub enum PreparedPosterior {
 
 impl PosteriorPlan {
     /// Reads the keys `features` (without it, the posterior is exact) and `input_noise`.
-    pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Self {
+    pub fn parse(args: &Args<'_>) -> Self {
         let input_noise = InputNoiseModel::parse(args);
-        registry.features(args, "features").map_or(Self::Exact(input_noise), Self::Features)
+        parse_features(args, "features").map_or(Self::Exact(input_noise), Self::Features)
     }
 
     /// Reads the key `features` for a policy that supports only one map, `kind`.

@@ -4,11 +4,11 @@
 
 use super::feature_ucb::FeatureUcb;
 use super::features::quadrature_fourier;
-use super::{FeatureRegistry, GpPlan, PolicyPlan, PosteriorPlan};
+use super::{GpPlan, PolicyPlan, PosteriorPlan};
 use privateer_config::params::Args;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     let beta = FeatureUcb::parse("qff-gp-ucb", args);
     GpPlan::over(args, || PosteriorPlan::parse_of(args, "quadrature-fourier", quadrature_fourier), beta)
 }

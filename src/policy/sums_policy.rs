@@ -5,12 +5,13 @@
 //! norm r over the domain, so that `|phi| <= 1`; in these coordinates the precision matrix is `V = G~ + (shift + ridge/r²) I`.
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
+use super::parse_features;
 use super::release_rule::{Extrapolation, ReleaseRule};
 pub use super::sums_state::SumsPolicyKind;
 use super::sums_state::{STATE_VERSION, SumsParameters, SumsPolicyState};
 use super::{
-    ExplorationFactor, FeatureRegistry, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal,
-    RandomSource, Setting, SharedInputs,
+    ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
+    Setting, SharedInputs,
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -43,13 +44,8 @@ struct Keys {
 
 impl SumsPlan {
     /// Reads the keys; `default` are the features where the spec names none.
-    pub fn parse(
-        args: &Args<'_>,
-        registry: &dyn FeatureRegistry,
-        kind: SumsPolicyKind,
-        default: Arc<dyn FeaturesPlan>,
-    ) -> Box<dyn PolicyPlan> {
-        let features = if kind.linear { default } else { registry.features(args, "features").unwrap_or(default) };
+    pub fn parse(args: &Args<'_>, kind: SumsPolicyKind, default: Arc<dyn FeaturesPlan>) -> Box<dyn PolicyPlan> {
+        let features = if kind.linear { default } else { parse_features(args, "features").unwrap_or(default) };
         let beta = ExplorationFactor::parse(args);
         let failure_prob = super::gp_policy::failure_prob(args);
         let ridge =

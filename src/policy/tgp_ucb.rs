@@ -11,21 +11,21 @@
 
 use super::gp_policy::failure_prob;
 use super::tail_moments::{Moment, parse_order, power};
-use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 use std::f64::consts::SQRT_2;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     let maker = TgpUcb {
         beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         moment: Moment::parse_reward(args),
         order: parse_order(args),
     };
-    GpPlan::parse(args, registry, maker)
+    GpPlan::parse(args, maker)
 }
 
 struct TgpUcb {

@@ -1,6 +1,6 @@
 //! Implements `uniform`: a uniformly random point, the baseline that a private policy must beat.
 
-use super::{FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
+use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
@@ -8,7 +8,7 @@ use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use privateer_privacy::{Released, Signal};
 
 /// Reads the policy's keys; there are none.
-pub fn parse(_args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+pub fn parse(_args: &Args<'_>) -> Box<dyn PolicyPlan> {
     Box::new(Uniform)
 }
 

@@ -1,15 +1,21 @@
-//! Registers everything that a spec can name, from kernels to learners.
+//! Gathers the lists of everything that a spec can name, from kernels to learners.
 //!
-//! Each kernel, noise, feature map, mechanism, environment, policy, problem, set, loss and learner has one line, which holds no
-//! meaning of its own. The listing, the spec's "expected one of", and the contract tests all iterate over these lists.
+//! Each list stands beside the trait that it lists, with one line per item, which holds no meaning of its own. The listing, the
+//! spec's "expected one of", and the contract tests all iterate over these lists.
 
-mod entry;
-mod lists;
-mod lookup;
+mod listing;
 
-pub use entry::{Entry, Kind, documentation, kinds};
-pub use lists::{
-    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
-    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
-};
-pub use lookup::{Registry, find, names};
+pub use crate::env::list::{CONTEXTUAL_ENVIRONMENTS, ENVIRONMENTS};
+pub use crate::env::noise::NOISES;
+pub use crate::oco::learner::{GRADIENT_NOISES, LEARNERS};
+pub use crate::oco::loss::LOSSES;
+pub use crate::oco::problem::PROBLEMS;
+pub use crate::oco::set::SETS;
+pub use crate::policy::contextual::CONTEXTUAL_POLICIES;
+pub use crate::policy::{FEATURES, POLICIES};
+pub use listing::{Kind, documentation, kinds};
+pub use privateer_config::params::{Named, find, names};
+pub use privateer_gp::kernel::{KERNELS, KernelBuild};
+pub use privateer_privacy::curator::CURATORS;
+pub use privateer_privacy::mechanism::MECHANISMS;
+pub use privateer_privacy::sums::SUMS;

@@ -5,7 +5,7 @@ use super::plan::{json_of, note_defaults, overlaid, written_json};
 use super::privacy::{self, RequestDocs};
 use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
-use crate::registry::{LEARNERS, PROBLEMS, Registry, find, names};
+use crate::registry::{LEARNERS, PROBLEMS, find, names};
 use crate::spec::path;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
@@ -114,7 +114,7 @@ fn problem(
     let kind = args.kind("problem", &names(PROBLEMS))?;
     let label = args.text("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
     let entry = find(PROBLEMS, &kind)?;
-    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args, &Registry));
+    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args));
     args.finish();
     note_defaults("problem", &args.documented(), &written_json(written), defaults);
     let place = written.span.as_ref().map(|span| shared.sink.sources().place(span));

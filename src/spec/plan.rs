@@ -10,9 +10,7 @@ use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
-use crate::registry::{
-    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Registry, find, names,
-};
+use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, find, names};
 use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use sha2::{Digest, Sha256};
@@ -189,8 +187,8 @@ impl Reader<'_> {
         let kind = args.kind("environment", &environments())?;
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
         let plan = match find(ENVIRONMENTS, &kind) {
-            Some(entry) => PlanSetting::Points(Arc::from((entry.build)(&args, &Registry))),
-            None => PlanSetting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Registry))),
+            Some(entry) => PlanSetting::Points(Arc::from((entry.build)(&args))),
+            None => PlanSetting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args))),
         };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
@@ -289,7 +287,7 @@ impl Reader<'_> {
                 args.reject("kind", message, expected);
                 continue;
             }
-            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Registry)));
+            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
             let by_contexts = find(CONTEXTUAL_POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
             // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
             args.table("privacy");

@@ -1,7 +1,7 @@
 //! Registered policies on a stored problem: what the sequences and the betas have in common.
 
 use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
-use privateer::registry::{MECHANISMS, POLICIES, Registry, find};
+use privateer::registry::{MECHANISMS, POLICIES, find};
 use privateer_config::error::{Error, Sources};
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::Kernel;
@@ -139,7 +139,7 @@ impl Constants {
         let table = table(keys);
         let sink = Sink::new(Sources::default());
         let args = Args::new(&table, "policy", &sink);
-        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &Registry);
+        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args);
         args.finish();
         sink.into_result().map_err(said)?;
         let problem = Problem {

@@ -5,10 +5,8 @@ use super::bandit::{no_luck, said, table};
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, numbers};
 use privateer::engine::decide;
-use privateer::policy::{
-    FeatureRegistry, FeaturesPlan, KnownInputs, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs,
-};
-use privateer::registry::{POLICIES, find};
+use privateer::policy::{FeaturesPlan, KnownInputs, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
+use privateer::policy::{jdp_gp_ucb, local_jdp_gp_ucb};
 use privateer_backend::{Backend, Cpu};
 use privateer_config::error::{Error, Sources};
 use privateer_config::params::{Args, Sink, Value as Key};
@@ -139,15 +137,6 @@ struct Given(FeatureTable);
 impl FeaturesPlan for Given {
     fn build(&self, _problem: &Problem) -> Result<FeatureTable, Error> {
         Ok(self.0.clone())
-    }
-}
-
-struct Registry(Arc<Given>);
-
-impl FeatureRegistry for Registry {
-    fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
-        args.documents(key, "given");
-        Some(self.0.clone())
     }
 }
 
@@ -332,9 +321,9 @@ fn play(file: &Value) -> Result<Found, String> {
     ]);
     let sink = Sink::new(Sources::default());
     let args = Args::new(&keys, "policy", &sink);
-    let name = if local { "local-jdp-gp-ucb" } else { "jdp-gp-ucb" };
-    let shelf = Registry(Arc::new(Given(features.clone())));
-    let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &shelf);
+    let features_plan = Arc::new(Given(features.clone()));
+    let parse = if local { local_jdp_gp_ucb::parse_over } else { jdp_gp_ucb::parse_over };
+    let plan = parse(&args, features_plan);
     args.finish();
     sink.into_result().map_err(said)?;
     let n_points = features.n_points;

@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use super::read::{indices, number, numbers, points};
 use privateer::engine::AskTell;
 use privateer::policy::{KnownInputs, Problem, ReleasedFacts, Setting, SharedInputs};
-use privateer::registry::{POLICIES, Registry, find};
+use privateer::registry::{POLICIES, find};
 use privateer_backend::{Backend, Cpu};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Parameter};
@@ -178,7 +178,7 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
     ];
     let (table, sink) = (Table { entries, span: None }, Sink::new(Sources::default()));
     let args = Args::new(&table, "policy", &sink);
-    let plan = (find(POLICIES, "gp-ucb").ok_or("the policy is not registered")?.build)(&args, &Registry);
+    let plan = (find(POLICIES, "gp-ucb").ok_or("the policy is not registered")?.build)(&args);
     args.finish();
     sink.into_result().map_err(said)?;
     let inputs = SharedInputs {

@@ -3,8 +3,9 @@
 //! The mean reward is `zeta(<x, theta_a>)` [Han2022, section 4.1].
 
 use super::{ContextInstance, Contextual, ContextualPlan, link};
+use crate::env::BuildContext;
 use crate::env::noise::Noise;
-use crate::env::{BuildContext, EnvironmentRegistry};
+use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
@@ -68,7 +69,7 @@ fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static 
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
     let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
     let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(ContextLaw::Gaussian);
@@ -106,7 +107,7 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Con
             );
         }
     }
-    let noise = registry.noise(args, "noise");
+    let noise = parse_noise(args, "noise");
     Box::new(GeneralizedLinearPlan {
         n_arms,
         dimension,

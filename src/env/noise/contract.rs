@@ -1,7 +1,7 @@
 //! Defines the interface of noises and lists those that a spec can name.
 
 use super::{bernoulli, gaussian, pareto, silent, student_t, uniform};
-use privateer_config::params::{Args, Variant};
+use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -50,12 +50,13 @@ pub fn noise_kinds() -> [&'static str; NOISES.len()] {
     NOISES.map(|entry| entry.name)
 }
 
-/// Makes the noise of a `{ kind = … }` that was read with [`noise_kinds`].
-///
-/// A kind outside [`NOISES`] gives the mean itself.
-pub fn parse_noise(variant: &Variant<'_>) -> Arc<dyn Noise> {
-    let entry = NOISES.iter().find(|entry| entry.name == variant.kind);
-    entry.map_or(silent::parse as fn(&Args<'_>) -> Arc<dyn Noise>, |entry| entry.parse)(&variant.args)
+/// Reads a noise under `key`; `None` if it is wrong (an error is then recorded).
+pub fn parse_noise(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>> {
+    let variant = args.required_variant(key, "observation noise", &noise_kinds())?;
+    let entry = NOISES.iter().find(|entry| entry.name == variant.kind)?;
+    let noise = (entry.parse)(&variant.args);
+    args.absorb(&variant.args);
+    Some(noise)
 }
 
 /// Largest scale: above it, sums and squares of rewards could overflow f64.
@@ -74,16 +75,20 @@ mod tests {
         Table { entries: keys.iter().map(entry).collect(), span: None }
     }
 
+    fn entry(kind: &str) -> NoiseEntry {
+        NOISES.into_iter().find(|entry| entry.name == kind).expect("a listed noise")
+    }
+
     fn noise(kind: &str, keys: &[(&str, f64)]) -> Arc<dyn Noise> {
         let (table, sink) = (table(keys), Sink::new(Sources::default()));
-        let noise = parse_noise(&Variant { kind: kind.to_owned(), args: Args::new(&table, "noise", &sink) });
+        let noise = (entry(kind).parse)(&Args::new(&table, "noise", &sink));
         sink.into_result().expect("valid keys");
         noise
     }
 
     fn complaint(kind: &str, keys: &[(&str, f64)]) -> String {
         let (table, sink) = (table(keys), Sink::new(Sources::default()));
-        parse_noise(&Variant { kind: kind.to_owned(), args: Args::new(&table, "noise", &sink) });
+        (entry(kind).parse)(&Args::new(&table, "noise", &sink));
         sink.into_result().expect_err("a mistake").to_string()
     }
 

@@ -2,13 +2,13 @@
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::{EnvironmentPlan, EnvironmentRegistry};
+use crate::env::EnvironmentPlan;
 use privateer_config::params::Args;
 use std::f64::consts::{E, PI};
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
-    TestEnvironment::parse(&ACKLEY, args, registry)
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&ACKLEY, args)
 }
 
 /// `-[20 + e - 20 exp(-0.2 |z|/sqrt(d)) - exp(mean cos(2 pi z))]` on `[-32.768, 32.768]^d`.

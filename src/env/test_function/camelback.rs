@@ -2,12 +2,12 @@
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::{EnvironmentPlan, EnvironmentRegistry};
+use crate::env::EnvironmentPlan;
 use privateer_config::params::Args;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
-    TestEnvironment::parse(&CAMELBACK, args, registry)
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&CAMELBACK, args)
 }
 
 /// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`.

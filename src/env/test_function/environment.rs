@@ -3,7 +3,7 @@
 use super::{Form, Sizes, TestFunction};
 use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
-use crate::env::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance};
+use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
@@ -20,11 +20,7 @@ pub struct TestEnvironment {
 
 impl TestEnvironment {
     /// Reads the keys of the environment of this function.
-    pub fn parse(
-        function: &'static TestFunction,
-        args: &Args<'_>,
-        registry: &dyn EnvironmentRegistry,
-    ) -> Box<dyn EnvironmentPlan> {
+    pub fn parse(function: &'static TestFunction, args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         let doc = "as in the literature, on its own box; or on [-1/2, 1/2]^d, divided so that values are of order one";
         let scaled = args.word("variant", doc, &["textbook", "scaled"], Some("textbook")) == "scaled";
         let (dimension, most) = match function.sizes {
@@ -33,7 +29,7 @@ impl TestEnvironment {
         };
         let place =
             Place::Box { edges: function.form(scaled).domain, dimension, most, additive: function.textbook.summand.is_some() };
-        Box::new(Self { function, scaled, plan: FunctionPlan::parse(args, registry, place) })
+        Box::new(Self { function, scaled, plan: FunctionPlan::parse(args, place) })
     }
 
     fn form(&self) -> &'static Form {

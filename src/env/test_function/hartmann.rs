@@ -2,12 +2,12 @@
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::{EnvironmentPlan, EnvironmentRegistry};
+use crate::env::EnvironmentPlan;
 use privateer_config::params::Args;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
-    TestEnvironment::parse(&HARTMANN_6, args, registry)
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&HARTMANN_6, args)
 }
 
 /// `sum_i c_i exp(-sum_j A_ij (z_j - P_ij)²)` on `[0, 1]^6`; scaled: divided by its maximum.

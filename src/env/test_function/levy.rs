@@ -2,13 +2,13 @@
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::{EnvironmentPlan, EnvironmentRegistry};
+use crate::env::EnvironmentPlan;
 use privateer_config::params::Args;
 use std::f64::consts::PI;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
-    TestEnvironment::parse(&LEVY, args, registry)
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&LEVY, args)
 }
 
 /// Levy's function on `[-10, 10]^d`, negated.

@@ -2,12 +2,12 @@
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::{EnvironmentPlan, EnvironmentRegistry};
+use crate::env::EnvironmentPlan;
 use privateer_config::params::Args;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
-    TestEnvironment::parse(&STYBLINSKI_TANG, args, registry)
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&STYBLINSKI_TANG, args)
 }
 
 /// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`.

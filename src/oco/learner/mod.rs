@@ -6,6 +6,7 @@ mod contract;
 pub mod dp_pofw;
 pub mod dp_tofw;
 mod frank_wolfe;
+mod list;
 pub mod local_md;
 pub mod noisy_sfw;
 pub mod noisy_sgd;
@@ -14,3 +15,4 @@ pub mod projected_sgd;
 
 pub use contract::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Rates, Setting};
 pub use frank_wolfe::{FrankWolfe, step_size};
+pub use list::{GRADIENT_NOISES, LEARNERS};

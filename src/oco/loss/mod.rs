@@ -3,8 +3,10 @@
 //! Library users can implement [`Loss`], or any `privacy::gradients::Gradient`.
 
 mod contract;
+mod list;
 pub mod logistic;
 pub mod smoothed_absolute;
 pub mod squared;
 
 pub use contract::{LinearModel, Loss};
+pub use list::{LOSSES, parse_loss};

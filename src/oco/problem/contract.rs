@@ -2,10 +2,7 @@
 
 use super::Score;
 use crate::oco::learner::Setting;
-use crate::oco::loss::Loss;
-use crate::oco::set::SetPlan;
 use privateer_config::error::Error;
-use privateer_config::params::Args;
 use privateer_numerics::rng::Streams;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
@@ -55,13 +52,4 @@ pub struct Trial {
 pub trait Stream: Send {
     /// Returns the next sample, sealed.
     fn next(&mut self) -> Raw<Sample<'_>>;
-}
-
-/// Gives a problem's parser access to its part of the registry.
-pub trait ProblemRegistry {
-    /// Reads a constraint set under `key`; `None` if it is wrong (an error is then recorded).
-    fn set(&self, args: &Args<'_>, key: &'static str) -> Option<Box<dyn SetPlan>>;
-
-    /// Reads a loss under `key`, with this kind when absent; `None` if it is wrong.
-    fn loss(&self, args: &Args<'_>, key: &'static str, default: &'static str) -> Option<Arc<dyn Loss>>;
 }

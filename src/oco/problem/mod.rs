@@ -2,7 +2,9 @@
 
 mod contract;
 mod evaluation;
+mod list;
 pub mod regression;
 
-pub use contract::{Problem, ProblemContext, ProblemPlan, ProblemRegistry, Stream, Trial};
+pub use contract::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
 pub use evaluation::{Evaluation, Score};
+pub use list::PROBLEMS;

@@ -4,9 +4,11 @@
 //! (in the paper's words) a normal vector scaled to `|truth|_p = 1`, redrawn for every trial. The responses are `<x, truth>`
 //! plus normal noise, or 0 and 1 with logistic odds.
 
-use super::{Evaluation, Problem, ProblemContext, ProblemPlan, ProblemRegistry, Score, Stream, Trial};
+use super::{Evaluation, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
 use crate::oco::learner::Setting;
+use crate::oco::loss::parse_loss;
 use crate::oco::loss::{Loss, logistic::sigmoid};
+use crate::oco::set::parse_set;
 use crate::oco::set::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -34,19 +36,19 @@ struct RegressionPlan {
 }
 
 /// Reads a linear regression.
-pub fn parse_linear(args: &Args<'_>, registry: &dyn ProblemRegistry) -> Box<dyn ProblemPlan> {
-    parse(args, registry, Response::Linear, "squared")
+pub fn parse_linear(args: &Args<'_>) -> Box<dyn ProblemPlan> {
+    parse(args, Response::Linear, "squared")
 }
 
 /// Reads a logistic regression.
-pub fn parse_logistic(args: &Args<'_>, registry: &dyn ProblemRegistry) -> Box<dyn ProblemPlan> {
-    parse(args, registry, Response::Logistic, "logistic")
+pub fn parse_logistic(args: &Args<'_>) -> Box<dyn ProblemPlan> {
+    parse(args, Response::Logistic, "logistic")
 }
 
-fn parse(args: &Args<'_>, registry: &dyn ProblemRegistry, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
+fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
     let dimension = args.count("dimension", "features").between(1, 100_000).required() as usize;
-    let set = registry.set(args, "set");
-    let loss = registry.loss(args, "loss", loss);
+    let set = parse_set(args, "set");
+    let loss = parse_loss(args, "loss", loss);
     let truth = args.word(
         "truth",
         "the true parameter: all entries equal, or normal entries drawn for every trial",

@@ -1,6 +1,7 @@
 //! Defines the constraint sets with linear minimization, projection, vertices and diameter.
 
 mod contract;
+mod list;
 pub mod lp_ball;
 pub mod polytope;
 pub mod simplex;
@@ -9,6 +10,7 @@ pub mod simplex;
 mod oracle_tests;
 
 pub use contract::{ConstraintSet, SetPlan};
+pub use list::{SETS, parse_set};
 pub use lp_ball::LpBall;
 pub use polytope::Polytope;
 pub use simplex::Simplex;

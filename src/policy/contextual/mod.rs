@@ -10,6 +10,8 @@ pub mod dp_linucb;
 pub mod epsilon_greedy;
 pub mod lasso_bandit;
 pub mod linucb;
+mod list;
 pub mod random_arm;
 
 pub use contract::{ContextPolicy, ContextPolicyBuild, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+pub use list::CONTEXTUAL_POLICIES;

@@ -12,11 +12,13 @@
 //! `Ok`.
 
 mod args;
+mod entry;
 mod number;
 mod scalar;
 mod value;
 
 pub use args::{Args, KeyDoc, Sink, Variant};
+pub use entry::{Named, find, names};
 pub use number::{Count, Number};
 pub use scalar::Scalar;
 pub use value::{Entry, Node, Table, Value};

@@ -1,6 +1,7 @@
 //! Sums of kernels over groups of coordinates.
 
-use super::{Kernel, KernelRegistry, Summand};
+use super::list::parse_part;
+use super::{Kernel, Summand};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use std::ops::Range;
@@ -33,9 +34,9 @@ impl Additive {
 }
 
 /// Reads `part` and `group_size`; `None` after an error.
-pub fn parse(args: &Args<'_>, registry: &dyn KernelRegistry) -> Option<Arc<dyn Kernel>> {
+pub fn parse(args: &Args<'_>) -> Option<Arc<dyn Kernel>> {
     let size = args.count("group_size", "neighbouring coordinates of a group").between(1, 1000).or(1) as usize;
-    let part = registry.part(args, "part");
+    let part = parse_part(args, "part");
     args.finish();
     let additive = Additive::new(part?, size);
     if additive.is_none() {

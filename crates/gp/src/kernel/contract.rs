@@ -2,7 +2,6 @@
 
 use crate::Points;
 use crate::score::KernelForm;
-use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::ops::Range;
@@ -115,10 +114,4 @@ pub struct Summand {
     pub coordinates: Range<usize>,
     /// Kernel over those coordinates alone.
     pub kernel: Arc<dyn Kernel>,
-}
-
-/// Parser of the parts of a composed kernel.
-pub trait KernelRegistry {
-    /// Reads a kernel under `key`; `None` after an error, which is then recorded in the sink.
-    fn part(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>>;
 }

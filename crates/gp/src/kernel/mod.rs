@@ -5,11 +5,13 @@ mod contract;
 pub mod empirical;
 mod lengthscales;
 pub mod linear;
+mod list;
 pub mod matern;
 pub mod squared_exponential;
 
-pub use contract::{Kernel, KernelRegistry, Summand};
+pub use contract::{Kernel, Summand};
 pub use lengthscales::Lengthscales;
+pub use list::{KERNELS, KernelBuild, KernelChoice, parse_kernel};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 mod contract;
 pub mod input_noise;
+mod list;
 pub mod projection;
 mod scaled;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 
 pub use contract::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
 pub use input_noise::{PUBLIC_SEED, largest_singular_value, public_projection};
+pub use list::CURATORS;
 pub(super) use projection::product;
 pub use projection::{centred, lifted};
 pub use scaled::Scaled;

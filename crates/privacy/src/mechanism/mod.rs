@@ -16,6 +16,7 @@ pub mod duchi;
 pub mod gaussian;
 pub mod hybrid;
 pub mod laplace;
+mod list;
 pub mod none;
 mod on_window;
 pub mod piecewise;
@@ -27,3 +28,4 @@ mod contract_tests;
 mod law;
 
 pub use contract::{MechanismEntry, RewardMechanism};
+pub use list::MECHANISMS;

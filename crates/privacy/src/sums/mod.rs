@@ -8,6 +8,7 @@
 
 mod contract;
 pub mod joint;
+mod list;
 pub mod local;
 pub mod none;
 mod user;
@@ -17,3 +18,4 @@ mod tests;
 
 pub(crate) use contract::ExactEpoch;
 pub use contract::{Epochs, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+pub use list::SUMS;

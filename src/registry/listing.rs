@@ -1,26 +1,12 @@
-//! Defines the entries of the registry, and the listing of all of them.
+//! Lists all registered items with the keys that they read.
 
-use super::lists::{
+use super::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
     LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
-use super::lookup::Registry;
 use crate::oco::learner::Rates;
 use privateer_config::error::Sources;
-use privateer_config::params::{Args, KeyDoc, Sink};
-
-/// Describes one registered item, for example a kernel or a policy.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry<B: 'static> {
-    /// The item's name in specs.
-    pub name: &'static str,
-    /// One line that describes it.
-    pub summary: &'static str,
-    /// Key of its paper, or empty.
-    pub paper: &'static str,
-    /// The function that reads it.
-    pub build: B,
-}
+use privateer_config::params::{Args, KeyDoc, Named, Sink};
 
 /// Describes one listed item with the keys it reads.
 #[derive(Debug, Clone)]
@@ -60,12 +46,12 @@ pub fn kinds() -> [&'static str; 14] {
 #[must_use]
 pub fn documentation(kind: &str) -> Vec<Kind> {
     match kind {
-        "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Registry))),
-        "contextual-environment" => each(CONTEXTUAL_ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Registry))),
+        "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args))),
+        "contextual-environment" => each(CONTEXTUAL_ENVIRONMENTS, |entry, args| drop((entry.build)(args))),
         "contextual-policy" => each(CONTEXTUAL_POLICIES, |entry, args| drop((entry.build)(args))),
         "kernel" => each(KERNELS, |entry, args| match entry.build {
             KernelBuild::Function(build) => drop(build(args)),
-            KernelBuild::Composed(build) => drop(build(args, &Registry)),
+            KernelBuild::Composed(build) => drop(build(args)),
             KernelBuild::Empirical(build) => {
                 build(args);
             }
@@ -79,7 +65,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
                 Kind { name: entry.name, summary: entry.summary, paper: "", keys: args.documented() }
             })
             .collect(),
-        "policy" => each(POLICIES, |entry, args| drop((entry.build)(args, &Registry))),
+        "policy" => each(POLICIES, |entry, args| drop((entry.build)(args))),
         "features" => each(FEATURES, |entry, args| drop((entry.build)(args))),
         "mechanism" => MECHANISMS
             .iter()
@@ -92,7 +78,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
             .iter()
             .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
             .collect(),
-        "problem" => each(PROBLEMS, |entry, args| drop((entry.build)(args, &Registry))),
+        "problem" => each(PROBLEMS, |entry, args| drop((entry.build)(args))),
         "set" => each(SETS, |entry, args| drop((entry.build)(args))),
         "loss" => each(LOSSES, |entry, args| drop((entry.build)(args))),
         "gradient-noise" => each(GRADIENT_NOISES, |_, _| ()),
@@ -105,7 +91,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
 }
 
 /// Parses an empty table with each parser: the keys it reads are its documentation.
-fn each<B>(entries: &'static [Entry<B>], parse: impl Fn(&Entry<B>, &Args<'_>)) -> Vec<Kind> {
+fn each<B>(entries: &'static [Named<B>], parse: impl Fn(&Named<B>, &Args<'_>)) -> Vec<Kind> {
     let sink = Sink::new(Sources::default());
     entries
         .iter()

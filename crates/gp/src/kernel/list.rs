@@ -1,0 +1,78 @@
+//! Lists the kernels that a spec can name, and reads them.
+
+use super::empirical::Normalise;
+use super::{Kernel, additive, empirical, linear, matern, squared_exponential};
+use privateer_config::params::{Args, Named, find, names};
+use std::sync::Arc;
+
+/// States how a kernel is constructed.
+#[derive(Debug, Clone, Copy)]
+pub enum KernelBuild {
+    /// A function of two points.
+    Function(fn(&Args<'_>) -> Arc<dyn Kernel>),
+    /// A function of two points that is built from another kernel; `None` after a mistake.
+    Composed(fn(&Args<'_>) -> Option<Arc<dyn Kernel>>),
+    /// A covariance computed from a table of samples.
+    Empirical(fn(&Args<'_>) -> Normalise),
+}
+
+/// Describes a kernel as a spec can name it.
+#[derive(Clone)]
+pub enum KernelChoice {
+    /// A function of two points.
+    Function(Arc<dyn Kernel>),
+    /// A covariance computed from a table of samples.
+    Empirical(Normalise),
+}
+
+/// The registered kernels.
+pub static KERNELS: &[Named<KernelBuild>] = &[
+    Named {
+        name: "squared-exponential",
+        summary: "exp(-r² / 2 l²)",
+        paper: "Rasmussen2006",
+        build: KernelBuild::Function(squared_exponential::parse),
+    },
+    Named {
+        name: "matern",
+        summary: "Matern of any smoothness nu > 0",
+        paper: "Rasmussen2006",
+        build: KernelBuild::Function(matern::parse),
+    },
+    Named {
+        name: "additive",
+        summary: "mean of a kernel over groups of coordinates",
+        paper: "Mutny2018",
+        build: KernelBuild::Composed(additive::parse),
+    },
+    Named { name: "linear", summary: "x · y", paper: "Rasmussen2006", build: KernelBuild::Function(linear::parse) },
+    Named {
+        name: "empirical-covariance",
+        summary: "covariance of a train table's arms",
+        paper: "Srinivas2010",
+        build: KernelBuild::Empirical(empirical::parse),
+    },
+];
+
+/// Reads a kernel under `key`; `None` if it is wrong (an error is then recorded).
+pub fn parse_kernel(args: &Args<'_>, key: &'static str) -> Option<KernelChoice> {
+    let variant = args.required_variant(key, "prior covariance", &names(KERNELS))?;
+    let choice = match find(KERNELS, &variant.kind)?.build {
+        KernelBuild::Function(build) => KernelChoice::Function(build(&variant.args)),
+        KernelBuild::Composed(build) => KernelChoice::Function(build(&variant.args)?),
+        KernelBuild::Empirical(build) => KernelChoice::Empirical(build(&variant.args)),
+    };
+    args.absorb(&variant.args);
+    Some(choice)
+}
+
+/// Reads the kernel of which a composed one is made; `None` if it is wrong (an error is then recorded).
+pub(super) fn parse_part(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>> {
+    let plain = |entry: &&Named<KernelBuild>| matches!(entry.build, KernelBuild::Function(_));
+    let kinds: Vec<&'static str> = KERNELS.iter().filter(plain).map(|entry| entry.name).collect();
+    let variant = args.required_variant(key, "the kernel of which this one is made", &kinds)?;
+    let KernelBuild::Function(build) = find(KERNELS, &variant.kind)?.build else { return None };
+    let kernel = build(&variant.args);
+    args.absorb(&variant.args);
+    Some(kernel)
+}

@@ -1,0 +1,7 @@
+//! Lists the mechanisms for single rewards.
+
+use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise};
+
+/// Mechanisms for one reward under local differential privacy.
+pub static MECHANISMS: &[MechanismEntry] =
+    &[none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];

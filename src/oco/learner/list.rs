@@ -1,0 +1,62 @@
+//! Lists the learners that a spec can name, and the noises that they take.
+
+use super::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
+use privateer_config::params::{Args, Named};
+
+/// Reads a learner.
+pub type LearnerBuild = fn(&Args<'_>) -> Box<dyn LearnerPlan>;
+
+/// Learners of online convex optimization.
+pub static LEARNERS: &[Named<LearnerBuild>] = &[
+    Named {
+        name: "dp-tofw",
+        summary: "Frank-Wolfe on noisy prefix sums of recursive gradients",
+        paper: "Han2022",
+        build: dp_tofw::parse,
+    },
+    Named { name: "dp-pofw", summary: "Frank-Wolfe on noisily chosen vertices", paper: "Han2022", build: dp_pofw::parse },
+    Named {
+        name: "noisy-sfw",
+        summary: "Frank-Wolfe on noisy batch gradients, each sample in one batch",
+        paper: "BassilyGuzmanNandi2021",
+        build: noisy_sfw::parse,
+    },
+    Named {
+        name: "noisy-sgd",
+        summary: "n² noisy steps over stored samples; answers once",
+        paper: "Bassily2020",
+        build: noisy_sgd::parse,
+    },
+    Named {
+        name: "local-md",
+        summary: "mirror descent in phases, 1 < p <= 2; one pass, our reading",
+        paper: "Asi2021",
+        build: local_md::parse,
+    },
+    Named { name: "ofw", summary: "online Frank-Wolfe without privacy", paper: "Xie2020", build: ofw::parse },
+    Named {
+        name: "projected-sgd",
+        summary: "projected gradient descent without privacy, mean iterate",
+        paper: "Zinkevich2003",
+        build: projected_sgd::parse,
+    },
+];
+
+/// Noises on gradients and choices; each learner decides which of them it supports.
+pub static GRADIENT_NOISES: &[Named<()>] = &[
+    Named { name: "none", summary: "no noise", paper: "", build: () },
+    Named {
+        name: "gaussian",
+        summary: "independent normals; what `auto` is for vectors in the tight calibration",
+        paper: "Han2022",
+        build: (),
+    },
+    Named { name: "generalized-gaussian", summary: "exp(-|z|_+² / 2 sigma²) for a smooth norm", paper: "Han2022", build: () },
+    Named { name: "laplace", summary: "Laplace noise on the score of each vertex", paper: "Han2022", build: () },
+    Named {
+        name: "gumbel",
+        summary: "the exponential mechanism; what `auto` is for choices in the tight calibration",
+        paper: "CesarRogers2021",
+        build: (),
+    },
+];

@@ -1,0 +1,100 @@
+//! Lists the policies and feature maps that a spec can name, and reads feature maps.
+
+use super::{
+    FeaturesPlan, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb,
+    qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
+};
+use privateer_config::params::{Args, Named, find, names};
+use std::sync::Arc;
+
+/// Reads a policy.
+pub type PolicyBuild = fn(&Args<'_>) -> Box<dyn PolicyPlan>;
+/// Reads a feature map.
+pub type FeaturesBuild = fn(&Args<'_>) -> Arc<dyn FeaturesPlan>;
+
+/// The registered policies.
+pub static POLICIES: &[Named<PolicyBuild>] = &[
+    Named {
+        name: "ata-gp-ucb",
+        summary: "GP-UCB truncated in Nystrom feature space: LDP-ATA-GP-UCB, ATA-GP-UCB",
+        paper: "Zhou2021",
+        build: ata_gp_ucb::parse,
+    },
+    Named { name: "gp-ucb", summary: "GP-UCB with the Bayesian exploration factor", paper: "Srinivas2010", build: gp_ucb::parse },
+    Named {
+        name: "igp-ucb",
+        summary: "GP-UCB with the improved frequentist exploration factor",
+        paper: "Chowdhury2017",
+        build: igp_ucb::parse,
+    },
+    Named {
+        name: "jdp-gp-ucb",
+        summary: "GP-UCB over features from private sums: joint differential privacy",
+        paper: "Dubey2021",
+        build: jdp_gp_ucb::parse,
+    },
+    Named {
+        name: "jdp-linucb",
+        summary: "linear UCB from private sums: joint differential privacy",
+        paper: "ShariffSheffet2018",
+        build: jdp_linucb::parse,
+    },
+    Named {
+        name: "local-jdp-gp-ucb",
+        summary: "GP-UCB over features from everybody's own noisy item: local joint differential privacy",
+        paper: "Dubey2021",
+        build: local_jdp_gp_ucb::parse,
+    },
+    Named {
+        name: "moma-gp-ucb",
+        summary: "median of means over Nystrom features: LDP-MoMA-GP-UCB, MoMA-GP-UCB",
+        paper: "Zhou2021",
+        build: moma_gp_ucb::parse,
+    },
+    Named {
+        name: "qff-gp-ucb",
+        summary: "GP-UCB over quadrature Fourier features, without privacy of its own",
+        paper: "Dubey2021",
+        build: qff_gp_ucb::parse,
+    },
+    Named { name: "rff-gp-ucb", summary: "GP-UCB over random Fourier features", paper: "Rahimi2007", build: rff_gp_ucb::parse },
+    Named {
+        name: "tgp-ucb",
+        summary: "GP-UCB on truncated rewards: LDP-TGP-UCB, TGP-UCB",
+        paper: "Zhou2021",
+        build: tgp_ucb::parse,
+    },
+    Named { name: "uniform", summary: "a uniformly random point every round", paper: "", build: uniform::parse },
+];
+
+/// The registered feature maps.
+pub static FEATURES: &[Named<FeaturesBuild>] = &[
+    Named { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
+    Named {
+        name: "nystrom",
+        summary: "Nystrom features over a fixed dictionary of points",
+        paper: "Zhou2021",
+        build: features::nystrom,
+    },
+    Named {
+        name: "quadrature-fourier",
+        summary: "cosines and sines at the nodes of a rule over the spectral density",
+        paper: "Dubey2021",
+        build: features::quadrature_fourier,
+    },
+    Named {
+        name: "random-fourier",
+        summary: "cosines and sines at random frequencies",
+        paper: "Rahimi2007",
+        build: features::random_fourier,
+    },
+];
+
+/// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).
+pub fn parse_features(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
+    let doc = "feature map; without one the posterior is exact, over the points visited";
+    let variant = args.variant(key, doc, &names(FEATURES), None)?;
+    let features = (find(FEATURES, &variant.kind)?.build)(&variant.args);
+    args.absorb(&variant.args);
+    Some(features)
+}
