@@ -27,6 +27,7 @@ const UNPROVED: [&str; 24] = [
     "identity",
     "law",
     "ledger",
+    "list",
     "mod",
     "noise",
     "none",

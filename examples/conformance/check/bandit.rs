@@ -169,7 +169,7 @@ pub fn said(error: Error) -> String {
 }
 
 /// The streams of a policy that draws nothing.
-pub fn no_luck() -> PolicyStreams {
+pub fn unused_streams() -> PolicyStreams {
     PolicyStreams { start: stream(), own: stream() }
 }
 

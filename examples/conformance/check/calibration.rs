@@ -1,7 +1,7 @@
 //! Calibrations and betas: the Gaussian budget, the Laplace scale, the betas and levels of all policies, `q` and `k`, and the
 //! constants v, c and K behind them, solved for in the betas.
 
-use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, no_luck, released, said};
+use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, unused_streams, released, said};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
@@ -184,7 +184,7 @@ fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Bo
 }
 
 fn beta(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<f64, String> {
-    match standing(row, formulas, round, gain)?.propose(&mut no_luck()) {
+    match standing(row, formulas, round, gain)?.propose(&mut unused_streams()) {
         Proposal::Score { beta } => Ok(beta),
         Proposal::Play(_) | Proposal::Random { .. } => Err(format!("round {round} is not scored")),
     }
@@ -299,7 +299,7 @@ fn sketched(row: &Value, which: Sketch) -> Result<Vec<f64>, String> {
 }
 
 fn betas_over(row: &Value, formulas: Formulas, users: Option<u64>) -> Result<Vec<f64>, String> {
-    let beta = |m: usize| match updated(row, formulas, m, users)?.propose(&mut no_luck()) {
+    let beta = |m: usize| match updated(row, formulas, m, users)?.propose(&mut unused_streams()) {
         Proposal::Score { beta } => Ok(beta),
         Proposal::Play(_) | Proposal::Random { .. } => Err(format!("{m} features: not scored")),
     };
@@ -313,7 +313,7 @@ fn updated(row: &Value, formulas: Formulas, m: usize, users: Option<u64>) -> Res
     let setting = constants(row)?.setting(formulas);
     let mut policy = apart(row, formulas, &nystrom, 1.0)?.make(&setting).map_err(said)?;
     for _ in 0..if m == 0 { 0 } else { users.unwrap_or(1) } {
-        policy.propose(&mut no_luck());
+        policy.propose(&mut unused_streams());
         policy.update(0, &released(1.5)?);
     }
     Ok(policy)
@@ -325,7 +325,7 @@ fn users(row: &Value) -> Result<f64, String> {
     let nystrom = Nystrom { dictionary: vec![0.0], accuracy: number(row, "approx_eps")?, users: None };
     let mut policy = apart(row, formulas, &nystrom, 1.0)?.make(&constants(row)?.setting(formulas)).map_err(said)?;
     for round in 1..=constants(row)?.rounds {
-        policy.propose(&mut no_luck());
+        policy.propose(&mut unused_streams());
         policy.update(0, &released(1.5)?);
         if policy.save()["epochs"]["rewards"].as_array().is_some_and(Vec::is_empty) {
             return Ok(round as f64);
@@ -341,14 +341,14 @@ fn inclusion(row: &Value) -> Result<f64, String> {
     let nystrom = Nystrom { dictionary: Vec::new(), accuracy: number(row, "approx_eps")?, users: None };
     let (maker, setting) = (apart(row, formulas, &nystrom, variance)?, constants(row)?.setting(formulas));
     let mut policy = maker.make(&setting).map_err(said)?;
-    policy.propose(&mut no_luck());
+    policy.propose(&mut unused_streams());
     policy.update(0, &released(1.5)?);
-    policy.propose(&mut no_luck());
+    policy.propose(&mut unused_streams());
     let state = policy.save();
     let draws = |u: f64| -> Result<bool, String> {
         let mut state = state.clone();
         // The first point is drawn for certain, the new one by `u`.
-        *state.pointer_mut("/sketch/luck").ok_or("a saved state has no luck")? = serde_json::json!([0.0, u]);
+        *state.pointer_mut("/sketch/uniforms").ok_or("a saved state has no uniform numbers")? = serde_json::json!([0.0, u]);
         let mut policy = maker.restore(&setting, state).map_err(said)?;
         policy.update(1, &released(1.5)?);
         Ok(policy.save()["posterior"]["dictionary"].as_array().is_some_and(|points| points.contains(&Value::from(1))))

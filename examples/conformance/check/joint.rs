@@ -1,7 +1,7 @@
 //! Noisy prefix sums of the tree, and whole runs of `jdp-gp-ucb` and `local-jdp-gp-ucb` through the CPU backend on stored rewards and
 //! stored noise.
 
-use super::bandit::{no_luck, said, table};
+use super::bandit::{unused_streams, said, table};
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, numbers};
 use privateer::engine::decide;
@@ -349,12 +349,12 @@ fn play(file: &Value) -> Result<Found, String> {
     };
     let mut policy = maker.make(&setting).map_err(said)?;
     let mut screen = Cpu::default().prepare(&maker.basis().ok_or("no basis")?).map_err(said)?.open(1);
-    let mut luck = Streams::new(0, "conformance").of(0, Purpose::Noise);
+    let mut random = Streams::new(0, "conformance").of(0, Purpose::Noise);
     let shift = spectrum(file)?.into_iter().find(|(key, _)| *key == "shift").map_or(0.0, |(_, shift)| shift);
     let stored = field(file, "rounds")?.as_array().ok_or("`rounds` is not a list")?;
     let mut found = Found::default();
     for round in 0..rounds as usize {
-        let Proposal::Score { beta } = policy.propose(&mut no_luck()) else { return Err("a round is not scored".to_owned()) };
+        let Proposal::Score { beta } = policy.propose(&mut unused_streams()) else { return Err("a round is not scored".to_owned()) };
         let subset: Vec<u32> = (0..arms).map(|arm| (round * arms + arm) as u32).collect();
         let model = policy.model().ok_or("no model")?;
         let request = TrialScore { subset: Some(&subset), ..TrialScore::new(0, policy.change(), beta, model) };
@@ -373,7 +373,7 @@ fn play(file: &Value) -> Result<Found, String> {
         let best = means[round * arms..(round + 1) * arms].iter().copied().fold(f64::NEG_INFINITY, f64::max);
         found.regret += best - means[point];
         policy.screened();
-        let signal = privatizer.release(&policy.query(point), Raw::seal(rewards[point]), &mut luck);
+        let signal = privatizer.release(&policy.query(point), Raw::seal(rewards[point]), &mut random);
         policy.update(point, &signal);
     }
     Ok(found)

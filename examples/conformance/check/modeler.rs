@@ -1,6 +1,6 @@
 //! The modeler [Kharkovskii2020, algorithm 2]: posteriors over released inputs, and whole sequences of GP-UCB.
 
-use super::bandit::{no_luck, released, said};
+use super::bandit::{unused_streams, released, said};
 use super::curator::with_tolerance;
 use super::outcome::Outcome;
 use super::read::{indices, number, numbers, points};
@@ -201,7 +201,7 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
     let mut policy = maker.make(&setting).map_err(said)?;
     // The starting point is the file's and not the policy's own draw.
     policy.update(setup.initial, &released(setup.f[setup.initial] + setup.noise[0])?);
-    let mut asked = AskTell::new(policy, no_luck(), Some(&domain));
+    let mut asked = AskTell::new(policy, unused_streams(), Some(&domain));
     let mut all = vec![setup.initial];
     for t in 1..=setup.rounds {
         let point = asked.ask().map_err(said)?;

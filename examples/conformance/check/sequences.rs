@@ -1,6 +1,6 @@
 //! Whole runs of registered policies through the CPU backend, on stored rewards.
 
-use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, no_luck, released, said};
+use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, unused_streams, released, said};
 use super::outcome::Outcome;
 use super::read::{kernel, line, number, numbers, optional_number};
 use privateer::engine::decide;
@@ -141,7 +141,7 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
     let mut policy = maker.make(&constants.setting(formulas)).map_err(said)?;
     let mut found = Found::default();
     for (round, noise) in (1u32..).zip(&noise) {
-        let point = match policy.propose(&mut no_luck()) {
+        let point = match policy.propose(&mut unused_streams()) {
             Proposal::Score { beta } => {
                 let mut answer = [Candidates::default()];
                 let model = policy.model().ok_or("the policy has no model")?;
