@@ -4,12 +4,14 @@
 //!
 //! 1. [`Sweep`] is a checked specification, [`DataFolder`] the place of the files it reads;
 //! 2. [`Preparation`] makes its cells ready for a [`Backend`], of which [`Cpu`] needs no device;
-//! 3. [`run`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
+//! 3. [`run()`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
 //! 4. [`AskTell`] runs one policy outside of the loop, and a [`Session`] one whose rewards are observed elsewhere;
-//! 5. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page.
+//! 5. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page;
+//!    [`run_to_folder`] does all of it, as `privateer run` does.
 //!
 //! ```
 //! use privateer::{Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Rows, Stop, Sweep, Unit, run};
+//! use privateer::{RunOptions, run_to_folder};
 //! use std::collections::BTreeSet;
 //! use std::sync::Mutex;
 //!
@@ -38,12 +40,18 @@
 //! let preparation = Preparation::new(&sweep, &data, &backend);
 //! let tally = run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &regret)?;
 //! assert!(!tally.stopped && 0.0 < *regret.0.lock().unwrap());
+//!
+//! // The same, recorded and reported in a results folder.
+//! let folder = tempfile::tempdir().expect("a temporary folder");
+//! let finished = run_to_folder(&sweep, folder.path(), &RunOptions::default(), &Stop::new(), &())?;
+//! assert!(finished.report.is_some_and(|report| report.report_path.exists()));
 //! # Ok::<(), Error>(())
 //! ```
 //!
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
+pub use self::run::{Notice, RunFolder, RunObserver, RunOptions, run_to_folder};
 pub use engine::{AskTell, Observer, Options, Preparation, Rows, Session, Shard, Stop, Tally, Unit, run, units};
 pub use env::DataFolder;
 pub use privateer_backend::{Backend, Counters, Cpu};
@@ -64,6 +72,7 @@ pub mod oco;
 pub mod policy;
 pub mod record;
 pub mod report;
+pub mod run;
 pub mod spec;
 
 // The program and its tests alone use these.

@@ -1,14 +1,14 @@
-//! From a checked sweep and its results to what is recorded: the same for `run` and for `verify --rerun`.
+//! Translates a checked sweep and its results into what is recorded.
 
 use crate::engine::{Preparation, Rows};
 use crate::record::{self, CellInfo, Measures, PartRows};
 use crate::spec::{Sweep, Task};
 use privateer_config::error::Error;
 
-/// The cells of a sweep as the manifest lists them.
+/// Returns the cells of a sweep as the manifest lists them.
 ///
 /// # Errors
-/// Whatever the preparation of a cell refuses.
+/// The first error of the preparation of a cell.
 pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
     let mut cells = sweep
         .cells
