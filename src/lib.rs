@@ -10,7 +10,7 @@
 //!    [`run_to_folder`] does all of it, as `privateer run` does.
 //!
 //! ```
-//! use privateer::{Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Rows, Stop, Sweep, Unit, run};
+//! use privateer::{Quantity, Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Trace, Stop, Sweep, Unit, run};
 //! use privateer::{RunOptions, run_to_folder};
 //! use std::collections::BTreeSet;
 //! use std::sync::Mutex;
@@ -21,9 +21,9 @@
 //! impl Observer for LastRegret {
 //!     fn progressed(&self, _trial_rounds: u64) {}
 //!
-//!     fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+//!     fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
 //!         let last = rows.round.iter().max().copied();
-//!         let ends = rows.round.iter().zip(&rows.cumulative_regret).filter(|(round, _)| Some(**round) == last);
+//!         let ends = rows.round.iter().zip(&rows[Quantity::CumulativeRegret]).filter(|(round, _)| Some(**round) == last);
 //!         *self.0.lock().unwrap() += ends.map(|(_, regret)| regret).sum::<f64>();
 //!         Ok(())
 //!     }
@@ -52,7 +52,9 @@
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
 pub use self::run::{Notice, RunFolder, RunObserver, RunOptions, run_to_folder};
-pub use engine::{AskTell, Observer, Options, Preparation, Rows, Session, Shard, Stop, Tally, Unit, run, units};
+pub use engine::{
+    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Stop, Tally, Trace, Unit, run, units,
+};
 pub use env::DataFolder;
 pub use privateer_backend::{Backend, Counters, Cpu};
 pub use privateer_config::error::Error;

@@ -5,9 +5,10 @@
 //! recorded byte.
 
 use super::decide::{decide, decide_by_axis, settled};
-use super::observer::{Observer, Place, Rows, Stop, TrialEnd};
+use super::observer::{Observer, Place, Stop, TrialEnd};
 use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
+use super::{Measures, Trace};
 use crate::policy::{PolicyStreams, Proposal};
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
@@ -37,7 +38,7 @@ struct LockstepTrial {
     plays: Option<Plays>,
     cumulative: f64,
     simple: f64,
-    rows: Rows,
+    rows: Trace,
 }
 
 impl LockstepTrial {
@@ -62,7 +63,7 @@ impl LockstepTrial {
             streams: PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(label)) },
             cumulative: 0.0,
             simple: f64::INFINITY,
-            rows: Rows::default(),
+            rows: Trace::new(Measures::Regret),
         })
     }
 
@@ -113,14 +114,9 @@ impl LockstepTrial {
         self.simple = self.simple.min(whole);
         if recorded {
             let recommended = self.ready.policy.recommend().map_or(f64::NAN, |point| instance.regret(point));
-            self.rows.trial.push(self.number as u32);
-            self.rows.round.push(round as u32);
             // The plays of a product domain have no point index.
-            self.rows.point.push(self.plays.is_none().then_some(point as i64));
-            self.rows.regret.push(regret);
-            self.rows.cumulative_regret.push(self.cumulative);
-            self.rows.simple_regret.push(self.simple);
-            self.rows.recommended_regret.push(recommended);
+            let point = self.plays.is_none().then_some(point);
+            self.rows.push(self.number, round, point, [regret, self.cumulative, self.simple, recommended]);
         }
     }
 }
@@ -128,7 +124,7 @@ impl LockstepTrial {
 /// Holds the results of a batch.
 pub struct BatchResult {
     /// Recorded rows, ordered by trial, then round.
-    pub rows: Rows,
+    pub rows: Trace,
     /// Counters of the batch's screens.
     pub counters: Counters,
     /// The results of its trials beyond the rows, in order.
@@ -282,7 +278,7 @@ pub fn batch(
         }
     }
     observer.progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
-    let mut result = BatchResult { rows: Rows::default(), counters: Counters::default(), trials: Vec::new() };
+    let mut result = BatchResult { rows: Trace::default(), counters: Counters::default(), trials: Vec::new() };
     for part in parts {
         if let Some(screen) = &part.screen {
             result.counters.add(&screen.counters());

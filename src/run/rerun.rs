@@ -1,9 +1,9 @@
 //! Computes recorded parts again, to find what was forged together with its digests.
 
 use super::RunOptions;
-use super::cells::{cell_infos, part_rows};
+use super::cells::cell_infos;
 use super::threads::thread_pool;
-use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
+use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::record::{self, Manifest, PartId};
 use crate::spec::Sweep;
 use privateer_backend::Counters;
@@ -62,9 +62,9 @@ struct Comparison<'a> {
 impl Observer for Comparison<'_> {
     fn progressed(&self, _trial_rounds: u64) {}
 
-    fn finished(&self, unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         let id = PartId { cell: unit.cell, block: unit.block };
-        let bytes = record::part_bytes(&self.manifest.spec_hash, id, &self.manifest.cells[unit.cell as usize], &part_rows(rows))?;
+        let bytes = record::part_bytes(&self.manifest.spec_hash, id, &self.manifest.cells[unit.cell as usize], &rows)?;
         let path = id.path(self.out);
         let recorded = std::fs::read(&path).map_err(|source| Error::io("read the part", &path, source))?;
         if recorded != bytes {

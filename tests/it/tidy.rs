@@ -15,7 +15,7 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("engine", &["env", "oco", "policy", "spec"]),
     ("bench", &["env", "oco", "spec", "engine"]),
     ("fit", &[]),
-    ("record", &[]),
+    ("record", &["engine"]),
     ("audit", &["env", "oco", "policy", "registry", "spec", "engine"]),
     ("report", &["record", "audit"]),
     ("run", &["env", "spec", "engine", "record", "audit", "report"]),
