@@ -205,7 +205,7 @@ fn machine(name: &str, args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Mac
 fn ceilings(opened: &OpenedBackend, pool: &rayon::ThreadPool) -> Result<Ceilings, Error> {
     #[cfg(feature = "gpu")]
     if let Some(gpu) = &opened.gpu {
-        let found = gpu.ceilings()?;
+        let found = gpu.ceilings().map_err(crate::engine::scoring_error)?;
         return Ok(Ceilings {
             f64_flops: found.f64_flops,
             f32_flops: Some(found.f32_flops),

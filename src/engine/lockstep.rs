@@ -8,6 +8,7 @@ use super::decide::{decide, decide_by_axis, settled};
 use super::observer::{Observer, Place, Stop, TrialEnd};
 use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
+use super::scoring_error;
 use super::{Measures, Trace};
 use crate::policy::{PolicyStreams, Proposal};
 use privateer_backend::{Counters, Screen};
@@ -184,7 +185,7 @@ impl LockstepPart {
         let mut screen = self.screen.take();
         let requests = self.requests()?;
         if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
-            screen.begin(&requests)?;
+            screen.begin(&requests).map_err(scoring_error)?;
         }
         drop(requests);
         self.screen = screen;
@@ -210,7 +211,7 @@ impl LockstepPart {
             }
         } else if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
             let answers = &mut answers[..requests.len()];
-            screen.finish(&requests, answers)?;
+            screen.finish(&requests, answers).map_err(scoring_error)?;
             for (request, answer) in requests.iter().zip(answers.iter()) {
                 points[request.trial] = decide(answer, request.model, request.beta, &mut scratch)?;
             }

@@ -158,7 +158,7 @@ impl Way {
         let model = self.policy.model().expect("a policy that scores has a model");
         let mut answer = [Candidates::default()];
         let request = TrialScore::new(0, self.policy.change(), beta, model);
-        self.screen.as_mut().expect("a screen").round(&[request], &mut answer)?;
+        self.screen.as_mut().expect("a screen").round(&[request], &mut answer).map_err(privateer::engine::scoring_error)?;
         let candidates = &answer[0].points;
         assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
         assert!(candidates.iter().all(|&point| (point as usize) < n_points));
