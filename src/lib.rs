@@ -10,8 +10,8 @@
 //!    [`run_to_folder`] does all of it, as `privateer run` does.
 //!
 //! ```
-//! use privateer::{Quantity, Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Trace, Stop, Sweep, Unit, run};
-//! use privateer::{RunOptions, run_to_folder};
+//! use privateer::{Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Stop, Sweep, Unit, run};
+//! use privateer::{Quantity, RunOptions, Trace, run_to_folder};
 //! use std::collections::BTreeSet;
 //! use std::sync::Mutex;
 //!
