@@ -2,7 +2,7 @@
 //! alone: their contexts, means and rewards. `cargo bench --bench contexts`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use privateer::engine::{Observer, Preparation, Rows, Stop, Unit};
+use privateer::engine::{Observer, Preparation, Stop, Trace, Unit};
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use privateer_backend::{Counters, Cpu};
@@ -26,7 +26,7 @@ struct Nobody;
 impl Observer for Nobody {
     fn progressed(&self, _rounds: u64) {}
 
-    fn finished(&self, _unit: Unit, _rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         Ok(())
     }
 }

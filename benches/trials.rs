@@ -3,7 +3,7 @@
 //! The ids say policy, mechanism and how the dictionary is drawn. Seeds are fixed. `cargo bench --bench trials`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
+use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
@@ -18,7 +18,7 @@ struct Nobody;
 impl Observer for Nobody {
     fn progressed(&self, _rounds: u64) {}
 
-    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &privateer_backend::Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &privateer_backend::Counters) -> Result<(), Error> {
         black_box(rows);
         Ok(())
     }

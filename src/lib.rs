@@ -4,12 +4,14 @@
 //!
 //! 1. [`Sweep`] is a checked specification, [`DataFolder`] the place of the files it reads;
 //! 2. [`Preparation`] makes its cells ready for a [`Backend`], of which [`Cpu`] needs no device;
-//! 3. [`run`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
+//! 3. [`run()`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
 //! 4. [`AskTell`] runs one policy outside of the loop, and a [`Session`] one whose rewards are observed elsewhere;
-//! 5. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page.
+//! 5. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page;
+//!    [`run_to_folder`] does all of it, as `privateer run` does.
 //!
 //! ```
-//! use privateer::{Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Rows, Stop, Sweep, Unit, run};
+//! use privateer::{Counters, Cpu, DataFolder, Error, Observer, Options, Preparation, Stop, Sweep, Unit, run};
+//! use privateer::{Quantity, RunOptions, Trace, run_to_folder};
 //! use std::collections::BTreeSet;
 //! use std::sync::Mutex;
 //!
@@ -19,9 +21,9 @@
 //! impl Observer for LastRegret {
 //!     fn progressed(&self, _trial_rounds: u64) {}
 //!
-//!     fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+//!     fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
 //!         let last = rows.round.iter().max().copied();
-//!         let ends = rows.round.iter().zip(&rows.cumulative_regret).filter(|(round, _)| Some(**round) == last);
+//!         let ends = rows.round.iter().zip(&rows[Quantity::CumulativeRegret]).filter(|(round, _)| Some(**round) == last);
 //!         *self.0.lock().unwrap() += ends.map(|(_, regret)| regret).sum::<f64>();
 //!         Ok(())
 //!     }
@@ -38,13 +40,21 @@
 //! let preparation = Preparation::new(&sweep, &data, &backend);
 //! let tally = run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &regret)?;
 //! assert!(!tally.stopped && 0.0 < *regret.0.lock().unwrap());
+//!
+//! // The same, recorded and reported in a results folder.
+//! let folder = tempfile::tempdir().expect("a temporary folder");
+//! let finished = run_to_folder(&sweep, folder.path(), &RunOptions::default(), &Stop::new(), &())?;
+//! assert!(finished.report.is_some_and(|report| report.report_path.exists()));
 //! # Ok::<(), Error>(())
 //! ```
 //!
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
-pub use engine::{AskTell, Observer, Options, Preparation, Rows, Session, Shard, Stop, Tally, Unit, run, units};
+pub use self::run::{Notice, RunFolder, RunObserver, RunOptions, run_to_folder};
+pub use engine::{
+    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Stop, Tally, Trace, Unit, run, units,
+};
 pub use env::DataFolder;
 pub use privateer_backend::{Backend, Counters, Cpu};
 pub use privateer_config::error::Error;
@@ -64,6 +74,7 @@ pub mod oco;
 pub mod policy;
 pub mod record;
 pub mod report;
+pub mod run;
 pub mod spec;
 
 // The program and its tests alone use these.

@@ -2,7 +2,7 @@
 //! engine runs, from the spec to the recorded rows.
 
 use super::memory;
-use crate::engine::{self, Observer, Preparation, Rows, Stop, Unit};
+use crate::engine::{self, Observer, Preparation, Quantity, Stop, Trace, Unit};
 use crate::env::DataFolder;
 use crate::spec::Sweep;
 use privateer_backend::{Counters, Cpu};
@@ -122,9 +122,9 @@ struct Regrets(Mutex<f64>);
 impl Observer for Regrets {
     fn progressed(&self, _trial_rounds: u64) {}
 
-    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         let last = rows.round.iter().max();
-        let ends = rows.round.iter().zip(&rows.cumulative_regret).filter(|(round, _)| Some(*round) == last);
+        let ends = rows.round.iter().zip(&rows[Quantity::CumulativeRegret]).filter(|(round, _)| Some(*round) == last);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += ends.map(|(_, regret)| regret).sum::<f64>();
         Ok(())
     }

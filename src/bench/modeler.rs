@@ -6,6 +6,7 @@ use super::learner::{BenchLearner, Team};
 use super::memory;
 use super::outcome::checksum;
 use super::run::{BenchOptions, Machine, Played, Split, Trials, batch, batches, verify};
+use crate::engine::scoring_error;
 use privateer_backend::UpdateKind;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
@@ -263,7 +264,7 @@ pub fn measure_modeler(
     let begun = Instant::now();
     let peak_known = memory::forget_peak();
     let runs = Runs::draw(job)?;
-    let domain = pool.install(|| machine.backend.prepare(&Basis::Own(job.points)))?;
+    let domain = pool.install(|| machine.backend.prepare(&Basis::Own(job.points))).map_err(scoring_error)?;
     let (mut seconds, mut cpu_seconds, mut setup_seconds) = (Vec::new(), Vec::new(), 0.0);
     let mut best: Option<Played> = None;
     for repeat in 0..options.repeat {

@@ -6,6 +6,7 @@ use super::learner::{BenchLearner, Player, Team};
 use super::outcome::{Measured, Regret, checksum, median_and_p99};
 use super::{BenchInstance, Job, Workload, memory};
 use crate::engine::decide;
+use crate::engine::scoring_error;
 use privateer_backend::{Backend, Counters, Domain, Screen, UpdateKind};
 use privateer_config::error::Error;
 use privateer_gp::posterior::FeaturePosterior;
@@ -189,7 +190,7 @@ impl TrialGroup {
     fn begin(&mut self, beta: f64, clock: &mut Clock) -> Result<(), Error> {
         let players = self.team.players();
         if let Some(screen) = &mut self.screen {
-            screen.begin(&requests(&players, beta))?;
+            screen.begin(&requests(&players, beta)).map_err(scoring_error)?;
         }
         self.split.screen += clock.lap();
         Ok(())
@@ -199,7 +200,7 @@ impl TrialGroup {
         let players = self.team.players();
         let requests = requests(&players, beta);
         if let Some(screen) = &mut self.screen {
-            screen.finish(&requests, &mut self.answers)?;
+            screen.finish(&requests, &mut self.answers).map_err(scoring_error)?;
         }
         self.split.screen += clock.lap();
         self.team.foresee(&self.answers);
@@ -312,7 +313,7 @@ pub fn measure(
     let peak_known = memory::forget_peak();
     let prior_bound = FeaturePosterior::prior_bound(&instance.table);
     let setup = Setup { job, instance, prior_bound, streams: Streams::new(job.seed, "bench") };
-    let domain = pool.install(|| machine.backend.prepare(&Basis::Table(Arc::clone(&instance.table))))?;
+    let domain = pool.install(|| machine.backend.prepare(&Basis::Table(Arc::clone(&instance.table)))).map_err(scoring_error)?;
     let (mut seconds, mut cpu_seconds) = (Vec::new(), Vec::new());
     let mut setup_seconds = 0.0;
     let mut last: Option<Played> = None;

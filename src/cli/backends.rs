@@ -2,6 +2,8 @@
 
 #[cfg(feature = "gpu")]
 use super::commands::note;
+#[cfg(feature = "gpu")]
+use crate::engine::scoring_error;
 use privateer_backend::device::Precision;
 use privateer_backend::{Backend, Cpu};
 use privateer_config::error::Error;
@@ -38,6 +40,17 @@ pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<Ope
     }
 }
 
+/// Adds to a device's error how to do without the device, unless it has another hint.
+pub fn with_hint(mut error: Error) -> Error {
+    if let Error::Device { hint, .. } = &mut error {
+        hint.get_or_insert_with(|| "use `--backend cpu`: the answers are the same".to_owned());
+    }
+    if let Error::Untrusted { hint, .. } = &mut error {
+        hint.get_or_insert_with(|| "use `--backend cpu`: the answers are the same; check the graphics driver".to_owned());
+    }
+    error
+}
+
 fn cpu() -> OpenedBackend {
     OpenedBackend {
         backend: Arc::new(Cpu::default()),
@@ -51,8 +64,8 @@ fn cpu() -> OpenedBackend {
 
 #[cfg(feature = "gpu")]
 fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>) -> OpenedBackend {
-    use privateer_backend::{Batched, Fallback};
-    let told = |error: &Error| note(&format!("warning: {}; the CPU carries on, with the same answers", error.problem()));
+    use privateer_backend::{BackendError, Batched, Fallback};
+    let told = |error: &BackendError| note(&format!("warning: {error}; the CPU carries on, with the same answers"));
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
     OpenedBackend {
         backend: Arc::new(Fallback::new(Arc::new(batched), told)),
@@ -67,11 +80,11 @@ fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>)
 fn gpu(precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error> {
     use privateer_backend::device::Device;
     use privateer_backend::gpu::{AdapterChoice, Gpu};
-    let gpu = Gpu::open(AdapterChoice::Any)?;
+    let gpu = Gpu::open(AdapterChoice::Any).map_err(scoring_error)?;
     if let Some(precision) = precision.filter(|&precision| !gpu.computes_in(precision)) {
         return Err(Error::Device {
             problem: format!("{} does not compute in {precision:?}", gpu.facts().name),
-            hint: "leave `--precision` away".to_owned(),
+            hint: Some("leave `--precision` away".to_owned()),
         });
     }
     if !quiet {
@@ -93,7 +106,7 @@ fn automatic(quiet: bool) -> Option<OpenedBackend> {
             Some(with_fallback(gpu, None))
         }
         Err(error) => {
-            note(&format!("warning: {}; the CPU scores, with the same answers", error.problem()));
+            note(&format!("warning: {error}; the CPU scores, with the same answers"));
             None
         }
     }
@@ -103,7 +116,7 @@ fn automatic(quiet: bool) -> Option<OpenedBackend> {
 fn gpu(_precision: Option<Precision>, _quiet: bool) -> Result<OpenedBackend, Error> {
     Err(Error::Device {
         problem: "this program was built without the feature `gpu`: it has no GPU backend".to_owned(),
-        hint: "use `--backend cpu`: the answers are the same".to_owned(),
+        hint: None,
     })
 }
 

@@ -2,10 +2,10 @@
 
 use super::backends::{self, OpenedBackend};
 use super::commands::{note, say};
-use super::threads::{self, MOST_THREADS};
 use crate::bench::{
     self, BenchInstance, BenchOptions, Ceilings, ExactJob, Flags, Job, Machine, Measured, ModelerJob, Size, Workload,
 };
+use crate::run::{MOST_THREADS, thread_pool};
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_backend::device::Precision;
@@ -205,7 +205,7 @@ fn machine(name: &str, args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Mac
 fn ceilings(opened: &OpenedBackend, pool: &rayon::ThreadPool) -> Result<Ceilings, Error> {
     #[cfg(feature = "gpu")]
     if let Some(gpu) = &opened.gpu {
-        let found = gpu.ceilings()?;
+        let found = gpu.ceilings().map_err(crate::engine::scoring_error)?;
         return Ok(Ceilings {
             f64_flops: found.f64_flops,
             f32_flops: Some(found.f32_flops),
@@ -275,7 +275,7 @@ fn exact(args: &BenchArgs) -> Result<(), Error> {
         trials: args.trials.unwrap_or(standard.trials),
         seed: args.seed.unwrap_or(standard.seed),
     };
-    let measured = bench::measure_exact(&job, &threads::pool(args.threads)?, args.repeat)?;
+    let measured = bench::measure_exact(&job, &thread_pool(args.threads)?, args.repeat)?;
     say(&if args.json { measured.json().to_string() } else { measured.line() });
     Ok(())
 }
@@ -291,7 +291,7 @@ fn modeler(args: &BenchArgs) -> Result<(), Error> {
         seed: args.seed.unwrap_or(standard.seed),
     };
     job.check()?;
-    let pool = threads::pool(args.threads)?;
+    let pool = thread_pool(args.threads)?;
     let options = BenchOptions { repeat: args.repeat, verify: args.verify };
     let (mut faults, mut first) = (Vec::new(), None);
     for machine in machines(args, &pool)? {
@@ -330,7 +330,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Error> {
         };
     }
     let jobs = args.jobs()?;
-    let pool = threads::pool(args.threads)?;
+    let pool = thread_pool(args.threads)?;
     let machines = machines(args, &pool)?;
     let options = BenchOptions { repeat: args.repeat, verify: args.verify };
     let mut all: Vec<Measured> = Vec::new();

@@ -1,6 +1,8 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{account, audit, bench, check, curate, devices, fit, ledger, list, odometer, predict, release, run, session, verify};
+use super::{
+    account, audit, backends, bench, check, curate, devices, fit, ledger, list, odometer, predict, release, run, session, verify,
+};
 use crate::engine::Shard;
 use crate::{record, report};
 use clap::error::{ContextKind, ContextValue};
@@ -131,7 +133,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return ExitCode::BadInput as u8;
         }
     }
-    match dispatch(cli.command) {
+    match dispatch(cli.command).map_err(backends::with_hint) {
         Ok(()) => ExitCode::Done as u8,
         Err(error) => {
             note(&error.to_string());

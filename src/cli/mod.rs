@@ -18,12 +18,10 @@ mod odometer;
 mod predict;
 mod price;
 mod progress;
-mod recorded;
 mod release;
 mod run;
 mod session;
 mod source;
-mod threads;
 mod verify;
 
 pub use commands::main;

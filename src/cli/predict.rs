@@ -2,8 +2,8 @@
 //! alone; the problem is made again from the spec (and its data, where the spec names any).
 
 use super::commands::say;
+use super::source::data_folder;
 use crate::engine::Preparation;
-use crate::env::DataFolder;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::record::Parameters;
 use crate::spec::Sweep;
@@ -56,7 +56,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Error> {
         let diagnostic = Diagnostic::new(format!("the spec in `{shown}` has no cell {}", parameters.cell));
         return Err(Error::input(diagnostic.hint("the file was altered, or is of another version of the program")));
     };
-    let data = DataFolder::new(args.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
+    let data = data_folder(args.data.clone());
     let backend = Cpu::default();
     let cell = Preparation::new(&sweep, &data, &backend).cell(plan)?;
     let ready = cell.trial(trial.trial)?;

@@ -60,7 +60,7 @@ impl SpecArgs {
     /// The folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
     #[must_use]
     pub fn data(&self) -> DataFolder {
-        let data = DataFolder::new(self.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
+        let data = data_folder(self.data.clone());
         if self.allow_outside { data } else { data.limited_to(self.folders.borrow().clone()) }
     }
 
@@ -84,6 +84,11 @@ impl SpecArgs {
         }
         Ok(all)
     }
+}
+
+/// The folder of data files that an option names; without one, `$PRIVATEER_DATA`.
+pub fn data_folder(option: Option<PathBuf>) -> DataFolder {
+    DataFolder::new(option.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)))
 }
 
 fn unreadable(path: &Path, source: &std::io::Error) -> Error {

@@ -1,20 +1,12 @@
 //! `privateer verify`: whether a results folder holds what was written, and on request whether computing it again gives the same bytes.
 
 use super::commands::{note, say};
-use super::recorded::{cell_infos, part_rows};
-use super::threads;
-use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
-use crate::env::DataFolder;
-use crate::record::{self, Manifest, PartId, Verification};
-use crate::spec::Sweep;
+use super::source::data_folder;
+use crate::record::{self, Verification};
+use crate::run::{RunOptions, choose_parts, run_again};
 use clap::Args;
-use privateer_backend::{Counters, Cpu};
-use privateer_config::error::{Diagnostic, Error};
-use std::collections::BTreeSet;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use privateer_config::error::Error;
+use std::path::PathBuf;
 
 /// Arguments of `privateer verify`.
 #[derive(Debug, Args)]
@@ -43,9 +35,11 @@ const N_SHOWN: usize = 100;
 /// [`record::verify`].
 pub fn verify(args: &VerifyArgs) -> Result<(), Error> {
     let Verification { manifest, done, n_files, mut problems } = record::verify(&args.folder)?;
-    let chosen = choose(&done, args.rerun);
+    let chosen = choose_parts(&done, args.rerun);
     if !chosen.is_empty() {
-        problems.extend(run_again(args, &manifest, &chosen)?);
+        note(&format!("computing {} parts again", chosen.len()));
+        let options = RunOptions { data: data_folder(args.data.clone()), threads: args.threads, ..RunOptions::default() };
+        problems.extend(run_again(&args.folder, &manifest, &chosen, &options)?);
     }
     if !problems.is_empty() {
         let shown = problems.iter().take(N_SHOWN).map(|problem| format!("\n  {problem}")).collect::<String>();
@@ -66,61 +60,4 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Error> {
         say(&format!("{} parts were computed again, with the same bytes", chosen.len()));
     }
     Ok(())
-}
-
-/// Chooses this number of parts at random, so that nobody knows beforehand which.
-fn choose(done: &BTreeSet<PartId>, n_parts: usize) -> BTreeSet<Unit> {
-    let mut drawn: Vec<(u64, PartId)> = done.iter().map(|id| (RandomState::new().build_hasher().finish(), *id)).collect();
-    drawn.sort_unstable();
-    drawn.iter().take(n_parts).map(|(_, id)| Unit { cell: id.cell, block: id.block }).collect()
-}
-
-/// Computes parts again; returns what differs.
-fn run_again(args: &VerifyArgs, manifest: &Manifest, chosen: &BTreeSet<Unit>) -> Result<Vec<String>, Error> {
-    let sweep = Sweep::parse("manifest.json", &manifest.spec_text, &[])?;
-    if sweep.hash != manifest.spec_hash {
-        let problem = "this version of the program reads the recorded spec differently";
-        return Err(Error::input(Diagnostic::new(problem).hint(format!("use version {}", manifest.program_version))));
-    }
-    let data = DataFolder::new(args.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
-    let backend = Cpu::default();
-    let preparation = Preparation::new(&sweep, &data, &backend);
-    let mut problems = Vec::new();
-    let cells = cell_infos(&sweep, &preparation)?;
-    for (now, recorded) in cells.iter().zip(&manifest.cells).filter(|(now, recorded)| now != recorded) {
-        problems.push(format!(
-            "`manifest.json` has other facts or another ledger for cell {} (`{}`) than the spec gives",
-            now.cell, recorded.label
-        ));
-    }
-    let others: BTreeSet<Unit> = engine::units(&sweep, None).into_iter().filter(|unit| !chosen.contains(unit)).collect();
-    let comparison = Comparison { out: &args.folder, manifest, problems: Mutex::default() };
-    note(&format!("computing {} parts again", chosen.len()));
-    let pool = threads::pool(args.threads)?;
-    pool.install(|| engine::run(&sweep, &preparation, Options::default(), &others, &Stop::new(), &comparison))?;
-    problems.extend(comparison.problems.into_inner().unwrap_or_else(PoisonError::into_inner));
-    Ok(problems)
-}
-
-/// Compares parts with those in a folder as they are computed.
-struct Comparison<'a> {
-    out: &'a Path,
-    manifest: &'a Manifest,
-    problems: Mutex<Vec<String>>,
-}
-
-impl Observer for Comparison<'_> {
-    fn progressed(&self, _trial_rounds: u64) {}
-
-    fn finished(&self, unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        let id = PartId { cell: unit.cell, block: unit.block };
-        let bytes = record::part_bytes(&self.manifest.spec_hash, id, &self.manifest.cells[unit.cell as usize], &part_rows(rows))?;
-        let path = id.path(self.out);
-        let recorded = std::fs::read(&path).map_err(|source| Error::io("read the part", &path, source))?;
-        if recorded != bytes {
-            let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-            problems.push(format!("`{}` is not what its spec gives", id.listed_name()));
-        }
-        Ok(())
-    }
 }

@@ -3,6 +3,7 @@
 //! `ask` returns the next point, `tell` takes its released signal; the state can be saved between any two calls.
 
 use super::decide::{decide, settled};
+use super::scoring_error;
 use crate::policy::{Policy, PolicyStreams, Proposal};
 use privateer_backend::{Domain, Screen};
 use privateer_config::error::Error;
@@ -56,7 +57,7 @@ impl AskTell {
             (Proposal::Score { beta }, Some(screen)) if self.policy.model().is_some() => {
                 let Some(model) = self.policy.model() else { return Ok(0) };
                 let mut answer = [Candidates::default()];
-                screen.round(&[TrialScore::new(0, self.policy.change(), beta, model)], &mut answer)?;
+                screen.round(&[TrialScore::new(0, self.policy.change(), beta, model)], &mut answer).map_err(scoring_error)?;
                 let point = decide(&answer[0], model, beta, &mut Vec::new())?;
                 self.policy.screened();
                 point

@@ -2,8 +2,9 @@
 //!
 //! A trial is one chain of small steps, so lockstep batches would gain no speed.
 
-use super::observer::{Observer, Place, Rows, Stop};
+use super::observer::{Observer, Place, Stop};
 use super::prepare::CellFacts;
+use super::{Measures, Trace};
 use crate::env::contextual::Contextual;
 use crate::policy::contextual::{ContextPolicyMaker, Scratch};
 use crate::spec::CellPlan;
@@ -57,7 +58,7 @@ impl ContextualCell {
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
         observer: &dyn Observer,
-    ) -> Result<Option<Rows>, Error> {
+    ) -> Result<Option<Trace>, Error> {
         if self.replays {
             return self.replayed(number, recorded, stop, progressed);
         }
@@ -67,7 +68,7 @@ impl ContextualCell {
         let mut own = of(Purpose::Policy(label));
         let mut users = self.environment.draw(number)?;
         let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
-        let (mut scratch, mut rows) = (Scratch::default(), Rows::default());
+        let (mut scratch, mut rows) = (Scratch::default(), Trace::new(Measures::Contextual));
         let (mut cumulative, mut n_best) = (0.0, 0_u64);
         let mut next_recorded = recorded.iter().copied().peekable();
         for round in 1..=self.plan.rounds {
@@ -88,12 +89,7 @@ impl ContextualCell {
             cumulative += regret;
             n_best += u64::from(regret <= 0.0);
             if next_recorded.next_if_eq(&round).is_some() {
-                rows.trial.push(number as u32);
-                rows.round.push(round as u32);
-                rows.point.push(Some(arm as i64));
-                rows.regret.push(regret);
-                rows.cumulative_regret.push(cumulative);
-                rows.best_share.push(n_best as f64 / round as f64);
+                rows.push(number, round, Some(arm), [regret, cumulative, n_best as f64 / round as f64]);
             }
         }
         progressed(self.plan.rounds % STOP_EVERY);

@@ -5,9 +5,11 @@
 //! recorded byte.
 
 use super::decide::{decide, decide_by_axis, settled};
-use super::observer::{Observer, Place, Rows, Stop, TrialEnd};
+use super::observer::{Observer, Place, Stop, TrialEnd};
 use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
+use super::scoring_error;
+use super::{Measures, Trace};
 use crate::policy::{PolicyStreams, Proposal};
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
@@ -37,7 +39,7 @@ struct LockstepTrial {
     plays: Option<Plays>,
     cumulative: f64,
     simple: f64,
-    rows: Rows,
+    rows: Trace,
 }
 
 impl LockstepTrial {
@@ -62,7 +64,7 @@ impl LockstepTrial {
             streams: PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(label)) },
             cumulative: 0.0,
             simple: f64::INFINITY,
-            rows: Rows::default(),
+            rows: Trace::new(Measures::Regret),
         })
     }
 
@@ -113,14 +115,9 @@ impl LockstepTrial {
         self.simple = self.simple.min(whole);
         if recorded {
             let recommended = self.ready.policy.recommend().map_or(f64::NAN, |point| instance.regret(point));
-            self.rows.trial.push(self.number as u32);
-            self.rows.round.push(round as u32);
             // The plays of a product domain have no point index.
-            self.rows.point.push(self.plays.is_none().then_some(point as i64));
-            self.rows.regret.push(regret);
-            self.rows.cumulative_regret.push(self.cumulative);
-            self.rows.simple_regret.push(self.simple);
-            self.rows.recommended_regret.push(recommended);
+            let point = self.plays.is_none().then_some(point);
+            self.rows.push(self.number, round, point, [regret, self.cumulative, self.simple, recommended]);
         }
     }
 }
@@ -128,7 +125,7 @@ impl LockstepTrial {
 /// Holds the results of a batch.
 pub struct BatchResult {
     /// Recorded rows, ordered by trial, then round.
-    pub rows: Rows,
+    pub rows: Trace,
     /// Counters of the batch's screens.
     pub counters: Counters,
     /// The results of its trials beyond the rows, in order.
@@ -188,7 +185,7 @@ impl LockstepPart {
         let mut screen = self.screen.take();
         let requests = self.requests()?;
         if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
-            screen.begin(&requests)?;
+            screen.begin(&requests).map_err(scoring_error)?;
         }
         drop(requests);
         self.screen = screen;
@@ -214,7 +211,7 @@ impl LockstepPart {
             }
         } else if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
             let answers = &mut answers[..requests.len()];
-            screen.finish(&requests, answers)?;
+            screen.finish(&requests, answers).map_err(scoring_error)?;
             for (request, answer) in requests.iter().zip(answers.iter()) {
                 points[request.trial] = decide(answer, request.model, request.beta, &mut scratch)?;
             }
@@ -282,7 +279,7 @@ pub fn batch(
         }
     }
     observer.progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
-    let mut result = BatchResult { rows: Rows::default(), counters: Counters::default(), trials: Vec::new() };
+    let mut result = BatchResult { rows: Trace::default(), counters: Counters::default(), trials: Vec::new() };
     for part in parts {
         if let Some(screen) = &part.screen {
             result.counters.add(&screen.counters());

@@ -14,13 +14,17 @@ mod plays;
 mod prepare;
 mod replay;
 mod run;
+mod scoring_error;
 mod session;
 mod session_parts;
+mod trace;
 
 pub use ask_tell::AskTell;
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
-pub use observer::{Observer, Place, Rows, Stop, TrialEnd, Unit};
+pub use observer::{Observer, Place, Stop, TrialEnd, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};
+pub use scoring_error::scoring_error;
 pub use session::{Session, ToldRound};
+pub use trace::{Measures, Quantity, Trace};

@@ -1,5 +1,6 @@
 //! Defines the engine's reports to its caller, and the request to stop.
 
+use super::Trace;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_privacy::interactions::InteractionSignal;
@@ -24,58 +25,6 @@ pub struct Place {
     pub trial: u64,
     /// Round, 1-based.
     pub round: u64,
-}
-
-/// Holds the recorded rows of a unit, ordered by trial, then round.
-///
-/// The used columns have equal lengths: the regrets, or the columns of online convex runs. The other columns are empty.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rows {
-    /// Trial, 0-based.
-    pub trial: Vec<u32>,
-    /// Round, 1-based.
-    pub round: Vec<u32>,
-    /// Point played.
-    pub point: Vec<Option<i64>>,
-    /// Regret of that round.
-    pub regret: Vec<f64>,
-    /// Sum of the regrets so far.
-    pub cumulative_regret: Vec<f64>,
-    /// Regret of the best point played so far.
-    pub simple_regret: Vec<f64>,
-    /// Regret of the point the policy would recommend.
-    pub recommended_regret: Vec<f64>,
-    /// Contextual runs, instead of simple and recommended regret: the best arm's share of rounds.
-    pub best_share: Vec<f64>,
-    /// Replays, instead of the regrets: number of log rows that the policy has learned from.
-    pub taken: Vec<f64>,
-    /// Estimate of the policy's mean reward so far; NaN before any row matched.
-    pub value: Vec<f64>,
-    /// Standard error of that estimate.
-    pub standard_error: Vec<f64>,
-    /// Online convex runs, instead of the regrets: risk of the learner's answer.
-    pub risk: Vec<f64>,
-    /// Remaining share of the starting point's excess risk.
-    pub suboptimality: Vec<f64>,
-}
-
-impl Rows {
-    /// Appends the rows of another unit.
-    pub fn extend(&mut self, other: Self) {
-        self.trial.extend(other.trial);
-        self.round.extend(other.round);
-        self.point.extend(other.point);
-        self.regret.extend(other.regret);
-        self.cumulative_regret.extend(other.cumulative_regret);
-        self.simple_regret.extend(other.simple_regret);
-        self.recommended_regret.extend(other.recommended_regret);
-        self.best_share.extend(other.best_share);
-        self.taken.extend(other.taken);
-        self.value.extend(other.value);
-        self.standard_error.extend(other.standard_error);
-        self.risk.extend(other.risk);
-        self.suboptimality.extend(other.suboptimality);
-    }
 }
 
 /// Holds the results of a trial beyond its rows.
@@ -126,7 +75,7 @@ pub trait Observer: Sync {
     ///
     /// # Errors
     /// If the rows could not be stored; the run then stops.
-    fn finished(&self, unit: Unit, rows: Rows, seconds: f64, counters: &Counters) -> Result<(), Error>;
+    fn finished(&self, unit: Unit, rows: Trace, seconds: f64, counters: &Counters) -> Result<(), Error>;
 
     /// Takes the further results of a unit's trials, before [`Observer::finished`] takes the unit.
     ///

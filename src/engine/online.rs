@@ -3,8 +3,9 @@
 //! Trials share the calibration and the evaluation data, and run in parallel on all threads. Each has its own state for all
 //! rounds, so that nothing recorded depends on threads or batches.
 
-use super::observer::{Observer, Place, Rows, Stop};
+use super::observer::{Observer, Place, Stop};
 use super::prepare::{CellFacts, lock};
+use super::{Measures, Quantity, Trace};
 use crate::oco::learner::{LearnerStreams, PreparedLearner, Rates};
 use crate::oco::problem::{Problem, ProblemContext};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
@@ -109,7 +110,7 @@ impl OnlinePreparation {
             .into_par_iter()
             .map(|(i, trial)| {
                 let rows = cells[i].trial(trial, &[plan.rounds], &never, &|_| {}, None)?;
-                Ok(rows.and_then(|rows| rows.risk.last().copied()).unwrap_or(f64::INFINITY))
+                Ok(rows.and_then(|rows| rows[Quantity::Risk].last().copied()).unwrap_or(f64::INFINITY))
             })
             .collect::<Result<Vec<f64>, Error>>()?;
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
@@ -165,14 +166,14 @@ impl OnlineCell {
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
         observer: Option<&dyn Observer>,
-    ) -> Result<Option<Rows>, Error> {
+    ) -> Result<Option<Trace>, Error> {
         let mut trial = self.problem.trial(number);
         let mut learner = (self.learner.make)();
         let of = |purpose| self.streams.of(number, purpose);
         let mut streams = LearnerStreams::new(of(Purpose::Mechanism(&self.label)), of(Purpose::Policy(&self.label)));
         let listener = observer.filter(|observer| observer.keeps_transcripts());
         streams.transcript = listener.map(|_| Vec::new());
-        let mut rows = Rows::default();
+        let mut rows = Trace::new(Measures::Risk);
         let mut next_recorded = recorded.iter().copied().peekable();
         for round in 1..=self.rounds {
             if round % STOP_EVERY == 0 {
@@ -188,11 +189,7 @@ impl OnlineCell {
             }
             if next_recorded.next_if_eq(&round).is_some() {
                 let risk = trial.score.risk(learner.iterate());
-                rows.trial.push(number as u32);
-                rows.round.push(round as u32);
-                rows.point.push(None);
-                rows.risk.push(risk);
-                rows.suboptimality.push(trial.score.suboptimality(risk));
+                rows.push(number, round, None, [risk, trial.score.suboptimality(risk)]);
             }
         }
         progressed(self.rounds % STOP_EVERY);

@@ -5,6 +5,7 @@
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
+use super::scoring_error;
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
@@ -318,12 +319,12 @@ impl<'a> Preparation<'a> {
 
     /// Returns the prepared basis; there is one for each feature table.
     fn domain(&self, basis: &Basis, kept: &EnvironmentCache) -> Result<Arc<dyn Domain>, Error> {
-        let Basis::Table(table) = basis else { return self.backend.prepare(basis) };
+        let Basis::Table(table) = basis else { return self.backend.prepare(basis).map_err(scoring_error) };
         let mut domains = lock(&kept.domains);
         if let Some((_, domain)) = domains.iter().find(|(known, _)| Arc::ptr_eq(known, table)) {
             return Ok(Arc::clone(domain));
         }
-        let domain = self.backend.prepare(basis)?;
+        let domain = self.backend.prepare(basis).map_err(scoring_error)?;
         domains.push((Arc::clone(table), Arc::clone(&domain)));
         Ok(domain)
     }

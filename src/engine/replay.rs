@@ -7,7 +7,8 @@
 //! and its standard error is `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
 
 use super::contexts::{ContextualCell, STOP_EVERY};
-use super::observer::{Rows, Stop};
+use super::observer::Stop;
+use super::{Measures, Trace};
 use crate::env::contextual::Logged;
 use crate::policy::contextual::Scratch;
 use privateer_config::error::Error;
@@ -53,14 +54,14 @@ impl ContextualCell {
         recorded: &[u64],
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
-    ) -> Result<Option<Rows>, Error> {
+    ) -> Result<Option<Trace>, Error> {
         let label = self.plan.policy.as_str();
         let of = |purpose| self.streams.of(number, purpose);
         let (mut coin, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
         let mut own = of(Purpose::Policy(label));
         let mut users = self.environment.draw(number)?;
         let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
-        let (mut scratch, mut rows) = (Scratch::default(), Rows::default());
+        let (mut scratch, mut rows) = (Scratch::default(), Trace::new(Measures::Replay));
         let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts().rounds);
         let mut next_recorded = recorded.iter().copied().peekable();
         for round in 1..=self.plan.rounds {
@@ -85,12 +86,7 @@ impl ContextualCell {
                 }
             }
             if next_recorded.next_if_eq(&round).is_some() {
-                rows.trial.push(number as u32);
-                rows.round.push(round as u32);
-                rows.point.push(Some(arm as i64));
-                rows.taken.push(taken as f64);
-                rows.value.push(estimate.value());
-                rows.standard_error.push(estimate.standard_error());
+                rows.push(number, round, Some(arm), [taken as f64, estimate.value(), estimate.standard_error()]);
             }
         }
         progressed(self.plan.rounds % STOP_EVERY);

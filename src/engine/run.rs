@@ -1,7 +1,8 @@
 //! Runs units in canonical order, distributed over shards and threads.
 
+use super::Trace;
 use super::lockstep::batch;
-use super::observer::{Observer, Rows, Stop, TrialEnd, Unit};
+use super::observer::{Observer, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, Ready, lock};
 use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
@@ -107,7 +108,7 @@ pub fn run(
 /// Holds the results of a unit.
 #[derive(Default)]
 struct Done {
-    rows: Rows,
+    rows: Trace,
     counters: Counters,
     trials: Vec<TrialEnd>,
 }
@@ -185,7 +186,7 @@ impl UnitJob<'_> {
         &self,
         plan: &CellPlan,
         unit: Unit,
-        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Rows>, Error> + Sync,
+        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Trace>, Error> + Sync,
     ) -> Result<Option<Done>, Error> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let first = u64::from(unit.block) * self.sweep.block;

@@ -1,5 +1,6 @@
-//! The words of the record: cells, parts, rows.
+//! The words of the record: cells and parts.
 
+use crate::engine::Measures;
 use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,34 +11,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Version of the layout of a results folder and its manifest; 2 added digests. A reader refuses every other one.
 pub const FOLDER_VERSION: u32 = 2;
-
-/// What a part measures: the columns after `point`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Measures {
-    /// `regret`, `cumulative_regret`, `simple_regret`, `recommended_regret`.
-    #[default]
-    Regret,
-    /// `regret`, `cumulative_regret`, `best_arm_share`: contextual runs.
-    Contextual,
-    /// `taken`, `value`, `standard_error`: replays of a log.
-    Replay,
-    /// `risk`, `suboptimality`: online convex runs.
-    Risk,
-}
-
-impl Measures {
-    /// Names of the columns, in order.
-    #[must_use]
-    pub fn columns(self) -> &'static [&'static str] {
-        match self {
-            Self::Regret => &["regret", "cumulative_regret", "simple_regret", "recommended_regret"],
-            Self::Contextual => &["regret", "cumulative_regret", "best_arm_share"],
-            Self::Replay => &["taken", "value", "standard_error"],
-            Self::Risk => &["risk", "suboptimality"],
-        }
-    }
-}
 
 /// One cell of a sweep: one sweep point and one policy or learner.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -104,83 +77,6 @@ impl PartId {
 impl fmt::Display for PartId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cell {} block {}", self.cell, self.block)
-    }
-}
-
-/// Rows of one part, as columns of equal length, ordered by trial and then by round (rounds count from 1).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PartRows {
-    /// The trial, numbered over the whole cell.
-    pub trial: Vec<u32>,
-    /// The round, from 1; recorded rounds may have gaps, the last round is always there.
-    pub round: Vec<u32>,
-    /// The point played, where the domain has numbered points.
-    pub point: Vec<Option<i64>>,
-    /// Regret of this round.
-    pub regret: Vec<f64>,
-    /// Sum of regret up to this round, unrecorded rounds included.
-    pub cumulative_regret: Vec<f64>,
-    /// Least regret of any point played so far.
-    pub simple_regret: Vec<f64>,
-    /// Regret of the point that the policy would recommend now.
-    pub recommended_regret: Vec<f64>,
-    /// Share of the rounds so far in which the best arm was played; of contextual runs alone.
-    pub best_share: Vec<f64>,
-    /// Rows of the log that the policy has learned from; of replays, which have no regrets.
-    pub taken: Vec<f64>,
-    /// Estimate of the policy's mean reward so far; NaN before any row matched.
-    pub value: Vec<f64>,
-    /// Its standard error.
-    pub standard_error: Vec<f64>,
-    /// Risk of the learner's answer; of online convex runs, which have no regrets.
-    pub risk: Vec<f64>,
-    /// Share of the starting point's excess risk that is left.
-    pub suboptimality: Vec<f64>,
-}
-
-impl PartRows {
-    /// Number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.trial.len()
-    }
-
-    /// Whether there are no rows.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.trial.is_empty()
-    }
-
-    /// The measured columns, in the order of [`Measures::columns`].
-    #[must_use]
-    pub fn measured(&self, measures: Measures) -> Vec<&Vec<f64>> {
-        match measures {
-            Measures::Regret => vec![&self.regret, &self.cumulative_regret, &self.simple_regret, &self.recommended_regret],
-            Measures::Contextual => vec![&self.regret, &self.cumulative_regret, &self.best_share],
-            Measures::Replay => vec![&self.taken, &self.value, &self.standard_error],
-            Measures::Risk => vec![&self.risk, &self.suboptimality],
-        }
-    }
-
-    /// The same, to fill them.
-    pub fn measured_mut(&mut self, measures: Measures) -> Vec<&mut Vec<f64>> {
-        match measures {
-            Measures::Regret => {
-                vec![&mut self.regret, &mut self.cumulative_regret, &mut self.simple_regret, &mut self.recommended_regret]
-            }
-            Measures::Contextual => vec![&mut self.regret, &mut self.cumulative_regret, &mut self.best_share],
-            Measures::Replay => vec![&mut self.taken, &mut self.value, &mut self.standard_error],
-            Measures::Risk => vec![&mut self.risk, &mut self.suboptimality],
-        }
-    }
-
-    /// Whether all columns of a part with these measures are equally long.
-    #[must_use]
-    pub fn is_rectangular(&self, measures: Measures) -> bool {
-        let n_rows = self.len();
-        self.measured(measures).iter().all(|column| column.len() == n_rows)
-            && self.round.len() == n_rows
-            && self.point.len() == n_rows
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Names of the columns that every part with these measures has, in order.
 pub(super) fn fixed(measures: Measures) -> Vec<&'static str> {
     let (before, after) = (["cell", "trial", "round", "point"], ["policy", "environment"]);
-    before.into_iter().chain(measures.columns().iter().copied()).chain(after).collect()
+    before.into_iter().chain(measures.columns().iter().map(|column| column.name())).chain(after).collect()
 }
 
 /// The message type of a cell's parts.

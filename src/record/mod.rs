@@ -28,7 +28,8 @@ mod timings;
 mod verify;
 mod whole_file;
 
-pub use cell::{CellInfo, FOLDER_VERSION, Measures, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swept};
+pub use crate::engine::{Measures, Quantity, Trace};
+pub use cell::{CellInfo, FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION, unify_swept};
 pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
 pub use folder::{Folder, OpenedFolder, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};

@@ -3,7 +3,7 @@
 use super::columns::schema;
 use super::digests::{DigestList, write_listed};
 use super::part_read::rows_hash;
-use super::{CellInfo, Measures, PartId, PartRows, SCHEMA_VERSION, disk};
+use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace, disk};
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result as ParquetResult;
@@ -26,7 +26,7 @@ pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
 ///
 /// # Errors
 /// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
-pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Result<(), Error> {
+pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<(), Error> {
     save_bytes(out, id, &part_bytes(spec_hash, id, cell, rows)?)
 }
 
@@ -41,13 +41,13 @@ pub(super) fn save_bytes(out: &Path, id: PartId, bytes: &[u8]) -> Result<(), Err
 ///
 /// # Errors
 /// [`Error::Corrupt`] where the columns are not equally long or the encoder refuses them.
-pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Result<Vec<u8>, Error> {
+pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<Vec<u8>, Error> {
     let refused = |problem: String| Error::Corrupt {
         path: id.listed_name().into(),
         problem,
         hint: "this is a fault of the program; please report it with the spec".to_owned(),
     };
-    if !rows.is_rectangular(cell.measures) {
+    if rows.measures() != cell.measures || !rows.is_rectangular() {
         return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
     }
     encode(spec_hash, id, cell, rows).map_err(|source| refused(format!("cannot be written: the encoder says \"{source}\"")))
@@ -63,8 +63,8 @@ pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
     disk::remove(&path).map_err(|source| Error::io("remove the part", &path, source))
 }
 
-fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> ParquetResult<Vec<u8>> {
-    let properties = properties(spec_hash, id, cell.measures, rows);
+fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> ParquetResult<Vec<u8>> {
+    let properties = properties(spec_hash, id, rows);
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell)?), Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
     let n_rows = rows.len();
@@ -79,7 +79,7 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Parq
     let levels: Vec<i16> = rows.point.iter().map(|point| i16::from(point.is_some())).collect();
     column::<Int64Type>(&mut group, &points, Some(&levels))?;
 
-    for values in rows.measured(cell.measures) {
+    for values in rows.measured() {
         column::<DoubleType>(&mut group, values, None)?;
     }
     for word in [&cell.policy, &cell.environment] {
@@ -100,25 +100,25 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Parq
 }
 
 /// Everything that could differ between machines is set here.
-fn properties(spec_hash: &str, id: PartId, measures: Measures, rows: &PartRows) -> WriterProperties {
+fn properties(spec_hash: &str, id: PartId, rows: &Trace) -> WriterProperties {
     let entries = [
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_SPEC, spec_hash.to_owned()),
         (KEY_CELL, id.cell.to_string()),
         (KEY_BLOCK, id.block.to_string()),
-        (KEY_ROWS, rows_hash(measures, rows)),
+        (KEY_ROWS, rows_hash(rows)),
     ];
     let mut builder = WriterProperties::builder()
         .set_created_by(format!("privateer schema {SCHEMA_VERSION}"))
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(entries.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()));
     // Rounds count up and sums never repeat: a dictionary would only grow and be thrown away.
-    let sums = match measures {
-        Measures::Regret | Measures::Contextual => "cumulative_regret",
-        Measures::Replay => "value",
-        Measures::Risk => "risk",
+    let sums = match rows.measures() {
+        Measures::Regret | Measures::Contextual => Quantity::CumulativeRegret,
+        Measures::Replay => Quantity::Value,
+        Measures::Risk => Quantity::Risk,
     };
-    for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), (sums, Encoding::PLAIN)] {
+    for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), (sums.name(), Encoding::PLAIN)] {
         let path = ColumnPath::from(name);
         builder = builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);
     }
@@ -146,18 +146,14 @@ pub(crate) mod tests {
     use std::fs;
 
     /// Rows of `trials` over rounds 1..=`n_rounds`, regret `slope` per round and trial-dependent `shift`.
-    pub(crate) fn rows(trials: std::ops::Range<u32>, n_rounds: u32, cumulative: impl Fn(u32, u32) -> f64) -> PartRows {
-        let mut rows = PartRows::default();
+    pub(crate) fn rows(trials: std::ops::Range<u32>, n_rounds: u32, cumulative: impl Fn(u32, u32) -> f64) -> Trace {
+        let mut rows = Trace::new(Measures::Regret);
         for trial in trials {
             for round in 1..=n_rounds {
                 let total = cumulative(trial, round);
-                rows.trial.push(trial);
-                rows.round.push(round);
-                rows.point.push((!round.is_multiple_of(3)).then_some(i64::from(round)));
-                rows.regret.push(total / f64::from(round));
-                rows.cumulative_regret.push(total);
-                rows.simple_regret.push(1.0 / f64::from(round));
-                rows.recommended_regret.push(0.5 / f64::from(round));
+                let point = (!round.is_multiple_of(3)).then_some(round as usize);
+                let measured = [total / f64::from(round), total, 1.0 / f64::from(round), 0.5 / f64::from(round)];
+                rows.push(trial.into(), round.into(), point, measured);
             }
         }
         rows
@@ -217,7 +213,7 @@ pub(crate) mod tests {
     fn ragged_columns_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut ragged = rows(0..1, 5, |_, _| 1.0);
-        ragged.regret.pop();
+        ragged[Quantity::Regret].pop();
         let error =
             write_part(folder.path(), "h", PartId { cell: 0, block: 0 }, &cell(0, "a", 1.0), &ragged).expect_err("ragged");
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");

@@ -3,7 +3,7 @@
 use super::columns::fixed;
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_bounds::check_bounds;
-use super::{Measures, PartHeader, PartRows, SCHEMA_VERSION, disk};
+use super::{Measures, PartHeader, SCHEMA_VERSION, Trace, disk};
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
@@ -18,7 +18,7 @@ use std::path::Path;
 /// # Errors
 /// [`Error::Io`] where the file cannot be read, [`Error::Corrupt`] where it is cut short, altered, not a part, or of a
 /// newer layout.
-pub fn read_part(path: &Path) -> Result<(PartHeader, PartRows), Error> {
+pub fn read_part(path: &Path) -> Result<(PartHeader, Trace), Error> {
     let bytes = disk::read(path, "read the part")?;
     decode_part(bytes).map_err(|problem| corrupt(path, problem))
 }
@@ -36,11 +36,11 @@ pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
 ///
 /// # Errors
 /// What is wrong with the bytes.
-pub fn decode_part(bytes: Vec<u8>) -> Result<(PartHeader, PartRows), String> {
+pub fn decode_part(bytes: Vec<u8>) -> Result<(PartHeader, Trace), String> {
     guarded(|| {
         let (reader, header, digest, measures) = open(bytes)?;
         let rows = rows(&reader, measures)?;
-        if rows_hash(measures, &rows) != digest {
+        if rows_hash(&rows) != digest {
             return Err("is altered: its rows do not match the digest written with them".to_owned());
         }
         Ok((header, rows))
@@ -89,16 +89,16 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
     let has = |measures: &Measures| {
         fixed(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))
     };
-    let Some(measures) = [Measures::Regret, Measures::Contextual, Measures::Replay, Measures::Risk].into_iter().find(has) else {
+    let Some(measures) = Measures::ALL.into_iter().find(has) else {
         return Err("does not have the columns of a part".to_owned());
     };
     let digest = value(KEY_ROWS)?;
     Ok((reader, header, digest, measures))
 }
 
-fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures) -> Result<PartRows, String> {
+fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures) -> Result<Trace, String> {
     let names = fixed(measures);
-    let mut rows = PartRows::default();
+    let mut rows = Trace::new(measures);
     for group_idx in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group_idx).map_err(|source| format!("cannot be decoded ({source})"))?;
         let group = group.as_ref();
@@ -109,11 +109,11 @@ fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures) -> Result<Part
         let (points, levels) = column::<Int64Type>(group, &names, 3, n_rows)?;
         let mut points = points.into_iter();
         rows.point.extend(levels.into_iter().map(|level| if level == 1 { points.next() } else { None }));
-        for (i, values) in rows.measured_mut(measures).into_iter().enumerate() {
+        for (i, values) in rows.measured_mut().iter_mut().enumerate() {
             values.extend(column::<DoubleType>(group, &names, 4 + i, n_rows)?.0);
         }
     }
-    if rows.is_rectangular(measures) { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
+    if rows.is_rectangular() { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
 }
 
 /// Values and definition levels of one column of a row group.
@@ -144,7 +144,7 @@ fn column<T: DataType>(
 }
 
 /// SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.
-pub(super) fn rows_hash(measures: Measures, rows: &PartRows) -> String {
+pub(super) fn rows_hash(rows: &Trace) -> String {
     let mut hasher = Sha256::new();
     let mut feed = |bytes: &mut dyn Iterator<Item = [u8; 8]>| {
         let mut buffer = Vec::with_capacity(1 << 14);
@@ -162,7 +162,7 @@ pub(super) fn rows_hash(measures: Measures, rows: &PartRows) -> String {
     feed(&mut rows.round.iter().map(|round| u64::from(*round).to_le_bytes()));
     feed(&mut rows.point.iter().map(|point| u64::from(point.is_some()).to_le_bytes()));
     feed(&mut rows.point.iter().map(|point| point.unwrap_or(0).to_le_bytes()));
-    for values in rows.measured(measures) {
+    for values in rows.measured() {
         feed(&mut values.iter().map(|value| value.to_le_bytes()));
     }
     hex(&hasher.finalize())

@@ -5,7 +5,7 @@
 //! The neutral colours are constants, because the page replaces their values in dark mode.
 
 use super::axis::Axis;
-use super::text::escape;
+use maud::html;
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -88,7 +88,7 @@ impl Chart {
         frame.draw(&area, &legend).map_err(|source| source.to_string())?;
         area.present().map_err(|source| source.to_string())?;
         drop(area);
-        let described = format!("<svg role=\"img\" aria-label=\"{}\" ", escape(&self.title));
+        let described = format!("<svg role=\"img\" aria-label=\"{}\" ", html! { (self.title) }.into_string());
         Ok(text.replacen("<svg ", &described, 1))
     }
 
@@ -305,7 +305,7 @@ mod tests {
                     series,
                 };
                 let svg = chart.svg().expect("drawn");
-                assert!(svg.starts_with("<svg role=\"img\" aria-label=\"&lt;t&gt; &amp; &#39;u&#39;\""), "{}", &svg[..90]);
+                assert!(svg.starts_with("<svg role=\"img\" aria-label=\"&lt;t&gt; &amp; 'u'\""), "{}", &svg[..90]);
                 assert!(svg.trim_end().ends_with("</svg>") && !svg.contains("<b>") && !svg.contains("NaN"));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
-use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, PartRows, read_part};
+use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, read_part};
 use privateer_config::error::{Error, printable};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -136,9 +136,22 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
     let mut builder: Option<CurveBuilder> = None;
     let mut ends = Vec::new();
     let mut last_round = 0;
+    let (main, second, curve) = match info.measures {
+        Measures::Regret => (Quantity::CumulativeRegret, Quantity::SimpleRegret, Quantity::CumulativeRegret),
+        Measures::Contextual => (Quantity::CumulativeRegret, Quantity::BestShare, Quantity::CumulativeRegret),
+        Measures::Replay => (Quantity::Value, Quantity::StandardError, Quantity::Value),
+        Measures::Risk => (Quantity::Risk, Quantity::Suboptimality, Quantity::Suboptimality),
+    };
     for block in 0..manifest.n_blocks {
         let path = PartId { cell: info.cell, block }.path(out);
         let (_, rows) = read_part(&path)?;
+        if rows.measures() != info.measures {
+            return Err(Error::Corrupt {
+                path,
+                problem: "measures something other than `manifest.json` states".to_owned(),
+                hint: "delete the folder and run the sweep again".to_owned(),
+            });
+        }
         for range in trials(&rows) {
             let rounds = &rows.round[range.clone()];
             let builder = builder.get_or_insert_with(|| CurveBuilder::new(rounds));
@@ -149,20 +162,14 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
                     hint: "delete the folder and run the sweep again".to_owned(),
                 });
             }
-            let (main, second, curve) = match info.measures {
-                Measures::Regret => (&rows.cumulative_regret, &rows.simple_regret, &rows.cumulative_regret),
-                Measures::Contextual => (&rows.cumulative_regret, &rows.best_share, &rows.cumulative_regret),
-                Measures::Replay => (&rows.value, &rows.standard_error, &rows.value),
-                Measures::Risk => (&rows.risk, &rows.suboptimality, &rows.suboptimality),
-            };
-            builder.add(&curve[range.clone()]);
+            builder.add(&rows[curve][range.clone()]);
             let at = range.end - 1;
             last_round = rows.round[at];
             ends.push(ReportTrialEnd {
                 trial: rows.trial[at],
-                main: main[at],
-                second: second[at],
-                recommended: rows.recommended_regret.get(at).copied().unwrap_or(f64::NAN),
+                main: rows[main][at],
+                second: rows[second][at],
+                recommended: if rows.has(Quantity::RecommendedRegret) { rows[Quantity::RecommendedRegret][at] } else { f64::NAN },
             });
         }
     }
@@ -178,7 +185,7 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
 }
 
 /// Returns the row ranges of the trials of a part.
-fn trials(rows: &PartRows) -> Vec<Range<usize>> {
+fn trials(rows: &Trace) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut ranges = Vec::new();
     for run in rows.trial.chunk_by(|left, right| left == right) {
@@ -277,17 +284,12 @@ pub(crate) mod tests {
             let info = &manifest.cells[id.cell as usize];
             let planted = &policies[id.cell as usize % policies.len()];
             let epsilon = epsilons[id.cell as usize / policies.len()];
-            let mut rows = PartRows::default();
+            let mut rows = Trace::new(Measures::Regret);
             for trial in id.block * block..((id.block + 1) * block).min(n_trials) {
                 for round in 1..=n_rounds {
                     let share = (f64::from(round) / f64::from(n_rounds)).powf(planted.exponent);
-                    rows.trial.push(trial);
-                    rows.round.push(round);
-                    rows.point.push(Some(1));
-                    rows.regret.push(0.1);
-                    rows.cumulative_regret.push(((planted.level)(epsilon) + noise(trial)) * share);
-                    rows.simple_regret.push(1.0 / f64::from(round));
-                    rows.recommended_regret.push(f64::NAN);
+                    let total = ((planted.level)(epsilon) + noise(trial)) * share;
+                    rows.push(trial.into(), round.into(), Some(1), [0.1, total, 1.0 / f64::from(round), f64::NAN]);
                 }
             }
             write_part(out, &manifest.spec_hash, id, info, &rows).expect("written");

@@ -7,7 +7,7 @@ use super::page_figures::Group;
 use super::page_tables::{facts, ledger, more_numbers, provenance, results, shown};
 use super::plot_curves;
 use super::summary::SummaryRow;
-use super::text::escape;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Holds a drawn figure.
 #[derive(Clone, Debug)]
@@ -17,43 +17,52 @@ pub(super) struct Figure {
     pub(super) caption: String,
 }
 
-/// The page's text.
+/// Returns the page's text.
 pub(super) fn page(
     run: &ReportRun,
     points: &[ComparedPoint],
     rows: &[SummaryRow],
     figures: &[Figure],
-    audit: Option<String>,
+    audit: Option<Markup>,
 ) -> String {
     let sections = sections(run, points, rows, figures, audit);
-    let title = escape(&run.manifest.spec_name);
-    let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"privateer {}\">\n<title>{title} · privateer</title>\n<style>\n{}</style>\n\
-         </head>\n<body>\n<main>\n<h1>{title}</h1>\n",
-        escape(&run.manifest.program_version),
-        include_str!("page.css"),
-    );
-    html += &format!("<p class=\"meta\">{}</p>\n", escape(&overview(run, points)));
-    html += &synthetic(run);
-    html += &format!("<p class=\"answer\">{}</p>\n", escape(&answer(run, points)));
-    html += "<nav aria-label=\"Contents\"><ol>";
-    for section in &sections {
-        html += &format!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title);
-    }
-    html += "</ol></nav>\n";
-    for section in &sections {
-        html += &format!("<section id=\"{}\">\n<h2>{}</h2>\n{}\n</section>\n", section.id, section.title, section.body);
-    }
-    html += "<footer>Computed from the recorded parts alone; <code>privateer report</code> makes this page again.</footer>\n";
-    html + "</main>\n</body>\n</html>\n"
+    let title = &run.manifest.spec_name;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "privateer " (run.manifest.program_version) };
+                title { (title) " · privateer" }
+                style { (PreEscaped(include_str!("page.css"))) }
+            }
+            body { main {
+                h1 { (title) }
+                p.meta { (overview(run, points)) }
+                @if let Some(text) = synthetic(run) {
+                    p.notice { b { "Synthetic substitute data." } " " (text) }
+                }
+                p.answer { (answer(run, points)) }
+                nav aria-label="Contents" {
+                    ol { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }
+                }
+                @for section in &sections {
+                    section id=(section.id) { h2 { (section.title) } (section.body) }
+                }
+                footer {
+                    "Computed from the recorded parts alone; " code { "privateer report" } " makes this page again."
+                }
+            } }
+        }
+    };
+    page.into_string()
 }
 
 struct Section {
     id: &'static str,
     title: &'static str,
-    body: String,
+    body: Markup,
 }
 
 fn sections(
@@ -61,53 +70,50 @@ fn sections(
     points: &[ComparedPoint],
     rows: &[SummaryRow],
     figures: &[Figure],
-    audit: Option<String>,
+    audit: Option<Markup>,
 ) -> Vec<Section> {
+    let words = run.words();
+    let titled = |regret, value, risk| match (words.adds_up, words.estimates) {
+        (true, _) => regret,
+        (false, true) => value,
+        (false, false) => risk,
+    };
     let mut sections = vec![Section { id: "results", title: "Results", body: results_text(run, points, rows) }];
     let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
-    let draw = |group: Group| of(group).map(|(i, figure)| figure_text(i + 1, figure)).collect::<String>();
+    let draw = |group: Group| html! { @for (i, figure) in of(group) { (figure_text(i + 1, figure)) } };
     if 0 < of(Group::Final).count() {
-        let title = match (run.words().adds_up, run.words().estimates) {
-            (true, _) => "Regret against what was swept",
-            (false, true) => "Value against what was swept",
-            (false, false) => "Risk against what was swept",
-        };
+        let title = titled("Regret against what was swept", "Value against what was swept", "Risk against what was swept");
         sections.push(Section { id: "swept", title, body: draw(Group::Final) });
     }
-    let mut curves = draw(Group::Curves);
-    if plot_curves::N_POINTS < points.len() {
-        curves += &format!(
-            "<p>The first {} of {} sweep points are drawn; <code>plots/curves.csv</code> has the curves of all.</p>",
-            plot_curves::N_POINTS,
-            points.len()
-        );
-    }
-    sections.push(Section {
-        id: "curves",
-        title: match (run.words().adds_up, run.words().estimates) {
-            (true, _) => "Regret against the round",
-            (false, true) => "Value against the rows of the log",
-            (false, false) => "Suboptimality against the round",
-        },
-        body: curves,
-    });
-    let body = format!(
-        "<p>What each run protects, how strongly, and whether the noise_formula used here delivers what is claimed. \
-         Provenance of all numbers on this page: <b>{}</b>.</p>\n{}",
-        escape(&provenance(run)),
-        ledger(run)
-    );
+    let curves = html! {
+        (draw(Group::Curves))
+        @if plot_curves::N_POINTS < points.len() {
+            p {
+                "The first " (plot_curves::N_POINTS) " of " (points.len()) " sweep points are drawn; "
+                code { "plots/curves.csv" } " has the curves of all."
+            }
+        }
+    };
+    let title = titled("Regret against the round", "Value against the rows of the log", "Suboptimality against the round");
+    sections.push(Section { id: "curves", title, body: curves });
+    let body = html! {
+        p {
+            "What each run protects, how strongly, and whether the noise_formula used here delivers what is claimed. Provenance of \
+             all numbers on this page: " b { (provenance(run)) } "."
+        }
+        (ledger(run))
+    };
     sections.push(Section { id: "ledger", title: "Privacy ledger", body });
     if let Some(body) = audit {
         sections.push(Section { id: "audit", title: "Audit", body });
     }
-    let body = format!("<p>{}</p>\n{}", escape(&run.manifest.environment_summary), facts(run));
+    let body = html! { p { (run.manifest.environment_summary) } (facts(run)) };
     sections.push(Section { id: "problem", title: "The problem", body });
     sections.push(Section { id: "again", title: "How to get these numbers again", body: reproduce(run) });
     sections
 }
 
-fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
+fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Markup {
     let words = run.words();
     let (who, curve) = (words.who, words.curve);
     let more = match (words.recommends, words.adds_up) {
@@ -116,55 +122,47 @@ fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) 
         (false, false) if words.estimates => "Standard error by the log's chance, ",
         (false, false) => "Suboptimality, ",
     };
-    let half = if run.manifest.trials < 2 {
-        "one trial, so no interval".to_owned()
-    } else {
-        format!("mean over {} trials ± half of the 95 % Student-t interval", run.manifest.trials)
-    };
-    let best = if words.estimates {
-        " Every trial reads the same log in another order: this interval says nothing of the log's own chance. The standard error in the table \
-         below does; nobody is called the best."
-            .to_owned()
-    } else if 1 < run.policies().len() {
-        format!(
-            " A star marks the {who} of least {} where the 95 % interval of its difference to each other {who}, taken trial by \
-             trial, leaves out zero; no correction is made for the number of comparisons.",
-            words.least
-        )
-    } else {
-        String::new()
-    };
-    let broken = if run.cells.iter().any(|cell| cell.has_no_guarantee()) {
-        " A dagger marks runs whose claimed privacy does not hold as calibrated here."
-    } else {
-        ""
-    };
-    if words.estimates {
-        return format!(
-            "<p>{}: {half}.{best}{broken} All numbers are in <code>summary.csv</code>.</p>\n{}\n<details open><summary>{more}at the last row</summary>{}</details>",
-            words.main_title,
-            results(run, points, rows),
-            more_numbers(run, rows)
-        );
+    html! {
+        p {
+            (words.main_title) ": "
+            @if run.manifest.trials < 2 { "one trial, so no interval" }
+            @else { "mean over " (run.manifest.trials) " trials ± half of the 95 % Student-t interval" }
+            "."
+            @if words.estimates {
+                " Every trial reads the same log in another order: this interval says nothing of the log's own chance. The standard \
+                 error in the table below does; nobody is called the best."
+            } @else if 1 < run.policies().len() {
+                " A star marks the " (who) " of least " (words.least) " where the 95 % interval of its difference to each other "
+                (who) ", taken trial by trial, leaves out zero; no correction is made for the number of comparisons."
+            }
+            @if run.cells.iter().any(|cell| cell.has_no_guarantee()) {
+                " A dagger marks runs whose claimed privacy does not hold as calibrated here."
+            }
+            " All numbers are in " code { "summary.csv" } "."
+        }
+        (results(run, points, rows))
+        details open[words.estimates] {
+            @if words.estimates {
+                summary { (more) "at the last row" }
+            } @else {
+                summary { (more) "paired differences, fitted exponents" }
+                p {
+                    "At the last round. The exponent is the slope of mean " (curve) " against the round on logarithmic axes, over the \
+                     last nine tenths of the rounds; a dash stands where a number has no meaning."
+                }
+            }
+            (more_numbers(run, rows))
+        }
     }
-    format!(
-        "<p>{}: {half}.{best}{broken} All numbers are in <code>summary.csv</code>.</p>\n{}\n\
-         <details><summary>{more}paired differences, fitted exponents</summary>\
-         <p>At the last round. The exponent is the slope of mean {curve} against the round on logarithmic \
-         axes, over the last nine tenths of the rounds; a dash stands where a number has no meaning.</p>\n{}</details>",
-        words.main_title,
-        results(run, points, rows),
-        more_numbers(run, rows)
-    )
 }
 
-fn figure_text(number: usize, figure: &Figure) -> String {
-    let class = if figure.svgs.len() == 1 { "figure single" } else { "figure" };
-    format!(
-        "<figure class=\"{class}\"><div class=\"panels\">{}</div><figcaption><b>Figure {number}.</b> {}</figcaption></figure>\n",
-        figure.svgs.iter().map(|svg| format!("<div>{svg}</div>")).collect::<String>(),
-        escape(&figure.caption)
-    )
+fn figure_text(number: usize, figure: &Figure) -> Markup {
+    html! {
+        figure.figure.single[figure.svgs.len() == 1] {
+            div.panels { @for svg in &figure.svgs { div { (PreEscaped(svg)) } } }
+            figcaption { b { "Figure " (number) "." } " " (figure.caption) }
+        }
+    }
 }
 
 fn overview(run: &ReportRun, points: &[ComparedPoint]) -> String {
@@ -185,41 +183,40 @@ fn overview(run: &ReportRun, points: &[ComparedPoint]) -> String {
     .join(" · ")
 }
 
-/// Returns a visible warning if synthetic data replace a published data set.
-fn synthetic(run: &ReportRun) -> String {
-    let flag = |cell: &super::collect::CellData| match cell.info.facts.get("synthetic") {
+/// Returns the text of a visible warning if synthetic data replace a published data set.
+fn synthetic(run: &ReportRun) -> Option<String> {
+    run.cells.iter().find_map(|cell| match cell.info.facts.get("synthetic") {
         None | Some(serde_json::Value::Null | serde_json::Value::Bool(false)) => None,
         Some(serde_json::Value::Bool(true)) => Some("generated data stand in for the published set".to_owned()),
         Some(other) => Some(shown(other)),
-    };
-    run.cells
-        .iter()
-        .find_map(flag)
-        .map_or(String::new(), |text| format!("<p class=\"notice\"><b>Synthetic substitute data.</b> {}</p>\n", escape(&text)))
+    })
 }
 
-fn reproduce(run: &ReportRun) -> String {
+fn reproduce(run: &ReportRun) -> Markup {
     let manifest = &run.manifest;
-    let mut html = "<p>The folder of this page holds the resolved spec. The same version of the program gives the same \
-                    bytes in every part, on any machine and backend:</p>\n\
-                    <pre>privateer run spec.resolved.toml --out again</pre>\n\
-                    <div class=\"scroll\"><table class=\"facts\"><tbody>"
-        .to_owned();
-    let mut row = |name: &str, text: &str| {
-        if !text.is_empty() {
-            html += &format!("<tr><th scope=\"row\">{name}</th><td class=\"hash\">{}</td></tr>", escape(text));
-        }
-    };
-    row("program", &format!("privateer {}", manifest.program_version));
-    row("spec hash", &manifest.spec_hash);
-    row("seed", &manifest.seed);
-    row("recorded rounds", &manifest.recorded);
-    row("backend", &manifest.backend);
-    row("adapter", manifest.adapter.as_deref().unwrap_or(""));
-    row("processor features", &manifest.cpu_features.join(", "));
-    row("threads", &manifest.threads.to_string());
     let counters = shown(&manifest.counters);
-    row("counters", if counters == "–" { "" } else { &counters });
-    html += "</tbody></table></div>\n";
-    html + &format!("<details><summary>The resolved spec</summary><pre>{}</pre></details>", escape(&manifest.spec_text))
+    let rows = [
+        ("program", format!("privateer {}", manifest.program_version)),
+        ("spec hash", manifest.spec_hash.clone()),
+        ("seed", manifest.seed.clone()),
+        ("recorded rounds", manifest.recorded.clone()),
+        ("backend", manifest.backend.clone()),
+        ("adapter", manifest.adapter.clone().unwrap_or_default()),
+        ("processor features", manifest.cpu_features.join(", ")),
+        ("threads", manifest.threads.to_string()),
+        ("counters", if counters == "–" { String::new() } else { counters }),
+    ];
+    html! {
+        p {
+            "The folder of this page holds the resolved spec. The same version of the program gives the same bytes in every part, on any \
+             machine and backend:"
+        }
+        pre { "privateer run spec.resolved.toml --out again" }
+        div.scroll { table.facts { tbody {
+            @for (name, text) in rows.iter().filter(|(_, text)| !text.is_empty()) {
+                tr { th scope="row" { (name) } td.hash { (text) } }
+            }
+        } } }
+        details { summary { "The resolved spec" } pre { (manifest.spec_text) } }
+    }
 }

@@ -2,9 +2,9 @@
 //!
 //! The section appears where the run's spec requested an audit.
 
-use super::text::escape;
 use crate::audit::{AuditFile, Finding, PassedOver, Verdict};
 use crate::record::read_listed;
+use maud::{Markup, html};
 use privateer_config::error::Error;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// If the file cannot be read or has another format.
-pub(super) fn section(out: &Path) -> Result<Option<String>, Error> {
+pub(super) fn section(out: &Path) -> Result<Option<Markup>, Error> {
     let path = out.join(AuditFile::NAME);
     let Some(bytes) = read_listed(out, AuditFile::NAME, "read the audit")? else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
@@ -24,40 +24,43 @@ pub(super) fn section(out: &Path) -> Result<Option<String>, Error> {
     Ok(Some(body(&file)))
 }
 
-fn body(file: &AuditFile) -> String {
-    let mut html = format!(
-        "<p>The real engine was run on both sides of each pair of neighbours; {} runs a side or more were judged, beside those that an attack was \
-         fitted to. Noise is that of the rounds stated with the pair: what would fail only over a longer run is not seen. An attack shows what epsilon is at least; it can refute a \
-         claim and never prove one. A true claim among these is refuted with probability at most {}.</p>\n\
-         <div class=\"scroll\"><table><thead><tr><th>claim</th><th>neighbours</th><th>score</th><th class=\"n\">epsilon</th>\
-         <th class=\"n\">at least</th><th>verdict</th></tr></thead><tbody>",
-        file.findings.iter().map(|found| found.samples).min().unwrap_or(0),
-        (1e9 * (1.0 - file.confidence)).round() / 1e9,
-    );
-    for found in &file.findings {
-        html += &row(found);
+fn body(file: &AuditFile) -> Markup {
+    let least = file.findings.iter().map(|found| found.samples).min().unwrap_or(0);
+    html! {
+        p {
+            "The real engine was run on both sides of each pair of neighbours; " (least) " runs a side or more were judged, beside those \
+             that an attack was fitted to. Noise is that of the rounds stated with the pair: what would fail only over a longer run is not \
+             seen. An attack shows what epsilon is at least; it can refute a claim and never prove one. A true claim among these is refuted \
+             with probability at most " ((1e9 * (1.0 - file.confidence)).round() / 1e9) "."
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "claim" } th { "neighbours" } th { "score" } th.n { "epsilon" } th.n { "at least" } th { "verdict" }
+            } }
+            tbody { @for found in &file.findings { (row(found)) } }
+        } }
+        @for PassedOver { name, reason } in &file.passed_over {
+            p { "Not attacked: " (name) ": " (reason) "." }
+        }
     }
-    html += "</tbody></table></div>\n";
-    for PassedOver { name, reason } in &file.passed_over {
-        html += &format!("<p>Not attacked: {}: {}.</p>\n", escape(name), escape(reason));
-    }
-    html
 }
 
-fn row(found: &Finding) -> String {
-    let claimed = match found.epsilon {
-        None => "–".to_owned(),
-        Some(epsilon) if found.delta == 0.0 => format!("{epsilon}"),
-        Some(epsilon) => format!("{epsilon} at {}", found.delta),
-    };
-    let verdict = if found.verdict == Verdict::Refuted { "<b>refuted</b>".to_owned() } else { found.verdict.to_string() };
-    format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{claimed}</td><td class=\"n\">{:.3}</td><td>{verdict}</td></tr>",
-        escape(&found.name),
-        escape(&found.pair),
-        escape(&found.score),
-        found.at_least,
-    )
+fn row(found: &Finding) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (found.name) }
+            td { (found.pair) }
+            td { (found.score) }
+            td.n {
+                @match found.epsilon {
+                    None => "–",
+                    Some(epsilon) => { (epsilon) @if found.delta != 0.0 { " at " (found.delta) } },
+                }
+            }
+            td.n { (format!("{:.3}", found.at_least)) }
+            td { @if found.verdict == Verdict::Refuted { b { "refuted" } } @else { (found.verdict) } }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +97,7 @@ mod tests {
         let path = folder.path().join(AuditFile::NAME);
         let text = serde_json::to_string(&file).expect("json");
         rewrite_listed(folder.path(), AuditFile::NAME, text.as_bytes(), "write").expect("written");
-        let html = section(folder.path()).expect("read").expect("a section");
+        let html = section(folder.path()).expect("read").expect("a section").into_string();
         for part in ["a &lt;policy&gt;", "<b>refuted</b>", "2.500", "at most 0.01", "Not attacked: b: claims nothing."] {
             assert!(html.contains(part), "{part}: {html}");
         }

@@ -4,7 +4,9 @@ use super::collect::{CellData, ReportRun};
 use super::compare::{ComparedPoint, best};
 use super::stats::SampleMoments;
 use super::summary::SummaryRow;
-use super::text::{escape, plus_minus, short, short_key};
+use super::text::{plus_minus, short, short_key};
+use maud::{Markup, html};
+use privateer_config::params::Scalar;
 use serde_json::Value;
 
 /// Largest number of distinct sets of facts shown next to each other.
@@ -13,86 +15,89 @@ const N_FACT_SETS: usize = 8;
 /// Returns the results: one row per sweep point, one column per policy.
 ///
 /// A cell shows the mean final regret and half of its interval.
-pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
+pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Markup {
     let (policies, keys) = (run.policies(), run.swept_keys());
-    let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
-    html += &key_headers(&keys);
-    if points.iter().any(|point| keys.is_empty() && !point.label.is_empty()) {
-        html += "<th>environment</th>";
+    let number = |cell_idx: Option<usize>| moments(cell_idx.and_then(|cell_idx| rows[cell_idx].main));
+    let at = |point: &ComparedPoint, policy: &str| {
+        point.cells.iter().copied().find(|&cell_idx| run.cells[cell_idx].info.policy == policy)
+    };
+    html! {
+        div.scroll { table.numbers {
+            thead { tr {
+                (key_headers(&keys))
+                @if points.iter().any(|point| keys.is_empty() && !point.label.is_empty()) { th { "environment" } }
+                @for policy in &policies { th.n { (policy) } }
+            } }
+            tbody {
+                @for (point, winner) in points.iter().map(|point| (point, best(run, point))) {
+                    @let swept = &rows[point.cells[0]].swept;
+                    tr {
+                        (key_values(swept))
+                        @if swept.is_empty() && !point.label.is_empty() { th scope="row" { (point.label) } }
+                        @for cell_idx in policies.iter().map(|policy| at(point, policy)) {
+                            @let is_best = winner.is_some() && winner == cell_idx;
+                            td.n.best[is_best] {
+                                (number(cell_idx))
+                                @if is_best { " " span title="least, beyond chance" { "★" } }
+                                @if cell_idx.is_some_and(|cell_idx| run.cells[cell_idx].has_no_guarantee()) {
+                                    " " span title="no guarantee: see the ledger" { "†" }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        } }
     }
-    for policy in &policies {
-        html += &format!("<th class=\"n\">{}</th>", escape(policy));
-    }
-    html += "</tr></thead><tbody>";
-    for point in points {
-        let winner = best(run, point);
-        html += "<tr>";
-        let swept = &rows[point.cells[0]].swept;
-        for (_, value) in swept {
-            html += &format!("<th scope=\"row\">{}</th>", escape(&value.to_string()));
-        }
-        if swept.is_empty() && !point.label.is_empty() {
-            html += &format!("<th scope=\"row\">{}</th>", escape(&point.label));
-        }
-        for policy in &policies {
-            let cell_idx = point.cells.iter().copied().find(|&cell_idx| run.cells[cell_idx].info.policy == *policy);
-            let text = cell_idx.and_then(|i| rows[i].main).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
-            let is_best = winner.is_some() && winner == cell_idx;
-            let (class, mark) = if is_best { ("n best", " <span title=\"least, beyond chance\">★</span>") } else { ("n", "") };
-            let broken = cell_idx.is_some_and(|cell_idx| run.cells[cell_idx].has_no_guarantee());
-            let dagger = if broken { " <span title=\"no guarantee: see the ledger\">†</span>" } else { "" };
-            html += &format!("<td class=\"{class}\">{}{mark}{dagger}</td>", escape(&text).replace('-', "−"));
-        }
-        html += "</tr>";
-    }
-    html + "</tbody></table></div>"
+}
+
+/// Returns a mean with half of its interval; a dash if there is none.
+fn moments(moments: Option<SampleMoments>) -> String {
+    moments.map_or("–".to_owned(), |moments| plus_minus(moments.mean, moments.half).replace('-', "−"))
 }
 
 /// Returns the headers of the swept keys: short where unambiguous, with the whole key on hovering.
-fn key_headers(keys: &[&str]) -> String {
-    let header = |key: &&str| format!("<th title=\"{}\">{}</th>", escape(key), escape(short_key(key, keys)));
-    keys.iter().map(header).collect()
+fn key_headers(keys: &[&str]) -> Markup {
+    html! { @for key in keys { th title=(key) { (short_key(key, keys)) } } }
+}
+
+/// Returns the values of the swept keys, as headers of a row.
+fn key_values(swept: &[(String, Scalar)]) -> Markup {
+    html! { @for (_, value) in swept { th scope="row" { (value) } } }
 }
 
 /// Returns every cell with its other numbers.
-pub(super) fn more_numbers(run: &ReportRun, rows: &[SummaryRow]) -> String {
+pub(super) fn more_numbers(run: &ReportRun, rows: &[SummaryRow]) -> Markup {
     let words = run.words();
+    let compares = !words.estimates;
     let less = format!("less first {}", words.who);
     let second = if words.recommends { "simple regret" } else { words.second };
-    let recommended = words.recommends.then_some("recommended");
-    let compares = !words.estimates;
-    let less = compares.then_some(less.as_str());
-    let titles = [words.adds_up.then_some("per round"), Some(second), recommended, less, compares.then_some("exponent")];
-    let titles: Vec<&str> = titles.into_iter().flatten().collect();
-    let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
-    html += &key_headers(&run.swept_keys());
-    html += &format!("<th>{}</th>", words.who);
-    html += &titles.iter().map(|title| format!("<th class=\"n\">{title}</th>")).collect::<String>();
-    html += "</tr></thead><tbody>";
-    let both = |m: Option<SampleMoments>| m.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
-    for row in rows {
-        html += "<tr>";
-        for (_, value) in &row.swept {
-            html += &format!("<th scope=\"row\">{}</th>", escape(&value.to_string()));
-        }
-        html += &format!("<th scope=\"row\">{}</th>", escape(&row.policy));
-        let mut numbers = Vec::new();
-        if words.adds_up {
-            numbers.push(both(row.average_regret));
-        }
-        numbers.push(both(row.second));
-        if words.recommends {
-            numbers.push(both(row.recommended_regret));
-        }
-        if compares {
-            numbers.push(both(row.paired_difference));
-            numbers.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")));
-        }
-        html +=
-            &numbers.iter().map(|text| format!("<td class=\"n\">{}</td>", escape(text).replace('-', "−"))).collect::<String>();
-        html += "</tr>";
+    let exponent =
+        |row: &SummaryRow| row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−"));
+    html! {
+        div.scroll { table.numbers {
+            thead { tr {
+                (key_headers(&run.swept_keys()))
+                th { (words.who) }
+                @if words.adds_up { th.n { "per round" } }
+                th.n { (second) }
+                @if words.recommends { th.n { "recommended" } }
+                @if compares { th.n { (less) } th.n { "exponent" } }
+            } }
+            tbody {
+                @for row in rows {
+                    tr {
+                        (key_values(&row.swept))
+                        th scope="row" { (row.policy) }
+                        @if words.adds_up { td.n { (moments(row.average_regret)) } }
+                        td.n { (moments(row.second)) }
+                        @if words.recommends { td.n { (moments(row.recommended_regret)) } }
+                        @if compares { td.n { (moments(row.paired_difference)) } td.n { (exponent(row)) } }
+                    }
+                }
+            }
+        } }
     }
-    html + "</tbody></table></div>"
 }
 
 /// Returns the cells grouped by equal values of a field, in order of first appearance.
@@ -130,7 +135,7 @@ const ALWAYS_SHOWN: [&str; 3] = ["/guarantee", "/epsilon", "/mechanism"];
 /// Returns one row per distinct ledger, and marks guarantees that do not hold.
 ///
 /// Entries that all rows share are stated once, below.
-pub(super) fn ledger(run: &ReportRun) -> String {
+pub(super) fn ledger(run: &ReportRun) -> Markup {
     let policies = run.policies();
     let mut groups: Vec<(&Value, Vec<&CellData>)> = Vec::new();
     for (first, cells) in distinct(run, |cell| &cell.info.ledger) {
@@ -154,31 +159,29 @@ pub(super) fn ledger(run: &ReportRun) -> String {
     groups.sort_by_key(|(_, cells)| {
         policies.iter().position(|policy| cells.first().is_some_and(|cell| *policy == cell.info.policy))
     });
-    let mut html = "<div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>applies to</th>".to_owned();
-    for (_, title) in &columns {
-        html += &format!("<th>{title}</th>");
-    }
-    html += "</tr></thead><tbody>";
-    for (first, cells) in groups {
-        html += &format!("<tr><th scope=\"row\">{}</th>", escape(&named(&cells)));
-        for (key, _) in &columns {
-            let text = text_of(first, key);
-            let cell = if *key == "/guarantee" { guarantee(&text) } else { escape(&text) };
-            html += &format!("<td>{cell}</td>");
+    html! {
+        div.scroll { table.ledger {
+            thead { tr { th { "applies to" } @for (_, title) in &columns { th { (title) } } } }
+            tbody {
+                @for (first, cells) in &groups {
+                    tr {
+                        th scope="row" { (named(cells)) }
+                        @for (key, _) in &columns {
+                            td { @if *key == "/guarantee" { (guarantee(&text_of(first, key))) } @else { (text_of(first, key)) } }
+                        }
+                    }
+                    @let notes = notes_of(first);
+                    @if notes != "–" && common.is_none() {
+                        tr.notes { td {} td colspan=(columns.len()) { (notes) } }
+                    }
+                }
+            }
+        } }
+        @if !below.is_empty() {
+            p { "For all rows:" }
+            ul { @for text in &below { li { (text) } } }
         }
-        html += "</tr>";
-        let notes = notes_of(first);
-        if notes != "–" && common.is_none() {
-            let n_columns = columns.len();
-            html += &format!("<tr class=\"notes\"><td></td><td colspan=\"{n_columns}\">{}</td></tr>", escape(&notes));
-        }
     }
-    html += "</tbody></table></div>";
-    if below.is_empty() {
-        return html;
-    }
-    let items: String = below.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
-    html + &format!("<p>For all rows:</p><ul>{items}</ul>")
 }
 
 fn notes_of(ledger: &Value) -> String {
@@ -200,13 +203,13 @@ pub(super) fn provenance(run: &ReportRun) -> String {
     known.join("; ")
 }
 
-fn guarantee(text: &str) -> String {
+fn guarantee(text: &str) -> Markup {
     let class = match text {
         "holds" => "good",
         _ if text.starts_with("no guarantee") => "bad",
         _ => "plain",
     };
-    format!("<span class=\"badge {class}\">{}</span>", escape(text))
+    html! { span.badge.(class) { (text) } }
 }
 
 fn named(cells: &[&CellData]) -> String {
@@ -228,7 +231,7 @@ fn named(cells: &[&CellData]) -> String {
 }
 
 /// Returns the facts: one row per fact, one column per distinct set.
-pub(super) fn facts(run: &ReportRun) -> String {
+pub(super) fn facts(run: &ReportRun) -> Markup {
     let groups = distinct(run, |cell| &cell.info.facts);
     let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
     let mut keys: Vec<&str> = Vec::new();
@@ -240,29 +243,26 @@ pub(super) fn facts(run: &ReportRun) -> String {
         }
     }
     if keys.is_empty() {
-        return "<p>The run recorded no facts about its problem.</p>".to_owned();
+        return html! { p { "The run recorded no facts about its problem." } };
     }
-    let mut html = "<div class=\"scroll\"><table class=\"facts\">".to_owned();
-    if 1 < groups.len() {
-        html += "<thead><tr><th></th>";
-        for (_, cells) in shown_groups {
-            html += &format!("<th class=\"n\">{}</th>", escape(&what_differs(run, cells)));
+    html! {
+        div.scroll { table.facts {
+            @if 1 < groups.len() {
+                thead { tr { th {} @for (_, cells) in shown_groups { th.n { (what_differs(run, cells)) } } } }
+            }
+            tbody {
+                @for key in keys {
+                    tr {
+                        th scope="row" { (key.replace('_', " ")) }
+                        @for (first, _) in shown_groups { td.n { (shown(first.info.facts.get(key).unwrap_or(&Value::Null))) } }
+                    }
+                }
+            }
+        } }
+        @if N_FACT_SETS < groups.len() {
+            p { (groups.len() - N_FACT_SETS) " more sets of facts are in manifest.json." }
         }
-        html += "</tr></thead>";
     }
-    html += "<tbody>";
-    for key in keys {
-        html += &format!("<tr><th scope=\"row\">{}</th>", escape(&key.replace('_', " ")));
-        for (first, _) in shown_groups {
-            html += &format!("<td class=\"n\">{}</td>", escape(&shown(first.info.facts.get(key).unwrap_or(&Value::Null))));
-        }
-        html += "</tr>";
-    }
-    html += "</tbody></table></div>";
-    if N_FACT_SETS < groups.len() {
-        html += &format!("<p>{} more sets of facts are in manifest.json.</p>", groups.len() - N_FACT_SETS);
-    }
-    html
 }
 
 /// Returns what distinguishes a group of cells.

@@ -68,22 +68,6 @@ pub(super) fn short_key<'k>(key: &'k str, all: &[&str]) -> &'k str {
     if is_unique { word } else { key }
 }
 
-/// Escapes a text for HTML, in content and in quoted attributes.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
 /// Returns a file name made from a key: letters, digits and hyphens.
 pub(super) fn safe_name(key: &str) -> String {
     let name: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
@@ -118,10 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_html() {
+    fn keys_and_file_names() {
         let keys = ["privacy.epsilon", "a.kind", "b.kind"];
         assert_eq!((short_key(keys[0], &keys), short_key(keys[1], &keys)), ("epsilon", "a.kind"));
-        assert_eq!(escape("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
         assert_eq!(safe_name("policy[0].Ridge/.."), "policy-0--ridge---");
     }
 }

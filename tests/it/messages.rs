@@ -2,7 +2,7 @@
 //! `NAME.txt` is the exit code and the whole of standard error.
 
 use crate::program::{assert_none, code, data, difference, privateer, stderr, stdout};
-use privateer::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
+use privateer::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use privateer_backend::{Counters, Cpu};
@@ -112,7 +112,7 @@ struct Nobody;
 impl Observer for Nobody {
     fn progressed(&self, _trial_rounds: u64) {}
 
-    fn finished(&self, _unit: Unit, _rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use crate::examples::{changes, examples};
 use crate::program::{assert_none, data, difference};
 use crate::support::{Ran, run_all};
 use privateer::engine::Options;
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
@@ -61,6 +62,6 @@ fn a_changed_number_changes_its_cell() {
     let mut ran = crate::support::ran(spec);
     let before = cells(&ran);
     let rows = ran.rows.values_mut().next().expect("rows");
-    rows.regret[2] = f64::from_bits(rows.regret[2].to_bits() ^ 1);
+    rows[Quantity::Regret][2] = f64::from_bits(rows[Quantity::Regret][2].to_bits() ^ 1);
     assert_ne!(cells(&ran), before);
 }

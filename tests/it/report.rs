@@ -1,6 +1,6 @@
 //! A report over two swept keys, through the public interface, with numbers invented here.
 
-use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, PartRows, hash_text, merge, write_part};
+use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, Trace, hash_text, merge, write_part};
 use privateer::report::write_report;
 use privateer_config::params::Scalar;
 use serde_json::{Value, json};
@@ -69,11 +69,11 @@ fn ledger(epsilon: Option<f64>, guarantee: &str) -> Value {
     })
 }
 
-fn rows(cell: u32, block: u32) -> PartRows {
+fn rows(cell: u32, block: u32) -> Trace {
     let (_, _, level) = POLICIES[cell as usize % 3];
     let dimension = DIMENSIONS[cell as usize / 3 % 2];
     let epsilon = EPSILONS[cell as usize / 6];
-    let mut rows = PartRows::default();
+    let mut rows = Trace::default();
     for trial in block * BLOCK..((block + 1) * BLOCK).min(N_TRIALS) {
         // Shared by the policies: a common draw of the function.
         let scale = 1.0 + 0.3 * noise(trial, 0, dimension as u32);
@@ -83,13 +83,8 @@ fn rows(cell: u32, block: u32) -> PartRows {
             let step = scale * level(epsilon, dimension as f64) * (share(round) - share(round - 1));
             let regret = step * (1.0 + 0.9 * noise(trial, round, cell));
             total += regret;
-            rows.trial.push(trial);
-            rows.round.push(round);
-            rows.point.push(Some(i64::from(round % 100)));
-            rows.regret.push(regret);
-            rows.cumulative_regret.push(total);
-            rows.simple_regret.push(scale / f64::from(round));
-            rows.recommended_regret.push(0.5 * scale / f64::from(round));
+            let simple = scale / f64::from(round);
+            rows.push(trial.into(), round.into(), Some(round as usize % 100), [regret, total, simple, 0.5 * simple]);
         }
     }
     rows

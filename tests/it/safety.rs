@@ -3,7 +3,7 @@
 
 use crate::program::{code, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, fine, refused, spec, table};
-use privateer::record::{Manifest, PartId, StateFile, part_bytes, read_part, rewrite_listed};
+use privateer::record::{Manifest, PartId, Quantity, StateFile, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
 use std::fs;
 use std::path::Path;
@@ -113,7 +113,7 @@ fn of_commands_at_once_one_makes_the_release_or_the_session() {
 }
 
 /// Replaces a part by one with other texts or rows in it, as somebody could who knows the format.
-fn forge(out: &Path, id: PartId, change: impl Fn(&mut privateer::record::CellInfo, &mut privateer::record::PartRows)) -> Vec<u8> {
+fn forge(out: &Path, id: PartId, change: impl Fn(&mut privateer::record::CellInfo, &mut privateer::record::Trace)) -> Vec<u8> {
     let manifest = Manifest::load(out).expect("a manifest");
     let (_, mut rows) = read_part(&id.path(out)).expect("a part");
     let mut cell = manifest.cells[id.cell as usize].clone();
@@ -131,12 +131,12 @@ fn altered_parts_are_noticed_by_every_command() {
     let id = PartId { cell: 0, block: 1 };
     let whole = fs::read(id.path(&out)).expect("a part");
     ends(&run(here, &["verify", "out"]), 0, &[]);
-    type Change = fn(&mut privateer::record::CellInfo, &mut privateer::record::PartRows);
+    type Change = fn(&mut privateer::record::CellInfo, &mut privateer::record::Trace);
     let changes: [Change; 4] = [
         |cell, _| cell.policy = "igp-ucb".to_owned(),
         |cell, _| cell.environment = "other".to_owned(),
         |cell, _| cell.swept[0].1 = Scalar::Float(8.0),
-        |_, rows| rows.cumulative_regret[3] += 1.0,
+        |_, rows| rows[Quantity::CumulativeRegret][3] += 1.0,
     ];
     for change in changes {
         forge(&out, id, change);
@@ -176,7 +176,7 @@ fn forgery_with_its_digests_is_found_by_computing_again() {
     ends(&again, 0, &["computing 3 parts again"]);
     assert!(stdout(&again).contains("with the same bytes"), "{}", stdout(&again));
     let id = PartId { cell: 2, block: 0 };
-    let bytes = forge(&out, id, |_, rows| rows.regret.iter_mut().for_each(|regret| *regret *= 0.5));
+    let bytes = forge(&out, id, |_, rows| rows[Quantity::Regret].iter_mut().for_each(|regret| *regret *= 0.5));
     rewrite_listed(&out, &id.listed_name(), &bytes, "write").expect("listed");
     ends(&run(here, &["verify", "out"]), 0, &[]);
     ends(&run(here, &["verify", "out", "--rerun", "99"]), 1, &["`cells/c0002-b0000.parquet` is not what its spec gives"]);

@@ -3,6 +3,7 @@
 
 use crate::support::{prepared, real_data, run_all, sweep};
 use privateer::engine::Options;
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer_backend::Cpu;
 use serde_json::Value;
@@ -91,7 +92,8 @@ fn uniform_play_on_light_sensors() {
     let sweep = sweep(&spec(LIGHT, 1000, 20));
     let found = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("a run");
     let rows = found.cell(0);
-    let last: Vec<f64> = (0..rows.round.len()).filter(|&i| rows.round[i] == 1000).map(|i| rows.cumulative_regret[i]).collect();
+    let last: Vec<f64> =
+        (0..rows.round.len()).filter(|&i| rows.round[i] == 1000).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
     let mean = last.iter().sum::<f64>() / last.len() as f64;
     assert_eq!(last.len(), 20);
     assert!((mean - 488.0).abs() < 0.5 + 5.0 * 500.0 / libm::sqrt(20_000.0), "{mean}");

@@ -1,6 +1,6 @@
 //! What several tests need: specs from text, whole runs, single trials.
 
-use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
+use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
 use privateer::registry::MECHANISMS;
 use privateer::spec::Sweep;
@@ -20,16 +20,16 @@ pub fn sweep(text: &str) -> Sweep {
     }
 }
 
-/// Rows of a whole run, by cell and block, and what its screens counted.
+/// Traces of a whole run, by cell and block, and what its screens counted.
 #[derive(Debug)]
 pub struct Ran {
-    pub rows: BTreeMap<Unit, Rows>,
+    pub rows: BTreeMap<Unit, Trace>,
     pub counters: Counters,
 }
 
 impl Ran {
     /// The rows of a cell with one block.
-    pub fn cell(&self, cell: u32) -> &Rows {
+    pub fn cell(&self, cell: u32) -> &Trace {
         &self.rows[&Unit { cell, block: 0 }]
     }
 
@@ -40,23 +40,11 @@ impl Ran {
 
     /// The same, unit by unit.
     pub fn bits_by_unit(&self) -> Vec<(Unit, Vec<u64>)> {
-        let of_unit = |(unit, rows): (&Unit, &Rows)| {
+        let of_unit = |(unit, rows): (&Unit, &Trace)| {
             let mut bits = vec![u64::from(unit.cell) << 32 | u64::from(unit.block)];
             bits.extend(rows.trial.iter().chain(&rows.round).map(|&n| u64::from(n)));
             bits.extend(rows.point.iter().map(|&point| point.map_or(u64::MAX, |point| point as u64)));
-            let columns = [
-                &rows.regret,
-                &rows.cumulative_regret,
-                &rows.simple_regret,
-                &rows.recommended_regret,
-                &rows.best_share,
-                &rows.taken,
-                &rows.value,
-                &rows.standard_error,
-                &rows.risk,
-                &rows.suboptimality,
-            ];
-            bits.extend(columns.into_iter().flatten().map(|x| x.to_bits()));
+            bits.extend(rows.measured().iter().flatten().map(|x| x.to_bits()));
             (*unit, bits)
         };
         self.rows.iter().map(of_unit).collect()
@@ -65,11 +53,11 @@ impl Ran {
 
 /// Runs a sweep to its end.
 pub fn run_all(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, options: Options) -> Result<Ran, Error> {
-    struct Collect(Mutex<BTreeMap<Unit, Rows>>);
+    struct Collect(Mutex<BTreeMap<Unit, Trace>>);
     impl Observer for Collect {
         fn progressed(&self, _trial_rounds: u64) {}
 
-        fn finished(&self, unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
             self.0.lock().expect("no panic").insert(unit, rows);
             Ok(())
         }

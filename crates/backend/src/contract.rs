@@ -1,6 +1,6 @@
 //! Defines the backend traits.
 
-use privateer_config::error::Error;
+use crate::BackendError;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// Prepares the data that all trials over one basis share (tables, resident on the device).
     ///
     /// # Errors
-    /// [`Error::TooLarge`] or [`Error::Device`] if the tables do not fit.
-    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error>;
+    /// If the tables do not fit.
+    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError>;
 }
 
 /// A prepared basis, shared by all trials and threads.
@@ -46,9 +46,9 @@ pub trait Screen: Send {
     /// Starts a round with each trial's change; work may continue until [`Screen::finish`].
     ///
     /// # Errors
-    /// [`Error::Device`]: the device failed; the trials' states are unchanged and another backend can take over.
-    /// [`Error::Untrusted`]: the device returned impossible data; its earlier answers may be wrong as well.
-    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), Error>;
+    /// If [`BackendError::can_be_replaced`], the trials' states are unchanged and another backend can take over.
+    /// [`BackendError::Untrusted`]: the device returned impossible data; its earlier answers may be wrong as well.
+    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError>;
 
     /// Ends the round that was begun with the same requests; writes each trial's candidates.
     ///
@@ -56,13 +56,13 @@ pub trait Screen: Send {
     ///
     /// # Errors
     /// See [`Screen::begin`].
-    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error>;
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError>;
 
     /// Runs a whole round.
     ///
     /// # Errors
     /// See [`Screen::begin`].
-    fn round(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+    fn round(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
         self.begin(trials)?;
         self.finish(trials, out)
     }

@@ -1,12 +1,12 @@
 //! Moves trials to the CPU when their device fails.
 //!
 //! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no memory
-//! left ([`Error::Device`]) answered correctly before: the CPU continues in the same round. A device that returned
-//! impossible data ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again,
+//! left answered correctly before: the CPU continues in the same round. A device that returned impossible data
+//! ([`BackendError::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again,
 //! and by then every screen is the CPU's. In both cases no recorded number changes.
 
 use super::{Backend, Counters, Cpu, Domain, Screen, UpdateKind};
-use privateer_config::error::Error;
+use crate::BackendError;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Callback for each failure.
-type FailureObserver = Arc<dyn Fn(&Error) + Send + Sync>;
+type FailureObserver = Arc<dyn Fn(&BackendError) + Send + Sync>;
 
 /// A backend with the CPU as its fallback.
 pub struct Fallback {
@@ -30,7 +30,7 @@ struct FallbackLink {
 }
 
 impl FallbackLink {
-    fn tell(&self, error: &Error) {
+    fn tell(&self, error: &BackendError) {
         if self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(error.to_string()) {
             (self.told)(error);
         }
@@ -45,15 +45,10 @@ impl fmt::Debug for Fallback {
 
 impl Fallback {
     /// Adds the CPU as a fallback to `device`; `told` is called once per distinct failure message.
-    pub fn new(device: Arc<dyn Backend>, told: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+    pub fn new(device: Arc<dyn Backend>, told: impl Fn(&BackendError) + Send + Sync + 'static) -> Self {
         let link = FallbackLink { said: Mutex::default(), told: Arc::new(told) };
         Self { device, link: Arc::new(link) }
     }
-}
-
-/// Returns whether the CPU can continue after this failure.
-fn is_of_device(error: &Error) -> bool {
-    matches!(error, Error::Device { .. })
 }
 
 impl Backend for Fallback {
@@ -65,10 +60,10 @@ impl Backend for Fallback {
         self.device.adapter()
     }
 
-    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
+    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError> {
         let device = match self.device.prepare(basis) {
             Ok(domain) => Some(domain),
-            Err(error) if is_of_device(&error) => {
+            Err(error) if error.can_be_replaced() => {
                 // Another basis may still suit the device.
                 self.link.tell(&error);
                 None
@@ -101,7 +96,7 @@ impl FallbackShared {
         self.device.as_ref().filter(|_| !self.failed.load(Ordering::SeqCst))
     }
 
-    fn cpu(&self) -> Result<Arc<dyn Domain>, Error> {
+    fn cpu(&self) -> Result<Arc<dyn Domain>, BackendError> {
         let mut cpu = self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
         match cpu.as_ref() {
             Some(domain) => Ok(Arc::clone(domain)),
@@ -151,19 +146,16 @@ struct FallbackScreen {
 }
 
 impl FallbackScreen {
-    fn screen(&mut self) -> Result<&mut Box<dyn Screen>, Error> {
+    fn screen(&mut self) -> Result<&mut Box<dyn Screen>, BackendError> {
         if self.screen.is_none() {
             self.screen = Some(self.shared.cpu()?.open(self.n_trials));
         }
-        self.screen.as_mut().ok_or_else(|| Error::Failed {
-            problem: "a screen could not be opened".to_owned(),
-            hint: "this is a fault of the program: please report it".to_owned(),
-        })
+        self.screen.as_mut().ok_or_else(|| BackendError::Misused { problem: "a screen could not be opened".to_owned() })
     }
 
     /// Moves to the CPU after a device error; returns an error that the move does not resolve.
-    fn leave(&mut self, error: Error) -> Result<(), Error> {
-        if !self.on_device || !is_of_device(&error) {
+    fn leave(&mut self, error: BackendError) -> Result<(), BackendError> {
+        if !self.on_device || !error.can_be_replaced() {
             return Err(error);
         }
         self.shared.failed.store(true, Ordering::SeqCst);
@@ -178,7 +170,7 @@ impl FallbackScreen {
 }
 
 impl Screen for FallbackScreen {
-    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), Error> {
+    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
         match self.screen()?.begin(trials) {
             Ok(()) => Ok(()),
             Err(error) => {
@@ -188,7 +180,7 @@ impl Screen for FallbackScreen {
         }
     }
 
-    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
         match self.screen()?.finish(trials, out) {
             Ok(()) => Ok(()),
             Err(error) => {

@@ -2,13 +2,14 @@
 //!
 //! The engine decides among these candidates in f64. A backend's contract is to return every point whose f64 score
 //! ([`privateer_gp::score::ScoreModel::exact`]) could tie with the largest, on whatever path, so results have the same bits
-//! on every backend. **Invariant:** this crate knows no policy and no randomness; it uses `score`, `linalg` and `error`
+//! on every backend. **Invariant:** this crate knows no policy and no randomness; it uses `score` and `linalg`
 //! only.
 
 mod batched;
 mod contract;
 mod cpu;
 pub mod device;
+mod error;
 mod fallback;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -20,4 +21,5 @@ mod slot;
 pub use batched::Batched;
 pub use contract::{Backend, Band, Counters, Domain, Screen, UpdateKind};
 pub use cpu::Cpu;
+pub use error::BackendError;
 pub use fallback::Fallback;

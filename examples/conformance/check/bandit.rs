@@ -2,7 +2,7 @@
 
 use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
 use privateer::registry::{MECHANISMS, POLICIES, find};
-use privateer_config::error::{Error, Sources};
+use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points, tabulated};
@@ -164,7 +164,7 @@ pub fn table(keys: Vec<(&str, Value)>) -> Table {
 }
 
 /// An error as a line.
-pub fn said(error: Error) -> String {
+pub fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 

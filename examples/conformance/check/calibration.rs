@@ -1,7 +1,7 @@
 //! Calibrations and betas: the Gaussian budget, the Laplace scale, the betas and levels of all policies, `q` and `k`, and the
 //! constants v, c and K behind them, solved for in the betas.
 
-use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, unused_streams, released, said};
+use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, released, said, unused_streams};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
 use privateer::policy::{Policy, PolicyMaker, Proposal};

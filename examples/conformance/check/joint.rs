@@ -1,7 +1,7 @@
 //! Noisy prefix sums of the tree, and whole runs of `jdp-gp-ucb` and `local-jdp-gp-ucb` through the CPU backend on stored rewards and
 //! stored noise.
 
-use super::bandit::{unused_streams, said, table};
+use super::bandit::{said, table, unused_streams};
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, numbers};
 use privateer::engine::decide;
@@ -354,7 +354,9 @@ fn play(file: &Value) -> Result<Found, String> {
     let stored = field(file, "rounds")?.as_array().ok_or("`rounds` is not a list")?;
     let mut found = Found::default();
     for round in 0..rounds as usize {
-        let Proposal::Score { beta } = policy.propose(&mut unused_streams()) else { return Err("a round is not scored".to_owned()) };
+        let Proposal::Score { beta } = policy.propose(&mut unused_streams()) else {
+            return Err("a round is not scored".to_owned());
+        };
         let subset: Vec<u32> = (0..arms).map(|arm| (round * arms + arm) as u32).collect();
         let model = policy.model().ok_or("no model")?;
         let request = TrialScore { subset: Some(&subset), ..TrialScore::new(0, policy.change(), beta, model) };

@@ -1,6 +1,6 @@
 //! The modeler [Kharkovskii2020, algorithm 2]: posteriors over released inputs, and whole sequences of GP-UCB.
 
-use super::bandit::{unused_streams, released, said};
+use super::bandit::{released, said, unused_streams};
 use super::curator::with_tolerance;
 use super::outcome::Outcome;
 use super::read::{indices, number, numbers, points};

@@ -1,6 +1,6 @@
 //! Whole runs of registered policies through the CPU backend, on stored rewards.
 
-use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, unused_streams, released, said};
+use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, released, said, unused_streams};
 use super::outcome::Outcome;
 use super::read::{kernel, line, number, numbers, optional_number};
 use privateer::engine::decide;

@@ -6,7 +6,7 @@
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
 use super::replay::{ReplayJob, RunAttack, attack, ends};
-use crate::engine::{Observer, Place, Preparation, Rows, Unit};
+use crate::engine::{Observer, Place, Preparation, Trace, Unit};
 use crate::spec::{BanditPlan, CellPlan, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -52,7 +52,7 @@ pub(super) fn attacks(
 struct BanditTranscript {
     rounds: usize,
     trials: Mutex<BTreeMap<u64, BanditTrial>>,
-    rows: Mutex<Rows>,
+    rows: Mutex<Trace>,
 }
 
 /// Holds the record of one trial.
@@ -67,7 +67,7 @@ struct BanditTrial {
 
 impl BanditTranscript {
     /// Returns the transcripts, one row per trial, and the recorded rows.
-    fn told(self, job: &ReplayJob<'_>) -> (Transcripts, Rows) {
+    fn told(self, job: &ReplayJob<'_>) -> (Transcripts, Trace) {
         let trials = self.trials.into_inner().unwrap_or_else(PoisonError::into_inner);
         let width = trials.values().map(|trial| trial.told.len()).max().unwrap_or(1);
         let mut transcripts = Transcripts { width, first: Vec::new(), second: Vec::new() };
@@ -108,7 +108,7 @@ impl Observer for BanditTranscript {
         }
     }
 
-    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
         Ok(())
     }

@@ -5,7 +5,7 @@
 use super::fit::{Transcripts, played};
 use super::planted::PlantedRunFault;
 use super::replay::{ReplayJob, RunAttack, attack};
-use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
+use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
 use privateer_backend::Counters;
@@ -60,7 +60,7 @@ pub(super) fn attacks(
     let mut white = white.into_iter().map(|released_inputs| released_inputs.concat());
     let transcripts =
         Transcripts { width, first: white.next().unwrap_or_default(), second: white.next().unwrap_or_default() }.discriminant();
-    let mut rows = Rows::default();
+    let mut rows = Trace::default();
     for (side, mut part) in black.into_iter().enumerate() {
         part.trial.iter_mut().for_each(|trial| *trial += side as u32 * samples as u32);
         rows.extend(part);
@@ -92,12 +92,12 @@ impl EnvironmentPlan for MovedPlan {
     }
 }
 
-struct CuratedTranscript(Mutex<Rows>);
+struct CuratedTranscript(Mutex<Trace>);
 
 impl Observer for CuratedTranscript {
     fn progressed(&self, _trial_rounds: u64) {}
 
-    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::logistic;
 use crate::audit::fit::discriminant;
-use crate::engine::Rows;
+use crate::engine::{Quantity, Trace};
 use privateer_numerics::linalg::dot;
 
 /// Number of groups in which points, arms or regrets are counted.
@@ -46,11 +46,11 @@ impl Transcripts {
 /// Counts what was played after round 1, among `n_points` points or arms.
 ///
 /// Plays without a number are grouped by their regret.
-pub(super) fn played(rows: &Rows, samples: u64, n_points: usize) -> Transcripts {
+pub(super) fn played(rows: &Trace, samples: u64, n_points: usize) -> Transcripts {
     let mut all = vec![0.0; 2 * samples as usize * WIDTH];
     // The scale uses only the replays of the fit, independently of the judged ones. Larger regrets fall into the last group.
     let fits = |trial: u32| u64::from(trial) % samples < samples / 2;
-    let fitting = rows.trial.iter().zip(&rows.regret).filter(|(trial, _)| fits(**trial));
+    let fitting = rows.trial.iter().zip(&rows[Quantity::Regret]).filter(|(trial, _)| fits(**trial));
     let largest = fitting.fold(f64::MIN_POSITIVE, |largest, (_, &regret)| largest.max(regret));
     let mut seen = vec![false; 2 * samples as usize];
     for (i, (&trial, &round)) in rows.trial.iter().zip(&rows.round).enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn played(rows: &Rows, samples: u64, n_points: usize) -> Transcripts 
         row[2 * GROUPS] = 1.0;
         let share = match rows.point[i] {
             Some(point) => point as f64 / n_points.max(1) as f64,
-            None => rows.regret[i] / largest,
+            None => rows[Quantity::Regret][i] / largest,
         };
         let group = ((share * GROUPS as f64) as usize).min(GROUPS - 1);
         if 1 < round {

@@ -5,7 +5,7 @@
 
 use super::fit::Transcripts;
 use super::replay::{ReplayJob, RunAttack, attack, side_of};
-use crate::engine::{Observer, Place, Rows, Unit};
+use crate::engine::{Observer, Place, Trace, Unit};
 use crate::oco::learner::{Rates, Setting};
 use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Task};
@@ -119,7 +119,7 @@ impl Observer for SampleTranscript {
         (told[round], answers[round]) = (released.iter().sum(), answer.iter().sum());
     }
 
-    fn finished(&self, _unit: Unit, _rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         Ok(())
     }
 }

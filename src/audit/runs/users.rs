@@ -5,7 +5,7 @@
 
 use super::fit::{Transcripts, played};
 use super::replay::{ReplayJob, RunAttack, attack, ends, side_of};
-use crate::engine::{Observer, Place, Preparation, Rows, Unit};
+use crate::engine::{Observer, Place, Preparation, Trace, Unit};
 use crate::env::BuildContext;
 use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
 use crate::spec::{CellPlan, ContextualBandit, Task};
@@ -146,7 +146,7 @@ struct UserTranscript {
     rounds: usize,
     dimension: usize,
     trials: Mutex<BTreeMap<u64, UserTrial>>,
-    rows: Mutex<Rows>,
+    rows: Mutex<Trace>,
 }
 
 /// Holds the record of one trial.
@@ -184,7 +184,7 @@ impl Observer for UserTranscript {
         trial.told[at.round as usize - 1] = said;
     }
 
-    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use crate::support::{prepared, ran, run_all, sweep};
 use privateer::engine::Options;
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer::policy::contextual::Scratch;
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
@@ -62,9 +63,9 @@ fn every_policy_meets_every_environment_with_the_same_bytes() {
             shards.rows.extend(run(Options { batch: None, shard: Some("2/2".parse().expect("a shard")) }).rows);
             assert_eq!(whole.bits(), shards.bits(), "{text}");
             for rows in whole.rows.values() {
-                assert!(rows.regret.iter().all(|regret| regret.is_finite() && 0.0 <= *regret), "{text}");
-                assert!(rows.best_share.iter().all(|share| (0.0..=1.0).contains(share)));
-                assert_eq!(rows.best_share.len(), rows.regret.len());
+                assert!(rows[Quantity::Regret].iter().all(|regret| regret.is_finite() && 0.0 <= *regret), "{text}");
+                assert!(rows[Quantity::BestShare].iter().all(|share| (0.0..=1.0).contains(share)));
+                assert_eq!(rows[Quantity::BestShare].len(), rows[Quantity::Regret].len());
             }
         }
     }
@@ -80,8 +81,8 @@ fn all_policies_meet_the_same_users() {
         for rows in run.rows.values() {
             for i in 0..rows.trial.len() {
                 let key = (rows.trial[i], rows.round[i], rows.point[i]);
-                let regret = seen.entry(key).or_insert(rows.regret[i]);
-                assert_eq!(regret.to_bits(), rows.regret[i].to_bits(), "{key:?}\n{environment}");
+                let regret = seen.entry(key).or_insert(rows[Quantity::Regret][i]);
+                assert_eq!(regret.to_bits(), rows[Quantity::Regret][i].to_bits(), "{key:?}\n{environment}");
             }
         }
     }
@@ -220,7 +221,7 @@ fn better_than_chance() {
     for plan in &sweep.cells {
         let rows = run.cell(plan.index);
         let ends = (0..rows.round.len()).filter(|&i| rows.round[i] == 2000);
-        let share = ends.map(|i| rows.best_share[i]).sum::<f64>() / 5.0;
+        let share = ends.map(|i| rows[Quantity::BestShare][i]).sum::<f64>() / 5.0;
         println!("{}: {share}", plan.policy);
         if plan.policy == "random-arm" {
             // Five trials of 2000 coins: the standard error is 0.005.

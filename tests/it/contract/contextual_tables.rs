@@ -2,6 +2,7 @@
 
 use crate::support::{prepared, run_all, sweep};
 use privateer::engine::Options;
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer::registry::{CONTEXTUAL_POLICIES, names};
 use privateer_backend::Cpu;
@@ -129,9 +130,9 @@ fn replays_estimate_what_a_policy_is_worth() {
     let run = run_all(&sweep(&text), &data, &Cpu::default(), Options::default()).expect("a run");
     for (cell, truth) in [(0, 0.5), (1, 1.0)] {
         let rows = run.cell(cell);
-        assert!(rows.regret.is_empty() && rows.value.len() == rows.round.len());
+        assert!(!rows.has(Quantity::Regret) && rows[Quantity::Value].len() == rows.round.len());
         for i in (0..rows.round.len()).filter(|&i| rows.round[i] == 4000) {
-            let (value, error, taken) = (rows.value[i], rows.standard_error[i], rows.taken[i]);
+            let (value, error, taken) = (rows[Quantity::Value][i], rows[Quantity::StandardError][i], rows[Quantity::Taken][i]);
             // At truth 1 all but the first rows earn: the estimate is within what learning takes.
             let slack = if truth == 1.0 { 0.03 } else { 0.0 };
             assert!((value - truth).abs() < 5.0 * error + slack, "cell {cell}: {value} ± {error}");
@@ -149,8 +150,9 @@ fn wrong_propensities_show() {
     let run = run_all(&sweep(&replay("[[policy]]\nkind = \"random-arm\"\n")), &data, &Cpu::default(), Options::default())
         .expect("a run");
     let rows = run.cell(0);
-    let far = |&i: &usize| rows.round[i] == 4000 && 5.0 * rows.standard_error[i] < (rows.value[i] - 0.5).abs();
-    assert_eq!((0..rows.round.len()).filter(far).count(), 4, "{:?}", rows.value.last());
+    let far =
+        |&i: &usize| rows.round[i] == 4000 && 5.0 * rows[Quantity::StandardError][i] < (rows[Quantity::Value][i] - 0.5).abs();
+    assert_eq!((0..rows.round.len()).filter(far).count(), 4, "{:?}", rows[Quantity::Value].last());
 }
 
 /// All policies, the same bytes for any batch and shard; claims hold.

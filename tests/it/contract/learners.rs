@@ -1,7 +1,7 @@
 //! Problems, sets, losses and learners of online convex optimization.
 
 use crate::support::{ran, run_all, stream, sweep};
-use privateer::engine::{Options, Preparation, Shard};
+use privateer::engine::{Options, Preparation, Quantity, Shard};
 use privateer::env::DataFolder;
 use privateer::oco::learner::{GradientRequest, LearnerStreams, PreparedLearner, Setting};
 use privateer::oco::problem::ProblemContext;
@@ -163,7 +163,11 @@ fn bits_do_not_depend_on_how_a_run_is_cut() {
             pool.install(|| run_all(&sweep, &data, &Cpu::default(), options)).expect("a run")
         };
         let whole = run(1, Options::default());
-        assert!(whole.rows.values().all(|rows| rows.risk.len() == 80 && rows.regret.is_empty()), "{}", entry.name);
+        assert!(
+            whole.rows.values().all(|rows| rows[Quantity::Risk].len() == 80 && !rows.has(Quantity::Regret)),
+            "{}",
+            entry.name
+        );
         for (threads, batch) in [(3, None), (2, Some(1)), (2, Some(7))] {
             assert_eq!(run(threads, Options { batch, shard: None }).bits(), whole.bits(), "{}", entry.name);
         }
@@ -179,9 +183,10 @@ fn learners_share_their_luck() {
     let learners = "kind = \"ofw\"\n[[learner]]\nkind = \"ofw\"\nlabel = \"again\"\n[[learner]]\nkind = \"dp-tofw\"";
     // A loss without a clip of its own, as baselines do not clip.
     let rows = ran(&spec("linear-regression", "{ kind = \"lp-ball\" }", "smoothed-absolute", "epsilon = 1e6", learners));
-    assert_eq!(rows.cell(0).risk, rows.cell(1).risk);
+    assert_eq!(rows.cell(0)[Quantity::Risk], rows.cell(1)[Quantity::Risk]);
     // With a budget of a million hardly any noise is left.
-    let gap = rows.cell(0).risk.iter().zip(&rows.cell(2).risk).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let gap =
+        rows.cell(0)[Quantity::Risk].iter().zip(&rows.cell(2)[Quantity::Risk]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(0.0 < gap && gap < 0.05, "{gap}");
 }
 
@@ -247,7 +252,7 @@ fn noises_and_corners() {
                         .replace("dimension = 3", &format!("dimension = {d}"));
                     let sweep = sweep(&text);
                     match run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default()) {
-                        Ok(ran) => assert!(ran.cell(0).risk.iter().all(|risk| risk.is_finite()), "{text}"),
+                        Ok(ran) => assert!(ran.cell(0)[Quantity::Risk].iter().all(|risk| risk.is_finite()), "{text}"),
                         Err(error) => assert!(error.to_string().contains("expected"), "{error}\n{text}"),
                     }
                 }

@@ -2,6 +2,7 @@
 
 use super::policies::{Way, policy_streams, privacies, spec};
 use crate::support::prepared;
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer_gp::score::Moments;
 use privateer_numerics::rng::Purpose;
@@ -88,7 +89,8 @@ fn linear_models_learn_linear_functions() {
             .replace("rounds = 60", "rounds = 600\ntrials = 4");
         let found = crate::support::ran(&text);
         let rows = found.cell(0);
-        let last: Vec<f64> = (0..rows.round.len()).filter(|&i| rows.round[i] == 600).map(|i| rows.cumulative_regret[i]).collect();
+        let last: Vec<f64> =
+            (0..rows.round.len()).filter(|&i| rows.round[i] == 600).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
         last.iter().sum::<f64>() / last.len() as f64
     };
     let linear = "kind = \"jdp-linucb\"\nbeta = { kind = \"order\", factor = 1.5 }\n";

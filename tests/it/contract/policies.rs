@@ -1,6 +1,7 @@
 //! Policies over every posterior: valid choices, finite betas, states that can be saved, better than chance.
 
 use crate::support::{prepared, ran};
+use privateer::engine::Quantity;
 use privateer::engine::decide;
 use privateer::env::DataFolder;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
@@ -157,7 +158,7 @@ impl Way {
         let model = self.policy.model().expect("a policy that scores has a model");
         let mut answer = [Candidates::default()];
         let request = TrialScore::new(0, self.policy.change(), beta, model);
-        self.screen.as_mut().expect("a screen").round(&[request], &mut answer)?;
+        self.screen.as_mut().expect("a screen").round(&[request], &mut answer).map_err(privateer::engine::scoring_error)?;
         let candidates = &answer[0].points;
         assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
         assert!(candidates.iter().all(|&point| (point as usize) < n_points));
@@ -268,7 +269,8 @@ fn final_regret(policy: &str) -> f64 {
     let text = spec(policy, "mechanism = \"none\"").replace("rounds = 60", "rounds = 200\ntrials = 6");
     let found = ran(&text);
     let rows = found.cell(0);
-    let last: Vec<f64> = (0..rows.round.len()).filter(|&i| rows.round[i] == 200).map(|i| rows.cumulative_regret[i]).collect();
+    let last: Vec<f64> =
+        (0..rows.round.len()).filter(|&i| rows.round[i] == 200).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
     assert_eq!(last.len(), 6);
     last.iter().sum::<f64>() / 6.0
 }

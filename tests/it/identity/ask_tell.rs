@@ -2,6 +2,7 @@
 
 use crate::support::{prepared, ran};
 use privateer::engine::AskTell;
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer::policy::PolicyStreams;
 use privateer_numerics::rng::Purpose;
@@ -38,7 +39,12 @@ fn asked_and_told_by_hand() {
             }
             let rows = found.cell(plan.index);
             assert_eq!(rows.point, played, "{}", plan.policy);
-            assert_eq!(rows.recommended_regret.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), recommended, "{}", plan.policy);
+            assert_eq!(
+                rows[Quantity::RecommendedRegret].iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+                recommended,
+                "{}",
+                plan.policy
+            );
         }
     });
 }

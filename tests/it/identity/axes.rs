@@ -3,6 +3,7 @@
 use super::backends::OPTIONS;
 use crate::backends::reference_backends;
 use crate::support::{prepared, ran, run_all, sweep};
+use privateer::engine::Quantity;
 use privateer::engine::decide_by_axis;
 use privateer::env::DataFolder;
 use privateer_backend::Cpu;
@@ -100,13 +101,13 @@ fn twenty_coordinates() {
     for (function, largest) in [("styblinski-tang", 0.99), ("michalewicz", 0.9)] {
         let text = spec(function, POLICIES);
         let found = ran(&text);
-        let last = |cell: u32, trial: usize| found.cell(cell).simple_regret[trial * 150 + 149];
+        let last = |cell: u32, trial: usize| found.cell(cell)[Quantity::SimpleRegret][trial * 150 + 149];
         let total = |cell: u32| -> f64 { (0..3).map(|trial| last(cell, trial)).sum() };
         assert!(total(1) < 0.75 * total(0), "{function}: {} {}", total(1), total(0));
         for cell in 0..2 {
             let rows = found.cell(cell);
             assert!(rows.point.iter().all(Option::is_none), "a play has no index");
-            assert!(rows.regret.iter().all(|regret| (0.0..2.0).contains(regret)));
+            assert!(rows[Quantity::Regret].iter().all(|regret| (0.0..2.0).contains(regret)));
         }
         prepared(&text, &DataFolder::default(), |sweep, preparation| {
             let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;

@@ -1,6 +1,7 @@
 //! Common random numbers: policies and budgets meet the same function, noise and starting point.
 
 use crate::support::{opened, prepared, ran, stream};
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer_numerics::rng::Purpose;
 use privateer_privacy::{Query, Raw};
@@ -46,7 +47,7 @@ fn runs_start_alike() {
     let starts = |cell: u32| {
         let rows = found.cell(cell);
         let first = (0..rows.round.len()).filter(|&i| rows.round[i] == 1);
-        first.map(|i| (rows.point[i], rows.regret[i].to_bits())).collect::<Vec<_>>()
+        first.map(|i| (rows.point[i], rows[Quantity::Regret][i].to_bits())).collect::<Vec<_>>()
     };
     assert_eq!(starts(0).len(), 4);
     assert!((1..4).all(|cell| starts(cell) == starts(0)));

@@ -8,7 +8,7 @@ use super::followed::over_followed_dictionaries;
 use super::forms::{over_a_gram_table, over_features};
 use crate::backends::{NamedBackend, open_gpu};
 use crate::support::{run_all, sweep};
-use privateer::engine::{Observer, Preparation, Rows, Stop, Unit, run};
+use privateer::engine::{Observer, Preparation, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
 use privateer_backend::device::Device;
 use privateer_backend::device::Precision;
@@ -59,14 +59,14 @@ fn planted_faults_of_shaders_are_found() {
 }
 
 /// Destroys the device when the first rounds have been run.
-struct Destroyer(Gpu, Mutex<BTreeMap<Unit, Rows>>);
+struct Destroyer(Gpu, Mutex<BTreeMap<Unit, Trace>>);
 
 impl Observer for Destroyer {
     fn progressed(&self, _trial_rounds: u64) {
         self.0.destroy();
     }
 
-    fn finished(&self, unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         self.1.lock().expect("no panic").insert(unit, rows);
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::backends::OPTIONS;
 use crate::backends::{gpu_backends, reference_backends};
 use crate::support::{prepared, ran, run_all, sweep};
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer_backend::Cpu;
 use privateer_numerics::rng::Purpose;
@@ -44,15 +45,16 @@ fn what_is_played_lies_in_the_set_of_its_round() {
                         let point = rows.point[at].expect("a point");
                         assert!(set.contains(&(point as u32)), "{sets}: {point} is not in {set:?}");
                         let best = set.iter().map(|&p| instance.mean(p as usize)).fold(f64::MIN, f64::max);
-                        assert_eq!(rows.regret[at], best - instance.mean(point as usize));
-                        cumulative += rows.regret[at];
-                        assert_eq!(rows.cumulative_regret[at], cumulative);
+                        assert_eq!(rows[Quantity::Regret][at], best - instance.mean(point as usize));
+                        cumulative += rows[Quantity::Regret][at];
+                        assert_eq!(rows[Quantity::CumulativeRegret][at], cumulative);
                     }
                 }
             }
         });
         // Better than chance, by far, where one point of 25 is good.
-        let total = |cell: u32| -> f64 { (0..3).map(|trial| found.cell(cell).cumulative_regret[trial * 60 + 59]).sum() };
+        let total =
+            |cell: u32| -> f64 { (0..3).map(|trial| found.cell(cell)[Quantity::CumulativeRegret][trial * 60 + 59]).sum() };
         assert!(which != 0 || total(3) < 0.9 * total(0), "{} {}", total(3), total(0));
     }
 }

@@ -2,10 +2,10 @@
 
 use super::ledger::MemorySizes;
 use super::screen::BatchedScreen;
+use crate::BackendError;
 use crate::device::{Device, Precision, TableSpec, Tables};
 use crate::scale::Scale;
 use crate::{Backend, Band, Domain, Screen, UpdateKind};
-use privateer_config::error::Error;
 use privateer_gp::score::Basis;
 use std::sync::{Arc, OnceLock};
 
@@ -57,7 +57,7 @@ impl Backend for Batched {
         Some(self.device.description())
     }
 
-    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
+    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError> {
         let spec = match basis {
             Basis::Table(table) => TableSpec::Features(table),
             Basis::Gram(gram) => TableSpec::Gram(gram.as_ref()),
@@ -67,13 +67,10 @@ impl Backend for Batched {
             && gram.dense_column(0).is_none()
             && gram.form().is_none()
         {
-            return Err(Error::Device {
-                problem: format!(
-                    "a covariance of {} points is neither a table nor a formula that devices evaluate",
-                    gram.n_points()
-                ),
-                hint: "use `--backend cpu`: the answers are the same".to_owned(),
-            });
+            return Err(BackendError::unsuitable(format!(
+                "a covariance of {} points is neither a table nor a formula that devices evaluate",
+                gram.n_points()
+            )));
         }
         let precision = self.precision.unwrap_or(match basis {
             Basis::Gram(_) | Basis::Own(_) if self.device.computes_in(Precision::F64) => Precision::F64,

@@ -16,7 +16,7 @@
 //!   its candidates have cost as much as f64 would have (`ledger`).
 //! * **Trust.** Every answer must carry its round's stamp, have scored every point, and name points that exist. Every
 //!   `CHECK_EVERY` rounds of a slot, exact scores of its candidates and of some other points are compared with the device's
-//!   claims. A failure is [`Error::Untrusted`](privateer_config::error::Error::Untrusted), because earlier answers may be
+//!   claims. A failure is [`BackendError::Untrusted`](crate::BackendError::Untrusted), because earlier answers may be
 //!   wrong as well.
 //!
 //! Derivation: `docs/derivations/device-error-band.md`.

@@ -1,9 +1,9 @@
 //! Plans the work of the device for each trial of a round.
 
 use super::screen::BatchedScreen;
+use crate::BackendError;
 use crate::device::{NewMean, Start, Visit};
 use crate::slot::fits;
-use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Change, Factor, ScoreModel, TrialScore};
 
 /// Path that answers a request.
@@ -47,7 +47,7 @@ impl OwnedStart<'_> {
 
 impl BatchedScreen {
     /// Decides the work of a slot in this round; a plan of `None` means that the host answers.
-    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(SlotTask, Option<SlotPlan<'a>>), Error> {
+    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(SlotTask, Option<SlotPlan<'a>>), BackendError> {
         let (scale, kernel_error) = self.facts(request)?;
         let precision = self.precision;
         let table = matches!(self.shared.basis, Basis::Table(_));

@@ -3,13 +3,13 @@
 use super::backend::BatchedShared;
 use super::ledger::MemoryLedger;
 use super::plan::{OwnedStart, SlotPlan, SlotTask, largest};
-use super::trust::{plausible, untrusted, violations};
+use super::trust::{plausible, violations};
+use crate::BackendError;
 use crate::device::{Answer, Band4, CAPACITY, DeviceSlots, Precision, SlotWork, Tables};
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::slot::SlotState;
 use crate::{Band, Counters, Screen};
-use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Candidates, Change, TrialScore, lowest_within_tie};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub type Own = (Arc<Scale>, f64);
 pub struct BatchedScreen {
     /// Data that all screens share.
     pub shared: Arc<BatchedShared>,
-    on_device: Result<Box<dyn DeviceSlots>, Error>,
+    on_device: Result<Box<dyn DeviceSlots>, BackendError>,
     /// Floating-point type of the slots.
     pub precision: Precision,
     /// Cost of f32 so far, while f64 is an option.
@@ -37,7 +37,7 @@ pub struct BatchedScreen {
 
 impl BatchedScreen {
     /// Creates the screen of `n_trials` trials.
-    pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn DeviceSlots>, Error>, n_trials: usize) -> Self {
+    pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn DeviceSlots>, BackendError>, n_trials: usize) -> Self {
         Self {
             on_device,
             precision: shared.precision,
@@ -84,19 +84,17 @@ impl BatchedScreen {
         tables.map_or(0.0, Tables::kernel_error)
     }
 
-    fn device(&mut self) -> Result<&mut Box<dyn DeviceSlots>, Error> {
+    fn device(&mut self) -> Result<&mut Box<dyn DeviceSlots>, BackendError> {
         match &mut self.on_device {
             Ok(slots) => Ok(slots),
-            Err(error) => {
-                Err(Error::Device { problem: error.problem(), hint: "use `--backend cpu`: the answers are the same".to_owned() })
-            }
+            Err(error) => Err(error.clone()),
         }
     }
 
     /// Returns the scale and kernel error of a trial's basis.
     ///
     /// Uploads a trial's own inputs to the device at their first use.
-    pub fn facts(&mut self, request: &TrialScore<'_>) -> Result<Own, Error> {
+    pub fn facts(&mut self, request: &TrialScore<'_>) -> Result<Own, BackendError> {
         if !matches!(self.shared.basis, Basis::Own(_)) {
             return Ok((Arc::clone(&self.shared.scale), self.kernel_error()));
         }
@@ -104,10 +102,8 @@ impl BatchedScreen {
             return Ok(own.clone());
         }
         let Some(gram) = request.model.own_gram() else {
-            return Err(Error::Failed {
-                problem: "a policy over inputs of its trials' own has none in one of them".to_owned(),
-                hint: "this is a fault of the policy, not of the device: please report it".to_owned(),
-            });
+            let problem = "a policy over inputs of its trials' own has none in one of them".to_owned();
+            return Err(BackendError::Misused { problem });
         };
         let error = self.device()?.set_points(request.trial, gram.as_ref())?;
         let own = (Arc::new(Scale::of(&Basis::Gram(Arc::clone(gram)))), error);
@@ -124,7 +120,7 @@ impl BatchedScreen {
     }
 
     /// Submits these requests to the device.
-    fn submit(&mut self, planned: &[(TrialScore<'_>, SlotPlan<'_>)]) -> Result<(), Error> {
+    fn submit(&mut self, planned: &[(TrialScore<'_>, SlotPlan<'_>)]) -> Result<(), BackendError> {
         // Memory that was never written may hold 0.
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
         let stamp = self.stamp;
@@ -144,12 +140,12 @@ impl BatchedScreen {
     }
 
     /// Waits for the device and checks its answers: one for each request, in order.
-    fn collect(&mut self, requests: &[TrialScore<'_>]) -> Result<Vec<Answer>, Error> {
+    fn collect(&mut self, requests: &[TrialScore<'_>]) -> Result<Vec<Answer>, BackendError> {
         let mut answers = std::mem::take(&mut self.answers);
         let stamp = self.stamp;
         self.device()?.collect(&mut answers)?;
         if answers.len() != requests.len() {
-            return Err(untrusted(&format!("gave {} answers to {} requests", answers.len(), requests.len())));
+            return Err(BackendError::untrusted(format!("gave {} answers to {} requests", answers.len(), requests.len())));
         }
         let n_points = self.shared.basis.n_points();
         for (answer, request) in answers.iter_mut().zip(requests) {
@@ -161,7 +157,7 @@ impl BatchedScreen {
             let broken = if self.shared.band == Band::Proved { violations(slot, answer, request, n_points) } else { 0 };
             if 0 < broken {
                 self.counters.violations += broken;
-                return Err(untrusted(&format!(
+                return Err(BackendError::untrusted(format!(
                     "claims scores between {} and {} for the best of trial {}, and exact scores lie beyond",
                     answer.best_lower, answer.best_upper, request.trial
                 )));
@@ -223,7 +219,7 @@ impl BatchedScreen {
 }
 
 impl Screen for BatchedScreen {
-    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), Error> {
+    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
         self.double();
         self.asked.clear();
         let mut planned = Vec::with_capacity(trials.len());
@@ -235,7 +231,7 @@ impl Screen for BatchedScreen {
         if planned.is_empty() { Ok(()) } else { self.submit(&planned) }
     }
 
-    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
         let asked = std::mem::take(&mut self.asked);
         let by_device = |asked: &SlotTask| matches!(asked, SlotTask::Device { .. });
         let requests: Vec<_> = trials.iter().zip(&asked).filter(|(_, a)| by_device(a)).map(|(request, _)| *request).collect();
@@ -250,7 +246,7 @@ impl Screen for BatchedScreen {
                 }
                 SlotTask::Scan => self.scan(request, out),
                 SlotTask::Device { from_factor } => {
-                    let Some(answer) = next.next() else { return Err(untrusted("gave too few answers")) };
+                    let Some(answer) = next.next() else { return Err(BackendError::untrusted("gave too few answers")) };
                     if self.take(request, answer, out) {
                     } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
                         again.push(i);
@@ -288,7 +284,7 @@ impl BatchedScreen {
     /// Scores again the trials with more candidates than a device reports.
     ///
     /// First from a factor, which narrows the band; then by exact scores.
-    fn score_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), Error> {
+    fn score_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), BackendError> {
         let (precision, scale) = (self.precision, Arc::clone(&self.shared.scale));
         let kernel_error = self.kernel_error();
         let mut planned = Vec::new();

@@ -1,8 +1,8 @@
 //! Checks whether a device's answer can be trusted.
 
+use crate::BackendError;
 use crate::device::{Answer, CAPACITY};
 use crate::slot::SlotState;
-use privateer_config::error::Error;
 use privateer_gp::score::TrialScore;
 
 /// Rounds of a slot between comparisons with exact scores, and points per comparison.
@@ -12,8 +12,8 @@ const CHECKED_POINTS: usize = 4;
 /// Checks the conditions that every answer must fulfil.
 ///
 /// # Errors
-/// [`Error::Untrusted`] that names the violated condition.
-pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Option<&[u32]>) -> Result<(), Error> {
+/// [`BackendError::Untrusted`] that names the violated condition.
+pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Option<&[u32]>) -> Result<(), BackendError> {
     let expected = subset.map_or(n_points, <[u32]>::len);
     let named = answer.points.len();
     answer.points.sort_unstable();
@@ -31,7 +31,7 @@ pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Optio
     } else {
         None
     };
-    problem.map_or(Ok(()), |problem| Err(untrusted(&problem)))
+    problem.map_or(Ok(()), |problem| Err(BackendError::untrusted(problem)))
 }
 
 /// Compares an answer, at intervals, with exact scores; returns how many points break the band.
@@ -60,12 +60,4 @@ pub fn violations(slot: &mut SlotState, answer: &Answer, request: &TrialScore<'_
         broken += u64::from(answer.best_upper < exact(point));
     }
     broken
-}
-
-/// Returns the error of a device that is no longer trusted.
-pub fn untrusted(problem: &str) -> Error {
-    Error::Untrusted {
-        problem: format!("the device {problem}"),
-        hint: "use `--backend cpu`: the answers are the same; check the graphics driver".to_owned(),
-    }
 }

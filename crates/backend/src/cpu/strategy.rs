@@ -7,10 +7,10 @@ use super::pivots::{
 };
 use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
 use super::trial::{BLOCK, TrialScreen};
+use crate::BackendError;
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Backend, Band, Counters, Domain, Screen, UpdateKind};
-use privateer_config::error::Error;
 use privateer_gp::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -68,7 +68,7 @@ impl Backend for Cpu {
         "cpu"
     }
 
-    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
+    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError> {
         let scale = Arc::new(Scale::of(basis));
         Ok(Arc::new(CpuDomain(Arc::new(StrategyTables {
             basis: basis.clone(),
@@ -447,11 +447,11 @@ impl CpuScreen {
 }
 
 impl Screen for CpuScreen {
-    fn begin(&mut self, _trials: &[TrialScore<'_>]) -> Result<(), Error> {
+    fn begin(&mut self, _trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
         Ok(())
     }
 
-    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
         for request in trials {
             if self.trials[request.trial].is_none() && self.pruned[request.trial].is_none() {
                 self.pruned[request.trial] = self.shared.pruned(request, None);

@@ -1,8 +1,7 @@
 //! Reads a device slot's answer in the layout of the last pass.
 
 use super::{Answer, CAPACITY};
-use crate::device::tables::USE_CPU;
-use privateer_config::error::Error;
+use crate::BackendError;
 
 /// Words before the list: stamp, scored, count, checksum.
 pub const HEADER: usize = 4;
@@ -26,16 +25,10 @@ pub fn checksum(words: &[u32]) -> u32 {
 ///
 /// # Errors
 /// If the checksum does not match the list.
-pub fn decode(words: &[u32], maxima: [f64; MAXIMA]) -> Result<Answer, Error> {
+pub fn decode(words: &[u32], maxima: [f64; MAXIMA]) -> Result<Answer, BackendError> {
     if checksum(words) != words[3] {
-        return Err(Error::Untrusted {
-            problem: format!(
-                "the device returned an answer with checksum {:#010x} instead of {:#010x}",
-                words[3],
-                checksum(words)
-            ),
-            hint: USE_CPU.to_owned(),
-        });
+        let (stated, found) = (words[3], checksum(words));
+        return Err(BackendError::untrusted(format!("returned an answer with checksum {stated:#010x} instead of {found:#010x}")));
     }
     let listed = (words[2] as usize).min(CAPACITY);
     let [best_lower, best_upper, largest_variance, largest_mean] = maxima;

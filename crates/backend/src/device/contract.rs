@@ -13,7 +13,7 @@
 //!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
 //! 4. select: every point with `upper >= max lower`.
 
-use privateer_config::error::Error;
+use crate::BackendError;
 use privateer_gp::score::{Factor, FeatureTable, GramSource};
 use std::fmt;
 
@@ -94,8 +94,8 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Stores tables on the device.
     ///
     /// # Errors
-    /// [`Error::Device`] if they do not fit.
-    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, Error>;
+    /// if they do not fit.
+    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, BackendError>;
 }
 
 /// Tables resident on a device.
@@ -112,8 +112,8 @@ pub trait Tables: Send + Sync {
     /// Allocates all buffers for `n_slots` slots.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device has no memory left or is lost.
-    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, Error>;
+    /// if the device has no memory left or is lost.
+    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, BackendError>;
 }
 
 /// Device slots of a batch of trials.
@@ -123,14 +123,14 @@ pub trait DeviceSlots: Send {
     /// Every answer returns `stamp`.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device is lost or out of memory.
-    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), Error>;
+    /// if the device is lost or out of memory.
+    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError>;
 
     /// Waits for the round and writes one answer per slot, in the order of the work.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device is lost, hangs, or returns nothing.
-    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error>;
+    /// if the device is lost, hangs, or returns nothing.
+    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError>;
 
     /// Returns the bytes of rounds sent to the device so far: works, rows, factors, planes, lists.
     fn sent(&self) -> u64;
@@ -140,8 +140,8 @@ pub trait DeviceSlots: Send {
     /// Returns a bound on the absolute error of one `h_i(x)` of this slot, which depends on the points.
     ///
     /// # Errors
-    /// [`Error::Device`] if the source has no form, or no memory is left.
-    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, Error>;
+    /// if the source has no form, or no memory is left.
+    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, BackendError>;
 }
 
 /// A slot's part of a round. All numbers are f64; the device rounds them to its type.

@@ -1,9 +1,9 @@
 //! Packs a round of some slots into the buffers that its passes read.
 
 use super::real::Real;
-use super::tables::{DeviceColumns, Extent, KernelNumbers, device_error};
+use super::tables::{DeviceColumns, Extent, KernelNumbers};
 use super::{NewMean, SlotWork, Start};
-use privateer_config::error::Error;
+use crate::BackendError;
 use privateer_gp::score::VarianceForm;
 
 /// Padding of a list beyond its end.
@@ -159,7 +159,7 @@ impl<R: Real> Packed<R> {
     ///
     /// # Errors
     /// If the work does not fit the slots: their number, the length of a row, of a factor or of an upload.
-    pub fn fill(&mut self, shape: &SlotShape<'_>, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), Error> {
+    pub fn fill(&mut self, shape: &SlotShape<'_>, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), BackendError> {
         *self = Self {
             works: std::mem::take(&mut self.works),
             numbers: std::mem::take(&mut self.numbers),
@@ -181,8 +181,9 @@ impl<R: Real> Packed<R> {
         }
         let (mut projected, mut factored, mut listed) = (Vec::new(), Vec::new(), Vec::new());
         for (at, slot) in (0u32..).zip(round) {
-            let fault =
-                |what: &str| Err(device_error(format!("the round of slot {} does not fit the device: {what}", slot.slot)));
+            let fault = |what: &str| {
+                Err(BackendError::unsuitable(format!("the round of slot {} does not fit the device: {what}", slot.slot)))
+            };
             if shape.n_slots <= slot.slot || round[..at as usize].last().is_some_and(|before| slot.slot <= before.slot) {
                 return fault("no such slot, or not in order");
             }
@@ -306,6 +307,7 @@ impl<R: Real> Packed<R> {
 }
 
 /// Returns a position in a buffer as a word.
-fn word(place: usize) -> Result<u32, Error> {
-    u32::try_from(place).map_err(|_| device_error(format!("a round needs a buffer of {place} numbers, more than 32 bits count")))
+fn word(place: usize) -> Result<u32, BackendError> {
+    u32::try_from(place)
+        .map_err(|_| BackendError::unsuitable(format!("a round needs a buffer of {place} numbers, more than 32 bits count")))
 }

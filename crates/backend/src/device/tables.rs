@@ -2,7 +2,7 @@
 
 use super::real::Real;
 use super::{Precision, TableSpec};
-use privateer_config::error::Error;
+use crate::BackendError;
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
 
 /// Points per tile; planes and columns are padded to a multiple, and a workgroup has a thread each.
@@ -229,15 +229,7 @@ pub fn n_points(spec: &TableSpec<'_>) -> usize {
     }
 }
 
-/// Hint in errors of a failing device.
-pub const USE_CPU: &str = "use `--backend cpu`: the answers are the same";
-
-/// Creates the error of a failed device.
-pub fn device_error(problem: impl Into<String>) -> Error {
-    Error::Device { problem: problem.into(), hint: USE_CPU.to_owned() }
-}
-
 /// Creates the error of a covariance that is neither a table nor a formula.
-pub fn no_form() -> Error {
-    device_error("this kernel is neither a table nor one of the formulas that a device evaluates")
+pub fn no_form() -> BackendError {
+    BackendError::unsuitable("this kernel is neither a table nor one of the formulas that a device evaluates")
 }

@@ -1,9 +1,8 @@
 //! Lists the adapters and selects one.
 
 use super::workgroup::{self, Workgroup, WorkgroupLimits};
+use crate::BackendError;
 use crate::device::Precision;
-use crate::device::tables::device_error;
-use privateer_config::error::Error;
 
 /// Which adapters may be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,25 +60,21 @@ pub fn adapters() -> Vec<AdapterFacts> {
 /// Returns the adapter to use.
 ///
 /// # Errors
-/// [`Error::Device`] with the adapters found, if none is suitable.
-pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), Error> {
+/// [`BackendError::NoAdapter`] if none is suitable.
+pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), BackendError> {
     let mut found = found();
     let taken = |facts: &AdapterFacts| if choice == AdapterChoice::Auto { facts.taken_by_auto } else { facts.taken_by_gpu };
     if let Some(at) = found.iter().position(|(_, facts)| taken(facts)) {
         return Ok(found.swap_remove(at));
     }
-    let listed: Vec<String> = found
+    let listed = found
         .iter()
         .map(|(_, facts)| {
             let lacks = facts.lacks.as_ref().map_or_else(String::new, |lacks| format!(": {lacks}"));
             format!("{} ({}{lacks})", facts.name, facts.kind)
         })
         .collect();
-    Err(device_error(match (listed.is_empty(), choice) {
-        (true, _) => "no graphics adapter was found, or no Vulkan driver".to_owned(),
-        (false, AdapterChoice::Auto) => format!("no hardware adapter suits; found {}", listed.join(", ")),
-        (false, AdapterChoice::Any) => format!("no adapter suits; found {}", listed.join(", ")),
-    }))
+    Err(BackendError::NoAdapter { any: choice == AdapterChoice::Any, found: listed })
 }
 
 fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {

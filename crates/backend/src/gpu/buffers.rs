@@ -2,9 +2,8 @@
 
 use super::device::GpuShared;
 use super::readback::guarded;
+use crate::BackendError;
 use crate::device::real::Real;
-use crate::device::tables::device_error;
-use privateer_config::error::Error;
 
 /// A type whose numbers are sent to the device unchanged.
 pub trait GpuNumber: Real + bytemuck::Pod {}
@@ -19,12 +18,14 @@ const PIECE: usize = 32 << 20;
 ///
 /// # Errors
 /// If it exceeds the largest binding, or the device has no memory left.
-pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buffer, Error> {
+pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buffer, BackendError> {
     if shared.max_binding < bytes {
-        return Err(device_error(format!(
-            "the buffer `{label}` would need {bytes} bytes, more than the {} that {} allows",
-            shared.max_binding, shared.facts.name
-        )));
+        return Err(BackendError::TooLarge {
+            buffer: label.to_owned(),
+            needs_bytes: bytes,
+            limit_bytes: shared.max_binding,
+            device: shared.facts.name.clone(),
+        });
     }
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
     make(shared, label, bytes, usage)
@@ -34,14 +35,14 @@ pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buff
 ///
 /// # Errors
 /// If the device has no memory left.
-pub fn uniform(shared: &GpuShared, words: &[u32]) -> Result<wgpu::Buffer, Error> {
+pub fn uniform(shared: &GpuShared, words: &[u32]) -> Result<wgpu::Buffer, BackendError> {
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     let buffer = make(shared, "shape", size_of_val(words) as u64, usage)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(words))?;
     Ok(buffer)
 }
 
-fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, Error> {
+fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, BackendError> {
     guarded(shared, &format!("allocate the buffer `{label}` of {bytes} bytes"), |device| {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -57,7 +58,7 @@ fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) 
 ///
 /// # Errors
 /// If the device rejects the data.
-pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<(), BackendError> {
     guarded(shared, "take data", |_| {
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
             shared.queue.write_buffer(buffer, offset + (i * PIECE) as u64, piece);
@@ -72,7 +73,7 @@ pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u
 ///
 /// # Errors
 /// See [`storage`].
-pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -> Result<wgpu::Buffer, Error> {
+pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -> Result<wgpu::Buffer, BackendError> {
     let buffer = storage(shared, label, size_of_val(values) as u64)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(values))?;
     Ok(buffer)
@@ -91,7 +92,7 @@ impl GrowingBuffer {
     ///
     /// # Errors
     /// See [`storage`].
-    pub fn new(shared: &GpuShared, label: &'static str, bytes: u64) -> Result<Self, Error> {
+    pub fn new(shared: &GpuShared, label: &'static str, bytes: u64) -> Result<Self, BackendError> {
         Ok(Self { label, buffer: storage(shared, label, bytes.min(shared.max_binding))? })
     }
 
@@ -99,7 +100,7 @@ impl GrowingBuffer {
     ///
     /// # Errors
     /// See [`storage`].
-    pub fn reserve(&mut self, shared: &GpuShared, bytes: u64) -> Result<bool, Error> {
+    pub fn reserve(&mut self, shared: &GpuShared, bytes: u64) -> Result<bool, BackendError> {
         if bytes <= self.buffer.size() {
             return Ok(false);
         }

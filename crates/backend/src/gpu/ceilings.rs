@@ -5,8 +5,7 @@ use super::device::{Gpu, GpuShared, run};
 use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::guarded;
-use crate::device::tables::device_error;
-use privateer_config::error::Error;
+use crate::BackendError;
 use std::time::{Duration, Instant};
 
 /// Side of the product: fills hardware devices, and ends soon on software ones.
@@ -42,8 +41,8 @@ impl Gpu {
     /// Measures the peak rates, which takes about a second.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device rejects the work or has no memory left.
-    pub fn ceilings(&self) -> Result<GpuCeilings, Error> {
+    /// if the device rejects the work or has no memory left.
+    pub fn ceilings(&self) -> Result<GpuCeilings, BackendError> {
         let shared = self.shared();
         let side = if self.facts().kind == "software" { SOFTWARE_SIDE } else { SIDE };
         let copied = COPIED.min(shared.max_binding);
@@ -58,7 +57,7 @@ impl Gpu {
 }
 
 /// Returns the operations per second of a product of two matrices of ones; checks the result.
-fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, Error> {
+fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, BackendError> {
     let ones = vec![R::of(1.0); side * side];
     let (a, b) = (filled(shared, "left", &ones)?, filled(shared, "right", &ones)?);
     let c = storage(shared, "product", size_of_val(ones.as_slice()) as u64)?;
@@ -72,7 +71,7 @@ fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, Error> 
 }
 
 /// Returns the bytes read and written per second.
-fn copy(shared: &GpuShared, bytes: u64) -> Result<f64, Error> {
+fn copy(shared: &GpuShared, bytes: u64) -> Result<f64, BackendError> {
     let (from, to) = (storage(shared, "from", bytes)?, storage(shared, "to", bytes)?);
     let seconds = best(shared, |encoder| encoder.copy_buffer_to_buffer(&from, 0, &to, 0, Some(bytes)))?;
     Ok(2.0 * bytes as f64 / seconds)
@@ -81,7 +80,7 @@ fn copy(shared: &GpuShared, bytes: u64) -> Result<f64, Error> {
 /// Returns the seconds of one piece of work.
 ///
 /// Submissions repeat it more and more often, until they take long enough.
-fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, Error> {
+fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, BackendError> {
     let mut times = 1;
     loop {
         let submission = guarded(shared, "be measured", |device| {
@@ -94,7 +93,7 @@ fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<
         let waited = shared.device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(PATIENCE) });
         let taken = started.elapsed();
         shared.health.check()?;
-        waited.map_err(|problem| device_error(format!("{} did not finish: {problem}", shared.facts.name)))?;
+        waited.map_err(|problem| BackendError::lost(format!("{} did not finish: {problem}", shared.facts.name)))?;
         // The first submission warms up: compilation, first access to memory.
         if 1 < times && (LEAST <= taken || MOST <= times) {
             return Ok(taken.as_secs_f64() / f64::from(times));

@@ -5,9 +5,8 @@ use super::pipeline::{Pass, Pipeline};
 use super::readback::Health;
 use super::tables::GpuTables;
 use super::workgroup::{Workgroup, WorkgroupLimits};
-use crate::device::tables::device_error;
+use crate::BackendError;
 use crate::device::{Device, Precision, TableSpec, Tables};
-use privateer_config::error::Error;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,16 +74,16 @@ impl Gpu {
     /// Opens the most suitable adapter.
     ///
     /// # Errors
-    /// [`Error::Device`] with the adapters found, if none is suitable or the best cannot be opened.
-    pub fn open(choice: AdapterChoice) -> Result<Self, Error> {
+    /// if none is suitable or the best cannot be opened.
+    pub fn open(choice: AdapterChoice) -> Result<Self, BackendError> {
         Self::with_options(choice, GpuOptions::default())
     }
 
     /// Opens the most suitable hardware adapter; `None`, which is no error, if there is none.
     ///
     /// # Errors
-    /// [`Error::Device`] if there is an adapter that cannot be opened.
-    pub fn automatic() -> Result<Option<Self>, Error> {
+    /// if there is an adapter that cannot be opened.
+    pub fn automatic() -> Result<Option<Self>, BackendError> {
         choose(AdapterChoice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
     }
 
@@ -92,11 +91,11 @@ impl Gpu {
     ///
     /// # Errors
     /// See [`Gpu::open`].
-    pub fn with_options(choice: AdapterChoice, options: GpuOptions) -> Result<Self, Error> {
+    pub fn with_options(choice: AdapterChoice, options: GpuOptions) -> Result<Self, BackendError> {
         Self::opened(choose(choice)?, options)
     }
 
-    fn opened((adapter, facts): (wgpu::Adapter, AdapterFacts), options: GpuOptions) -> Result<Self, Error> {
+    fn opened((adapter, facts): (wgpu::Adapter, AdapterFacts), options: GpuOptions) -> Result<Self, BackendError> {
         let limits = tightened(adapter.limits(), &options);
         let workgroups = WorkgroupLimits::of(&limits);
         let wants_f64 = facts.f64 && !options.without_f64 && Workgroup::suited(workgroups, Precision::F64).is_some();
@@ -112,7 +111,7 @@ impl Gpu {
             memory_hints: wgpu::MemoryHints::Performance,
             trace: wgpu::Trace::Off,
         }))
-        .map_err(|problem| device_error(format!("{} cannot be opened: {problem}", facts.name)))?;
+        .map_err(|problem| BackendError::lost(format!("{} cannot be opened: {problem}", facts.name)))?;
         let health = Arc::new(Health::default());
         let (on_loss, on_error) = (Arc::clone(&health), Arc::clone(&health));
         let name = facts.name.clone();
@@ -179,9 +178,9 @@ impl Device for Gpu {
         self.shared.has_f64 || precision == Precision::F32
     }
 
-    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, Error> {
+    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {
         if !self.computes_in(precision) {
-            return Err(device_error(format!("{} does not compute in f64", self.shared.facts.name)));
+            return Err(BackendError::unsuitable(format!("{} does not compute in f64", self.shared.facts.name)));
         }
         Ok(match precision {
             Precision::F32 => Box::new(GpuTables::<f32>::new(&self.shared, spec)?),
@@ -206,16 +205,16 @@ impl GpuShared {
     ///
     /// # Errors
     /// If the device allows no size.
-    pub fn workgroup(&self, precision: Precision) -> Result<Workgroup, Error> {
+    pub fn workgroup(&self, precision: Precision) -> Result<Workgroup, BackendError> {
         Workgroup::suited(self.limits, precision)
-            .ok_or_else(|| device_error(format!("the workgroups of {} are too small", self.facts.name)))
+            .ok_or_else(|| BackendError::unsuitable(format!("the workgroups of {} are too small", self.facts.name)))
     }
 
     /// Returns a pipeline, compiled at first use.
     ///
     /// # Errors
     /// If the device rejects it.
-    pub fn pipeline(&self, pass: Pass) -> Result<Pipeline, Error> {
+    pub fn pipeline(&self, pass: Pass) -> Result<Pipeline, BackendError> {
         if let Some(pipeline) = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(&pass) {
             return Ok(pipeline.clone());
         }

@@ -5,10 +5,10 @@ use super::device::{GpuShared, run};
 use super::layout::{self, LayoutShape, number_values, work_words};
 use super::pipeline::Pass;
 use super::readback::{Staging, guarded};
+use crate::BackendError;
 use crate::device::Precision;
 use crate::device::pack::{Numbers, Work};
 use crate::device::tables::{Chunk, Coordinates, Extent, KernelNumbers, coordinates, features_error, kernel_error};
-use privateer_config::error::Error;
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelForm};
 
 /// Columns compared, and points of each.
@@ -34,7 +34,7 @@ pub fn features<R: GpuNumber>(
     table: &FeatureTable,
     extent: Extent,
     chunks: &[Chunk],
-) -> Result<Option<DeviceTable>, Error> {
+) -> Result<Option<DeviceTable>, BackendError> {
     let Some(form) = table.form.as_ref().filter(|form| shared.has_f64 && form.amplitudes.len() <= shared.max_groups) else {
         return Ok(None);
     };
@@ -71,7 +71,7 @@ pub fn gram<W: GpuNumber, R: GpuNumber>(
     form: &KernelForm,
     extent: Extent,
     chunks: &[Chunk],
-) -> Result<Option<DeviceTable>, Error> {
+) -> Result<Option<DeviceTable>, BackendError> {
     let n = extent.n_points;
     let coords: Coordinates<W> = coordinates(form, extent);
     let error = kernel_error(form, &coords, W::PRECISION);
@@ -126,7 +126,7 @@ fn make<R: GpuNumber>(
     n_columns: usize,
     groups: usize,
     inputs: &[(u32, &wgpu::Buffer)],
-) -> Result<wgpu::Buffer, Error> {
+) -> Result<wgpu::Buffer, BackendError> {
     let table = storage(shared, "table", (n_columns * shape.chunk_len as usize * size_of::<R>()) as u64)?;
     let across = shape.chunk_len / shared.workgroup(pass.precision())?.threads();
     let shape = uniform(shared, &shape.words())?;
@@ -149,7 +149,7 @@ fn sample<R: GpuNumber>(
     extent: Extent,
     chunk: Chunk,
     n_columns: usize,
-) -> Result<Vec<(usize, usize, f64)>, Error> {
+) -> Result<Vec<(usize, usize, f64)>, BackendError> {
     let n = chunk.len.min(extent.n_points - chunk.first);
     let (columns, points) = (SAMPLED_COLUMNS.min(n_columns), SAMPLED_POINTS.min(n));
     let places: Vec<(usize, usize)> =

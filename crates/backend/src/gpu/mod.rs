@@ -2,7 +2,7 @@
 //!
 //! [`Gpu::open`] selects an adapter; tables and slots are buffers on it. A round is one submission: parameters, rows and
 //! factors are uploaded, a few passes run, and answers are read back. Every failure (no adapter, no memory, a lost or
-//! hanging device, a failed mapping) is an [`privateer_config::error::Error::Device`], never a panic.
+//! hanging device, a failed mapping) is an [`crate::BackendError`], never a panic.
 
 mod adapters;
 mod buffers;

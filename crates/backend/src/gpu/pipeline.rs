@@ -2,9 +2,8 @@
 
 use super::device::GpuShared;
 use super::readback::guarded;
+use crate::BackendError;
 use crate::device::Precision;
-use crate::device::tables::device_error;
-use privateer_config::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 
@@ -131,7 +130,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// If there is no such entry point, or the driver rejects it.
-    pub fn new(shared: &GpuShared, pass: Pass) -> Result<Self, Error> {
+    pub fn new(shared: &GpuShared, pass: Pass) -> Result<Self, BackendError> {
         let reduction = if shared.subgroups { "subgroups" } else { "shared" };
         let found = SHADERS
             .iter()
@@ -139,13 +138,16 @@ impl Pipeline {
             .find(|shader| (shader.name, shader.real, shader.out) == (pass.shader, pass.real, pass.out))
             .and_then(|shader| Some((shader, shader.entries.iter().find(|entry| entry.name == pass.entry)?)));
         let Some((shader, entry)) = found else {
-            return Err(device_error(format!("there is no shader {pass:?}")));
+            return Err(BackendError::unsuitable(format!("there is no shader {pass:?}")));
         };
         let size = shared.workgroup(pass.precision)?;
         let mut text = [shader.head, size.constants(), shader.body].concat();
         for replacement in shared.replacements.iter().filter(|replacement| replacement.shader == shader.name) {
             if !text.contains(replacement.from) {
-                return Err(device_error(format!("shader {} holds no `{}` to replace", shader.name, replacement.from)));
+                return Err(BackendError::unsuitable(format!(
+                    "shader {} holds no `{}` to replace",
+                    shader.name, replacement.from
+                )));
             }
             text = text.replace(replacement.from, replacement.to);
         }
@@ -196,11 +198,11 @@ impl Pipeline {
     ///
     /// # Errors
     /// If one is missing, or the device rejects it.
-    pub fn bind(&self, shared: &GpuShared, buffers: &[(u32, &wgpu::Buffer)]) -> Result<wgpu::BindGroup, Error> {
+    pub fn bind(&self, shared: &GpuShared, buffers: &[(u32, &wgpu::Buffer)]) -> Result<wgpu::BindGroup, BackendError> {
         let mut entries = Vec::with_capacity(self.bindings.len());
         for binding in self.bindings {
             let Some((_, buffer)) = buffers.iter().find(|(number, _)| *number == binding.number) else {
-                return Err(device_error(format!("no buffer was given for `{}`", binding.name)));
+                return Err(BackendError::lost(format!("no buffer was given for `{}`", binding.name)));
             };
             entries.push(wgpu::BindGroupEntry { binding: binding.number, resource: buffer.as_entire_binding() });
         }

@@ -1,8 +1,7 @@
 //! Catches errors of the device, and reads its results back.
 
 use super::device::GpuShared;
-use crate::device::tables::device_error;
-use privateer_config::error::Error;
+use crate::BackendError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -32,9 +31,9 @@ impl Health {
     ///
     /// # Errors
     /// If an error was recorded.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), BackendError> {
         match &*self.problem.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(problem) => Err(device_error(problem.clone())),
+            Some(problem) => Err(BackendError::lost(problem.clone())),
             None => Ok(()),
         }
     }
@@ -45,7 +44,7 @@ impl Health {
 ///
 /// # Errors
 /// If the device rejects a call, is out of memory, or was lost before.
-pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Device) -> T) -> Result<T, Error> {
+pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Device) -> T) -> Result<T, BackendError> {
     shared.health.check()?;
     let device = &shared.device;
     let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
@@ -58,8 +57,10 @@ pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Dev
     }
     match problem {
         None => Ok(done),
-        Some(wgpu::Error::OutOfMemory { .. }) => Err(device_error(format!("{} has no room left to {doing}", shared.facts.name))),
-        Some(problem) => Err(device_error(format!("{} refused to {doing}: {problem}", shared.facts.name))),
+        Some(wgpu::Error::OutOfMemory { .. }) => {
+            Err(BackendError::OutOfMemory { device: shared.facts.name.clone(), action: doing.to_owned() })
+        }
+        Some(problem) => Err(BackendError::lost(format!("{} refused to {doing}: {problem}", shared.facts.name))),
     }
 }
 
@@ -83,7 +84,7 @@ impl Staging {
     ///
     /// # Errors
     /// If the device has no memory left.
-    pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, Error> {
+    pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, BackendError> {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let buffer = guarded(shared, "allocate a buffer for answers", |device| {
             device.create_buffer(&wgpu::BufferDescriptor {
@@ -117,7 +118,7 @@ impl Pending {
     ///
     /// # Errors
     /// If the device hangs, is lost, or does not return the buffer.
-    pub fn wait(self, shared: &GpuShared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, Error> {
+    pub fn wait(self, shared: &GpuShared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, BackendError> {
         let name = &shared.facts.name;
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
         match shared.device.poll(wait) {
@@ -140,12 +141,12 @@ impl Pending {
         }
         match mapped {
             Ok(Ok(())) => {}
-            Ok(Err(problem)) => return Err(device_error(format!("{name} did not give its answers back: {problem}"))),
-            Err(_) => return Err(device_error(format!("{name} did not give its answers back"))),
+            Ok(Err(problem)) => return Err(BackendError::lost(format!("{name} did not give its answers back: {problem}"))),
+            Err(_) => return Err(BackendError::lost(format!("{name} did not give its answers back"))),
         }
         let bytes = match self.buffer.get_mapped_range(0..self.bytes) {
             Ok(view) => view.to_vec(),
-            Err(problem) => return Err(device_error(format!("the answers of {name} cannot be read: {problem}"))),
+            Err(problem) => return Err(BackendError::lost(format!("the answers of {name} cannot be read: {problem}"))),
         };
         self.buffer.unmap();
         Ok(bytes)
@@ -154,7 +155,7 @@ impl Pending {
 
 /// Returns all bytes of a buffer, for tests.
 #[cfg(test)]
-pub fn read_all(shared: &GpuShared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
+pub fn read_all(shared: &GpuShared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, BackendError> {
     let staging = Staging::new(shared, buffer.size())?;
     let (pending, submission) = guarded(shared, "give back a buffer", |device| {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });

@@ -7,8 +7,8 @@ use super::device::{GpuShared, run};
 use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::{Staging, guarded};
+use crate::BackendError;
 use crate::device::Precision;
-use privateer_config::error::Error;
 
 /// Results per pair in the shader `arithmetic`.
 const RESULTS: usize = 8;
@@ -26,7 +26,7 @@ impl GpuShared {
         n: usize,
         groups: usize,
         results: usize,
-    ) -> Result<Vec<R>, Error> {
+    ) -> Result<Vec<R>, BackendError> {
         let source = storage(self, "numbers", size_of_val(numbers) as u64)?;
         upload(self, &source, 0, bytemuck::cast_slice(numbers))?;
         let bytes = (results * size_of::<R>()) as u64;
@@ -48,7 +48,7 @@ impl GpuShared {
     ///
     /// # Errors
     /// If the device rejects the work.
-    pub fn arithmetic<R: GpuNumber>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
+    pub fn arithmetic<R: GpuNumber>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, BackendError> {
         let flat: Vec<R> = pairs.iter().flatten().copied().collect();
         self.computed("arithmetic", &flat, pairs.len(), 1, pairs.len() * RESULTS)
     }
@@ -57,7 +57,7 @@ impl GpuShared {
     ///
     /// Sums, differences, products and integers must be exact to the last bit, quotients and square roots within the
     /// permitted error.
-    pub fn computes_in_f64(&self) -> Result<bool, Error> {
+    pub fn computes_in_f64(&self) -> Result<bool, BackendError> {
         let pairs: Vec<[f64; 2]> = (0..64)
             .map(|i| {
                 let a = (f64::from(i) + 0.1) * std::f64::consts::PI / 7.0;
@@ -82,11 +82,11 @@ impl GpuShared {
     ///
     /// # Errors
     /// If the device rejects the work.
-    pub fn reduces_as_it_should(&self) -> Result<bool, Error> {
+    pub fn reduces_as_it_should(&self) -> Result<bool, BackendError> {
         Ok(self.reduces_in::<f32>()? && (!self.has_f64 || self.reduces_in::<f64>()?))
     }
 
-    fn reduces_in<R: GpuNumber>(&self) -> Result<bool, Error> {
+    fn reduces_in<R: GpuNumber>(&self) -> Result<bool, BackendError> {
         let threads = self.workgroup(R::PRECISION)?.threads() as usize;
         // Multiples of the golden ratio, modulo 1: the extremes are at another position in each workgroup.
         let turns = |i: usize| 0.618_033_988_749_894_9 * (i * i + 7 * i + 1) as f64;

@@ -9,13 +9,11 @@ use super::readback::read_all;
 use super::readback::{Pending, Staging, guarded};
 use super::tables::{GpuTables, TableSource};
 use super::workgroup::Workgroup;
+use crate::BackendError;
 use crate::device::answer::{ANSWER_WORDS, MAXIMA, decode};
 use crate::device::pack::{Packed, SlotShape, TOGETHER};
-use crate::device::tables::{
-    Base, DeviceColumns, Extent, KernelNumbers, PLANES, TILE, coordinates, device_error, kernel_error, no_form,
-};
+use crate::device::tables::{Base, DeviceColumns, Extent, KernelNumbers, PLANES, TILE, coordinates, kernel_error, no_form};
 use crate::device::{Answer, DeviceSlots, SlotWork};
-use privateer_config::error::Error;
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 
@@ -84,10 +82,13 @@ impl<R: GpuNumber> GpuSlots<R> {
     ///
     /// # Errors
     /// If the device has no memory left.
-    pub fn new(tables: &GpuTables<R>, n_slots: usize) -> Result<Self, Error> {
+    pub fn new(tables: &GpuTables<R>, n_slots: usize) -> Result<Self, BackendError> {
         let (shared, extent) = (&tables.shared, tables.extent);
         if n_slots == 0 || shared.max_groups < n_slots {
-            return Err(device_error(format!("{n_slots} slots are none, or more than {} runs at once", shared.facts.name)));
+            return Err(BackendError::unsuitable(format!(
+                "{n_slots} slots are none, or more than {} runs at once",
+                shared.facts.name
+            )));
         }
         let pass = |shader, entry| shared.pipeline(Pass::new(shader, entry, R::PRECISION));
         let (factor, project) = match tables.columns {
@@ -137,7 +138,7 @@ impl<R: GpuNumber> GpuSlots<R> {
     }
 
     /// Sends a packed round's parameters; replaces buffers that are too small.
-    fn send(&mut self) -> Result<(), Error> {
+    fn send(&mut self) -> Result<(), BackendError> {
         let (shared, packed, buffers) = (&self.shared, &self.packed, &mut self.buffers);
         let grown = [
             buffers.indices.reserve(shared, size_of_val(packed.indices.as_slice()) as u64)?,
@@ -160,7 +161,7 @@ impl<R: GpuNumber> GpuSlots<R> {
         Ok(())
     }
 
-    fn bind(&self) -> Result<BoundBuffers, Error> {
+    fn bind(&self) -> Result<BoundBuffers, BackendError> {
         let buffers = &self.buffers;
         let bind = |pipeline: &Pipeline, source: &TableSource| {
             pipeline.bind(
@@ -181,8 +182,9 @@ impl<R: GpuNumber> GpuSlots<R> {
                 ],
             )
         };
-        let each =
-            |pipeline: &Pipeline| self.sources.iter().map(|source| bind(pipeline, source)).collect::<Result<Vec<_>, Error>>();
+        let each = |pipeline: &Pipeline| {
+            self.sources.iter().map(|source| bind(pipeline, source)).collect::<Result<Vec<_>, BackendError>>()
+        };
         Ok(BoundBuffers {
             factor: each(&self.passes.factor)?,
             project: each(&self.passes.project)?,
@@ -229,7 +231,7 @@ impl<R: GpuNumber> GpuSlots<R> {
 }
 
 impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
-    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), Error> {
+    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
         if let Some(unread) = self.in_flight.take() {
             unread.pending.wait(&self.shared, unread.submission)?;
         }
@@ -245,7 +247,7 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
         if self.bound.is_none() {
             self.bound = Some(self.bind()?);
         }
-        let Some(bound) = &self.bound else { return Err(device_error("no buffers are bound")) };
+        let Some(bound) = &self.bound else { return Err(BackendError::lost("no buffers are bound")) };
         let dispatches = self.dispatches(bound);
         let staging = &self.staging[self.rounds % self.staging.len()];
         let n_works = work.len() as u64;
@@ -262,10 +264,10 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
         Ok(())
     }
 
-    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error> {
+    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError> {
         out.clear();
         let InFlight { pending, submission, n_works } =
-            self.in_flight.take().ok_or_else(|| device_error("no round is in flight"))?;
+            self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
         let bytes = pending.wait(&self.shared, submission)?;
         let (words, maxima) = bytes.split_at((n_works * ANSWER_WORDS * 4).min(bytes.len()));
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(words);
@@ -280,9 +282,9 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
         self.packed.sent
     }
 
-    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, Error> {
+    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
         if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
-            return Err(device_error("these slots take no points of their own"));
+            return Err(BackendError::unsuitable("these slots take no points of their own"));
         }
         let form = gram.form().filter(|_| gram.n_points() == self.extent.n_points).ok_or_else(no_form)?;
         let coords = coordinates::<R>(&form, self.extent);
@@ -298,7 +300,7 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
             self.kernels = vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.n_slots];
         }
         if coords.values.len() != self.coords_stride {
-            return Err(device_error("the points of two slots differ in their number of coordinates"));
+            return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
         }
         self.kernels[slot] = kernel;
         let place = slot as u64;

@@ -5,12 +5,12 @@ use super::device::GpuShared;
 use super::layout::LayoutShape;
 use super::made::{self, DeviceTable};
 use super::slots::GpuSlots;
+use crate::BackendError;
 use crate::device::tables::{
-    Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, device_error, feature_columns,
-    gram_columns, kernel_error, n_points, no_form,
+    Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, feature_columns, gram_columns,
+    kernel_error, n_points, no_form,
 };
 use crate::device::{DeviceSlots, Precision, TableSpec, Tables};
-use privateer_config::error::Error;
 use privateer_gp::score::{FeatureTable, GramSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -52,10 +52,13 @@ impl<R: GpuNumber> GpuTables<R> {
     ///
     /// # Errors
     /// If they do not fit, or no device formula evaluates the kernel.
-    pub fn new(shared: &Arc<GpuShared>, spec: TableSpec<'_>) -> Result<Self, Error> {
+    pub fn new(shared: &Arc<GpuShared>, spec: TableSpec<'_>) -> Result<Self, BackendError> {
         let extent = Extent::new(n_points(&spec));
         if extent.n_points == 0 || shared.max_groups < extent.n_tiles() {
-            return Err(device_error(format!("{} points are more, or fewer, than a device can hold", extent.n_points)));
+            return Err(BackendError::unsuitable(format!(
+                "{} points are more, or fewer, than a device can hold",
+                extent.n_points
+            )));
         }
         let mut tables = Self {
             shared: Arc::clone(shared),
@@ -87,36 +90,42 @@ impl<R: GpuNumber> GpuTables<R> {
     }
 
     /// Splits a table of `n_columns` columns into chunks of points.
-    fn chunks(&self, n_columns: usize) -> Result<Vec<Chunk>, Error> {
+    fn chunks(&self, n_columns: usize) -> Result<Vec<Chunk>, BackendError> {
         let tile_bytes = (TILE * size_of::<R>() * n_columns.max(1)) as u64;
         // Passes over columns have at most as many workgroups per tile as a factor has.
         let groups = TILE / self.shared.workgroup(R::PRECISION)?.block();
         let most = (self.shared.max_groups / groups).min(self.extent.n_tiles());
         let tiles = usize::try_from(self.shared.max_binding / tile_bytes).unwrap_or(usize::MAX).min(most);
         if tiles == 0 {
-            return Err(device_error(format!("a table of {n_columns} columns is too wide for {}", self.shared.facts.name)));
+            return Err(BackendError::unsuitable(format!(
+                "a table of {n_columns} columns is too wide for {}",
+                self.shared.facts.name
+            )));
         }
         let (step, stride) = (tiles * TILE, self.extent.stride);
         Ok((0..stride).step_by(step).map(|first| Chunk { first, len: step.min(stride - first) }).collect())
     }
 
-    fn put(&mut self, chunk: Chunk, n_columns: usize, columns: wgpu::Buffer) -> Result<(), Error> {
+    fn put(&mut self, chunk: Chunk, n_columns: usize, columns: wgpu::Buffer) -> Result<(), BackendError> {
         let shape = uniform(&self.shared, &LayoutShape::new(self.extent, chunk, n_columns).words())?;
         self.sources.push(TableSource { chunk, shape, columns });
         Ok(())
     }
 
     /// Stores the coordinates of all points in one buffer.
-    fn put_whole(&mut self, coords: &[R]) -> Result<(), Error> {
+    fn put_whole(&mut self, coords: &[R]) -> Result<(), BackendError> {
         let chunk = Chunk { first: 0, len: self.extent.stride };
         if self.shared.max_groups < chunk.len / self.shared.workgroup(R::PRECISION)?.block() {
-            return Err(device_error(format!("{} points are more than a device evaluates kernels of", self.extent.n_points)));
+            return Err(BackendError::unsuitable(format!(
+                "{} points are more than a device evaluates kernels of",
+                self.extent.n_points
+            )));
         }
         let columns = filled(&self.shared, "coordinates", coords)?;
         self.put(chunk, 0, columns)
     }
 
-    fn put_made(&mut self, chunks: &[Chunk], n_columns: usize, made: DeviceTable) -> Result<(), Error> {
+    fn put_made(&mut self, chunks: &[Chunk], n_columns: usize, made: DeviceTable) -> Result<(), BackendError> {
         self.kernel_error = made.error;
         for (&chunk, columns) in chunks.iter().zip(made.sources) {
             self.put(chunk, n_columns, columns)?;
@@ -124,7 +133,7 @@ impl<R: GpuNumber> GpuTables<R> {
         Ok(())
     }
 
-    fn put_features(&mut self, table: &FeatureTable) -> Result<(), Error> {
+    fn put_features(&mut self, table: &FeatureTable) -> Result<(), BackendError> {
         let chunks = self.chunks(table.n_features)?;
         if R::PRECISION == Precision::F32
             && let Some(made) = made::features::<R>(&self.shared, table, self.extent, &chunks)?
@@ -138,7 +147,7 @@ impl<R: GpuNumber> GpuTables<R> {
         Ok(())
     }
 
-    fn put_gram(&mut self, source: &dyn GramSource) -> Result<(), Error> {
+    fn put_gram(&mut self, source: &dyn GramSource) -> Result<(), BackendError> {
         let n = self.extent.n_points;
         if source.dense_column(0).is_some() {
             for chunk in self.chunks(n)? {
@@ -156,7 +165,7 @@ impl<R: GpuNumber> GpuTables<R> {
             } else {
                 made::gram::<f32, R>(&self.shared, source, &form, self.extent, &chunks)?
             };
-            let wrong = || device_error(format!("{} evaluates this kernel wrongly", self.shared.facts.name));
+            let wrong = || BackendError::unsuitable(format!("{} evaluates this kernel wrongly", self.shared.facts.name));
             return self.put_made(&chunks, n, made.ok_or_else(wrong)?);
         }
         let coords = coordinates::<R>(&form, self.extent);
@@ -183,7 +192,7 @@ impl<R: GpuNumber> Tables for GpuTables<R> {
         self.kernel_error
     }
 
-    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, Error> {
+    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, BackendError> {
         Ok(Box::new(GpuSlots::new(self, n_slots)?))
     }
 }

@@ -5,13 +5,13 @@ use super::features::features;
 use super::gram::gram;
 use super::kernel::ReferenceKernel;
 use super::slots::ReferenceSlots;
+use crate::BackendError;
 use crate::device::real::Real;
 use crate::device::tables::{
     Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_error,
     gram_columns, kernel_error, n_points, no_form,
 };
 use crate::device::{Device, DeviceSlots, Precision, TableSpec, Tables};
-use privateer_config::error::Error;
 use privateer_gp::score::{FeatureTable, GramSource, KernelForm};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -62,7 +62,7 @@ impl ReferenceDevice {
     }
 
     /// Creates tables in one floating-point type.
-    pub(super) fn tables_in<R: Real>(&self, spec: TableSpec<'_>) -> Result<ReferenceTables<R>, Error> {
+    pub(super) fn tables_in<R: Real>(&self, spec: TableSpec<'_>) -> Result<ReferenceTables<R>, BackendError> {
         let extent = Extent::new(n_points(&spec));
         let mut tables = ReferenceTables {
             reference: self.clone(),
@@ -120,7 +120,7 @@ impl Device for ReferenceDevice {
         self.has_f64 || precision == Precision::F32
     }
 
-    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, Error> {
+    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {
         Ok(match precision {
             Precision::F32 => Box::new(self.tables_in::<f32>(spec)?),
             Precision::F64 => Box::new(self.tables_in::<f64>(spec)?),
@@ -184,13 +184,13 @@ impl<R: Real> Tables for ReferenceTables<R> {
         self.kernel_error
     }
 
-    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, Error> {
+    fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, BackendError> {
         Ok(Box::new(ReferenceSlots::new(self, n_slots)))
     }
 }
 
 /// Returns a covariance's form, base and coordinates for one slot.
-pub(super) fn own_points<R: Real>(gram: &dyn GramSource, extent: Extent) -> Result<OwnPoints<R>, Error> {
+pub(super) fn own_points<R: Real>(gram: &dyn GramSource, extent: Extent) -> Result<OwnPoints<R>, BackendError> {
     let form = gram.form().filter(|_| gram.n_points() == extent.n_points).ok_or_else(no_form)?;
     let coords = coordinates::<R>(&form, extent);
     Ok(OwnPoints {

@@ -2,11 +2,11 @@
 
 use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis};
 use super::{Fault, ReferenceDevice};
+use crate::BackendError;
 use crate::device::{Answer, Device, Precision};
-use privateer_config::error::Error;
 
 /// Returns the results of two rounds with a fault: a reset to the prior, then an observation.
-fn two_rounds(fault: Fault) -> Vec<Result<Answer, Error>> {
+fn two_rounds(fault: Fault) -> Vec<Result<Answer, BackendError>> {
     let mut draws = CaseDraws(3);
     let basis = TestBasis::features(&mut draws, 300, 5);
     let mut slots = ReferenceDevice::with_fault(fault)

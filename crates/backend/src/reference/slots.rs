@@ -4,12 +4,12 @@ use super::buffers::{Buffers, MEAN};
 use super::device::{ReferenceTables, own_points};
 use super::fault::Fault;
 use super::{factor, project, select, update};
+use crate::BackendError;
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, decode};
 use crate::device::pack::{Packed, SlotShape};
 use crate::device::real::Real;
-use crate::device::tables::{DeviceColumns, KernelNumbers, device_error};
+use crate::device::tables::{DeviceColumns, KernelNumbers};
 use crate::device::{Answer, DeviceSlots, SlotWork};
-use privateer_config::error::Error;
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,7 @@ impl<R: Real> ReferenceSlots<R> {
 }
 
 impl<R: Real> DeviceSlots for ReferenceSlots<R> {
-    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), Error> {
+    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed);
         self.in_flight = None;
         let shape = SlotShape {
@@ -86,7 +86,7 @@ impl<R: Real> DeviceSlots for ReferenceSlots<R> {
         let after = |first: u64| first <= round;
         match self.fault {
             Some(Fault::LosesDevice { after_rounds }) if after(after_rounds) => {
-                return Err(device_error("the device is lost (planted)"));
+                return Err(BackendError::lost("the device is lost (planted)"));
             }
             Some(Fault::WritesNothing { after_rounds }) if after(after_rounds) => {}
             Some(Fault::NotANumber { after_rounds }) => self.run(after(after_rounds)),
@@ -103,9 +103,9 @@ impl<R: Real> DeviceSlots for ReferenceSlots<R> {
         Ok(())
     }
 
-    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error> {
+    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError> {
         out.clear();
-        let n = self.in_flight.take().ok_or_else(|| device_error("no round is in flight"))?;
+        let n = self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
         for (words, maxima) in
             self.buffers.answers.chunks_exact(ANSWER_WORDS).zip(self.buffers.maxima.chunks_exact(MAXIMA)).take(n)
         {
@@ -118,9 +118,9 @@ impl<R: Real> DeviceSlots for ReferenceSlots<R> {
         self.packed.sent
     }
 
-    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, Error> {
+    fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
         if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
-            return Err(device_error("these slots take no points of their own"));
+            return Err(BackendError::unsuitable("these slots take no points of their own"));
         }
         let extent = self.buffers.extent;
         let own = own_points::<R>(gram, extent)?;
@@ -131,7 +131,7 @@ impl<R: Real> DeviceSlots for ReferenceSlots<R> {
             self.buffers.base = Arc::new(vec![R::default(); self.n_slots * own.base.len()]);
         }
         if own.coords.len() != self.coords_stride {
-            return Err(device_error("the points of two slots differ in their number of coordinates"));
+            return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
         }
         self.kernels[slot] = own.kernel;
         Arc::make_mut(&mut self.buffers.source)[slot * self.coords_stride..][..own.coords.len()].copy_from_slice(&own.coords);

@@ -47,19 +47,19 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
-    /// No device of the requested kind exists.
+    /// No device of the requested kind exists, or it failed.
     Device {
-        /// The requested and the available devices.
+        /// What happened, with the requested and the available devices.
         problem: String,
-        /// What to do.
-        hint: String,
+        /// What to do, if the caller can choose another device.
+        hint: Option<String>,
     },
     /// A device returned impossible values, so that all of its results are unreliable.
     Untrusted {
         /// The values that it returned.
         problem: String,
-        /// What to do.
-        hint: String,
+        /// What to do, if the caller can choose another device.
+        hint: Option<String>,
     },
     /// The run stopped before its end; finished work is stored.
     Incomplete {
@@ -96,15 +96,6 @@ impl Error {
     /// Creates an error of the operating system, with the attempted action.
     pub fn io(action: impl Into<String>, path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Self::Io { action: action.into(), path: path.as_ref().to_owned(), source }
-    }
-
-    /// Returns the problem; for a device, without the hint.
-    #[must_use]
-    pub fn problem(&self) -> String {
-        match self {
-            Self::Device { problem, .. } | Self::Untrusted { problem, .. } => problem.clone(),
-            other => other.to_string(),
-        }
     }
 
     /// Returns the process exit code for this error.
@@ -145,8 +136,10 @@ impl fmt::Display for Error {
                 write!(f, "error: cannot {action} `{}`: {source}\nhint: {}", path.display(), io_hint(source))
             }
             Self::Corrupt { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
-            Self::Device { problem, hint } | Self::Failed { problem, hint } | Self::Untrusted { problem, hint } => {
-                write!(f, "error: {problem}\nhint: {hint}")
+            Self::Failed { problem, hint } => write!(f, "error: {problem}\nhint: {hint}"),
+            Self::Device { problem, hint } | Self::Untrusted { problem, hint } => {
+                write!(f, "error: {problem}")?;
+                hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
             }
             Self::Incomplete { done, total, reason, hint } => {
                 write!(f, "incomplete: {done} of {total} blocks are done; {reason}\nhint: {hint}")

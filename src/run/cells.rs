@@ -1,14 +1,14 @@
-//! From a checked sweep and its results to what is recorded: the same for `run` and for `verify --rerun`.
+//! Describes the cells of a checked sweep for the manifest.
 
-use crate::engine::{Preparation, Rows};
-use crate::record::{self, CellInfo, Measures, PartRows};
+use crate::engine::{Measures, Preparation};
+use crate::record::{self, CellInfo};
 use crate::spec::{Sweep, Task};
 use privateer_config::error::Error;
 
-/// The cells of a sweep as the manifest lists them.
+/// Returns the cells of a sweep as the manifest lists them.
 ///
 /// # Errors
-/// Whatever the preparation of a cell refuses.
+/// The first error of the preparation of a cell.
 pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
     let mut cells = sweep
         .cells
@@ -35,23 +35,4 @@ pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result
         .collect::<Result<Vec<CellInfo>, Error>>()?;
     record::unify_swept(&mut cells);
     Ok(cells)
-}
-
-/// The rows of a part.
-pub(super) fn part_rows(rows: Rows) -> PartRows {
-    PartRows {
-        trial: rows.trial,
-        round: rows.round,
-        point: rows.point,
-        regret: rows.regret,
-        cumulative_regret: rows.cumulative_regret,
-        simple_regret: rows.simple_regret,
-        recommended_regret: rows.recommended_regret,
-        best_share: rows.best_share,
-        taken: rows.taken,
-        value: rows.value,
-        standard_error: rows.standard_error,
-        risk: rows.risk,
-        suboptimality: rows.suboptimality,
-    }
 }

@@ -1,0 +1,198 @@
+//! Defines the recorded rows of a unit, as columns.
+
+use serde::{Deserialize, Serialize};
+use std::ops::{Index, IndexMut};
+
+/// The quantities that a run measures: the columns after `point`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Measures {
+    /// Bandit runs.
+    #[default]
+    Regret,
+    /// Contextual runs.
+    Contextual,
+    /// Replays of a log.
+    Replay,
+    /// Online convex runs.
+    Risk,
+}
+
+/// A measured quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Regret of the round.
+    Regret,
+    /// Sum of the regrets so far, unrecorded rounds included.
+    CumulativeRegret,
+    /// Regret of the best point played so far.
+    SimpleRegret,
+    /// Regret of the point the policy would recommend.
+    RecommendedRegret,
+    /// Share of the rounds so far in which the best arm was played.
+    BestShare,
+    /// Number of log rows that the policy has learned from.
+    Taken,
+    /// Estimate of the policy's mean reward so far; NaN before any row matched.
+    Value,
+    /// Standard error of that estimate.
+    StandardError,
+    /// Risk of the learner's answer.
+    Risk,
+    /// Remaining share of the starting point's excess risk.
+    Suboptimality,
+}
+
+impl Measures {
+    /// All kinds of run.
+    pub const ALL: [Self; 4] = [Self::Regret, Self::Contextual, Self::Replay, Self::Risk];
+
+    /// Returns the measured columns, in order.
+    #[must_use]
+    pub fn columns(self) -> &'static [Quantity] {
+        match self {
+            Self::Regret => &[Quantity::Regret, Quantity::CumulativeRegret, Quantity::SimpleRegret, Quantity::RecommendedRegret],
+            Self::Contextual => &[Quantity::Regret, Quantity::CumulativeRegret, Quantity::BestShare],
+            Self::Replay => &[Quantity::Taken, Quantity::Value, Quantity::StandardError],
+            Self::Risk => &[Quantity::Risk, Quantity::Suboptimality],
+        }
+    }
+}
+
+impl Quantity {
+    /// Returns the name of the column in recorded parts.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regret => "regret",
+            Self::CumulativeRegret => "cumulative_regret",
+            Self::SimpleRegret => "simple_regret",
+            Self::RecommendedRegret => "recommended_regret",
+            Self::BestShare => "best_arm_share",
+            Self::Taken => "taken",
+            Self::Value => "value",
+            Self::StandardError => "standard_error",
+            Self::Risk => "risk",
+            Self::Suboptimality => "suboptimality",
+        }
+    }
+}
+
+/// The recorded rows of a unit, ordered by trial, then round, as columns of equal length.
+///
+/// `trace[Quantity::Regret]` is a measured column; it panics if the trace measures something else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Trial, 0-based, numbered over the whole cell.
+    pub trial: Vec<u32>,
+    /// Round, 1-based; recorded rounds may have gaps, the last round is always there.
+    pub round: Vec<u32>,
+    /// Point played, if the domain has numbered points.
+    pub point: Vec<Option<i64>>,
+    measures: Measures,
+    measured: Vec<Vec<f64>>,
+}
+
+impl Trace {
+    /// Creates a trace without rows.
+    #[must_use]
+    pub fn new(measures: Measures) -> Self {
+        let measured = vec![Vec::new(); measures.columns().len()];
+        Self { trial: Vec::new(), round: Vec::new(), point: Vec::new(), measures, measured }
+    }
+
+    /// Returns which quantities are measured.
+    #[must_use]
+    pub fn measures(&self) -> Measures {
+        self.measures
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.trial.len()
+    }
+
+    /// Returns whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.trial.is_empty()
+    }
+
+    /// Appends a row; `measured` holds its values in the order of [`Measures::columns`].
+    pub fn push<const N: usize>(&mut self, trial: u64, round: u64, point: Option<usize>, measured: [f64; N]) {
+        debug_assert_eq!(N, self.measured.len());
+        self.trial.push(trial as u32);
+        self.round.push(round as u32);
+        self.point.push(point.map(|point| point as i64));
+        for (column, value) in self.measured.iter_mut().zip(measured) {
+            column.push(value);
+        }
+    }
+
+    /// Appends the rows of another trace with the same measures; an empty trace takes those of the other.
+    pub fn extend(&mut self, other: Self) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        debug_assert_eq!(self.measures, other.measures);
+        self.trial.extend(other.trial);
+        self.round.extend(other.round);
+        self.point.extend(other.point);
+        for (column, values) in self.measured.iter_mut().zip(other.measured) {
+            column.extend(values);
+        }
+    }
+
+    /// Returns the measured columns, in the order of [`Measures::columns`].
+    #[must_use]
+    pub fn measured(&self) -> &[Vec<f64>] {
+        &self.measured
+    }
+
+    /// Returns the measured columns, to fill them.
+    pub fn measured_mut(&mut self) -> &mut [Vec<f64>] {
+        &mut self.measured
+    }
+
+    /// Returns whether this quantity is measured.
+    #[must_use]
+    pub fn has(&self, column: Quantity) -> bool {
+        self.measures.columns().contains(&column)
+    }
+
+    fn place(&self, column: Quantity) -> usize {
+        let place = self.measures.columns().iter().position(|found| *found == column);
+        place.unwrap_or_else(|| panic!("{:?} runs do not measure {column:?}", self.measures))
+    }
+
+    /// Returns whether all columns are equally long.
+    #[must_use]
+    pub fn is_rectangular(&self) -> bool {
+        let n_rows = self.len();
+        self.measured.iter().all(|column| column.len() == n_rows) && self.round.len() == n_rows && self.point.len() == n_rows
+    }
+}
+
+impl Default for Trace {
+    /// Creates an empty trace, for [`Trace::extend`].
+    fn default() -> Self {
+        Self::new(Measures::default())
+    }
+}
+
+impl Index<Quantity> for Trace {
+    type Output = Vec<f64>;
+
+    fn index(&self, column: Quantity) -> &Vec<f64> {
+        &self.measured[self.place(column)]
+    }
+}
+
+impl IndexMut<Quantity> for Trace {
+    fn index_mut(&mut self, column: Quantity) -> &mut Vec<f64> {
+        let place = self.place(column);
+        &mut self.measured[place]
+    }
+}

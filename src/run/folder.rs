@@ -1,0 +1,138 @@
+//! Runs a sweep into a results folder.
+
+use super::cells::cell_infos;
+use super::manifest::{added, counters_json, manifest};
+use super::observer::{Notice, RunObserver};
+use super::recorder::Recorder;
+use super::threads::thread_pool;
+use crate::audit::{self, AuditFile, RunsAudit, Settings};
+use crate::engine::{self, Options, Preparation, Shard, Stop, Unit};
+use crate::env::DataFolder;
+use crate::record::{self, Folder};
+use crate::report::{self, Outcome};
+use crate::spec::Sweep;
+use privateer_backend::{Backend, Cpu};
+use privateer_config::error::Error;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Options of a run into a folder; beside the data, none of them changes a recorded byte.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// Folder of the data files.
+    pub data: DataFolder,
+    /// Scoring backend.
+    pub backend: Arc<dyn Backend>,
+    /// Number of worker threads; one for each core if absent.
+    pub threads: Option<usize>,
+    /// Number of trials in lockstep; the backend chooses if absent.
+    pub batch: Option<usize>,
+    /// The shard of the work to run; all of it if absent.
+    pub shard: Option<Shard>,
+}
+
+impl Default for RunOptions {
+    /// Runs everything on the processor.
+    fn default() -> Self {
+        Self { data: DataFolder::default(), backend: Arc::new(Cpu::default()), threads: None, batch: None, shard: None }
+    }
+}
+
+/// A results folder after a run.
+#[derive(Debug)]
+#[must_use]
+pub struct RunFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// The report; `None` if this run was a shard and the folder lacks the parts of others.
+    pub report: Option<Outcome>,
+    /// Why the audit that the spec asks for could not be made; results and report are complete without it.
+    pub audit_error: Option<Error>,
+}
+
+/// Runs a sweep into the folder `out`, which may hold parts of the same sweep: these are not computed again.
+///
+/// A complete folder is audited, if the spec asks for that, and reported.
+///
+/// # Errors
+/// [`Error::Incomplete`] after a request to `stop`; [`Error::Folder`] if `out` cannot be used; the first failure of the simulation
+/// or of the disk. Finished parts are kept, except after [`Error::Untrusted`].
+pub fn run_to_folder(
+    sweep: &Sweep,
+    out: &Path,
+    options: &RunOptions,
+    stop: &Stop,
+    observer: &dyn RunObserver,
+) -> Result<RunFolder, Error> {
+    let backend = options.backend.as_ref();
+    let pool = thread_pool(options.threads)?;
+    let preparation = Preparation::new(sweep, &options.data, backend);
+    let cells = cell_infos(sweep, &preparation)?;
+    let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), options.shard);
+    let opened = Folder::open(out, &manifest)?;
+    let units = engine::units(sweep, options.shard);
+    let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
+    let open: Vec<&Unit> = units.iter().filter(|unit| !done.contains(unit)).collect();
+    let trial_rounds = open.iter().map(|unit| rounds(sweep, **unit)).fold(0, u64::saturating_add);
+    let n_done = units.len() - open.len();
+    observer.notice(Notice::Opened { folder: &opened, n_done, n_blocks: units.len(), trial_rounds });
+
+    let recorder = Recorder::new(out, &manifest, sweep, observer);
+    let engine_options = Options { batch: options.batch, shard: options.shard };
+    let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &done, stop, &recorder));
+    observer.notice(Notice::Simulated);
+    if matches!(tally, Err(Error::Untrusted { .. })) {
+        observer.notice(Notice::Withdrawn { n_blocks: recorder.remove_written()? });
+    }
+    let tally = tally?;
+    if 0 < tally.counters.violations {
+        observer.notice(Notice::BandViolations { n_points: tally.counters.violations });
+    }
+    let released = recorder.released();
+    for (&cell, summary) in &released {
+        observer.notice(Notice::Released { label: &sweep.cells[cell as usize].label(), summary });
+    }
+    if 0 < tally.finished {
+        let mut counters = counters_json(&tally.counters);
+        counters["private_sums"] =
+            released.iter().map(|(cell, summary)| (cell.to_string(), summary.json())).collect::<serde_json::Map<_, _>>().into();
+        manifest.counters = added(opened.counters.clone(), &counters);
+        manifest.save(out)?;
+    }
+    if tally.stopped {
+        return Err(Error::Incomplete {
+            done: tally.finished + tally.skipped,
+            total: units.len(),
+            reason: "the run was stopped".to_owned(),
+            hint: format!("the same command resumes; finished parts are in `{}`", out.display()),
+        });
+    }
+    // The last of several shards run into one folder completes it.
+    let path = out.to_owned();
+    if !engine::units(sweep, None).iter().all(|unit| done.contains(unit) || units.contains(unit)) {
+        return Ok(RunFolder { path, report: None, audit_error: None });
+    }
+    if manifest.shard.take().is_some() {
+        manifest.save(out)?;
+    }
+    let audited = sweep.audit.map(|samples| pool.install(|| audit(sweep, samples, options, out)));
+    let report = report::write_report(out)?;
+    Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
+}
+
+/// Returns the trial-rounds of a unit.
+fn rounds(sweep: &Sweep, unit: Unit) -> u64 {
+    let first = u64::from(unit.block) * sweep.block;
+    sweep.cells[unit.cell as usize].rounds * (sweep.block.min(sweep.trials - first))
+}
+
+/// Attacks every policy of the sweep and stores the findings beside the parts.
+fn audit(sweep: &Sweep, samples: u64, options: &RunOptions, out: &Path) -> Result<(), Error> {
+    let settings = Settings { samples, seed: sweep.seed, ..Settings::default() };
+    let RunsAudit { findings, passed_over } = audit::of_runs(sweep, &options.data, options.backend.as_ref(), settings)?;
+    let file = AuditFile { confidence: settings.confidence, seed: settings.seed, findings, passed_over };
+    let text = serde_json::to_string_pretty(&file)
+        .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })?;
+    record::rewrite_listed(out, AuditFile::NAME, text.as_bytes(), "write the audit")
+}

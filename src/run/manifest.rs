@@ -1,0 +1,91 @@
+//! Writes down what is run, by which program and on which machine.
+
+use crate::engine::Shard;
+use crate::record::{self, CellInfo, Manifest};
+use crate::spec::{Recorded, Sweep};
+use privateer_backend::{Backend, Counters};
+use std::collections::BTreeSet;
+
+/// Returns the manifest of a run that has counted nothing yet.
+pub(super) fn manifest(
+    sweep: &Sweep,
+    cells: Vec<CellInfo>,
+    backend: &dyn Backend,
+    threads: usize,
+    shard: Option<Shard>,
+) -> Manifest {
+    let environments: BTreeSet<&str> = cells.iter().map(|cell| cell.environment.as_str()).collect();
+    Manifest {
+        schema_version: record::FOLDER_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        spec_hash: sweep.hash.clone(),
+        spec_name: sweep.name.clone(),
+        seed: sweep.seed.to_string(),
+        environment_summary: environments.into_iter().collect::<Vec<_>>().join(", "),
+        trials: sweep.trials as u32,
+        rounds: sweep.cells.iter().map(|cell| cell.rounds).max().unwrap_or(0) as u32,
+        block: sweep.block as u32,
+        n_blocks: sweep.trials.div_ceil(sweep.block) as u32,
+        recorded: match sweep.recorded {
+            Recorded::All => "every round".to_owned(),
+            Recorded::Log { per_decade } => format!("about {per_decade} rounds for each factor of ten"),
+        },
+        backend: backend.name().to_owned(),
+        adapter: backend.adapter(),
+        cpu_features: cpu_features(),
+        threads,
+        shard: shard.map(|shard| format!("{}/{}", shard.index + 1, shard.count)),
+        spec_text: sweep.resolved.clone(),
+        cells,
+        counters: serde_json::json!({}),
+    }
+}
+
+/// Returns the counts of all screens as they appear in the manifest.
+pub(super) fn counters_json(counters: &Counters) -> serde_json::Value {
+    serde_json::json!({
+        "rounds_screened": counters.rounds,
+        "candidates": counters.candidates,
+        "rounds_with_several_candidates": counters.ambiguous,
+        "rounds_interpolated": counters.interpolated,
+        "rounds_pruned": counters.pruned,
+        "blocks_scored": counters.blocks,
+        "screens_rebuilt": counters.rebuilds,
+        "scans_in_f64": counters.scans,
+        "screens_that_went_on_in_f64": counters.doubled,
+        "bytes_sent_to_a_device": counters.sent,
+        "screens_given_to_the_cpu": counters.fallbacks,
+        "band_violations": counters.violations,
+    })
+}
+
+/// Returns the counters of earlier runs in the same folder plus those of this one.
+pub(super) fn added(mut earlier: serde_json::Value, now: &serde_json::Value) -> serde_json::Value {
+    if !earlier.is_object() {
+        earlier = serde_json::json!({});
+    }
+    for (name, count) in now.as_object().into_iter().flatten() {
+        if count.is_object() {
+            earlier[name.as_str()] = added(earlier[name.as_str()].take(), count);
+            continue;
+        }
+        let before = earlier[name.as_str()].as_u64().unwrap_or(0);
+        earlier[name.as_str()] = before.saturating_add(count.as_u64().unwrap_or(0)).into();
+    }
+    earlier
+}
+
+/// Returns the vector instructions of this processor, for the manifest: they change speed, never a recorded byte.
+fn cpu_features() -> Vec<String> {
+    #[cfg(target_arch = "x86_64")]
+    let known = [
+        ("sse4.2", std::is_x86_feature_detected!("sse4.2")),
+        ("avx", std::is_x86_feature_detected!("avx")),
+        ("avx2", std::is_x86_feature_detected!("avx2")),
+        ("fma", std::is_x86_feature_detected!("fma")),
+        ("avx512f", std::is_x86_feature_detected!("avx512f")),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let known: [(&str, bool); 0] = [];
+    known.into_iter().filter(|(_, has)| *has).map(|(name, _)| name.to_owned()).collect()
+}

@@ -1,0 +1,90 @@
+//! Defines the reports of a run to its caller.
+
+use crate::record::OpenedFolder;
+use privateer_privacy::ReleaseCounts;
+
+/// Receives progress reports and notices of a run; `()` ignores them.
+pub trait RunObserver: Sync {
+    /// Reports that this number of trial-rounds is done; called from worker threads.
+    fn progressed(&self, trial_rounds: u64) {
+        let _ = trial_rounds;
+    }
+
+    /// Reports a stage or an unusual event.
+    fn notice(&self, notice: Notice<'_>) {
+        let _ = notice;
+    }
+}
+
+impl RunObserver for () {}
+
+/// A stage of a run, or an event that the user should know of.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Notice<'a> {
+    /// The folder is open, and the simulation starts.
+    Opened {
+        /// The folder as it was found, with warnings about its files.
+        folder: &'a OpenedFolder,
+        /// Blocks of this run that an earlier run finished.
+        n_done: usize,
+        /// Blocks of this run.
+        n_blocks: usize,
+        /// Trial-rounds that remain.
+        trial_rounds: u64,
+    },
+    /// The simulation has ended, complete or not.
+    Simulated,
+    /// The device returned wrong results, so the blocks that this run had finished were removed.
+    Withdrawn {
+        /// Number of removed blocks.
+        n_blocks: usize,
+    },
+    /// Scores left their error band, so ties may be broken differently than on other backends.
+    BandViolations {
+        /// Number of points.
+        n_points: u64,
+    },
+    /// What the privatizers of one cell released in this run.
+    Released {
+        /// The cell's label.
+        label: &'a str,
+        /// The counts.
+        summary: &'a ReleaseSummary,
+    },
+}
+
+/// Counts of the privatizers of sums in one cell, and of the repairs of their servers, in one run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReleaseSummary {
+    /// Counts of the privatizers.
+    pub counts: ReleaseCounts,
+    /// Rounds in which noise had left a released matrix indefinite.
+    pub repaired: u64,
+}
+
+impl ReleaseSummary {
+    /// Returns the share of the rewards that were outside of the clip range, in [0, 1].
+    #[must_use]
+    pub fn clipped_share(&self) -> f64 {
+        self.counts.clipped as f64 / self.counts.rewards.max(1) as f64
+    }
+
+    /// Returns the share of the releases that left an indefinite matrix, in [0, 1].
+    #[must_use]
+    pub fn repaired_share(&self) -> f64 {
+        self.repaired as f64 / self.counts.releases.max(1) as f64
+    }
+
+    /// Returns the counts as they appear in the manifest.
+    pub(super) fn json(&self) -> serde_json::Value {
+        let ReleaseCounts { rewards, clipped, shortened, releases } = self.counts;
+        serde_json::json!({
+            "rewards": rewards,
+            "rewards_clipped": clipped,
+            "features_shortened": shortened,
+            "releases": releases,
+            "rounds_repaired": self.repaired,
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! Stores what the engine finishes.
+
+use super::observer::{ReleaseSummary, RunObserver};
+use crate::engine::{Observer, Trace, TrialEnd, Unit};
+use crate::record::{self, Manifest, Parameters, PartId, TrialParameters};
+use crate::spec::Sweep;
+use privateer_backend::Counters;
+use privateer_config::error::Error;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Writes the finished units of a run into its folder.
+pub(super) struct Recorder<'a> {
+    out: &'a Path,
+    manifest: &'a Manifest,
+    sweep: &'a Sweep,
+    observer: &'a dyn RunObserver,
+    released: Mutex<BTreeMap<u32, ReleaseSummary>>,
+    /// Parts of this run.
+    written: Mutex<Vec<PartId>>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Creates a recorder of a run that has stored nothing yet.
+    pub(super) fn new(out: &'a Path, manifest: &'a Manifest, sweep: &'a Sweep, observer: &'a dyn RunObserver) -> Self {
+        Self { out, manifest, sweep, observer, released: Mutex::default(), written: Mutex::default() }
+    }
+
+    /// Removes the parts of this run and returns their number.
+    ///
+    /// A device that gave a wrong answer may have given others before.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the disk refuses.
+    pub(super) fn remove_written(&self) -> Result<usize, Error> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        for &id in written.iter() {
+            record::remove_part(self.out, id)?;
+            Parameters::remove(self.out, id)?;
+        }
+        Ok(written.len())
+    }
+
+    /// Returns the counts of the privatizers, by cell.
+    pub(super) fn released(self) -> BTreeMap<u32, ReleaseSummary> {
+        self.released.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn progressed(&self, trial_rounds: u64) {
+        self.observer.progressed(trial_rounds);
+    }
+
+    fn ended(&self, unit: Unit, trials: &[TrialEnd]) -> Result<(), Error> {
+        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        for trial in trials.iter().filter(|trial| 0 < trial.counts.rewards) {
+            let summary = released.entry(unit.cell).or_default();
+            summary.counts.add(&trial.counts);
+            summary.repaired += trial.repaired;
+        }
+        drop(released);
+        let kept =
+            trials.iter().filter_map(|trial| Some(TrialParameters { trial: trial.trial, parameters: trial.parameters.clone()? }));
+        let kept: Vec<TrialParameters> = kept.collect();
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let (text, label) = (self.sweep.resolved.clone(), self.sweep.cells[unit.cell as usize].label());
+        Parameters::new(text, unit.cell, label, kept).save(self.out, PartId { cell: unit.cell, block: unit.block })
+    }
+
+    fn finished(&self, unit: Unit, rows: Trace, seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        let id = PartId { cell: unit.cell, block: unit.block };
+        let cell = &self.manifest.cells[unit.cell as usize];
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        record::write_part(self.out, &self.sweep.hash, id, cell, &rows)?;
+        let first = u64::from(unit.block) * self.sweep.block;
+        let trials = self.sweep.block.min(self.sweep.trials - first);
+        record::append_timing(self.out, id, seconds, trials as u32, self.sweep.cells[unit.cell as usize].rounds as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::cell_infos;
+    use super::super::manifest::manifest;
+    use super::*;
+    use crate::engine::{self, Options, Preparation, Stop};
+    use crate::env::DataFolder;
+    use crate::record::Folder;
+    use privateer_backend::Cpu;
+    use std::collections::BTreeSet;
+
+    /// After a wrong answer of a device nothing of the run may stay.
+    #[test]
+    fn the_parts_of_a_run_can_be_removed() {
+        let text = "rounds = 5\ntrials = 4\nblock = 2\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 9 }\n\
+            kernel = { kind = \"squared-exponential\", lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n[[policy]]\nkind = \"uniform\"\n";
+        let sweep = Sweep::parse("small.toml", text, &[]).expect("a spec");
+        let (data, backend, folder) = (DataFolder::default(), Cpu::default(), tempfile::tempdir().expect("a folder"));
+        let preparation = Preparation::new(&sweep, &data, &backend);
+        let cells = cell_infos(&sweep, &preparation).expect("cells");
+        let manifest = manifest(&sweep, cells, &backend, 1, None);
+        let out = folder.path().join("out");
+        Folder::open(&out, &manifest).expect("a new folder");
+        let recorder = Recorder::new(&out, &manifest, &sweep, &());
+        engine::run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &recorder).expect("a run");
+        assert_eq!(Folder::open(&out, &manifest).expect("the folder").done.len(), 2);
+        assert_eq!(recorder.remove_written().expect("removed"), 2);
+        assert_eq!(Folder::open(&out, &manifest).expect("the folder").done.len(), 0);
+    }
+}
