@@ -6,14 +6,13 @@ use super::rewards::claim;
 use super::sums::claim_of;
 use super::vertices::falling;
 use super::{Case, Side};
-use crate::policy::contextual::ContextPolicyMaker;
 use crate::spec::{Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::choices::ArmStep;
 use privateer_privacy::interactions::sums::Layout;
-use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionSignal, Link};
+use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionMechanism, InteractionSignal, Link};
 use std::sync::Arc;
 
 /// Number of features of a context, and number of arms.
@@ -42,7 +41,7 @@ struct AuditedUser {
 /// Makes a spec's policy, for rewards in [-1, 1] and contexts of length 1.
 ///
 /// Its parameters are negligible beside them.
-fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
+fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn InteractionMechanism>, Error> {
     let text = format!(
         "rounds = {rounds}\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = {SIZE}\narms = {SIZE}\n\
          parameters = \"gaussian\"\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n[privacy]\n{privacy}\n[[policy]]\n{policy}\n"
@@ -68,20 +67,21 @@ fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolic
         margin: 0.0,
         rounds,
     };
-    Ok(Arc::from(task.policy_plan.prepare(&facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?))
+    let prepared = task.policy_plan.prepare(&facts, task.privacy.request());
+    Ok(Arc::from(prepared.map_err(|refusal| task.privacy.place(refusal))?.mechanism))
 }
 
 /// Plays a stream of interactions and passes every signal to the caller.
 ///
 /// One user has `count` of them from round `from` on.
 fn told(
-    maker: &dyn ContextPolicyMaker,
+    calibrated: &dyn InteractionMechanism,
     rounds: u64,
     (from, count, changed): (u64, u64, AuditedUser),
     stream: &mut Stream,
     mut see: impl FnMut(u64, &InteractionSignal<'_>),
 ) {
-    let mut privatizer = maker.privatizer();
+    let mut privatizer = calibrated.privatizer();
     for round in 1..=rounds {
         // In the warm-up of choices it is public which arm is shown.
         let other = AuditedUser { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
@@ -93,7 +93,7 @@ fn told(
 /// Plans one attack: the changed user's rounds, and the number of rounds.
 #[derive(Clone, Copy)]
 struct InteractionAttackPlan<'a> {
-    maker: &'a Arc<dyn ContextPolicyMaker>,
+    calibrated: &'a Arc<dyn InteractionMechanism>,
     rounds: u64,
     releases: u64,
     from: u64,
@@ -111,11 +111,11 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let privacy = format!("mechanism = \"{asked}\"\nepsilon = 4.0\ndelta = 1e-3");
     let of = |growth: f64, rounds: u64| made(&format!("kind = \"{policy}\"\ngrowth = {growth:.1}"), &privacy, rounds);
     let (every, few, sparse) = (of(1.0, SUMS)?, of(1.0, FEW_SUMS)?, of(2.0, FEW_SUMS)?);
-    let long = InteractionAttackPlan { maker: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
-    let short = InteractionAttackPlan { maker: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
+    let long = InteractionAttackPlan { calibrated: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
+    let short = InteractionAttackPlan { calibrated: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
     let four = InteractionAttackPlan { from: 5, count: 4, ..short };
     // Releases follow rounds 1, 2, 4 and 8.
-    let at_once = InteractionAttackPlan { maker: &sparse, releases: 4, ..four };
+    let at_once = InteractionAttackPlan { calibrated: &sparse, releases: 4, ..four };
     // Rewards are centred and halved: 1/2 against -1/2, for which the worst cosine of two contexts is 1/4 (erratum E7,
     // `docs/privacy.md`).
     let c = 0.25;
@@ -134,9 +134,9 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     ];
     let layout = Layout { n_arms: SIZE, dimension: SIZE, joint: false };
     let cases = pairs.map(|(suffix, plan, first, second, words)| {
-        let InteractionAttackPlan { maker, rounds, releases, from, count } = plan;
-        let claim = claim_of(&maker.ledger(), count);
-        let of = Arc::clone(maker);
+        let InteractionAttackPlan { calibrated, rounds, releases, from, count } = plan;
+        let claim = claim_of(&calibrated.ledger(), count);
+        let of = Arc::clone(calibrated);
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
             let mut parts = row.chunks_exact_mut(layout.len());
             let mut whole = true;
@@ -165,21 +165,22 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// # Errors
 /// If the policy refuses the request.
 pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
-    let (maker, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
+    let (calibrated, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
     let long = |reward: f64| AuditedUser { context: [1e6, 1e6], arm: 0, reward };
     let ends = [arm_zero(1.0), arm_zero(-1.0)];
     let arms = [arm_zero(1.0), AuditedUser { arm: 1, ..arm_zero(1.0) }];
     let far = [arm_zero(1e6), arm_zero(-1e6)];
     let pairs = [
-        ("", &maker, 1, ends, "reward 1 against -1 in round 1, arm 0"),
+        ("", &calibrated, 1, ends, "reward 1 against -1 in round 1, arm 0"),
         (" at 1", &tighter, 1, ends, "reward 1 against -1 in round 1, arm 0"),
-        (", another arm", &maker, 3, arms, "arm 0 against arm 1 in round 3, reward 1"),
-        (", outside", &maker, 1, far, "reward 10^6 against -10^6 in round 1, arm 0"),
-        (", long context", &maker, 1, [long(1.0), long(-1.0)], "reward 1 against -1 and entries of 10^6 in round 1, arm 0"),
+        (", another arm", &calibrated, 3, arms, "arm 0 against arm 1 in round 3, reward 1"),
+        (", outside", &calibrated, 1, far, "reward 10^6 against -10^6 in round 1, arm 0"),
+        (", long context", &calibrated, 1, [long(1.0), long(-1.0)], "reward 1 against -1 and entries of 10^6 in round 1, arm 0"),
     ];
-    let cases = pairs.map(|(suffix, maker, round, users, words)| {
-        let (maker, claim) = (Arc::clone(maker), claim(&maker.ledger()));
-        let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(users[0], users[1]), stream);
+    let cases = pairs.map(|(suffix, calibrated, round, users, words)| {
+        let (calibrated, claim) = (Arc::clone(calibrated), claim(&calibrated.ledger()));
+        let attack =
+            move |side: Side, stream: &mut Stream| seen(calibrated.as_ref(), round, side.pick(users[0], users[1]), stream);
         let pair = format!("{words} of {CHOICES}, all others with contexts of zeros");
         let score = "the log-odds of all choices of both arms";
         Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, score, attack).source("docs/proofs/interactions.md")
@@ -194,18 +195,18 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// # Errors
 /// If the policy refuses the request.
 pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
-    let maker = hdb("gumbel", BUDGET, false)?;
-    let claim = claim(&maker.ledger());
+    let calibrated = hdb("gumbel", BUDGET, false)?;
+    let claim = claim(&calibrated.ledger());
     let attack = move |side: Side, stream: &mut Stream| {
         let user = AuditedUser { arm: side.pick(0, 1), ..arm_zero(1.0) };
-        seen(maker.as_ref(), 3, user, stream)
+        seen(calibrated.as_ref(), 3, user, stream)
     };
     let pair = format!("a context that pulls arm 0 against one that pulls arm 1, in round 3 of {CHOICES}");
     let case = Case::new("bandit without synthetic updates", claim, pair, "which arm stood still", attack);
     Ok(vec![case.erratum("E30").source("a reading of Han2022, algorithm 3, that updates the pulled arm alone")])
 }
 
-fn hdb(mechanism: &str, (epsilon, delta): (f64, f64), synthetic: bool) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
+fn hdb(mechanism: &str, (epsilon, delta): (f64, f64), synthetic: bool) -> Result<Arc<dyn InteractionMechanism>, Error> {
     let policy = format!("kind = \"dp-hdb\"\nwarm_up = 1\nsynthetic = {synthetic}");
     made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = {epsilon:?}\ndelta = {delta:?}"), CHOICES)
 }
@@ -218,9 +219,9 @@ fn arm_zero(reward: f64) -> AuditedUser {
 ///
 /// A reward above the estimate moves an arm's choices to the vertices along the context. An arm without a step is the strongest
 /// evidence.
-fn seen(maker: &dyn ContextPolicyMaker, round: u64, user: AuditedUser, stream: &mut Stream) -> f64 {
+fn seen(calibrated: &dyn InteractionMechanism, round: u64, user: AuditedUser, stream: &mut Stream) -> f64 {
     let (mut steps, mut sum) = ([0; SIZE], 0.0);
-    told(maker, CHOICES, (round, 1, user), stream, |now, signal| {
+    told(calibrated, CHOICES, (round, 1, user), stream, |now, signal| {
         let InteractionSignal::Steps(released) = signal else {
             sum = f64::NAN;
             return;

@@ -6,7 +6,7 @@ use super::observer::{Observer, Place, Stop};
 use super::prepare::CellFacts;
 use super::{Measures, Trace};
 use crate::env::contextual::Contextual;
-use crate::policy::contextual::{ContextPolicyMaker, Scratch};
+use crate::policy::contextual::{PreparedContextual, Scratch};
 use crate::spec::CellPlan;
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
@@ -23,7 +23,7 @@ pub struct ContextualCell {
     /// The problem.
     pub environment: Arc<dyn Contextual>,
     /// Makes the trials' policies and privatizers.
-    pub maker: Box<dyn ContextPolicyMaker>,
+    pub prepared: PreparedContextual,
     /// Random streams of the environment.
     pub streams: Streams,
     /// Whether the environment is a log, which is replayed.
@@ -38,8 +38,8 @@ impl ContextualCell {
     pub fn facts(&self) -> Result<CellFacts, Error> {
         self.environment.draw(0)?;
         let mut facts = self.environment.describe();
-        facts.extend(self.maker.facts());
-        let mut ledger = self.maker.ledger();
+        facts.extend(self.prepared.maker.facts());
+        let mut ledger = self.prepared.mechanism.ledger();
         self.environment.derived_numbers().state_in(&mut ledger);
         if ledger.epsilon.is_some() {
             ledger.notes.extend(self.environment.notes());
@@ -67,7 +67,7 @@ impl ContextualCell {
         let (mut noise, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
         let mut own = of(Purpose::Policy(label));
         let mut users = self.environment.draw(number)?;
-        let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
+        let (mut policy, mut privatizer) = (self.prepared.maker.make(), self.prepared.mechanism.privatizer());
         let (mut scratch, mut rows) = (Scratch::default(), Trace::new(Measures::Contextual));
         let (mut cumulative, mut n_best) = (0.0, 0_u64);
         let mut next_recorded = recorded.iter().copied().peekable();

@@ -260,9 +260,9 @@ impl<'a> Preparation<'a> {
             16.0 * entries * facts.dimension as f64,
             "lower `arms` or `dimension`",
         )?;
-        let maker = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
+        let prepared = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
         let replays = task.environment_plan.replays();
-        Ok(ContextualCell { plan: plan.clone(), environment, maker, streams: kept.streams.clone(), replays })
+        Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams: kept.streams.clone(), replays })
     }
 
     fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<ReadyCell, Error> {

@@ -60,7 +60,7 @@ impl ContextualCell {
         let (mut coin, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
         let mut own = of(Purpose::Policy(label));
         let mut users = self.environment.draw(number)?;
-        let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
+        let (mut policy, mut privatizer) = (self.prepared.maker.make(), self.prepared.mechanism.privatizer());
         let (mut scratch, mut rows) = (Scratch::default(), Trace::new(Measures::Replay));
         let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts().rounds);
         let mut next_recorded = recorded.iter().copied().peekable();

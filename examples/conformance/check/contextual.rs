@@ -240,7 +240,7 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
     };
     let entry = Entry { key: "failure_prob".to_owned(), key_span: None, node: Node::bare(Written::Float(alpha)) };
     let (table, sink) = (Table { entries: vec![entry], span: None }, Sink::new(Sources::default()));
-    let maker =
+    let prepared =
         dp_linucb::parse(&Args::new(&table, "", &sink)).prepare(&facts, &request).map_err(|refusal| refusal.to_string())?;
     let terms = SumsTerms {
         layout: Layout { n_arms: k, dimension: d, joint: true },
@@ -269,6 +269,6 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         })
         .collect();
     let mut privatizer = InteractionSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
-    let mut policy = maker.make();
+    let mut policy = prepared.maker.make();
     Ok(users.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
 }

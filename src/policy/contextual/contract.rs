@@ -3,8 +3,10 @@
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released, Request};
+use privateer_privacy::interactions::{
+    CalibratedInteractions, ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal,
+};
+use privateer_privacy::{Refusal, Released, Request};
 
 /// Runs one algorithm in one trial, on the server's side; its state comes from released signals.
 pub trait ContextPolicy: Send {
@@ -31,23 +33,48 @@ pub trait ContextPolicy: Send {
 
 /// Describes a contextual policy as read from a spec.
 pub trait ContextPolicyPlan: Send + Sync {
+    /// States what the policy needs of the privacy of interactions.
+    ///
+    /// # Errors
+    /// If the problem or the request does not suit the policy.
+    fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
+        let _ = (facts, request);
+        Ok(InteractionNeed::Unchanged)
+    }
+
+    /// Makes what all trials share, for the mechanism that meets the need.
+    ///
+    /// # Errors
+    /// If the mechanism is not the one that was needed.
+    fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
+
     /// Calibrates the mechanism and makes what all trials share.
     ///
     /// # Errors
     /// If the problem, the budget or the mechanism does not suit the policy.
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
+        let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
+        Ok(PreparedContextual { maker: self.maker(facts, &mechanism)?, mechanism: Box::new(mechanism) })
+    }
 }
 
-/// Makes one trial's policy and the privatizer that it was calibrated with.
+/// Holds a prepared policy with the mechanism that it learns from.
+pub struct PreparedContextual {
+    /// Makes the trials' policies.
+    pub maker: Box<dyn ContextPolicyMaker>,
+    /// Makes the trials' privatizers, and states what they cost.
+    pub mechanism: Box<dyn InteractionMechanism>,
+}
+
+/// Refuses a mechanism of another kind than the policy needs.
+pub(super) fn another_kind() -> Refusal {
+    Refusal::new("mechanism", "the mechanism releases something else than this policy learns from", "`auto`")
+}
+
+/// Makes one trial's policy.
 pub trait ContextPolicyMaker: Send + Sync {
     /// Makes a policy before its first round.
     fn make(&self) -> Box<dyn ContextPolicy>;
-
-    /// Makes the privatizer (the private side) before its first round.
-    fn privatizer(&self) -> Box<dyn InteractionPrivatizer>;
-
-    /// Returns the ledger: the claimed and the delivered privacy loss.
-    fn ledger(&self) -> Ledger;
 
     /// Returns the chosen constants that the manifest must record, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)> {

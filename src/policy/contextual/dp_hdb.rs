@@ -2,20 +2,17 @@
 //!
 //! Every arm is shown `warm_up` times. Afterwards, the candidates are the arms whose warm-up estimate for the current user is
 //! within half of `gap` of the best; the policy shows the candidate with the largest running estimate. The estimates come from
-//! the private choices of `privacy::visits::choices`.
+//! the private choices of `privacy::interactions::choices`.
 
-use super::contract::{best_arm, misfit, restored, saved};
+use super::contract::{another_kind, best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
-use privateer_numerics::linalg::{Norm, dot};
+use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::gradients::{Constants, SampleClip, Terms};
-use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
-use privateer_privacy::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Refusal, Released, Request, automatic,
-};
+use privateer_privacy::interactions::choices::{ArmStep, ChoiceLaw, ChoiceTerms, advance};
+use privateer_privacy::interactions::{CalibratedInteractions, ChoicesNeed, ContextFacts, InteractionNeed, InteractionSignal};
+use privateer_privacy::{Refusal, Released, Request};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "dp-hdb";
@@ -73,82 +70,25 @@ impl DpHdbPlan {
 }
 
 impl ContextPolicyPlan for DpHdbPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let budget = request.budget_over(facts.rounds)?;
-        let warm_up = self.warm_up(facts)?;
-        let radius = self.radius.unwrap_or(facts.parameter_l1);
-        let printed = request.calibration == Calibration::AsPrinted;
-        let range = match budget {
-            Some(_) => request.range(facts.range)?,
-            None => request.clip.or(facts.range),
-        };
-        // The as-printed calibration clips only where the spec states a clip.
-        let bounds = match range {
-            Some(range) if budget.is_some() && !(printed && request.clip.is_none()) => {
-                Some(ChoiceBounds::of(facts, radius, range, self.residual))
-            }
-            _ => None,
-        };
-        // The gradient (zeta - r) x: smoothness beta M², L = M max |zeta - r| (erratum E31, `docs/privacy.md`).
-        let m = facts.largest_entry;
-        let constants = |smoothness: f64, lipschitz: f64| Constants { diameter: 2.0 * radius, smoothness, lipschitz };
-        let actual = constants(facts.link.slope() * m * m, bounds.map_or(f64::INFINITY, |bounds| m * bounds.residual));
-        let max_norm = Norm::MAX;
-        let steps = facts.rounds - (facts.n_arms as u64 - 1) * warm_up;
-        let terms = Terms {
-            calibration: request.calibration,
-            budget,
-            rounds: steps,
-            dimension: facts.dimension,
-            norm: max_norm.dual(),
-            actual,
-            stated: constants(self.stated.0, self.stated.1),
-            clip: bounds.map(|bounds| SampleClip { norm: max_norm, radius: bounds.entry }),
-        };
-        let gumbel = match automatic(request.mechanism, Protects::Choices, request.calibration) {
-            "gumbel" => true,
-            "laplace" | "none" => false,
-            other => {
-                let message = format!("`{other}` is noise on sums, and this policy releases choices");
-                return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
-            }
-        };
-        let priced = terms.choice_noise(gumbel, 1.0)?;
-        let law = match priced.noise {
-            None => ChoiceLaw::Exact,
-            Some((true, scale)) => ChoiceLaw::Gumbel { scale },
-            Some((false, scale)) => ChoiceLaw::Laplace { scale },
-        };
-        if let ChoiceLaw::Gumbel { scale } | ChoiceLaw::Laplace { scale } = law
-            && !scale.is_normal()
-        {
-            let message = format!("the noise has scale {scale}");
-            return Err(Refusal::new("epsilon", message, "at least two steps an arm, and an epsilon nearer to 1"));
-        }
-        let bounds = bounds.map(|bounds| ChoiceBounds { contribution: actual.contribution(1.0) * (1.0 + 1e-12), ..bounds });
-        let choices = ChoiceTerms {
-            n_arms: facts.n_arms,
-            dimension: facts.dimension,
-            radius,
-            link: facts.link,
-            warm_up,
-            start: terms.choice_start(),
-            law,
-            bounds,
+    fn need(&self, facts: &ContextFacts, _request: &Request) -> Result<InteractionNeed, Refusal> {
+        Ok(InteractionNeed::Choices(ChoicesNeed {
+            radius: self.radius.unwrap_or(facts.parameter_l1),
+            warm_up: self.warm_up(facts)?,
+            residual: self.residual,
+            stated: self.stated,
             synthetic: self.synthetic,
-        };
-        let (event, noise_formula) = (priced.event, priced.noise_formula);
-        Ok(Box::new(DpHdbMaker { choices, gap: self.gap, calibration: request.calibration, budget, event, noise_formula }))
+        }))
+    }
+
+    fn maker(&self, _facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let CalibratedInteractions::Choices(choices) = mechanism else { return Err(another_kind()) };
+        Ok(Box::new(DpHdbMaker { choices: choices.terms(), gap: self.gap }))
     }
 }
 
 struct DpHdbMaker {
     choices: ChoiceTerms,
     gap: Option<f64>,
-    calibration: Calibration,
-    budget: Option<(Epsilon, Delta)>,
-    event: Event,
-    noise_formula: String,
 }
 
 impl DpHdbMaker {
@@ -162,44 +102,6 @@ impl ContextPolicyMaker for DpHdbMaker {
         let zeros = vec![0.0; self.choices.n_arms * self.choices.dimension];
         let steps = vec![0; self.choices.n_arms];
         self.of(DpHdbState { round: 0, steps, counts: zeros.clone(), frozen: zeros })
-    }
-
-    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
-        Box::new(ArmChoices::new(self.choices))
-    }
-
-    fn ledger(&self) -> Ledger {
-        let unclipped = self.choices.bounds.is_none();
-        let doubt = if !self.choices.synthetic {
-            ("an arm that does not move was not shown: without synthetic updates the arm of every user can be read off", "E30")
-        } else if unclipped {
-            ("rewards are not clipped: no loss is bounded", "E31")
-        } else {
-            ("the printed noise is too small for what an interaction moves", "E28, E29")
-        };
-        let mechanism = match self.choices.law {
-            ChoiceLaw::Exact => "none",
-            ChoiceLaw::Laplace { .. } => "laplace",
-            ChoiceLaw::Gumbel { .. } => "gumbel",
-        };
-        Ledger::of(Claim {
-            mechanism,
-            calibration: self.calibration,
-            event: if self.choices.synthetic { self.event } else { Event::NonPrivate },
-            budget: self.budget.map(Budget::from).unwrap_or_default(),
-            unit: ClaimUnit::Interaction { clip: self.choices.bounds.map(|bounds| bounds.range), local: false },
-            noise_formula: self.noise_formula.clone(),
-            doubt: Some(doubt),
-            notes: match self.choices.bounds {
-                Some(bounds) => {
-                    vec![format!(
-                        "entries of a context beyond {} shrink it, |zeta - r| is cut off at {}",
-                        bounds.entry, bounds.residual
-                    )]
-                }
-                None => Vec::new(),
-            },
-        })
     }
 
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
@@ -300,13 +202,5 @@ impl ContextPolicy for DpHdb {
 #[doc(hidden)]
 #[must_use]
 pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
-    let maker = DpHdbMaker {
-        choices,
-        gap: Some(gap),
-        calibration: Calibration::AsPrinted,
-        budget: None,
-        event: Event::NonPrivate,
-        noise_formula: String::new(),
-    };
-    maker.make()
+    DpHdbMaker { choices, gap: Some(gap) }.make()
 }

@@ -7,7 +7,7 @@
 //! `std` that of the current release and n the number of rows of one matrix.
 
 use super::arm_models::ArmModels;
-use super::contract::{best_arm, misfit, restored, saved};
+use super::contract::{another_kind, best_arm, misfit, restored, saved};
 use super::linucb::noise_scale;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::policy::ExplorationFactor;
@@ -15,11 +15,13 @@ use crate::policy::gp_policy::failure_prob;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::interactions::sums::Layout;
+use privateer_privacy::interactions::{
+    CalibratedInteractions, ContextFacts, InteractionNeed, InteractionSignal, InteractionSumsNeed,
+};
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::printed::{dubey2021, zheng2020};
-use privateer_privacy::{Calibration, Ledger, Refusal, Released, Request};
+use privateer_privacy::{Calibration, Refusal, Released, Request};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -78,39 +80,28 @@ fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
 }
 
 impl ContextPolicyPlan for DpLinUcbPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let Some(budget) = request.budget_over(facts.rounds)? else {
+    fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
+        if request.mechanism == "none" {
             let message = format!("`{}` is private by its kind", self.name);
             return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
                 .hint("`linucb` is the same policy without privacy"));
-        };
-        let printed = request.calibration == Calibration::AsPrinted;
+        }
         let growth = self.growth.unwrap_or(if request.calibration == Calibration::Tight { 1.1 } else { 1.0 });
-        let (n_arms, dimension) = (facts.n_arms, facts.dimension);
-        let Some(range) = request.range(facts.range)? else {
-            return Err(Refusal::new(
-                "clip",
-                "the rewards are not bounded, and the printed noise needs a bound",
-                "two numbers [lo, hi] with lo < hi",
-            ));
-        };
-        let layout = Layout { n_arms, dimension, joint: request.calibration != Calibration::Tight };
-        let context_length = self.length.unwrap_or(facts.length).min(facts.length);
-        let sums = InteractionSums::calibrated(SumsTerms {
-            layout,
+        Ok(InteractionNeed::Sums(InteractionSumsNeed {
             due: due(facts.rounds, growth),
-            rounds: facts.rounds,
-            context_length,
-            range,
-            calibration: request.calibration,
-            mechanism: request.mechanism,
-            budget,
+            context_length: self.length.unwrap_or(facts.length).min(facts.length),
             local: self.local,
-        })?;
+        }))
+    }
+
+    fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let CalibratedInteractions::Sums(sums) = mechanism else { return Err(another_kind()) };
+        let printed = sums.calibration() == Calibration::AsPrinted;
+        let (layout, context_length) = (sums.layout(), sums.context_length());
         // In the units of the sums: |z| <= l, rewards y = <z, theta'> with |theta'| <= S.
         let length = context_length / sums.context_unit();
         let bound = facts.parameter_length * sums.context_unit() / sums.reward_unit();
-        let total = bound * libm::sqrt(n_arms as f64);
+        let total = bound * libm::sqrt(facts.n_arms as f64);
         Ok(Box::new(DpLinUcbMaker {
             name: self.name,
             consts: Arc::new(Consts {
@@ -131,7 +122,8 @@ impl ContextPolicyPlan for DpLinUcbPlan {
                 nodes: dubey2021::nodes_printed(facts.rounds),
                 first_std: sums.std(1),
             }),
-            sums,
+            releases: sums.releases(),
+            last_std: sums.std(sums.releases()),
         }))
     }
 }
@@ -215,7 +207,8 @@ impl Consts {
 struct DpLinUcbMaker {
     name: &'static str,
     consts: Arc<Consts>,
-    sums: InteractionSums,
+    releases: u64,
+    last_std: f64,
 }
 
 impl DpLinUcbMaker {
@@ -233,19 +226,11 @@ impl ContextPolicyMaker for DpLinUcbMaker {
         self.of(DpLinUcbState { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
     }
 
-    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
-        self.sums.privatizer()
-    }
-
-    fn ledger(&self) -> Ledger {
-        self.sums.ledger()
-    }
-
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let (consts, last) = (&self.consts, self.sums.std(self.sums.releases()));
+        let (consts, last) = (&self.consts, self.last_std);
         let spectrum = consts.spectrum(consts.rounds, last);
         vec![
-            ("releases of the sums".into(), self.sums.releases().into()),
+            ("releases of the sums".into(), self.releases.into()),
             ("standard deviation of the noise in the last release".into(), last.into()),
             ("shift of the last matrix".into(), spectrum.shift.into()),
             ("beta of the last round".into(), consts.beta(consts.rounds, &spectrum).into()),

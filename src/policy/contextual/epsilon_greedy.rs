@@ -6,9 +6,8 @@ use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released, Request};
+use privateer_privacy::interactions::{CalibratedInteractions, ContextFacts, InteractionSignal};
+use privateer_privacy::{Refusal, Released};
 
 const NAME: &str = "epsilon-greedy";
 
@@ -28,9 +27,8 @@ struct EpsilonGreedyPlan {
 }
 
 impl ContextPolicyPlan for EpsilonGreedyPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let ledger = no_privacy::ledger(request.calibration);
-        Ok(Box::new(EpsilonGreedyMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
+    fn maker(&self, facts: &ContextFacts, _mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        Ok(Box::new(EpsilonGreedyMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension }))
     }
 }
 
@@ -38,7 +36,6 @@ struct EpsilonGreedyMaker {
     plan: EpsilonGreedyPlan,
     n_arms: usize,
     dimension: usize,
-    ledger: Ledger,
 }
 
 impl EpsilonGreedyMaker {
@@ -50,14 +47,6 @@ impl EpsilonGreedyMaker {
 impl ContextPolicyMaker for EpsilonGreedyMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         self.of(LinUcbState::new(self.n_arms, self.dimension, self.plan.ridge))
-    }
-
-    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
-        Box::new(NoPrivacy)
-    }
-
-    fn ledger(&self) -> Ledger {
-        self.ledger.clone()
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {

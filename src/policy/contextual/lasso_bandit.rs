@@ -10,9 +10,8 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{Lasso, dot};
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released, Request};
+use privateer_privacy::interactions::{CalibratedInteractions, ContextFacts, InteractionSignal};
+use privateer_privacy::{Refusal, Released};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "lasso-bandit";
@@ -61,9 +60,8 @@ impl LassoBanditPlan {
 }
 
 impl ContextPolicyPlan for LassoBanditPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let ledger = no_privacy::ledger(request.calibration);
-        Ok(Box::new(LassoBanditMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
+    fn maker(&self, facts: &ContextFacts, _mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        Ok(Box::new(LassoBanditMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension }))
     }
 }
 
@@ -71,21 +69,12 @@ struct LassoBanditMaker {
     plan: LassoBanditPlan,
     n_arms: usize,
     dimension: usize,
-    ledger: Ledger,
 }
 
 impl ContextPolicyMaker for LassoBanditMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         let models = vec![Lasso::new(self.dimension); self.n_arms];
         Box::new(LassoBandit { plan: self.plan, state: LassoBanditState { round: 0, forced: models.clone(), all: models } })
-    }
-
-    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
-        Box::new(NoPrivacy)
-    }
-
-    fn ledger(&self) -> Ledger {
-        self.ledger.clone()
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {

@@ -8,9 +8,8 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released, Request};
+use privateer_privacy::interactions::{CalibratedInteractions, ContextFacts, Interaction, InteractionSignal};
+use privateer_privacy::{Refusal, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -40,7 +39,7 @@ pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
 }
 
 impl ContextPolicyPlan for LinUcbPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn maker(&self, facts: &ContextFacts, _mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let (k, d, sd) = (facts.n_arms as f64, facts.dimension as f64, noise_scale(facts));
         let (length, s, ridge, failure, beta) = (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.beta);
         // R sqrt(2 ln(1/delta) + K d ln(1 + t L²/(K d ridge))) + sqrt(ridge) S [AbbasiYadkori2011, theorem 2].
@@ -51,13 +50,7 @@ impl ContextPolicyPlan for LinUcbPlan {
                 || sd * libm::sqrt(d) + libm::sqrt(ridge) * s,
             )
         };
-        Ok(Box::new(LinUcbMaker {
-            n_arms: facts.n_arms,
-            dimension: facts.dimension,
-            ridge,
-            beta: Arc::new(rule),
-            ledger: no_privacy::ledger(request.calibration),
-        }))
+        Ok(Box::new(LinUcbMaker { n_arms: facts.n_arms, dimension: facts.dimension, ridge, beta: Arc::new(rule) }))
     }
 }
 
@@ -66,7 +59,6 @@ struct LinUcbMaker {
     dimension: usize,
     ridge: f64,
     beta: BetaRule,
-    ledger: Ledger,
 }
 
 impl LinUcbMaker {
@@ -80,14 +72,6 @@ impl LinUcbMaker {
 impl ContextPolicyMaker for LinUcbMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         self.of(LinUcbState::new(self.n_arms, self.dimension, self.ridge))
-    }
-
-    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
-        Box::new(NoPrivacy)
-    }
-
-    fn ledger(&self) -> Ledger {
-        self.ledger.clone()
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {

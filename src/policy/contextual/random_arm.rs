@@ -5,9 +5,8 @@ use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
-use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionSignal};
-use privateer_privacy::{Ledger, Refusal, Released, Request};
+use privateer_privacy::interactions::{CalibratedInteractions, ContextFacts, InteractionSignal};
+use privateer_privacy::{Refusal, Released};
 
 const NAME: &str = "random-arm";
 
@@ -19,27 +18,18 @@ pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
 struct RandomArmPlan;
 
 impl ContextPolicyPlan for RandomArmPlan {
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        Ok(Box::new(RandomArmMaker { n_arms: facts.n_arms, ledger: no_privacy::ledger(request.calibration) }))
+    fn maker(&self, facts: &ContextFacts, _mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        Ok(Box::new(RandomArmMaker { n_arms: facts.n_arms }))
     }
 }
 
 struct RandomArmMaker {
     n_arms: usize,
-    ledger: Ledger,
 }
 
 impl ContextPolicyMaker for RandomArmMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         Box::new(RandomArm { n_arms: self.n_arms })
-    }
-
-    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
-        Box::new(NoPrivacy)
-    }
-
-    fn ledger(&self) -> Ledger {
-        self.ledger.clone()
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {

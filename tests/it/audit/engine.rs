@@ -1,12 +1,14 @@
 //! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
 
 use privateer::oco::learner::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
-use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
+use privateer::policy::contextual::{ContextPolicyMaker, ContextPolicyPlan, PreparedContextual};
 use privateer::spec::{Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::Sample;
-use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::interactions::{
+    CalibratedInteractions, ContextFacts, Interaction, InteractionMechanism, InteractionPrivatizer, InteractionSignal,
+};
 use privateer_privacy::{Ledger, Raw, Refusal, Released, Request};
 use std::sync::Arc;
 
@@ -43,36 +45,36 @@ struct Policy {
     fault: Fault,
 }
 
-struct PolicyOf {
-    honest: Box<dyn ContextPolicyMaker>,
-    used: Box<dyn ContextPolicyMaker>,
+struct FaultyMechanism {
+    honest: Box<dyn InteractionMechanism>,
+    used: Box<dyn InteractionMechanism>,
     fault: Fault,
 }
 
 impl ContextPolicyPlan for Policy {
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        self.inner.maker(facts, mechanism)
+    }
+
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
         let rounds = if self.fault == Fault::Impatient { facts.n_arms as u64 } else { facts.rounds };
         // One over the rounds would be another claim.
         let used = self.inner.prepare(&ContextFacts { rounds, ..facts.clone() }, request)?;
-        Ok(Box::new(PolicyOf { honest: self.inner.prepare(facts, request)?, used, fault: self.fault }))
+        let honest = self.inner.prepare(facts, request)?.mechanism;
+        Ok(PreparedContextual {
+            maker: used.maker,
+            mechanism: Box::new(FaultyMechanism { honest, used: used.mechanism, fault: self.fault }),
+        })
     }
 }
 
-impl ContextPolicyMaker for PolicyOf {
-    fn make(&self) -> Box<dyn ContextPolicy> {
-        self.used.make()
-    }
-
+impl InteractionMechanism for FaultyMechanism {
     fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         Box::new(FaultyInteractions { inner: self.used.privatizer(), first: None, fault: self.fault })
     }
 
     fn ledger(&self) -> Ledger {
         self.honest.ledger()
-    }
-
-    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        self.used.restore(state)
     }
 }
 

@@ -141,13 +141,13 @@ fn states_can_be_saved() {
             let streams = Streams::new(1, "states");
             let (mut noise, mut own) = (streams.of(0, Purpose::Noise), streams.of(0, Purpose::Start));
             let mut users = cell.environment.draw(0).expect("users");
-            let (mut policy, mut privatizer) = (cell.maker.make(), cell.maker.privatizer());
-            let (mut other, mut scratch) = (cell.maker.make(), Scratch::default());
+            let (mut policy, mut privatizer) = (cell.prepared.maker.make(), cell.prepared.mechanism.privatizer());
+            let (mut other, mut scratch) = (cell.prepared.maker.make(), Scratch::default());
             for round in 0..50 {
                 if round == 20 {
                     let state = policy.save();
                     states.push(state.clone());
-                    other = cell.maker.restore(&state).unwrap_or_else(|error| panic!("{error}"));
+                    other = cell.prepared.maker.restore(&state).unwrap_or_else(|error| panic!("{error}"));
                     assert_eq!(other.save(), state, "{}", plan.policy);
                 }
                 users.next();
@@ -165,14 +165,14 @@ fn states_can_be_saved() {
         for (i, plan) in sweep.cells.iter().enumerate() {
             let cell = preparation.contextual(plan).expect("a cell");
             let foreign = states.iter().enumerate().filter(|(j, _)| *j != i);
-            assert!(foreign.clone().all(|(_, state)| cell.maker.restore(state).is_err()), "{}", plan.policy);
+            assert!(foreign.clone().all(|(_, state)| cell.prepared.maker.restore(state).is_err()), "{}", plan.policy);
             let mut cut = states[i].clone();
             for value in cut["state"].as_object_mut().into_iter().flatten().map(|(_, value)| value) {
                 if let Some(items) = value.as_array_mut() {
                     items.pop();
                 }
             }
-            assert!(cut == states[i] || cell.maker.restore(&cut).is_err(), "{}", plan.policy);
+            assert!(cut == states[i] || cell.prepared.maker.restore(&cut).is_err(), "{}", plan.policy);
         }
     });
 }
@@ -185,7 +185,8 @@ fn bad_interactions_do_no_harm() {
         for plan in sweep.cells.iter().filter(|plan| plan.policy.starts_with("dp-") || plan.policy.starts_with("ldp-")) {
             let cell = preparation.contextual(plan).expect("a cell");
             let mut stream = Streams::new(1, "bad").of(0, Purpose::Noise);
-            let (mut policy, mut privatizer, mut scratch) = (cell.maker.make(), cell.maker.privatizer(), Scratch::default());
+            let (mut policy, mut privatizer, mut scratch) =
+                (cell.prepared.maker.make(), cell.prepared.mechanism.privatizer(), Scratch::default());
             let odd = [f64::NAN, f64::INFINITY, -1e300, 1e6, 0.0];
             for round in 0..60 {
                 let mut context = vec![0.3; 7];
@@ -200,7 +201,7 @@ fn bad_interactions_do_no_harm() {
             }
             let state = policy.save();
             assert!(!state.to_string().contains("null"), "{}: {state}", plan.policy);
-            cell.maker.restore(&state).unwrap_or_else(|error| panic!("{}: {error}", plan.policy));
+            cell.prepared.maker.restore(&state).unwrap_or_else(|error| panic!("{}: {error}", plan.policy));
         }
     });
 }

@@ -14,16 +14,20 @@
 //! nothing. For sums, a NaN reward counts as the centre and an infinite one as the nearest end of its range; for choices, an
 //! interaction whose reward is not finite adds nothing.
 
+mod arm_mechanism;
 pub mod choices;
 mod contract;
 mod facts;
 mod link;
+mod need;
 pub mod no_privacy;
 pub mod sums;
 
 #[cfg(test)]
 mod tests;
 
+pub use arm_mechanism::{ArmMechanism, ChoicesNeed};
 pub use contract::{Interaction, InteractionPrivatizer, InteractionSignal, seal};
 pub use facts::ContextFacts;
 pub use link::Link;
+pub use need::{CalibratedInteractions, InteractionMechanism, InteractionNeed, InteractionSumsNeed};

@@ -249,6 +249,24 @@ impl InteractionSums {
         self.reward_unit
     }
 
+    /// Returns the calibration.
+    #[must_use]
+    pub fn calibration(&self) -> Calibration {
+        self.terms.calibration
+    }
+
+    /// Returns the bound on the length of contexts, before their division.
+    #[must_use]
+    pub fn context_length(&self) -> f64 {
+        self.terms.context_length
+    }
+
+    /// Returns whether every user adds their own noise.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.terms.local
+    }
+
     /// Returns the standard deviation of a draw.
     #[must_use]
     pub fn sigma(&self) -> f64 {
