@@ -67,20 +67,26 @@ pub use privateer_numerics as numerics;
 pub use privateer_privacy as privacy;
 
 pub mod audit;
-pub mod engine;
-pub mod env;
-pub mod fit;
-pub mod oco;
-pub mod policy;
 pub mod record;
 pub mod report;
 pub mod run;
-pub mod spec;
 
-// The program and its tests alone use these.
+// The rooms behind the facade: the program, its tests and examples use them, and no version keeps them as they are.
 #[doc(hidden)]
 pub mod bench;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
+pub mod engine;
+#[doc(hidden)]
+pub mod env;
+#[doc(hidden)]
+pub mod fit;
+#[doc(hidden)]
+pub mod oco;
+#[doc(hidden)]
+pub mod policy;
+#[doc(hidden)]
 pub mod registry;
+#[doc(hidden)]
+pub mod spec;

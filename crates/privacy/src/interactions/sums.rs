@@ -261,12 +261,6 @@ impl InteractionSums {
         self.terms.context_length
     }
 
-    /// Returns whether every user adds their own noise.
-    #[must_use]
-    pub fn is_local(&self) -> bool {
-        self.terms.local
-    }
-
     /// Returns the standard deviation of a draw.
     #[must_use]
     pub fn sigma(&self) -> f64 {
