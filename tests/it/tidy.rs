@@ -224,3 +224,10 @@ fn the_architecture_page_names_every_room() {
         assert!(page.contains(&format!("`privateer-{name}`")), "ARCHITECTURE.md does not mention privateer-{name}");
     }
 }
+
+/// `matrixmultiply` picks its loops by the processor at run time, and with them the order of sums: nalgebra goes without it.
+#[test]
+fn products_do_not_depend_on_the_processor() {
+    let lock = fs::read_to_string(root().join("Cargo.lock")).expect("a lock file");
+    assert!(lock.contains("name = \"nalgebra\"") && !lock.contains("name = \"matrixmultiply\""));
+}

@@ -17,7 +17,6 @@ mod rounded;
 mod rows;
 mod symmetric;
 mod triangular;
-mod update;
 mod upper;
 
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
@@ -34,5 +33,4 @@ pub use rounded::rounded_share;
 pub use rows::{add_rows, add_rows_wide, dot_rows};
 pub use symmetric::{Eigen, eigen_symmetric};
 pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
-pub use update::rank_one_update;
 pub use upper::{cholesky_upper, cholesky_upper_kept, inverse_of_upper_transposed, solve_upper};
