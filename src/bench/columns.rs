@@ -1,4 +1,4 @@
-//! Exact forms `|R phi|²` of one trial, taken out of its lane, and of eight trials side by side, to the same bits.
+//! Exact forms `|R phi|²` of one trial, read from its SIMD lane, and vectorised over eight trials, with equal bits.
 
 use privateer_numerics::linalg::{Eight, LANES, TILE, dot, place};
 use pulp::{NullaryFnOnce, Simd, WithSimd};

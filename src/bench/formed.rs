@@ -1,4 +1,4 @@
-//! The precision matrices of a round, eight trials side by side.
+//! The precision matrices of a round, vectorised over eight trials.
 
 use privateer_numerics::linalg::{Eight, LANES, TILE, place};
 use pulp::{Simd, WithSimd};

@@ -1,4 +1,4 @@
-//! The linear model whose precision matrix is new in every entry every round, of up to sixteen trials side by side.
+//! The linear model whose precision matrix is new in every entry every round, vectorised over up to sixteen trials.
 
 use super::columns::{BenchColumns, BenchForm, forms};
 use super::formed::Formed;
@@ -19,7 +19,7 @@ pub const TRIALS: usize = score::LANES;
 // Two halves of vectors in f64 are one in f32.
 const _: () = assert!(TRIALS == 2 * LANES);
 
-/// Most candidates of a trial that are looked at beside those of others.
+/// Largest number of candidates of a trial that are scored together with those of other trials.
 const FORESEEN: usize = 8;
 
 /// Numbers that are drawn at once: rows of a matrix until they are as many.
@@ -279,7 +279,7 @@ impl Half {
         }
     }
 
-    /// Factor, inverse and weights of `V`, the first of them looked at in so many lanes.
+    /// Factor, inverse and weights of `V`.
     fn factor(
         &mut self,
         common: &Common,

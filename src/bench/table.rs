@@ -3,7 +3,7 @@
 use super::Measured;
 use std::fmt::Write;
 
-/// The text for some measurements; those of one job stand side by side.
+/// The text for some measurements; those of one job stand in one row.
 #[must_use]
 pub fn table(all: &[Measured]) -> String {
     let mut text = String::new();

@@ -26,7 +26,7 @@ fn measured(job: &Job, instance: &BenchInstance, threads: usize, options: BenchO
 
 const ONCE: BenchOptions = BenchOptions { repeat: 1, verify: true };
 
-/// The job with every matrix written out: V is inverted anew each round, all points are scored, the first best is played.
+/// The job with every matrix written out: V is inverted again in each round, all points are scored, the first best is played.
 /// `noise` adds a round's noise to V.
 fn by_hand(job: &Job, instance: &BenchInstance, mut noise: impl FnMut(usize, usize, &mut [f64])) -> Vec<u32> {
     let (n, m) = (job.points, job.features);

@@ -261,7 +261,7 @@ fn refused(option: &str, found: &str, expected: &str) -> Error {
     Error::input(Diagnostic::new(format!("`{option}` is {found}")).expected(expected))
 }
 
-/// The message for a refused option.
+/// Returns the message for a refused option.
 pub fn placed(refusal: &Refusal) -> Error {
     let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
     diagnostic.hint = Some(match refusal.key {
@@ -284,7 +284,7 @@ fn unknown(what: &str) -> Error {
     })
 }
 
-/// The participations that are priced, and what the stated claim covers where that is fewer.
+/// Returns the participations that are priced, and what the stated claim covers where that is fewer.
 fn participations(quote: &PriceReport) -> String {
     let Participations { covered, growth } = quote.threat_model.participations;
     if quote.participations == covered {

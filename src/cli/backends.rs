@@ -31,7 +31,7 @@ pub struct OpenedBackend {
 /// took unless that is the CPU.
 ///
 /// # Errors
-/// [`Error::Device`] if `gpu` is asked for and there is none, or it has no such type.
+/// [`Error::Device`] if `gpu` is requested and no GPU is present, or the GPU lacks the floating-point type.
 pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error> {
     match name {
         "gpu" => gpu(precision, quiet),

@@ -124,7 +124,7 @@ impl BenchArgs {
         Ok(())
     }
 
-    /// Every job with its arrays; workloads of one size share them.
+    /// Returns every job with its arrays; workloads of one size share them.
     fn jobs(&self) -> Result<Vec<(Vec<Job>, BenchInstance)>, Error> {
         let named = self.workloads.iter().filter_map(|named| match named {
             WorkloadName::Features(workload) => Some(*workload),
@@ -161,7 +161,7 @@ enum WorkloadName {
 }
 
 impl WorkloadName {
-    /// Its name, where it is measured alone.
+    /// Returns the name of a workload that is measured alone; `None` for one of a group.
     fn alone(self) -> Option<&'static str> {
         match self {
             Self::Features(_) => None,
@@ -185,7 +185,7 @@ impl FromStr for WorkloadName {
     }
 }
 
-/// The backend of this name and what is to be said of it.
+/// Returns the backend of this name and its notice.
 fn machine(name: &str, args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
     let opened = backends::open(name, args.precision(), false)?;
     let backend = if args.dense && name == "cpu" { Arc::new(Cpu::dense()) } else { Arc::clone(&opened.backend) };
@@ -201,7 +201,7 @@ fn machine(name: &str, args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Mac
     })
 }
 
-/// The ceilings of the device, or of the processor on these threads.
+/// Returns the ceilings of the device, or of the processor on these threads.
 fn ceilings(opened: &OpenedBackend, pool: &rayon::ThreadPool) -> Result<Ceilings, Error> {
     #[cfg(feature = "gpu")]
     if let Some(gpu) = &opened.gpu {
@@ -221,7 +221,7 @@ fn ceilings(opened: &OpenedBackend, pool: &rayon::ThreadPool) -> Result<Ceilings
     Ok(pool.install(Ceilings::of_cpu))
 }
 
-/// The backends asked for.
+/// Returns the requested backends.
 fn machines(args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Vec<Machine>, Error> {
     if args.backend != "both" {
         return Ok(vec![machine(&args.backend, args, pool)?]);
@@ -362,7 +362,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Error> {
     if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
 }
 
-/// What must not be in the measurements of one job.
+/// Returns the contradictions among the measurements of one job.
 fn faults_of(same: &[Measured]) -> Vec<String> {
     let mut faults = Vec::new();
     for measured in same {

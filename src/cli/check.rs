@@ -58,7 +58,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// "1 cell", "40 cells".
+/// Returns a count with its noun: "1 cell", "40 cells".
 fn counted(n: f64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1.0 { "" } else { "s" })
 }

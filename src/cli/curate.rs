@@ -331,7 +331,7 @@ fn beside(out: &Path) -> PathBuf {
     out.with_file_name(name)
 }
 
-/// Columns that cannot help a modeler: said to the curator alone.
+/// Warns the curator, and nobody else, of columns that cannot help a modeler.
 fn warn_of_columns(names: &[String], values: &[f64], rows: usize) {
     let d = names.len();
     let column = |j: usize| values.iter().skip(j).step_by(d);

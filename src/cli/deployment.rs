@@ -1,4 +1,4 @@
-//! What a session or a release state has spent, alone or in an odometer that several commands share.
+//! Counts what a session or a release state has spent, alone or in an odometer that several commands share.
 //!
 //! A spend is on the disk before the answer that it pays for leaves. Alone, both are one file that is replaced as a whole. With a shared
 //! odometer there are three writes: the intent in the session (a random ticket), the spend in the odometer, the answer in the session.
@@ -34,7 +34,7 @@ impl BudgetArgs {
         self.budget.is_some() || self.filter.is_some() || self.odometer.is_some()
     }
 
-    /// The budget and the filter that are stated.
+    /// Returns the budget and the filter that are stated.
     ///
     /// # Errors
     /// A text that is no budget or no filter.
@@ -42,7 +42,7 @@ impl BudgetArgs {
         Ok((budget(self.budget.as_deref())?, filter(self.filter.as_deref())?))
     }
 
-    /// The shared odometer that is named.
+    /// Returns the shared odometer that is named.
     #[must_use]
     pub fn odometer(&self) -> Option<&Path> {
         self.odometer.as_deref()
@@ -68,7 +68,7 @@ pub fn filter(name: Option<&str>) -> Result<Option<FilterKind>, Error> {
     })
 }
 
-/// The message for a budget that cannot be used.
+/// Returns the message for a budget that cannot be used.
 pub fn bad_budget(why: &BadBudget) -> Error {
     Error::input(
         Diagnostic::new(format!("`--budget` is refused: {why}"))
@@ -76,7 +76,7 @@ pub fn bad_budget(why: &BadBudget) -> Error {
     )
 }
 
-/// Who a session or a release state is, and how its spends are added up.
+/// States who a session or a release state is, and how its spends are added up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Deployment {
     /// Random name of the session.
@@ -99,7 +99,7 @@ pub struct Deployment {
     pub sources: Vec<String>,
 }
 
-/// Where a shared odometer is, and which one it is.
+/// States where a shared odometer is, and which one it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OdometerLink {
     path: PathBuf,
@@ -107,7 +107,7 @@ pub struct OdometerLink {
 }
 
 impl Deployment {
-    /// A new session or release state: reads its options and takes it up in the odometer that it shares.
+    /// Makes a new session or release state, and enters it in the odometer that it shares.
     /// * `spend` — what one answer takes; `None` where nothing is protected
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl Deployment {
         })
     }
 
-    /// How copies of this session are noticed, in a sentence.
+    /// Returns how copies of this session are noticed, in a sentence.
     #[must_use]
     pub fn about_copies(&self) -> String {
         match &self.odometer {
@@ -211,7 +211,7 @@ fn allows_one(filter: FilterKind, budget: Option<PrivacyBudget>, spend: &Spend) 
     })
 }
 
-/// A random name.
+/// Returns a random name.
 ///
 /// # Errors
 /// [`Error::Failed`] without entropy.
@@ -337,20 +337,20 @@ impl Account {
         file.set("spent", self.statement());
     }
 
-    /// What this session states of its spends.
+    /// Returns what this session states of its spends.
     #[must_use]
     pub fn statement(&self) -> serde_json::Value {
         statement(&self.deployment, &self.own)
     }
 
-    /// The account whose budget holds: the shared one, where there is one.
+    /// Returns the account whose budget holds: the shared one, where there is one.
     #[must_use]
     pub fn odometer(&self) -> &Odometer {
         self.shared.as_ref().map_or(&self.own, |shared| &shared.odometer)
     }
 }
 
-/// What a session states of its spends.
+/// Returns what a session states of its spends.
 #[must_use]
 pub fn statement(deployment: &Deployment, own: &Odometer) -> serde_json::Value {
     let mut ledger = own.ledger();
@@ -394,7 +394,7 @@ fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdom
     Ok(())
 }
 
-/// The error for a spend that is refused.
+/// Returns the error for a spend that is refused.
 pub fn refused(why: SpendRefusal) -> Error {
     match why {
         SpendRefusal::Exceeded { .. } => Error::CheckSaidNo(format!("{why}; nothing was released")),

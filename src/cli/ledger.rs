@@ -25,7 +25,7 @@ pub struct LedgerArgs {
     json: bool,
 }
 
-/// What one file says.
+/// Holds the spends that one file states.
 struct SpendingFile {
     path: PathBuf,
     /// What kind of file it is.
@@ -82,7 +82,7 @@ pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// The spends of all files in one account; a session that an odometer counts is counted once.
+/// Returns the spends of all files in one account; a session that an odometer counts is counted once.
 fn together(files: &[SpendingFile], stated: Option<FilterKind>) -> Result<Odometer, Error> {
     let first = files[0].odometer.filter();
     let same = files.iter().all(|file| file.odometer.filter() == first);

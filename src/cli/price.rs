@@ -1,4 +1,4 @@
-//! What a deployment costs: before it starts, from the spec of its session, and while it runs, from a session's file.
+//! Prices a deployment: before it starts, from the spec of its session, and while it runs, from a session's file.
 
 use super::account::placed;
 use super::deployment::{Deployment, bad_budget};
@@ -30,7 +30,7 @@ pub struct DeploymentPrice {
     pub json: serde_json::Value,
 }
 
-/// The price of a session that a spec describes; `None` for a spec of a simulation.
+/// Returns the price of a session that a spec describes; `None` for a spec of a simulation.
 ///
 /// # Errors
 /// Whatever `privateer init` would refuse; a budget that does not fit.
@@ -56,7 +56,7 @@ pub fn of_spec(
     price(&ledger, spend.as_ref(), own.as_ref(), rounds, participations).map(Some)
 }
 
-/// The price of a session, a release state or an odometer that runs; `None` for another file.
+/// Returns the price of a session, a release state or an odometer that runs; `None` for another file.
 ///
 /// # Errors
 /// A damaged file.
@@ -154,7 +154,7 @@ fn price(
     Ok(DeploymentPrice { quote: Some(quote), text, json })
 }
 
-/// How often a record that has spent nothing can be asked for before its budget stops it.
+/// Returns how often a record that has spent nothing can be asked for before its budget stops it.
 fn most_answers(own: &Odometer, spend: &Spend) -> u64 {
     let Ok(fresh) = Odometer::new(own.filter(), own.budget(), None) else { return 0 };
     let keeps = |count: u64| !matches!(fresh.check(&Spend { count, ..spend.clone() }), Err(SpendRefusal::Exceeded { .. }));

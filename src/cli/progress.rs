@@ -1,4 +1,4 @@
-//! Progress: a bar on a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
+//! Shows progress: a bar on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`.
 
 use super::commands::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Time between two plain lines.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How a run shows that it lives.
+/// Shows the progress of a run on standard error.
 pub struct Progress {
     mode: Mode,
     total: u64,
@@ -25,7 +25,7 @@ enum Mode {
 }
 
 impl Progress {
-    /// Progress over `total` trial-rounds.
+    /// Starts to show progress over `total` trial-rounds.
     pub fn new(total: u64, quiet: bool) -> Self {
         let mode = if quiet {
             Mode::Quiet
@@ -40,7 +40,7 @@ impl Progress {
         Self { mode, total, done: AtomicU64::new(0), started: Instant::now() }
     }
 
-    /// Some trial-rounds are done.
+    /// Counts finished trial-rounds.
     pub fn add(&self, trial_rounds: u64) {
         let done = self.done.fetch_add(trial_rounds, Ordering::Relaxed) + trial_rounds;
         match &self.mode {
@@ -84,7 +84,7 @@ impl Progress {
     }
 }
 
-/// A count with three digits and a unit.
+/// Returns a count with three digits and a unit.
 pub fn count(value: f64) -> String {
     for (unit, size) in [("G", 1e9), ("M", 1e6), ("k", 1e3)] {
         if size <= value {

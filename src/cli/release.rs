@@ -52,7 +52,7 @@ pub struct ReleaseArgs {
 /// Deltas from here on are refused where the number of records is not known: a table of a thousand records would release one.
 const LARGE_DELTA: f64 = 1e-3;
 
-/// What every value of a state file is released by.
+/// Holds what all releases of a state file share: mechanism, budget and clip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Declaration {
     mechanism: String,
@@ -211,7 +211,7 @@ fn begin(args: &ReleaseArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// The ledger of one answer.
+/// Returns the ledger of one answer.
 fn ledger_of(declaration: &Declaration) -> Result<Ledger, Error> {
     let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == declaration.mechanism && entry.name != "none") else {
         let names: Vec<&str> = MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none").collect();
@@ -233,7 +233,7 @@ fn ledger_of(declaration: &Declaration) -> Result<Ledger, Error> {
     Ok(ledger)
 }
 
-/// What a state file declares and what it has released.
+/// Returns what a state file declares and what it has released.
 fn contents(file: &StateFile) -> Result<(Declaration, Vec<StoredAnswer>), Error> {
     let declaration = serde_json::from_value(file.get("declaration").clone());
     let answers = serde_json::from_value(file.get("answers").clone());
@@ -243,7 +243,7 @@ fn contents(file: &StateFile) -> Result<(Declaration, Vec<StoredAnswer>), Error>
     }
 }
 
-/// What a state file has spent, for `privateer ledger`; `None` where it is damaged.
+/// Returns what a state file has spent, for `privateer ledger`; `None` where it is damaged.
 #[must_use]
 pub fn spends_of(value: &serde_json::Value) -> Option<Vec<Spend>> {
     let deployment: Deployment = serde_json::from_value(value["deployment"].clone()).ok()?;

@@ -91,7 +91,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// The results folder of a spec.
+/// Returns the results folder of a spec.
 fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
     if let (Some(out), 1) = (&args.out, args.specs.len()) {
         return Ok(out.clone());
@@ -175,7 +175,7 @@ impl RunObserver for RunMessages {
     }
 }
 
-/// What a user should look at in the releases of a cell, if anything.
+/// Returns what a user should look at in the releases of a cell, if anything.
 fn advice(summary: &ReleaseSummary) -> Option<String> {
     let (clipped, repaired) = (100.0 * summary.clipped_share(), 100.0 * summary.repaired_share());
     let mut parts = Vec::new();

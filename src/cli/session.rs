@@ -57,7 +57,7 @@ pub struct AskArgs {
     moved: MovedArgs,
 }
 
-/// Where the files of a session are, if they have moved.
+/// States where the files of a session are, if they have moved.
 #[derive(Debug, Args)]
 pub struct MovedArgs {
     /// Folder of the points file, if it has moved
@@ -181,7 +181,7 @@ fn form(text: &str) -> Result<DeploymentForm, String> {
     text.parse()
 }
 
-/// The account of a session that has spent nothing.
+/// Returns the account of a session that has spent nothing.
 fn own(filter: privateer_privacy::odometer::FilterKind, deployment: &Deployment, n: usize) -> Result<Odometer, Error> {
     Odometer::new(filter, deployment.budget, Some(n as u64)).map_err(|why| super::deployment::bad_budget(&why))
 }
@@ -328,7 +328,7 @@ fn received(path: &str) -> Result<HolderRelease, Error> {
     })
 }
 
-/// The account of a private session, and what an answer about `row` takes.
+/// Returns the account of a private session, and what an answer about `row` takes.
 fn account(session: &Session, file: &mut StateFile, row: usize, moved: &MovedArgs) -> Result<Option<(Account, Spend)>, Error> {
     let deployment = Deployment::read(file)?;
     let spend = |row: usize| session.spend(deployment.form, &deployment.id, &deployment.column, row);

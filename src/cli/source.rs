@@ -1,4 +1,4 @@
-//! Where a spec and its data come from, and what the command line changes in it.
+//! Finds a spec and its data, and applies the changes that the command line states.
 
 use crate::env::DataFolder;
 use crate::spec::Sweep;
@@ -51,13 +51,13 @@ impl SpecArgs {
         Sweep::parse(&path.display().to_string(), &text, &self.overrides()?)
     }
 
-    /// The seed stated on the command line.
+    /// Returns the seed stated on the command line.
     #[must_use]
     pub fn stated_seed(&self) -> Option<u64> {
         self.seed
     }
 
-    /// The folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
+    /// Returns the folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
     #[must_use]
     pub fn data(&self) -> DataFolder {
         let data = data_folder(self.data.clone());
@@ -86,7 +86,7 @@ impl SpecArgs {
     }
 }
 
-/// The folder of data files that an option names; without one, `$PRIVATEER_DATA`.
+/// Returns the folder of data files that an option names; without one, `$PRIVATEER_DATA`.
 pub fn data_folder(option: Option<PathBuf>) -> DataFolder {
     DataFolder::new(option.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)))
 }

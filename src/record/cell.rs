@@ -1,4 +1,4 @@
-//! The words of the record: cells and parts.
+//! Defines cells and parts, the units in which results are stored.
 
 use crate::engine::Measures;
 use privateer_config::params::Scalar;
@@ -12,7 +12,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Version of the layout of a results folder and its manifest; 2 added digests. A reader refuses every other one.
 pub const FOLDER_VERSION: u32 = 2;
 
-/// One cell of a sweep: one sweep point and one policy or learner.
+/// Holds one cell of a sweep: one sweep point and one policy or learner.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct CellInfo {
     /// Place in the canonical order of the sweep, from 0.
@@ -37,7 +37,7 @@ pub struct CellInfo {
     pub measures: Measures,
 }
 
-/// One part: a block of trials of one cell. Ordered by cell, then by block.
+/// Holds one part: a block of trials of one cell. Ordered by cell, then by block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartId {
     /// The cell.
@@ -47,25 +47,25 @@ pub struct PartId {
 }
 
 impl PartId {
-    /// `c0003-b0001.parquet`
+    /// Returns the part's file name, such as `c0003-b0001.parquet`.
     #[must_use]
     pub fn file_name(self) -> String {
         format!("c{:04}-b{:04}.parquet", self.cell, self.block)
     }
 
-    /// The part's name in the list of digests: `cells/c0003-b0001.parquet`.
+    /// Returns the part's name in the list of digests: `cells/c0003-b0001.parquet`.
     #[must_use]
     pub fn listed_name(self) -> String {
         format!("cells/{}", self.file_name())
     }
 
-    /// Where this part lies in an output folder.
+    /// Returns where this part lies in an output folder.
     #[must_use]
     pub fn path(self, out: &Path) -> PathBuf {
         out.join("cells").join(self.file_name())
     }
 
-    /// The part a file name stands for; `None` for any other name.
+    /// Returns the part that a file name denotes; `None` for any other name.
     #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let (cell, block) = name.strip_suffix(".parquet")?.strip_prefix('c')?.split_once("-b")?;
@@ -80,7 +80,7 @@ impl fmt::Display for PartId {
     }
 }
 
-/// What a part says about itself.
+/// States what a part says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartHeader {
     /// Layout version.
@@ -123,7 +123,7 @@ pub fn unify_swept(cells: &mut [CellInfo]) {
 pub(crate) mod tests {
     use super::*;
 
-    /// A cell with one swept key, for the tests of this room and of the report.
+    /// Returns a cell with one swept key, for the tests of this room and of the report.
     pub(crate) fn cell(cell: u32, policy: &str, epsilon: f64) -> CellInfo {
         CellInfo {
             cell,

@@ -1,4 +1,4 @@
-//! The columns of a part: names, types, order.
+//! Defines the columns of a part: names, types, order.
 
 use super::{CellInfo, Measures};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -13,7 +13,7 @@ pub(super) fn fixed(measures: Measures) -> Vec<&'static str> {
     before.into_iter().chain(measures.columns().iter().map(|column| column.name())).chain(after).collect()
 }
 
-/// The message type of a cell's parts.
+/// Returns the message type of a cell's parts.
 ///
 /// # Errors
 /// Parquet's own, should it refuse a name.
@@ -44,7 +44,7 @@ pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
     Type::group_type_builder("privateer").with_fields(fields).build()
 }
 
-/// A swept key's column: the dotted key, set apart only where a fixed column has that name.
+/// Returns a swept key's column: the dotted key, set apart only where a fixed column has that name.
 fn column_name(key: &str, fixed: &[&str]) -> String {
     if fixed.contains(&key) { format!("swept.{key}") } else { key.to_owned() }
 }

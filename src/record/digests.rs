@@ -1,4 +1,4 @@
-//! The list of digests beside the manifest: SHA-256 of every part, of released parameters and of the audit.
+//! Keeps the list of digests next to the manifest: SHA-256 of every part, of released parameters and of the audit.
 //!
 //! `SHA256SUMS` has one line for each file, in the form that `sha256sum -c` reads. A line is appended and flushed after its file is in
 //! place, so a file without a line is one whose command was stopped between the two: it counts as unfinished and is made again.
@@ -26,7 +26,7 @@ pub struct DigestList {
     by_name: BTreeMap<String, String>,
 }
 
-/// How a file compares with the list.
+/// States how a file compares with the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
     /// Its bytes are those that were written.
@@ -42,7 +42,7 @@ pub enum FileState {
 }
 
 impl DigestList {
-    /// Where the list lies in a results folder.
+    /// Returns where the list lies in a results folder.
     #[must_use]
     pub fn path(out: &Path) -> PathBuf {
         out.join(DIGESTS_NAME)
@@ -62,7 +62,7 @@ impl DigestList {
         Ok(Self { by_name: text.split_inclusive('\n').filter_map(entry).collect() })
     }
 
-    /// The names that are listed.
+    /// Returns the names that are listed.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
@@ -99,7 +99,7 @@ impl DigestList {
     }
 }
 
-/// One line: the digest in lower-case hexadecimal, two spaces, the name, a line feed.
+/// Parses one line: the digest in lower-case hexadecimal, two spaces, the name, a line feed.
 fn entry(line: &str) -> Option<(String, String)> {
     let (digest, name) = line.strip_suffix('\n')?.split_once("  ")?;
     let is_digest = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -107,7 +107,7 @@ fn entry(line: &str) -> Option<(String, String)> {
     (is_digest && is_name).then(|| (name.to_owned(), digest.to_owned()))
 }
 
-/// SHA-256 of an open file, in hexadecimal, in pieces: a large file takes no memory.
+/// Returns SHA-256 of an open file, in hexadecimal, in pieces: a large file takes no memory.
 fn hash_file(mut file: File) -> std::io::Result<String> {
     use sha2::{Digest, Sha256};
     let mut hasher = Sha256::new();
@@ -166,7 +166,7 @@ pub fn read_listed(out: &Path, name: &str, action: &str) -> Result<Option<Vec<u8
 }
 
 impl FileState {
-    /// What a message says about a file in this state.
+    /// Returns what a message says about a file in this state.
     #[must_use]
     pub fn problem(self) -> &'static str {
         match self {

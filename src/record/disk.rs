@@ -135,7 +135,7 @@ pub(super) fn read_all(file: File, path: &Path, action: &str) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
-/// The error for a refused open or read: bad content is told from a failure of the system, which may pass.
+/// Returns the error for a refused open or read: bad content is told from a failure of the system, which may pass.
 pub(super) fn refused(path: &Path, action: &str, source: io::Error) -> Error {
     if source.get_ref().is_some_and(|inner| inner.is::<NotRegular>()) {
         return Error::Corrupt {
@@ -221,7 +221,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The entries of a folder in the order of their names; empty where the folder is missing.
+/// Returns the entries of a folder in the order of their names; empty where the folder is missing.
 pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let listed = || {
         announce(Operation::List, folder)?;

@@ -24,7 +24,7 @@ static PLANNED: LazyLock<Option<PlannedFault>> = LazyLock::new(|| {
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// What becomes of an operation.
+/// States whether an operation succeeds, fails or kills the process.
 pub(super) enum FaultVerdict {
     /// It is carried out.
     Proceed,

@@ -1,4 +1,4 @@
-//! An output folder: fresh, to be resumed, or refused.
+//! Opens an output folder: a fresh one, one to resume, or a refusal.
 
 use super::digests::{DigestList, FileState};
 use super::whole_file::{is_temporary, remove_leftovers, write_whole};
@@ -14,14 +14,14 @@ pub(super) const SPEC_NAME: &str = "spec.resolved.toml";
 /// Folders inside a results folder in which files are written.
 const INNER_FOLDERS: [&str; 3] = ["cells", "parameters", "plots"];
 
-/// An output folder in use. While it lives, no other run writes there (where the file system has locks).
+/// Holds an output folder in use. While it lives, no other run writes there (where the file system has locks).
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     _lock: Option<File>,
 }
 
-/// What [`Folder::open`] found.
+/// States what [`Folder::open`] found.
 #[derive(Debug)]
 pub struct OpenedFolder {
     /// The folder, held until dropped.
@@ -39,7 +39,7 @@ pub struct OpenedFolder {
 }
 
 impl Folder {
-    /// Creates the folder, or takes up an existing one of the same spec; writes manifest and `spec.resolved.toml`, and
+    /// Creates the folder, or continues an existing one of the same spec; writes manifest and `spec.resolved.toml`, and
     /// removes files that a killed run left unfinished. Counters of an existing manifest are kept.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Folder {
         Ok(OpenedFolder { folder, done, counters: manifest.counters, warnings, altered, removed })
     }
 
-    /// The manifest and the finished parts of a folder, changing nothing.
+    /// Returns the manifest and the finished parts of a folder, changing nothing.
     ///
     /// # Errors
     /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] where a file of it is not the one that was written,
@@ -107,7 +107,7 @@ impl Folder {
         Ok((manifest, done))
     }
 
-    /// The manifest of a results folder.
+    /// Returns the manifest of a results folder.
     ///
     /// # Errors
     /// As [`Folder::existing`].
@@ -127,7 +127,7 @@ impl Folder {
         Manifest::load(out)
     }
 
-    /// The folder's path.
+    /// Returns the folder's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -146,7 +146,7 @@ pub fn remove_unfinished(out: &Path) -> Result<usize, Error> {
     Ok(removed)
 }
 
-/// The manifest of a folder that may be resumed; `None` for an empty folder.
+/// Returns the manifest of a folder that may be resumed; `None` for an empty folder.
 fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
     if is_missing(&Manifest::path(out))? {
         return match foreign_file(out)? {
@@ -183,7 +183,7 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
     Ok(Some(older))
 }
 
-/// The first file that no run leaves that was killed before its manifest was in place, relative to the folder.
+/// Returns the first file, relative to the folder, that a run killed before writing its manifest cannot have left.
 fn foreign_file(out: &Path) -> Result<Option<PathBuf>, Error> {
     for path in disk::list(out)? {
         let is_empty_file = || path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
@@ -297,7 +297,7 @@ fn refused(out: &Path, problem: &str, hint: &str) -> Error {
     Error::Folder { path: out.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
 }
 
-/// A folder that cannot be made: a wrong argument where its place is to blame, a failed run otherwise (a full disk).
+/// Returns the error for a folder that cannot be made: a wrong argument where its place is to blame, a failed run otherwise (a full disk).
 fn uncreated(out: &Path, action: &str, source: std::io::Error) -> Error {
     let problem = match source.kind() {
         ErrorKind::PermissionDenied => "cannot be written: permission denied",

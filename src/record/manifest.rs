@@ -1,4 +1,4 @@
-//! The manifest: what was run, by which program, on which machine.
+//! Defines the manifest, which states what was run, by which program and on which machine.
 
 use super::part_read::hex;
 use super::whole_file::write_whole;
@@ -118,7 +118,7 @@ impl Manifest {
         }
     }
 
-    /// Where the manifest lies in an output folder.
+    /// Returns where the manifest lies in an output folder.
     #[must_use]
     pub fn path(out: &Path) -> PathBuf {
         out.join(FILE_NAME)
@@ -136,19 +136,19 @@ impl Manifest {
         self.cells.len().saturating_mul(self.n_blocks as usize)
     }
 
-    /// All parts of the sweep, in canonical order.
+    /// Returns all parts of the sweep, in canonical order.
     pub fn parts(&self) -> impl Iterator<Item = PartId> + '_ {
         self.cells.iter().flat_map(|cell| (0..self.n_blocks).map(|block| PartId { cell: cell.cell, block }))
     }
 }
 
-/// SHA-256 of a text, in hexadecimal: the hash of a resolved spec.
+/// Returns SHA-256 of a text, in hexadecimal: the hash of a resolved spec.
 #[must_use]
 pub fn hash_text(text: &str) -> String {
     hash_bytes(text.as_bytes())
 }
 
-/// SHA-256 of a file's bytes, in hexadecimal.
+/// Returns SHA-256 of a file's bytes, in hexadecimal.
 #[must_use]
 pub fn hash_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
@@ -160,7 +160,7 @@ pub(crate) mod tests {
     use super::*;
     use std::fs;
 
-    /// A manifest of `cells`, 4 trials in 2 blocks of 2, 50 rounds.
+    /// Returns a manifest of `cells`, 4 trials in 2 blocks of 2, 50 rounds.
     pub(crate) fn manifest(cells: Vec<CellInfo>) -> Manifest {
         Manifest {
             schema_version: FOLDER_VERSION,

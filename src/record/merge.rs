@@ -1,4 +1,4 @@
-//! Putting the folders of shards together.
+//! Merges the folders of shards into one.
 
 use super::{Folder, Manifest, Parameters, PartId, disk, part, timings};
 use privateer_config::error::{Diagnostic, Error};
@@ -110,7 +110,7 @@ fn copy(id: PartId, folders: &[&PathBuf], opened: &super::OpenedFolder) -> Resul
     }
 }
 
-/// The bytes that all files have; `None` where there are no files.
+/// Returns the bytes that all files have; `None` where there are no files.
 fn agreed(mut paths: impl Iterator<Item = PathBuf>) -> Result<Option<Vec<u8>>, Error> {
     let Some(first) = paths.next() else { return Ok(None) };
     let bytes = disk::read(&first, "read the part")?;

@@ -1,4 +1,4 @@
-//! What policies release of their models at the end of a run: one file for each part, written where the spec asks for it.
+//! Stores the parameters that policies release at the end of a run: one file per part, written where the spec requests it.
 //!
 //! A file stands on its own: it holds the resolved spec, from which the feature map follows, and the released numbers of each
 //! trial. Reads no part and computes nothing.
@@ -17,7 +17,7 @@ const WRITTEN: &str = "a run with `record = { parameters = true }` writes such f
 /// How the numbers came about.
 const SIMULATED: &str = "simulated: not a private release";
 
-/// Released parameters of the trials of one part.
+/// Holds released parameters of the trials of one part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// What this file is.
@@ -38,7 +38,7 @@ pub struct Parameters {
     pub trials: Vec<TrialParameters>,
 }
 
-/// Released parameters of one trial.
+/// Holds released parameters of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialParameters {
     /// The trial, 0-based.
@@ -48,7 +48,7 @@ pub struct TrialParameters {
 }
 
 impl Parameters {
-    /// Of the trials of a part.
+    /// Makes the parameters of a part's trials.
     #[must_use]
     pub fn new(spec: String, cell: u32, label: String, trials: Vec<TrialParameters>) -> Self {
         Self {
@@ -63,13 +63,13 @@ impl Parameters {
         }
     }
 
-    /// Where the parameters of a part lie in an output folder: `parameters/c0003-b0001.json`.
+    /// Returns where the parameters of a part lie in an output folder: `parameters/c0003-b0001.json`.
     #[must_use]
     pub fn path(out: &Path, id: PartId) -> PathBuf {
         out.join(Self::listed_name(id))
     }
 
-    /// The name of the parameters of a part in the list of digests.
+    /// Returns the name of the parameters of a part in the list of digests.
     #[must_use]
     pub fn listed_name(id: PartId) -> String {
         format!("parameters/{}.json", id.file_name().trim_end_matches(".parquet"))
@@ -83,7 +83,7 @@ impl Parameters {
         Self::save_bytes(out, id, serde_json::json!(self).to_string().as_bytes())
     }
 
-    /// Writes the bytes of such a file.
+    /// Writes the bytes of a parameters file.
     pub(super) fn save_bytes(out: &Path, id: PartId, bytes: &[u8]) -> Result<(), Error> {
         let folder = out.join("parameters");
         disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
@@ -100,10 +100,10 @@ impl Parameters {
         disk::remove(&path).map_err(|source| Error::io("remove the parameters", &path, source))
     }
 
-    /// Reads such a file.
+    /// Reads a parameters file.
     ///
     /// # Errors
-    /// [`Error::Input`] where there is no such file, [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is something else or of another version.
+    /// [`Error::Input`] where the file is missing, [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is something else or of another version.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let bytes = disk::read(path, "read the parameters").map_err(|error| match error {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! Writing a part.
+//! Writes a part.
 
 use super::columns::schema;
 use super::digests::{DigestList, write_listed};
@@ -37,7 +37,7 @@ pub(super) fn save_bytes(out: &Path, id: PartId, bytes: &[u8]) -> Result<(), Err
     write_listed(out, &id.listed_name(), bytes, "write the part")
 }
 
-/// The bytes of one part; they depend on the arguments alone.
+/// Returns the bytes of one part; they depend on the arguments alone.
 ///
 /// # Errors
 /// [`Error::Corrupt`] where the columns are not equally long or the encoder refuses them.

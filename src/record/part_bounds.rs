@@ -1,4 +1,4 @@
-//! Holding what a part claims against its size, before the Parquet decoder allocates it.
+//! Compares the sizes that a part claims with its length, before the Parquet decoder allocates them.
 
 use super::thrift::{Thrift, read_struct};
 
@@ -47,7 +47,7 @@ pub(super) fn check_bounds(bytes: &[u8]) -> Result<(), String> {
     group.list(1).iter().try_for_each(|chunk| check_column(&bytes[..start], chunk, n_rows))
 }
 
-/// The pages of one column.
+/// Checks the pages of one column.
 fn check_column(body: &[u8], chunk: &Thrift, n_rows: u64) -> Result<(), String> {
     let place = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok()).filter(|&at| at <= body.len());
     let outside = || "has a column outside of the file".to_owned();
@@ -133,7 +133,8 @@ mod tests {
         }
     }
 
-    /// A file of a few kilobytes, sound in itself, that unpacks to as many rows as it likes: every column is one run of one value.
+    /// Returns a file of a few kilobytes, sound in itself, that unpacks to as many rows as it likes: every column is one run
+    /// of one value.
     fn packed_without_bound(n_rows: usize) -> Vec<u8> {
         let info = cell(0, "a", 1.0);
         let pairs = [(KEY_SCHEMA, "1"), (KEY_SPEC, "spec"), (KEY_CELL, "0"), (KEY_BLOCK, "0"), (KEY_ROWS, "0")];

@@ -1,4 +1,4 @@
-//! Reading a part, and refusing what is not one.
+//! Reads a part, and refuses other files.
 
 use super::columns::fixed;
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
@@ -116,7 +116,7 @@ fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures) -> Result<Trac
     if rows.is_rectangular() { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
 }
 
-/// Values and definition levels of one column of a row group.
+/// Returns values and definition levels of one column of a row group.
 fn column<T: DataType>(
     group: &dyn RowGroupReader,
     names: &[&str],
@@ -143,7 +143,7 @@ fn column<T: DataType>(
     if read == n_rows { Ok((values, levels)) } else { Err(format!("has other than {n_rows} rows in column `{name}`")) }
 }
 
-/// SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.
+/// Returns SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.
 pub(super) fn rows_hash(rows: &Trace) -> String {
     let mut hasher = Sha256::new();
     let mut feed = |bytes: &mut dyn Iterator<Item = [u8; 8]>| {
@@ -168,7 +168,7 @@ pub(super) fn rows_hash(rows: &Trace) -> String {
     hex(&hasher.finalize())
 }
 
-/// Lower-case hexadecimal.
+/// Returns bytes in lower-case hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

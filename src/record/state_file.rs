@@ -1,4 +1,5 @@
-//! The file of a session, of a release state or of an odometer: whole or absent, for its owner's eyes, one program at a time.
+//! Reads and writes the file of a session, a release state or an odometer: whole or absent, readable by its owner alone,
+//! used by one program at a time.
 
 use super::whole_file::{PreparedFile, remove_leftovers_of, write_private};
 use super::{disk, sealed_text};
@@ -7,7 +8,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a state file is of.
+/// Names the kinds of state files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateKind {
     /// A session of one policy.
@@ -21,7 +22,7 @@ pub enum StateKind {
 impl StateKind {
     const ALL: [Self; 3] = [Self::Session, Self::Releases, Self::Odometer];
 
-    /// Tells such files from others.
+    /// Returns the text by which a file states its format.
     fn format(self) -> &'static str {
         match self {
             Self::Session => "privateer session",
@@ -30,7 +31,7 @@ impl StateKind {
         }
     }
 
-    /// The noun of messages.
+    /// Returns the noun of messages.
     fn noun(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -39,7 +40,7 @@ impl StateKind {
         }
     }
 
-    /// The command that writes the first such file.
+    /// Returns the command that writes the first such file.
     fn command(self) -> &'static str {
         match self {
             Self::Session => "privateer init",
@@ -143,7 +144,7 @@ impl StateFile {
         Ok(Some(Self { path: real, kind, file, text, value, removed }))
     }
 
-    /// What a state file of any kind holds, without a lock; `None` where the file is not a state file.
+    /// Returns what a state file of any kind holds, without a lock; `None` where the file is not a state file.
     ///
     /// # Errors
     /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is altered or of another version.
@@ -155,7 +156,7 @@ impl StateFile {
         Self::parse(&text, kind).map(|value| Some((kind, value))).map_err(corrupt)
     }
 
-    /// What the text of a file of this kind holds, or what is wrong with it and what to do.
+    /// Returns the content of the text of a file of this kind, or what is wrong with it and what to do.
     ///
     /// # Errors
     /// A text of another kind, altered or of another version.
@@ -193,25 +194,25 @@ impl StateFile {
         Ok(value)
     }
 
-    /// The text of a state file that holds an object: with its digest at the end.
+    /// Returns the text of a state file that holds an object: with its digest at the end.
     #[must_use]
     pub fn text(mut value: serde_json::Value) -> String {
         sealed(&mut value)
     }
 
-    /// How many unfinished files of killed commands were removed when this file was opened.
+    /// Returns how many unfinished files of killed commands were removed when this file was opened.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.removed
     }
 
-    /// What the file holds under a key; null where there is none.
+    /// Returns what the file holds under a key; null where there is none.
     #[must_use]
     pub fn get(&self, key: &str) -> &serde_json::Value {
         &self.value[key]
     }
 
-    /// Where the file is, behind links.
+    /// Returns where the file is, behind links.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -258,7 +259,7 @@ fn enveloped(kind: StateKind, mut content: serde_json::Value) -> String {
     sealed(&mut content)
 }
 
-/// The text of a file with its digest at the end.
+/// Returns the text of a file with its digest at the end.
 fn sealed(value: &mut serde_json::Value) -> String {
     if let Some(members) = value.as_object_mut() {
         members.remove("sha256");

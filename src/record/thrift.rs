@@ -1,11 +1,11 @@
-//! Reading Thrift's compact protocol, in which Parquet describes itself, with every count held against the bytes that are left.
+//! Reads Thrift's compact protocol, in which Parquet describes itself; every count is compared with the bytes left.
 //!
 //! The Parquet decoder allocates what a file claims; this reader looks first. It keeps only numbers, structures and lists.
 
 /// Deepest nesting; Parquet's own is 8.
 const MOST_DEPTH: usize = 16;
 
-/// One value; texts and binary data are passed over.
+/// Holds one value; texts and binary data are passed over.
 #[derive(Debug, PartialEq)]
 pub(super) enum Thrift {
     Number(i64),
@@ -15,7 +15,7 @@ pub(super) enum Thrift {
 }
 
 impl Thrift {
-    /// A field of a structure.
+    /// Returns a field of a structure.
     pub(super) fn field(&self, id: i16) -> Option<&Self> {
         match self {
             Self::Struct(fields) => fields.iter().find(|(found, _)| *found == id).map(|(_, value)| value),
@@ -23,7 +23,7 @@ impl Thrift {
         }
     }
 
-    /// A field that is a number.
+    /// Returns a field that is a number.
     pub(super) fn number(&self, id: i16) -> Option<i64> {
         match self.field(id)? {
             Self::Number(number) => Some(*number),
@@ -31,7 +31,7 @@ impl Thrift {
         }
     }
 
-    /// A field that is a list; empty where there is none.
+    /// Returns a field that is a list; empty where there is none.
     pub(super) fn list(&self, id: i16) -> &[Self] {
         match self.field(id) {
             Some(Self::List(values)) => values,
@@ -40,7 +40,7 @@ impl Thrift {
     }
 }
 
-/// Reads one structure from the start of `bytes`; returns it and its length. `None` where the bytes are no such structure.
+/// Reads one structure from the start of `bytes`; returns it and its length. `None` where the bytes are not a structure.
 pub(super) fn read_struct(bytes: &[u8]) -> Option<(Thrift, usize)> {
     let mut reader = ThriftReader { bytes, at: 0 };
     let value = reader.structure(0)?;
@@ -76,7 +76,7 @@ impl ThriftReader<'_> {
         Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// Passes over so many bytes.
+    /// Skips this number of bytes.
     fn skip(&mut self, n_bytes: u64) -> Option<Thrift> {
         let end = self.at.checked_add(usize::try_from(n_bytes).ok()?)?;
         if self.bytes.len() < end {

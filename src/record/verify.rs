@@ -1,4 +1,4 @@
-//! Checking every file of a results folder.
+//! Checks every file of a results folder.
 
 use super::digests::{DigestList, FileState};
 use super::folder::SPEC_NAME;
@@ -7,7 +7,7 @@ use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What was found in a results folder.
+/// States what was found in a results folder.
 #[derive(Debug)]
 pub struct Verification {
     /// The manifest, which has its own digest.
@@ -61,7 +61,7 @@ pub fn verify(out: &Path) -> Result<Verification, Error> {
     Ok(found)
 }
 
-/// What is wrong with a part whose bytes are listed: its rows, or columns that the manifest contradicts.
+/// Returns what is wrong with a part whose bytes are listed: its rows, or columns that the manifest contradicts.
 fn part_problem(out: &Path, manifest: &Manifest, id: PartId) -> Result<Option<String>, Error> {
     let path = id.path(out);
     let (header, rows) = match read_part(&path) {

@@ -1,4 +1,4 @@
-//! Writing a file so that it is either whole or absent: under a temporary name, flushed, renamed.
+//! Writes a file so that it is either whole or absent: under a temporary name, flushed, renamed.
 
 use super::disk;
 use privateer_config::error::Error;
@@ -20,7 +20,8 @@ pub fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error>
     PreparedFile::write(path, bytes, action, false)?.replace()
 }
 
-/// The same for a file that only its owner may read and write (mode 0600, where there are modes); returns it open and locked.
+/// Writes a file as [`write_whole`] does, readable and writable by its owner alone (mode 0600, where there are modes).
+/// Returns the file open and locked.
 ///
 /// # Errors
 /// As [`write_whole`].
@@ -28,7 +29,7 @@ pub(super) fn write_private(path: &Path, bytes: &[u8], action: &str) -> Result<F
     PreparedFile::write(path, bytes, action, true)?.replace_locked()
 }
 
-/// A file that is written and flushed under a temporary name; dropped unpublished, it is removed.
+/// Holds a file that is written and flushed under a temporary name; it is removed if it is dropped unpublished.
 #[derive(Debug)]
 pub struct PreparedFile {
     temporary: PathBuf,
@@ -188,7 +189,7 @@ pub fn remove_file(path: &Path, action: &str) -> Result<(), Error> {
     disk::remove(path).map_err(|source| Error::io(action, path, source))
 }
 
-/// The leftovers of one file that no process is writing.
+/// Returns the leftovers of one file that no process is writing.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder or a leftover cannot be read.

@@ -11,7 +11,7 @@ use privateer_numerics::linalg::{self, Columns, Polar};
 
 /// Share of variance below which a dictionary point is dropped, given the points before it.
 ///
-/// Such a point would add only rounding errors. The value is the default tolerance of exact features.
+/// A point below it would add only rounding errors. The value is the default tolerance of exact features.
 pub const DROPPED: f64 = 1e-10;
 
 /// An embedding over a dictionary.

@@ -79,7 +79,7 @@ impl Gpu {
         Self::with_options(choice, GpuOptions::default())
     }
 
-    /// Opens the most suitable hardware adapter; `None`, which is no error, if there is none.
+    /// Opens the most suitable hardware adapter; `None` if no hardware adapter is present, which is not an error.
     ///
     /// # Errors
     /// if there is an adapter that cannot be opened.

@@ -145,7 +145,7 @@ impl QuadratureMap {
     /// Builds the map for points of a box with these `extents`, one per coordinate.
     ///
     /// # Errors
-    /// [`Error::Input`] for a kernel without such features and if the error exceeds `max_error`; [`Error::TooLarge`] for
+    /// [`Error::Input`] for a kernel without quadrature features and if the error exceeds `max_error`; [`Error::TooLarge`] for
     /// more than [`MOST_FEATURES`].
     pub fn new(kernel: &dyn Kernel, extents: &[f64], plan: QuadratureFourier) -> Result<Self, Error> {
         let map = Self::with_nodes(kernel, extents, plan.nodes)?;

@@ -18,7 +18,7 @@ pub struct LaplaceRelease {
 }
 
 impl LaplaceRelease {
-    /// Calibrates for a number clipped to [lo, hi]; any two such numbers are neighbours.
+    /// Calibrates for a number clipped to [lo, hi]; any two clipped numbers are neighbours.
     ///
     /// # Errors
     /// An empty range, or sizes beyond exact arithmetic.

@@ -38,7 +38,7 @@ pub enum Epochs {
     Carry,
 }
 
-/// Holds one release: noisy sums over `people` rounds.
+/// Holds one release: noisy sums over `users` rounds.
 /// Entries are of features scaled to `|phi| <= 1` and of rewards minus the mechanism's centre.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sums {

@@ -104,7 +104,7 @@ pub struct PrunedTrial {
 
 /// The streaks whose coefficients are kept.
 struct OpenStreaks {
-    /// Whether the last streak is one that the model may go on with.
+    /// Whether the model may continue the last streak.
     open: bool,
     /// Streaks from number `first` on; the last is open.
     list: Vec<BlockStreak>,
