@@ -82,10 +82,9 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     })?;
     let bound = facts.bound;
     let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
-    let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
     Ok(SessionParts {
         n_points: cell.environment.gram().n_points(),
-        fingerprint: fingerprint.and_then(|(_, value)| value.as_str().map(str::to_owned)).unwrap_or_default(),
+        fingerprint: cell.environment.fingerprint().unwrap_or_default().to_owned(),
         streams: Streams::new(sweep.seed, "session"),
         plan: cell.plan,
         maker: cell.maker,

@@ -92,6 +92,11 @@ pub trait Environment: Send + Sync {
     /// Returns facts for the manifest and the report, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
 
+    /// Returns the hash of the table that the problem is read from, if it has one.
+    fn fingerprint(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns earlier readings, if there are any; a policy may estimate moments from them.
     fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
         None

@@ -302,6 +302,10 @@ impl Environment for PointsEnvironment {
         })
     }
 
+    fn fingerprint(&self) -> Option<&str> {
+        Some(&self.fingerprint)
+    }
+
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
         let mut facts: Vec<(String, serde_json::Value)> =
             vec![("points".into(), self.points.n_points().into()), ("dimension".into(), self.points.dimension().into())];

@@ -4,6 +4,7 @@ use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, read_part};
 use privateer_config::error::{Error, printable};
+use privateer_privacy::Guarantee;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -54,12 +55,14 @@ impl CellData {
     /// Returns whether one of the cell's ledgers states that its claim does not hold.
     pub(super) fn has_no_guarantee(&self) -> bool {
         let inputs = self.inputs_ledger().and_then(|ledger| ledger.get("guarantee")).and_then(serde_json::Value::as_str);
-        [Some(self.ledger_text("guarantee")), inputs].into_iter().flatten().any(|text| text.starts_with("no guarantee"))
+        let stated = [Some(self.ledger_text("guarantee")), inputs].into_iter().flatten();
+        stated.map(|text| Guarantee::try_from(text.to_owned())).any(|found| matches!(found, Ok(Guarantee::NoGuarantee { .. })))
     }
 
     /// Returns whether the cell claims no privacy at all, neither of rewards nor of inputs.
     pub(super) fn is_not_private(&self) -> bool {
-        self.ledger_text("guarantee") == "not private" && self.inputs_ledger().is_none()
+        Guarantee::try_from(self.ledger_text("guarantee").to_owned()) == Ok(Guarantee::NotPrivate)
+            && self.inputs_ledger().is_none()
     }
 }
 

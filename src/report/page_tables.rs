@@ -7,6 +7,7 @@ use super::summary::SummaryRow;
 use super::text::{plus_minus, short, short_key};
 use maud::{Markup, html};
 use privateer_config::params::Scalar;
+use privateer_privacy::Guarantee;
 use serde_json::Value;
 
 /// Largest number of distinct sets of facts shown next to each other.
@@ -204,10 +205,10 @@ pub(super) fn provenance(run: &ReportRun) -> String {
 }
 
 fn guarantee(text: &str) -> Markup {
-    let class = match text {
-        "holds" => "good",
-        _ if text.starts_with("no guarantee") => "bad",
-        _ => "plain",
+    let class = match Guarantee::try_from(text.to_owned()) {
+        Ok(Guarantee::Holds) => "good",
+        Ok(Guarantee::NoGuarantee { .. }) => "bad",
+        Ok(Guarantee::NotPrivate) | Err(_) => "plain",
     };
     html! { span.badge.(class) { (text) } }
 }

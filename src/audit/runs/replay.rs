@@ -95,21 +95,50 @@ pub(super) fn side_of(trial: u64, samples: u64) -> Side {
     if trial < samples { Side::First } else { Side::Second }
 }
 
+/// Says what the attacker of a run sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum View {
+    /// Every release.
+    Releases,
+    /// What is played or shown.
+    Plays,
+    /// The released inputs.
+    ReleasedInputs,
+    /// What is played by a policy that holds released inputs.
+    PlaysOnInputs,
+}
+
+impl View {
+    /// Returns the words that name a case; they also seed its streams.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Releases => "white box",
+            Self::Plays => "black box",
+            Self::ReleasedInputs => "inputs, white box",
+            Self::PlaysOnInputs => "inputs, black box",
+        }
+    }
+
+    fn sees_releases(self) -> bool {
+        matches!(self, Self::Releases | Self::ReleasedInputs)
+    }
+}
+
 /// Describes one attack on a cell: its kind, pair and score, and the scores of both sides.
 pub(super) fn attack(
     plan: &CellPlan,
     ledger: &Ledger,
-    how: &str,
+    view: View,
     pair: &str,
     score: &str,
     (first, second): (Vec<f64>, Vec<f64>),
 ) -> RunAttack {
     let about = FindingText {
-        name: format!("{}, {how}", plan.label()),
+        name: format!("{}, {}", plan.label(), view.words()),
         claim: claim(ledger),
         // Post-processing of a release preserves Gaussian privacy. For plays, this second bound would cost a share of the
         // error.
-        gaussian: how.ends_with("white box")
+        gaussian: view.sees_releases()
             && 0.0 < ledger.delta
             && matches!(ledger.event, Event::Gaussian { .. } | Event::Sums { .. }),
         erratum: None,

@@ -100,6 +100,26 @@ pub struct Variant<'a> {
 
 static EMPTY: Table = Table { entries: Vec::new(), span: None };
 
+/// Says what kind of value a key wants, for hints on a value of another type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Number,
+    WholeNumber,
+    Numbers,
+    Texts,
+    Other,
+}
+
+impl Wanted {
+    fn is_number(self) -> bool {
+        matches!(self, Self::Number | Self::WholeNumber | Self::Numbers)
+    }
+
+    fn is_array(self) -> bool {
+        matches!(self, Self::Numbers | Self::Texts)
+    }
+}
+
 impl<'a> Args<'a> {
     /// Creates a reader of `table`, found at `path` (empty for the top).
     #[must_use]
@@ -158,7 +178,7 @@ impl<'a> Args<'a> {
             return fallback;
         };
         let Value::Text(found) = &node.value else {
-            self.wrong_type(key, node, &one_of(options.iter().copied()));
+            self.wrong_type(key, node, Wanted::Other, &one_of(options.iter().copied()));
             return fallback;
         };
         match options.iter().find(|option| *option == found) {
@@ -177,7 +197,7 @@ impl<'a> Args<'a> {
         match &node.value {
             Value::Text(text) => Some(text.clone()),
             _ => {
-                self.wrong_type(key, node, "a text");
+                self.wrong_type(key, node, Wanted::Other, "a text");
                 None
             }
         }
@@ -198,7 +218,7 @@ impl<'a> Args<'a> {
             None => default,
             Some(Node { value: Value::Bool(flag), .. }) => *flag,
             Some(node) => {
-                self.wrong_type(key, node, "true or false");
+                self.wrong_type(key, node, Wanted::Other, "true or false");
                 default
             }
         }
@@ -209,7 +229,7 @@ impl<'a> Args<'a> {
         self.note(key, "an array of numbers".to_owned(), None, doc);
         let node = self.table.get(key)?;
         let Value::Array(items) = &node.value else {
-            self.wrong_type(key, node, "an array of numbers");
+            self.wrong_type(key, node, Wanted::Numbers, "an array of numbers");
             return None;
         };
         let mut numbers = Vec::with_capacity(items.len());
@@ -220,7 +240,7 @@ impl<'a> Args<'a> {
                     item.span.as_ref(),
                     Diagnostic::new(format!("`{}` holds {}", self.join(key), item.value.shown())).expected("a finite number"),
                 ),
-                None => self.wrong_type(key, item, "a finite number"),
+                None => self.wrong_type(key, item, Wanted::Number, "a finite number"),
             }
         }
         Some(numbers)
@@ -231,14 +251,14 @@ impl<'a> Args<'a> {
         self.note(key, "an array of texts".to_owned(), None, doc);
         let node = self.table.get(key)?;
         let Value::Array(items) = &node.value else {
-            self.wrong_type(key, node, "an array of texts");
+            self.wrong_type(key, node, Wanted::Texts, "an array of texts");
             return None;
         };
         let mut texts = Vec::with_capacity(items.len());
         for item in items {
             match &item.value {
                 Value::Text(text) => texts.push(text.clone()),
-                _ => self.wrong_type(key, item, "a text"),
+                _ => self.wrong_type(key, item, Wanted::Other, "a text"),
             }
         }
         Some(texts)
@@ -250,7 +270,7 @@ impl<'a> Args<'a> {
         match self.table.get(key) {
             Some(Node { value: Value::Table(table), .. }) => Args::new(table, self.join(key), self.sink),
             Some(node) => {
-                self.wrong_type(key, node, "a table");
+                self.wrong_type(key, node, Wanted::Other, "a table");
                 Args::new(&EMPTY, self.join(key), self.sink)
             }
             None => Args::new(&EMPTY, self.join(key), self.sink),
@@ -285,7 +305,7 @@ impl<'a> Args<'a> {
                 Some(Variant { kind, args })
             }
             _ => {
-                self.wrong_type(key, node, &format!("a table with `kind`, or {}", one_of(kinds.iter().copied())));
+                self.wrong_type(key, node, Wanted::Other, &format!("a table with `kind`, or {}", one_of(kinds.iter().copied())));
                 None
             }
         }
@@ -313,7 +333,7 @@ impl<'a> Args<'a> {
                 None
             }
             Some(node) => {
-                self.wrong_type("kind", node, &one_of(kinds.iter().copied()));
+                self.wrong_type("kind", node, Wanted::Other, &one_of(kinds.iter().copied()));
                 None
             }
             None => {
@@ -416,17 +436,18 @@ impl<'a> Args<'a> {
         self.table.get(key)
     }
 
-    pub(super) fn wrong_type(&self, key: &str, node: &Node, expected: &str) {
+    pub(super) fn wrong_type(&self, key: &str, node: &Node, wanted: Wanted, expected: &str) {
         let path = self.join(key);
         let mut diagnostic =
             Diagnostic::new(format!("`{path}` is {}, `{}`", node.value.type_name(), node.value.shown())).expected(expected);
-        let wants_number = expected.contains("number");
         diagnostic.hint = match &node.value {
-            Value::Text(text) if wants_number && text.trim().parse::<f64>().is_ok() => Some("write it without quotes".to_owned()),
-            Value::Float(x) if expected.contains("whole number") && x.fract() == 0.0 && (0.0..1e15).contains(x) => {
+            Value::Text(text) if wanted.is_number() && text.trim().parse::<f64>().is_ok() => {
+                Some("write it without quotes".to_owned())
+            }
+            Value::Float(x) if wanted == Wanted::WholeNumber && x.fract() == 0.0 && (0.0..1e15).contains(x) => {
                 Some(format!("write `{x:.0}`"))
             }
-            Value::Array(items) if !expected.contains("array") && !items.is_empty() => {
+            Value::Array(items) if !wanted.is_array() && !items.is_empty() => {
                 Some(format!("to run several values, put `\"{path}\" = {}` below `[sweep.product]`", node.value.shown()))
             }
             _ => None,

@@ -1,5 +1,6 @@
 //! Checked numbers: each getter states its range where it is read.
 
+use super::args::Wanted;
 use super::{Args, Node, Value};
 
 /// A number with its range: `.above(0.0).or(1.0)`.
@@ -62,7 +63,7 @@ impl<'r, 'a> Number<'r, 'a> {
         match self.args.node(self.key)? {
             Node { value: Value::Text(text), .. } if text == word => Some(Err(word)),
             node @ Node { value: Value::Text(_), .. } => {
-                self.args.wrong_type(self.key, node, &format!("{}, or `{word}`", self.range()));
+                self.args.wrong_type(self.key, node, Wanted::Number, &format!("{}, or `{word}`", self.range()));
                 None
             }
             _ => self.read().map(Ok),
@@ -97,7 +98,7 @@ impl<'r, 'a> Number<'r, 'a> {
     fn read(&self) -> Option<f64> {
         let node = self.args.node(self.key)?;
         let Some(x) = node.value.as_f64() else {
-            self.args.wrong_type(self.key, node, &self.range());
+            self.args.wrong_type(self.key, node, Wanted::Number, &self.range());
             return None;
         };
         let inside = x.is_finite()
@@ -178,7 +179,7 @@ impl<'r, 'a> Count<'r, 'a> {
     fn read(&self) -> Option<u64> {
         let node = self.args.node(self.key)?;
         let Value::Integer(i) = node.value else {
-            self.args.wrong_type(self.key, node, &self.range());
+            self.args.wrong_type(self.key, node, Wanted::WholeNumber, &self.range());
             return None;
         };
         match u64::try_from(i) {
