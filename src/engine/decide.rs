@@ -3,7 +3,7 @@
 use crate::policy::Proposal;
 use privateer_config::error::Error;
 use privateer_gp::score::{AxisFeatures, Candidates, MomentTable, Moments, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
-use pulp::NullaryFnOnce;
+use privateer_numerics::vectorised;
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
 ///
@@ -76,11 +76,8 @@ struct TableScores<'a> {
     scores: &'a mut [f64],
 }
 
-impl NullaryFnOnce for TableScores<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
+vectorised! {
+    fn call(self: TableScores<'_>) -> f64 {
         let Self { table: MomentTable { means, variances }, beta, scores } = self;
         for ((score, mean), variance) in scores.iter_mut().zip(means).zip(variances) {
             *score = mean + beta * variance.sqrt();

@@ -4,7 +4,7 @@
 //! order do not depend on the SIMD width, and neither do the bits.
 
 use privateer_numerics::linalg::wide;
-use pulp::NullaryFnOnce;
+use privateer_numerics::vectorised;
 
 /// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
 pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
@@ -18,11 +18,8 @@ struct WeightedSum<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for WeightedSum<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: WeightedSum<'_>) {
         add_columns(self.row, self.columns, self.first, self.out);
     }
 }
@@ -72,11 +69,8 @@ struct GroupedSum<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for GroupedSum<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: GroupedSum<'_>) {
         let mut group = [0.0; 512];
         for (part, out) in self.out.chunks_mut(group.len()).enumerate() {
             let group = &mut group[..out.len()];
@@ -105,11 +99,8 @@ pub fn largest_magnitude(values: &[f64]) -> f64 {
 
 struct LargestMagnitude<'a>(&'a [f64]);
 
-impl NullaryFnOnce for LargestMagnitude<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
+vectorised! {
+    fn call(self: LargestMagnitude<'_>) -> f64 {
         magnitude_in_lanes(self.0)
     }
 }
@@ -139,11 +130,8 @@ struct ScoreLoop<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for ScoreLoop<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
+vectorised! {
+    fn call(self: ScoreLoop<'_>) -> f64 {
         score_in_lanes(self.mean, self.variance, self.beta, self.out)
     }
 }
@@ -179,11 +167,8 @@ struct Observe<'a> {
     mean_step: f64,
 }
 
-impl NullaryFnOnce for Observe<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn call(self) -> (f64, f64) {
+vectorised! {
+    fn call(self: Observe<'_>) -> (f64, f64) {
         let Self { mean, variance, p, scale, mean_step } = self;
         for ((mean, variance), &p) in mean.iter_mut().zip(variance.iter_mut()).zip(p) {
             let fall = scale * p;

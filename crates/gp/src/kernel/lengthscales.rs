@@ -3,7 +3,7 @@
 use crate::Points;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::wide;
-use pulp::NullaryFnOnce;
+use privateer_numerics::vectorised;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -101,11 +101,8 @@ struct InPlane<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for InPlane<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: InPlane<'_>) {
         let Self { first, second, square, many, out } = self;
         let (points, _) = many.as_chunks::<2>();
         for (out, [x, y]) in out.iter_mut().zip(points) {

@@ -20,7 +20,7 @@
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
 use privateer_numerics::linalg::{self, Columns, wide};
-use pulp::NullaryFnOnce;
+use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -319,11 +319,8 @@ struct CatchUp<'a> {
     point: usize,
 }
 
-impl NullaryFnOnce for CatchUp<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: CatchUp<'_>) {
         let Self { covariances, ended, point } = self;
         let n = covariances.len();
         let fours = ended.chunks_exact(4 * n);
@@ -358,11 +355,8 @@ struct ApplyStreak<'a> {
     variances: &'a mut [f64],
 }
 
-impl NullaryFnOnce for ApplyStreak<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: ApplyStreak<'_>) {
         let Self { covariances, before_means, before_variances, step, fall, means, variances } = self;
         for ((mean, before), p) in means.iter_mut().zip(before_means).zip(covariances) {
             *mean = before + step * p;

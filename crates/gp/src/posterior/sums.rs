@@ -8,6 +8,7 @@
 
 use crate::score::{Factor, FeatureTable, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
+use privateer_numerics::vectorised;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -256,11 +257,8 @@ struct SquaredNorm<'a> {
     phi: &'a [f64],
 }
 
-impl pulp::NullaryFnOnce for SquaredNorm<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
+vectorised! {
+    fn call(self: SquaredNorm<'_>) -> f64 {
         let phi = self.phi;
         let mut squares = [0.0; LANES];
         let mut rest = self.blocks;

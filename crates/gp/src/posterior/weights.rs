@@ -25,6 +25,7 @@ use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
 use privateer_numerics::linalg;
+use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -391,11 +392,8 @@ pub struct Take<'a> {
 /// Number of entries of a row that stay in registers.
 const TILE: usize = 32;
 
-impl pulp::NullaryFnOnce for Take<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Take<'_>) {
         let Self { inverse, stride, n, streaks } = self;
         let mut factors = vec![0.0; streaks.len()];
         let shortest = streaks.iter().map(|streak| streak.u.len()).min().unwrap_or(0);
@@ -453,11 +451,8 @@ pub struct Direction<'a> {
     pub next: &'a mut [f64],
 }
 
-impl pulp::NullaryFnOnce for Direction<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Direction<'_>) {
         let Self { inverse, stride, ridge, waiting, c, next } = self;
         match inverse {
             None => next.iter_mut().zip(c).for_each(|(next, &ci)| *next = ci / ridge),

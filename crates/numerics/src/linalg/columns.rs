@@ -4,7 +4,7 @@
 //! the same bits alone and among others.
 
 use super::dot;
-use pulp::NullaryFnOnce;
+use crate::vectorised;
 
 /// Rows are padded with zeros to a multiple of this length.
 pub const LANES: usize = 8;
@@ -142,7 +142,7 @@ impl Columns {
 }
 
 /// Runs a loop with the widest SIMD lanes of the processor, selected at run time.
-pub fn wide<T: NullaryFnOnce>(task: T) -> T::Output {
+pub fn wide<T: pulp::NullaryFnOnce>(task: T) -> T::Output {
     pulp::Arch::new().dispatch(task)
 }
 
@@ -153,11 +153,8 @@ struct SolveLowerColumns<'a> {
     stride: usize,
 }
 
-impl NullaryFnOnce for SolveLowerColumns<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: SolveLowerColumns<'_>) {
         let Self { l, m, x, stride } = self;
         let mut at = 0;
         while at + WIDE * LANES <= stride {
@@ -200,11 +197,8 @@ struct Combine<'a> {
     squares: bool,
 }
 
-impl NullaryFnOnce for Combine<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Combine<'_>) {
         let Self { weights, values, out, squares } = self;
         let stride = out.len();
         let mut at = 0;
@@ -241,11 +235,8 @@ struct ColumnProducts<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for ColumnProducts<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: ColumnProducts<'_>) {
         for (out, row) in self.out.iter_mut().zip(self.values.chunks_exact(self.weights.len().max(1))) {
             *out = dot(row, self.weights);
         }
@@ -260,11 +251,8 @@ struct WeightedGram<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for WeightedGram<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: WeightedGram<'_>) {
         let Self { values, m, weights, weighted, out } = self;
         let stride = weights.len();
         let row = |i: usize| &values[i * stride..(i + 1) * stride];

@@ -1,5 +1,6 @@
 //! Products of vectors.
 
+use crate::vectorised;
 /// Partial sums of [`dot`]: enough independent sums to hide the latency of an addition.
 const LANES: usize = 8;
 
@@ -67,11 +68,8 @@ pub fn sum_of_squares(a: &[f64]) -> f64 {
 
 struct SumOfSquares<'a>(&'a [f64]);
 
-impl pulp::NullaryFnOnce for SumOfSquares<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
+vectorised! {
+    fn call(self: SumOfSquares<'_>) -> f64 {
         let mut s = [0.0; LANES];
         let (blocks, rest) = self.0.as_chunks::<LANES>();
         for x in blocks {

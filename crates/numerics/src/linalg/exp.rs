@@ -4,7 +4,7 @@
 //! exponential is not a normal f64 are passed to `libm`.
 
 use super::wide;
-use pulp::NullaryFnOnce;
+use crate::vectorised;
 
 /// ln 2 in two parts, and 1 / ln 2.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
@@ -34,11 +34,8 @@ struct Exp<'a>(&'a mut [f64]);
 /// Number of values whose range is checked together.
 const BLOCK: usize = 64;
 
-impl NullaryFnOnce for Exp<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Exp<'_>) {
         for block in self.0.chunks_mut(BLOCK) {
             // NaN makes this false, too.
             if block.iter().fold(true, |all, x| all & (x.abs() <= LARGEST)) {

@@ -3,7 +3,7 @@
 //! `A = L L^T`, `L` lower triangular, columns contiguous.
 
 use super::{dot, four_dots, wide};
-use pulp::NullaryFnOnce;
+use crate::vectorised;
 use serde::{Deserialize, Serialize};
 
 /// Returns the factor by which solves with L increase the rounding error of a posterior variance.
@@ -154,11 +154,8 @@ struct SolveLowerGrowing<'a> {
     first: usize,
 }
 
-impl NullaryFnOnce for SolveLowerGrowing<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: SolveLowerGrowing<'_>) {
         let Self { factor, b, first } = self;
         let (n, mut k) = (factor.n, first);
         while k + TOGETHER <= n {
@@ -197,11 +194,8 @@ struct SolveTransposed<'a> {
     b: &'a mut [f64],
 }
 
-impl NullaryFnOnce for SolveTransposed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: SolveTransposed<'_>) {
         let Self { factor, b } = self;
         let n = factor.n;
         let whole = n / TOGETHER * TOGETHER;
@@ -233,11 +227,8 @@ struct LowerDiagonal<'a> {
     scratch: &'a mut [f64],
 }
 
-impl NullaryFnOnce for LowerDiagonal<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: LowerDiagonal<'_>) {
         let Self { factor: GrowingCholesky { n, stride, columns }, index, scratch } = self;
         for k in index..*n {
             let column = &mut columns[k * *stride + k..k * *stride + *n];

@@ -7,7 +7,7 @@
 //! nothing cancels.
 
 use super::columns::{LANES, wide};
-use pulp::NullaryFnOnce;
+use crate::vectorised;
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::sync::OnceLock;
 
@@ -160,11 +160,8 @@ struct FactorTridiagonal<'a> {
     beside: &'a [f64],
 }
 
-impl NullaryFnOnce for FactorTridiagonal<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: FactorTridiagonal<'_>) {
         let Self { shifted, shifts, diagonal, beside } = self;
         let blocks = shifted.blocks();
         for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
@@ -191,11 +188,8 @@ struct FactorBidiagonal<'a> {
     below: &'a [f64],
 }
 
-impl NullaryFnOnce for FactorBidiagonal<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: FactorBidiagonal<'_>) {
         let Self { shifted, shifts, diagonal, below } = self;
         let (n, blocks) = (diagonal.len(), shifted.blocks());
         for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
@@ -225,11 +219,8 @@ struct ApplyRational<'a> {
     solved: &'a mut [LaneValues],
 }
 
-impl NullaryFnOnce for ApplyRational<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: ApplyRational<'_>) {
         let Self { shifted, vectors, stride, solved } = self;
         let (n, blocks) = (shifted.n, shifted.blocks());
         if n == 0 {

@@ -8,7 +8,7 @@
 use super::columns::{LANES, wide};
 use super::rational::{Fractions, ShiftedFactors};
 use super::{add_scaled, dot};
-use pulp::NullaryFnOnce;
+use crate::vectorised;
 
 /// Squares below this count as zero relative to a largest entry of 1.
 const LEAST_SQUARE: f64 = 1e-290;
@@ -97,11 +97,8 @@ struct Reflect<'a> {
     last_first: bool,
 }
 
-impl NullaryFnOnce for Reflect<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Reflect<'_>) {
         let n = self.reflections.factors.len();
         for i in 0..n {
             let k = if self.last_first { n - 1 - i } else { i };
@@ -152,11 +149,8 @@ fn largest(a: &[f64]) -> Option<f64> {
 
 struct LargestReflected<'a>(&'a [f64]);
 
-impl NullaryFnOnce for LargestReflected<'_> {
-    type Output = Option<f64>;
-
-    #[inline(always)]
-    fn call(self) -> Self::Output {
+vectorised! {
+    fn call(self: LargestReflected<'_>) -> Option<f64> {
         let (mut most, mut zero) = ([0.0f64; LANES], [0.0f64; LANES]);
         let (blocks, rest) = self.0.as_chunks::<LANES>();
         for block in blocks {
@@ -187,11 +181,8 @@ struct Tridiagonalize<'a> {
     beside: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Tridiagonalize<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Tridiagonalize<'_>) {
         let Self { a, scale, reflections, diagonal, beside } = self;
         let (n, stride) = (a.n, a.stride);
         let mut w = vec![0.0; stride];
@@ -307,11 +298,8 @@ struct Bidiagonalize<'a> {
     below: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Bidiagonalize<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Bidiagonalize<'_>) {
         let Self { a, scale, left, right, diagonal, below } = self;
         let (n, stride) = (a.n, a.stride);
         let mut w = vec![0.0; stride];

@@ -5,6 +5,7 @@
 
 use super::normals::{LG, LN2_HIGH, LN2_LOW, MANY};
 use super::sample::{A, B, C, CENTRE, D, FAR, SHOULDER, normal_quantile};
+use crate::vectorised;
 use pulp::x86::V4;
 use std::arch::x86_64::{__m512d, _CMP_GT_OQ, _CMP_LT_OQ};
 
@@ -29,11 +30,8 @@ fn store(values: &mut [f64], vector: __m512d) {
     values.as_chunks_mut::<LANES>().0[0] = pulp::cast(vector);
 }
 
-impl pulp::NullaryFnOnce for Compressed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Compressed<'_>) {
         let Self { simd, values } = self;
         let (whole, rest) = values.split_at_mut(values.len() / LANES * LANES);
         quantiles(simd, whole);

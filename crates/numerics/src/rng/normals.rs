@@ -3,7 +3,7 @@
 //! Each number passes the same operations in the same order.
 
 use super::sample::{CENTRE, FAR, centre, normal_quantile, shoulder};
-use pulp::NullaryFnOnce;
+use crate::vectorised;
 
 /// Number of values that are transformed at once.
 pub const MANY: usize = 512;
@@ -20,11 +20,8 @@ pub fn quantiles(values: &mut [f64]) {
 
 struct NormalQuantiles<'a>(&'a mut [f64]);
 
-impl NullaryFnOnce for NormalQuantiles<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: NormalQuantiles<'_>) {
         let values = self.0;
         debug_assert!(values.len() <= MANY);
         // One in seven lies outside of the centre: these are gathered, so that all lanes take the same path.

@@ -11,7 +11,8 @@ use super::snapshots::{Along, Now, SnapshotSums, Snapshots};
 use crate::Band;
 use crate::cpu::vector::larger;
 use privateer_numerics::linalg::{dot, wide};
-use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
+use privateer_numerics::vectorised;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Number of turns in which the search picks the block with the highest bound.
 const PICKED: usize = 4;
@@ -395,11 +396,8 @@ struct BoundLoop<'a> {
     shared: &'a Blocks,
 }
 
-impl NullaryFnOnce for BoundLoop<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: BoundLoop<'_>) {
         let Self { bounds, beta, shared } = self;
         let n = shared.by_reference.radii.len();
         let Bounds { blocks, of_block, .. } = bounds;
@@ -421,11 +419,8 @@ struct Refine<'a> {
     beta: f64,
 }
 
-impl NullaryFnOnce for Refine<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Refine<'_>) {
         let Self { bounds, beta } = self;
         let Bounds { reference_points: ReferencePointValues { mean, variance, .. }, of_reference_point, .. } = bounds;
         for ((score, &mean), &variance) in of_reference_point.iter_mut().zip(mean.iter()).zip(variance.iter()) {
@@ -442,11 +437,8 @@ struct Lower<'a> {
     radii: &'a [f64],
 }
 
-impl NullaryFnOnce for Lower<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Lower<'_>) {
         let Bounds { blocks: BlockBounds { now: bound, .. }, of_block, .. } = self.bounds;
         for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(self.radii) {
             let fresh = most + self.apart * radius;
@@ -472,11 +464,8 @@ struct ApplyBounds<'a> {
     variance: &'a mut [f64],
 }
 
-impl NullaryFnOnce for ApplyBounds<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: ApplyBounds<'_>) {
         if self.variance.is_empty() {
             self.mean.iter_mut().zip(self.p).for_each(|(mean, &p)| *mean += self.step * p);
         } else {

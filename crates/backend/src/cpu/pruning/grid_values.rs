@@ -7,7 +7,8 @@ use super::interpolate::{Interpolate, Nodes};
 use super::interpolation_grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
 use super::source::Source;
 use privateer_numerics::linalg::wide;
-use pulp::{Arch, NullaryFnOnce};
+use privateer_numerics::vectorised;
+use pulp::Arch;
 
 /// Moments of one trial at the nodes, row-major with the nodes of the second axis contiguous.
 #[derive(Debug)]
@@ -123,11 +124,8 @@ struct ApplyGrid<'a> {
     step: f64,
 }
 
-impl NullaryFnOnce for ApplyGrid<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: ApplyGrid<'_>) {
         let GridValues { p, mean, variance, rounded_mean, rounded_variance, .. } = self.values;
         for ((mean, rounded), &p) in mean.iter_mut().zip(rounded_mean.iter_mut()).zip(p.iter()) {
             *mean += self.step * p;

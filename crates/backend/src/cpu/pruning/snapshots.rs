@@ -7,7 +7,7 @@
 
 use super::kernels::Fusible;
 use privateer_numerics::linalg::{dot, four_dots, wide};
-use pulp::NullaryFnOnce;
+use privateer_numerics::vectorised;
 
 /// Sums over a streak: the summed `mean_step`, squared, over the summed `scale²`.
 ///
@@ -128,11 +128,8 @@ struct Close<'a> {
     rounded: f64,
 }
 
-impl NullaryFnOnce for Close<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Close<'_>) {
         let Self { snapshots, open, row_square, rounded: more } = self;
         let Snapshots { square, along, rounded, innovations, squares, steps, .. } = snapshots;
         for (innovations, (squares, steps)) in innovations.iter_mut().zip(squares.iter_mut().zip(steps.iter_mut())) {
@@ -183,11 +180,8 @@ struct Update<'a> {
     now: Now,
 }
 
-impl NullaryFnOnce for Update<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
+vectorised! {
+    fn call(self: Update<'_>) {
         let Self { snapshots, now } = self;
         let Snapshots { square, along, rounded, innovations, squares, steps, reach, root, .. } = snapshots;
         let (n, a) = (square.len(), now.open.steps);

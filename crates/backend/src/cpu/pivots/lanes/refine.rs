@@ -8,7 +8,7 @@
 use super::round::LaneTables;
 use privateer_gp::score::Sixteen;
 use privateer_numerics::linalg::LANES;
-use pulp::NullaryFnOnce;
+use privateer_numerics::vectorised;
 
 /// Coefficients of the interval of a form and a mean that were computed in f64.
 ///
@@ -132,11 +132,8 @@ struct RefinedSums<'a> {
     weights: &'a [f64],
 }
 
-impl NullaryFnOnce for RefinedSums<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn call(self) -> (f64, f64) {
+vectorised! {
+    fn call(self: RefinedSums<'_>) -> (f64, f64) {
         let Self { c, forms, phi, weights } = self;
         let of_forms = folded(c, forms, |c, f| f64::from(c) * f);
         (of_forms, folded(phi, weights, |phi, w| phi * w))
@@ -151,11 +148,8 @@ struct Apart<'a> {
     psi: &'a [f64],
 }
 
-impl NullaryFnOnce for Apart<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn call(self) -> (f64, f64) {
+vectorised! {
+    fn call(self: Apart<'_>) -> (f64, f64) {
         let Self { c, d, phi, psi } = self;
         let of_rows = folded(c, d, |c, d| (f64::from(c) - f64::from(d)).abs());
         (of_rows, folded(phi, psi, |a, b| (a - b) * (a - b)))
