@@ -19,8 +19,6 @@ pub struct ExactPosterior {
     own: bool,
     prior_bound: f64,
     state: ExactState,
-    /// Coefficients of the last streak over the Gram columns of the visited points.
-    row: Vec<f64>,
     change: PendingChange,
 }
 
@@ -52,7 +50,7 @@ impl ExactPosterior {
     #[must_use]
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = ExactState { version: 1, model: KernelDualForm::new(ridge), visits: Visits::default() };
-        Self { gram, own: false, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
+        Self { gram, own: false, prior_bound, state, change: PendingChange::default() }
     }
 
     /// Marks the inputs as belonging to this trial alone.
@@ -78,8 +76,7 @@ impl ExactPosterior {
         state.model.check(state.visits.n_distinct()).map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(gram, state.model.ridge());
         posterior.state = state;
-        posterior.row.extend_from_slice(posterior.state.model.direction());
-        posterior.change.lost();
+        posterior.change = PendingChange::restored(posterior.state.model.direction());
         Ok(posterior)
     }
 
@@ -134,11 +131,7 @@ impl Posterior for ExactPosterior {
             }
         };
         self.state.visits.add(point, reward);
-        if !observed.repeated {
-            self.row.clear();
-            self.row.extend_from_slice(self.state.model.direction());
-        }
-        self.change.observed(&observed);
+        self.change.observed(&observed, self.state.model.direction());
         if REBUILD_EVERY <= self.state.model.since_rebuild() {
             let (gram, points) = (&self.gram, &self.state.visits.points);
             let entry = |i: usize, j: usize| gram.entry(points[i] as usize, points[j] as usize);
@@ -149,7 +142,7 @@ impl Posterior for ExactPosterior {
     }
 
     fn change(&self) -> Change<'_> {
-        self.change.of(&self.row)
+        self.change.get()
     }
 
     fn screened(&mut self) {

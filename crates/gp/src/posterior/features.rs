@@ -21,8 +21,6 @@ pub struct FeaturePosterior {
     plays: Plays,
     prior_bound: f64,
     state: FeatureState,
-    /// Coefficients of the current streak over the basis.
-    row: Vec<f64>,
     change: PendingChange,
 }
 
@@ -63,14 +61,7 @@ impl FeaturePosterior {
             visits: Visits::default(),
             plays: Vec::new(),
         };
-        Self {
-            plays: Plays::of_points(Arc::clone(&table)),
-            table,
-            prior_bound,
-            state,
-            row: Vec::new(),
-            change: PendingChange::default(),
-        }
+        Self { plays: Plays::of_points(Arc::clone(&table)), table, prior_bound, state, change: PendingChange::default() }
     }
 
     /// Sets the axes of a product domain; point indices are then numbers of plays.
@@ -117,8 +108,7 @@ impl FeaturePosterior {
         let mut posterior = Self::new(table, state.model.ridge());
         posterior.plays = plays;
         posterior.state = state;
-        posterior.row.extend_from_slice(posterior.state.model.direction());
-        posterior.change.lost();
+        posterior.change = PendingChange::restored(posterior.state.model.direction());
         Ok(posterior)
     }
 }
@@ -176,11 +166,7 @@ impl Posterior for FeaturePosterior {
         let coordinates = |point: u32| plays.features(point as usize);
         let observed = model.observe(point as u32, visits, coordinates, reward);
         visits.add(point, reward);
-        if !observed.repeated {
-            self.row.clear();
-            self.row.extend_from_slice(model.direction());
-        }
-        self.change.observed(&observed);
+        self.change.observed(&observed, model.direction());
         let outgrown = !observed.repeated && model.is_outgrown(visits.n_distinct());
         if (REBUILD_EVERY <= model.since_rebuild() || outgrown) && model.rebuild(visits, coordinates) {
             self.change.rebuilt();
@@ -188,7 +174,7 @@ impl Posterior for FeaturePosterior {
     }
 
     fn change(&self) -> Change<'_> {
-        self.change.of(&self.row)
+        self.change.get()
     }
 
     fn screened(&mut self) {
