@@ -3,7 +3,7 @@
 //! - [`ExactPosterior`]: over the distinct visited points, through Gram columns; any kernel and domain size. Its
 //!   mathematics is in [`KernelDualForm`].
 //! - [`CovariancePosterior`]: over all points of a small domain.
-//! - [`FeaturePosterior`]: over a shared feature table, through [`FeatureDualForm`] and, after many visited points,
+//! - [`FeaturePosterior`]: over a shared feature table, through [`VisitedModel`] and, after many visited points,
 //!   [`WeightModel`].
 //! - [`SketchedPosterior`]: over a Nystrom dictionary of the trial.
 //! - [`SumsPosterior`]: over a feature table, from sums computed elsewhere.
@@ -14,7 +14,6 @@ mod covariance;
 #[cfg(test)]
 mod covariance_tests;
 mod exact;
-mod feature_dual_form;
 mod features;
 mod kernel_dual_form;
 mod linear;
@@ -26,17 +25,18 @@ mod streak;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod visited;
 mod visits;
 mod weights;
 
 pub use contract::Posterior;
 pub use covariance::CovariancePosterior;
 pub use exact::ExactPosterior;
-pub use feature_dual_form::FeatureDualForm;
 pub use features::FeaturePosterior;
 pub use kernel_dual_form::KernelDualForm;
 pub use sketched::SketchedPosterior;
 pub use streak::StreakUpdate;
 pub use sums::{Repair, SumsPosterior, Unusable};
+pub use visited::{Covariances, VisitedModel};
 pub use visits::Visits;
 pub use weights::{REBUILD_EVERY, WeightModel};

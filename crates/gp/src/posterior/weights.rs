@@ -20,7 +20,7 @@
 //! Rounding errors grow by about one unit per downdate, so the state is rebuilt from the collapsed interactions every
 //! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.
 
-use super::FeatureDualForm;
+use super::VisitedModel;
 use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
@@ -89,7 +89,7 @@ impl WeightModel {
     ///
     /// `None` if the factorization fails.
     #[must_use]
-    pub fn of<'c>(span: &FeatureDualForm, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
+    pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge(), span.n());
         (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
         model.rebuild(visits).then_some(model)
