@@ -1,7 +1,7 @@
 //! Posteriors of a Gaussian process as linear models, in f64; repeated plays are collapsed.
 //!
-//! - [`ExactPosterior`]: over the distinct visited points, through Gram columns; any kernel and domain size. Its
-//!   mathematics is in [`KernelDualForm`].
+//! - [`ExactPosterior`]: over the distinct visited points, through Gram columns and [`VisitedModel`]; any kernel and domain
+//!   size.
 //! - [`CovariancePosterior`]: over all points of a small domain.
 //! - [`FeaturePosterior`]: over a shared feature table, through [`VisitedModel`] and, after many visited points,
 //!   [`WeightModel`].
@@ -15,7 +15,6 @@ mod covariance;
 mod covariance_tests;
 mod exact;
 mod features;
-mod kernel_dual_form;
 mod linear;
 #[cfg(test)]
 mod linear_tests;
@@ -33,7 +32,6 @@ pub use contract::Posterior;
 pub use covariance::CovariancePosterior;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
-pub use kernel_dual_form::KernelDualForm;
 pub use sketched::SketchedPosterior;
 pub use streak::StreakUpdate;
 pub use sums::{Repair, SumsPosterior, Unusable};
