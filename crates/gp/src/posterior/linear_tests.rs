@@ -67,8 +67,7 @@ fn the_span_gives_the_moments_of_the_weights() {
 
 /// Checks that the reported changes add up to the model, within its rounding errors.
 ///
-/// The check ends at the one rebuild in which the model outgrows the dual form.
-/// in which the model outgrows the dual form.
+/// The check starts again at the one rebuild, in which the model outgrows the dual form.
 fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> usize) -> usize {
     let table = table();
     let mut posterior = FeaturePosterior::new(Arc::clone(&table), ridge);

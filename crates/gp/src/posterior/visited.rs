@@ -318,7 +318,7 @@ impl VisitedModel {
         true
     }
 
-    /// Bounds the rounding errors of the updates since the last rebuild, see [`rounded`].
+    /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
     ///
     /// Sums have as many terms as there are coordinates or visited points.
     #[must_use]

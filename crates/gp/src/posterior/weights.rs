@@ -291,7 +291,7 @@ impl WeightModel {
         true
     }
 
-    /// Bounds the rounding errors of the updates since the last rebuild, see `run::rounded`.
+    /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
