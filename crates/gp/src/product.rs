@@ -93,6 +93,12 @@ impl Plays {
         self.axes.as_deref()
     }
 
+    /// Returns the number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.table.n_features
+    }
+
     /// Returns the features of a play: a point of the table, or the number of a defined play.
     #[must_use]
     pub fn features(&self, play: usize) -> &[f64] {

@@ -7,6 +7,8 @@ use crate::score::Change;
 #[derive(Debug, Clone, Default)]
 pub struct PendingChange {
     last: Option<StreakUpdate>,
+    /// Coefficients of the last observation's streak over the basis.
+    row: Vec<f64>,
     /// Number of observations that the backend has not yet applied.
     pending: u32,
     /// Whether the backend knows the row of the current streak; repeated plays then omit it.
@@ -15,8 +17,12 @@ pub struct PendingChange {
 }
 
 impl PendingChange {
-    /// Records one more observation.
-    pub fn observed(&mut self, observed: &StreakUpdate) {
+    /// Records one more observation, whose streak has these coefficients over the basis.
+    pub fn observed(&mut self, observed: &StreakUpdate, row: &[f64]) {
+        if !observed.repeated {
+            self.row.clear();
+            self.row.extend_from_slice(row);
+        }
         self.row_known &= observed.repeated;
         self.last = Some(*observed);
         self.pending += 1;
@@ -27,9 +33,11 @@ impl PendingChange {
         self.rebuilt = true;
     }
 
-    /// Marks the backend's state as unknown: the backend must start from the model.
-    pub fn lost(&mut self) {
-        self.pending = 2;
+    /// Returns the change of a restored posterior in a streak with this row.
+    ///
+    /// The backend's state is unknown, so it must start from the model.
+    pub fn restored(row: &[f64]) -> Self {
+        Self { row: row.to_vec(), pending: 2, ..Self::default() }
     }
 
     /// Records that a backend has applied every pending change.
@@ -40,12 +48,12 @@ impl PendingChange {
         self.rebuilt = false;
     }
 
-    /// Returns the change; `row` holds the coefficients of the current streak over the basis.
-    pub fn of<'a>(&self, row: &'a [f64]) -> Change<'a> {
-        match (self.pending, &self.last) {
+    /// Returns the change.
+    pub fn get(&self) -> Change<'_> {
+        match (self.pending, self.last) {
             (0, _) => Change::None,
-            (1, Some(last)) => {
-                Change::Row { row, scale: last.scale, mean_step: last.mean_step, repeated: self.row_known, rebuilt: self.rebuilt }
+            (1, Some(StreakUpdate { scale, mean_step, .. })) => {
+                Change::Row { row: &self.row, scale, mean_step, repeated: self.row_known, rebuilt: self.rebuilt }
             }
             _ => Change::Rebuild,
         }

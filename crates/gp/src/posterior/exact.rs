@@ -1,14 +1,16 @@
 //! The exact posterior over the distinct visited points, for any kernel and any domain size.
 //!
-//! The state is K x K for K distinct points ([`KernelDualForm`]); no N x N or T x T matrix is formed. For each observation a
+//! The state is K x K for K distinct points ([`VisitedModel`]); no N x N or T x T matrix is formed. For each observation a
 //! backend reads one row of coefficients over the Gram columns of the visited points; a repeated play of the same point
 //! needs no new row.
 
 use super::change::PendingChange;
+use super::visited::Covariances;
 use super::weights::REBUILD_EVERY;
-use super::{KernelDualForm, Posterior, Visits};
+use super::{Posterior, VisitedModel, Visits};
 use crate::score::{Basis, Change, GramSource, Moments, ScoreModel, VisitedPoints};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The exact posterior of one trial.
@@ -19,16 +21,17 @@ pub struct ExactPosterior {
     own: bool,
     prior_bound: f64,
     state: ExactState,
-    /// Coefficients of the last streak over the Gram columns of the visited points.
-    row: Vec<f64>,
     change: PendingChange,
 }
+
+/// Version of the saved state.
+const VERSION: u32 = 2;
 
 /// The saved state: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ExactState {
     version: u32,
-    model: KernelDualForm,
+    model: VisitedModel,
     visits: Visits,
 }
 
@@ -51,8 +54,8 @@ impl ExactPosterior {
     /// The bound is [`ExactPosterior::prior_bound`] of the domain.
     #[must_use]
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        let state = ExactState { version: 1, model: KernelDualForm::new(ridge), visits: Visits::default() };
-        Self { gram, own: false, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
+        let state = ExactState { version: VERSION, model: VisitedModel::new(ridge, 0), visits: Visits::default() };
+        Self { gram, own: false, prior_bound, state, change: PendingChange::default() }
     }
 
     /// Marks the inputs as belonging to this trial alone.
@@ -67,35 +70,66 @@ impl ExactPosterior {
     /// # Errors
     /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
-        let state: ExactState = serde_json::from_value(saved)?;
-        if state.version != 1 {
+        let mut state: ExactState = serde_json::from_value(saved)?;
+        if state.version != VERSION {
             return Err(serde::de::Error::custom(format!(
-                "exact posterior state has version {}, this program reads 1",
+                "exact posterior state has version {}, this program reads {VERSION}",
                 state.version
             )));
         }
         state.visits.check(gram.n_points()).map_err(serde::de::Error::custom)?;
-        state.model.check(state.visits.n_distinct()).map_err(serde::de::Error::custom)?;
+        state.model.restore(&state.visits, &gram).map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(gram, state.model.ridge());
         posterior.state = state;
-        posterior.row.extend_from_slice(posterior.state.model.direction());
-        posterior.change.lost();
+        posterior.change = PendingChange::restored(posterior.state.model.direction());
         Ok(posterior)
     }
 
     /// Returns the covariances of a point with the visited points.
-    fn covariances(&self, point: usize) -> Vec<f64> {
-        let visited = self.state.visits.points.iter();
-        match self.gram.dense_column(point) {
-            Some(column) => visited.map(|&other| column[other as usize]).collect(),
-            None => visited.map(|&other| self.gram.entry(other as usize, point)).collect(),
-        }
+    fn coordinates(&self, point: usize) -> Cow<'_, [f64]> {
+        self.gram.coordinates(point as u32, &self.state.visits.points)
+    }
+}
+
+/// Coordinates are covariances with the visited points.
+impl Covariances for Arc<dyn GramSource> {
+    fn n_coordinates(&self, k: usize) -> usize {
+        k
+    }
+
+    fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
+        let (point, visited) = (point as usize, visited.iter().map(|&other| other as usize));
+        Cow::Owned(match self.dense_column(point) {
+            Some(column) => visited.map(|other| column[other]).collect(),
+            None => visited.map(|other| self.entry(other, point)).collect(),
+        })
+    }
+
+    fn variance(&self, point: u32, _covariances: &[f64]) -> f64 {
+        self.diagonal(point as usize)
+    }
+
+    fn covariances(&self, covariances: &[f64], visited: &[u32]) -> Vec<f64> {
+        covariances[..visited.len()].to_vec()
+    }
+
+    fn combine(&self, row: &[f64], _visited: &[u32], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend_from_slice(row);
+    }
+
+    fn size(&self, weights: &[f64], prior: f64) -> f64 {
+        prior * weights.iter().map(|weight| weight.abs()).sum::<f64>()
+    }
+
+    fn size_of_direction(&self, direction: &[f64], prior: f64, _ridge: f64) -> f64 {
+        self.size(direction, prior)
     }
 }
 
 impl ScoreModel for ExactPosterior {
     fn exact(&self, point: usize) -> Moments {
-        self.state.model.moments(&mut self.covariances(point), self.gram.diagonal(point))
+        self.state.model.moments(&self.coordinates(point), self.gram.diagonal(point), &self.state.visits, &self.gram)
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -103,7 +137,7 @@ impl ScoreModel for ExactPosterior {
     }
 
     fn state_error(&self) -> Moments {
-        self.state.model.state_error(self.prior_bound, self.state.visits.largest_count())
+        self.state.model.state_error(self.prior_bound, &self.state.visits, &self.gram)
     }
 
     fn basis_points(&self) -> &[u32] {
@@ -126,30 +160,17 @@ impl ScoreModel for ExactPosterior {
 
 impl Posterior for ExactPosterior {
     fn observe(&mut self, point: usize, reward: f64) {
-        let observed = match self.state.visits.slot(point) {
-            Some(slot) => self.state.model.observe_again(slot, &self.state.visits, reward),
-            None => {
-                let k = self.covariances(point);
-                self.state.model.observe_new(&k, self.gram.diagonal(point), reward)
-            }
-        };
-        self.state.visits.add(point, reward);
-        if !observed.repeated {
-            self.row.clear();
-            self.row.extend_from_slice(self.state.model.direction());
-        }
-        self.change.observed(&observed);
-        if REBUILD_EVERY <= self.state.model.since_rebuild() {
-            let (gram, points) = (&self.gram, &self.state.visits.points);
-            let entry = |i: usize, j: usize| gram.entry(points[i] as usize, points[j] as usize);
-            if self.state.model.rebuild(&self.state.visits, entry) {
-                self.change.rebuilt();
-            }
+        let ExactState { model, visits, .. } = &mut self.state;
+        let (slot, _) = visits.add(point, reward);
+        let observed = model.observe(slot, visits, &self.gram, reward);
+        self.change.observed(&observed, model.direction());
+        if REBUILD_EVERY <= model.since_rebuild() && model.rebuild(visits, &self.gram) {
+            self.change.rebuilt();
         }
     }
 
     fn change(&self) -> Change<'_> {
-        self.change.of(&self.row)
+        self.change.get()
     }
 
     fn screened(&mut self) {
@@ -157,7 +178,7 @@ impl Posterior for ExactPosterior {
     }
 
     fn mean(&self, point: usize) -> f64 {
-        self.state.model.mean(&self.covariances(point))
+        self.state.model.mean(&self.coordinates(point))
     }
 
     fn information_gain(&self) -> f64 {

@@ -4,13 +4,15 @@
 
 use super::change::PendingChange;
 use super::linear::LinearModel;
+use super::visited::Covariances;
 use super::{Posterior, Visits};
 use crate::Plays;
 use crate::posterior::weights::REBUILD_EVERY;
 use crate::score::AxisFeatures;
 use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, VarianceForm, VisitedPoints};
-use privateer_numerics::linalg;
+use privateer_numerics::linalg::{add_rows_wide, dot, dot_rows};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,10 +23,11 @@ pub struct FeaturePosterior {
     plays: Plays,
     prior_bound: f64,
     state: FeatureState,
-    /// Coefficients of the current streak over the basis.
-    row: Vec<f64>,
     change: PendingChange,
 }
+
+/// Version of the saved state.
+const VERSION: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct FeatureState {
@@ -47,9 +50,7 @@ impl FeaturePosterior {
     /// Returns the largest prior variance of a table's points; it is the same for all trials.
     #[must_use]
     pub fn prior_bound(table: &FeatureTable) -> f64 {
-        (0..table.n_points)
-            .map(|point| table.residual[point] + linalg::dot(table.row(point), table.row(point)))
-            .fold(0.0, f64::max)
+        (0..table.n_points).map(|point| table.residual[point] + dot(table.row(point), table.row(point))).fold(0.0, f64::max)
     }
 
     /// Creates the prior as [`FeaturePosterior::new`] does, with a known prior bound.
@@ -58,19 +59,12 @@ impl FeaturePosterior {
     #[must_use]
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
         let state = FeatureState {
-            version: 2,
+            version: VERSION,
             model: LinearModel::new(ridge, table.n_features, prior_bound),
             visits: Visits::default(),
             plays: Vec::new(),
         };
-        Self {
-            plays: Plays::of_points(Arc::clone(&table)),
-            table,
-            prior_bound,
-            state,
-            row: Vec::new(),
-            change: PendingChange::default(),
-        }
+        Self { plays: Plays::of_points(Arc::clone(&table)), table, prior_bound, state, change: PendingChange::default() }
     }
 
     /// Sets the axes of a product domain; point indices are then numbers of plays.
@@ -91,10 +85,10 @@ impl FeaturePosterior {
         axes: Option<Arc<[AxisFeatures]>>,
         saved: serde_json::Value,
     ) -> Result<Self, serde_json::Error> {
-        let state: FeatureState = serde_json::from_value(saved)?;
-        if state.version != 2 || state.model.n() != table.n_features {
+        let mut state: FeatureState = serde_json::from_value(saved)?;
+        if state.version != VERSION || state.model.n() != table.n_features {
             return Err(serde::de::Error::custom(format!(
-                "feature posterior state has version {} and {} features, expected version 2 and {}",
+                "feature posterior state has version {} and {} features, expected version {VERSION} and {}",
                 state.version,
                 state.model.n(),
                 table.n_features
@@ -112,21 +106,55 @@ impl FeaturePosterior {
         state
             .visits
             .check(plays.n())
-            .and_then(|()| state.model.check(&state.visits, |point| plays.features(point as usize)))
+            .and_then(|()| state.model.restore(&state.visits, &plays))
             .map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(table, state.model.ridge());
         posterior.plays = plays;
         posterior.state = state;
-        posterior.row.extend_from_slice(posterior.state.model.direction());
-        posterior.change.lost();
+        posterior.change = PendingChange::restored(posterior.state.model.direction());
         Ok(posterior)
+    }
+}
+
+/// Coordinates are features.
+impl Covariances for Plays {
+    fn n_coordinates(&self, _k: usize) -> usize {
+        self.n_features()
+    }
+
+    fn coordinates(&self, point: u32, _visited: &[u32]) -> Cow<'_, [f64]> {
+        Cow::Borrowed(self.features(point as usize))
+    }
+
+    fn variance(&self, _point: u32, c: &[f64]) -> f64 {
+        dot(c, c)
+    }
+
+    fn covariances(&self, c: &[f64], visited: &[u32]) -> Vec<f64> {
+        let mut k = vec![0.0; visited.len()];
+        dot_rows(c, |slot| self.features(visited[slot] as usize), &mut k);
+        k
+    }
+
+    fn combine(&self, row: &[f64], visited: &[u32], out: &mut Vec<f64>) {
+        out.clear();
+        out.resize(self.n_features(), 0.0);
+        add_rows_wide(row, |slot| self.features(visited[slot] as usize), out);
+    }
+
+    fn size(&self, weights: &[f64], prior: f64) -> f64 {
+        (prior * dot(weights, weights)).sqrt()
+    }
+
+    fn size_of_direction(&self, _direction: &[f64], prior: f64, ridge: f64) -> f64 {
+        // |u| <= sqrt(prior) / ridge.
+        prior / ridge
     }
 }
 
 impl ScoreModel for FeaturePosterior {
     fn exact(&self, point: usize) -> Moments {
-        let inside =
-            self.state.model.moments(self.table.row(point), &self.state.visits, |point| self.plays.features(point as usize));
+        let inside = self.state.model.moments(self.table.row(point), &self.state.visits, &self.plays);
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
@@ -141,7 +169,7 @@ impl ScoreModel for FeaturePosterior {
     }
 
     fn state_error(&self) -> Moments {
-        self.state.model.state_error(self.prior_bound, &self.state.visits)
+        self.state.model.state_error(self.prior_bound, &self.state.visits, &self.plays)
     }
 
     fn basis_points(&self) -> &[u32] {
@@ -153,7 +181,7 @@ impl ScoreModel for FeaturePosterior {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        let (weights, rows) = self.state.model.factor(&self.state.visits, |point| self.plays.features(point as usize))?;
+        let (weights, rows) = self.state.model.factor(&self.state.visits, &self.plays)?;
         Some(Factor { weights: weights.into(), rows: rows.into(), variance: VarianceForm::Added })
     }
 
@@ -173,22 +201,17 @@ impl ScoreModel for FeaturePosterior {
 impl Posterior for FeaturePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
         let (FeatureState { model, visits, .. }, plays) = (&mut self.state, &self.plays);
-        let coordinates = |point: u32| plays.features(point as usize);
-        let observed = model.observe(point as u32, visits, coordinates, reward);
-        visits.add(point, reward);
-        if !observed.repeated {
-            self.row.clear();
-            self.row.extend_from_slice(model.direction());
-        }
-        self.change.observed(&observed);
+        let (slot, _) = visits.add(point, reward);
+        let observed = model.observe(slot, visits, plays, reward);
+        self.change.observed(&observed, model.direction());
         let outgrown = !observed.repeated && model.is_outgrown(visits.n_distinct());
-        if (REBUILD_EVERY <= model.since_rebuild() || outgrown) && model.rebuild(visits, coordinates) {
+        if (REBUILD_EVERY <= model.since_rebuild() || outgrown) && model.rebuild(visits, plays) {
             self.change.rebuilt();
         }
     }
 
     fn change(&self) -> Change<'_> {
-        self.change.of(&self.row)
+        self.change.get()
     }
 
     fn screened(&mut self) {

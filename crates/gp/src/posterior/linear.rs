@@ -2,8 +2,10 @@
 
 use super::streak::StreakUpdate;
 use super::weights::lower_root;
-use super::{FeatureDualForm, Visits, WeightModel};
+use super::{VisitedModel, Visits, WeightModel};
+use crate::Plays;
 use crate::score::Moments;
+use privateer_numerics::linalg::dot;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -21,8 +23,8 @@ const LEAST_RIDGE: f64 = 1e-10;
 /// A linear model in either form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LinearModel {
-    /// The dual form, see [`FeatureDualForm`].
-    Span(FeatureDualForm),
+    /// The dual form, see [`VisitedModel`].
+    Span(VisitedModel),
     /// The form over coordinates, see [`WeightModel`].
     Weights(WeightModel),
 }
@@ -31,7 +33,7 @@ impl LinearModel {
     /// Creates a model in `n` coordinates for prior variances of at most `prior`; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize, prior: f64) -> Self {
-        if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(FeatureDualForm::new(ridge, n)) }
+        if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(VisitedModel::new(ridge, n)) }
     }
 
     /// Creates a model over coordinates; moments of a few coordinates cost less there.
@@ -40,13 +42,13 @@ impl LinearModel {
         Self::Weights(WeightModel::new(ridge, n))
     }
 
-    /// Checks a saved model, see [`FeatureDualForm::check`].
+    /// Completes and checks a saved model, see [`VisitedModel::restore`].
     ///
     /// # Errors
     /// A description of the inconsistency.
-    pub fn check<'c>(&self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Result<(), &'static str> {
+    pub fn restore(&mut self, visits: &Visits, plays: &Plays) -> Result<(), &'static str> {
         match self {
-            Self::Span(model) => model.check(visits, |slot| coordinates(visits.points[slot])),
+            Self::Span(model) => model.restore(visits, plays),
             Self::Weights(model) => model.check(),
         }
     }
@@ -105,29 +107,19 @@ impl LinearModel {
         }
     }
 
-    /// Adds an observation of `point`; `visits` do not count it yet.
-    pub fn observe<'c>(
-        &mut self,
-        point: u32,
-        visits: &Visits,
-        coordinates: impl Fn(u32) -> &'c [f64] + Copy,
-        reward: f64,
-    ) -> StreakUpdate {
+    /// Adds an observation of the point of `slot`; `visits` already count it.
+    pub fn observe(&mut self, slot: usize, visits: &Visits, plays: &Plays, reward: f64) -> StreakUpdate {
         match self {
-            Self::Span(model) => {
-                let slot = visits.slot(point as usize).unwrap_or(visits.n_distinct());
-                let of_slot = |slot: usize| coordinates(visits.points.get(slot).copied().unwrap_or(point));
-                model.observe(slot, visits, of_slot, reward)
-            }
-            Self::Weights(model) => model.observe(u64::from(point), coordinates(point), reward),
+            Self::Span(model) => model.observe(slot, visits, plays, reward),
+            Self::Weights(model) => model.observe(slot as u64, plays.features(visits.points[slot] as usize), reward),
         }
     }
 
     /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
     #[must_use]
-    pub fn moments<'c>(&self, c: &[f64], visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Moments {
+    pub fn moments(&self, c: &[f64], visits: &Visits, plays: &Plays) -> Moments {
         match self {
-            Self::Span(model) => model.moments(c, |slot| coordinates(visits.points[slot])),
+            Self::Span(model) => model.moments(c, dot(c, c), visits, plays),
             Self::Weights(model) => model.moments(c),
         }
     }
@@ -154,10 +146,10 @@ impl LinearModel {
 
     /// Returns weights and a triangular factor, see [`WeightModel::factor`].
     #[must_use]
-    pub fn factor<'c>(&self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Option<(Vec<f64>, Vec<f64>)> {
+    pub fn factor(&self, visits: &Visits, plays: &Plays) -> Option<(Vec<f64>, Vec<f64>)> {
         match self {
             Self::Span(model) => {
-                let (n, (theta, form)) = (model.n(), model.form(|slot| coordinates(visits.points[slot])));
+                let (n, (theta, form)) = (model.n(), model.form(visits, plays));
                 Some((theta, lower_root(n, |i, j| form[i * n + j])?))
             }
             Self::Weights(model) => model.factor(),
@@ -173,32 +165,32 @@ impl LinearModel {
     /// Rebuilds the state from the interactions.
     ///
     /// Returns false and changes nothing if the factorization fails.
-    pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> bool {
+    pub fn rebuild(&mut self, visits: &Visits, plays: &Plays) -> bool {
         if let Self::Span(model) = self
             && MOST_POINTS * model.n() < visits.n_distinct()
-            && let Some(weights) = WeightModel::of(model, groups(visits, coordinates))
+            && let Some(weights) = WeightModel::of(model, groups(visits, plays))
         {
             *self = Self::Weights(weights);
             return true;
         }
         match self {
-            Self::Span(model) => model.rebuild(visits, |slot| coordinates(visits.points[slot])),
-            Self::Weights(model) => model.rebuild(groups(visits, coordinates)),
+            Self::Span(model) => model.rebuild(visits, plays),
+            Self::Weights(model) => model.rebuild(groups(visits, plays)),
         }
     }
 
-    /// Bounds the rounding errors, see [`FeatureDualForm::state_error`].
+    /// Bounds the rounding errors, see [`VisitedModel::state_error`].
     #[must_use]
-    pub fn state_error(&self, prior: f64, visits: &Visits) -> Moments {
+    pub fn state_error(&self, prior: f64, visits: &Visits, plays: &Plays) -> Moments {
         match self {
-            Self::Span(model) => model.state_error(prior, visits.largest_count()),
+            Self::Span(model) => model.state_error(prior, visits, plays),
             Self::Weights(model) => model.state_error(prior),
         }
     }
 }
 
 /// Returns coordinates, count and sum of rewards of each distinct visited point.
-fn groups<'c>(visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64]) -> impl Iterator<Item = (&'c [f64], f64, f64)> {
+fn groups<'c>(visits: &Visits, plays: &'c Plays) -> impl Iterator<Item = (&'c [f64], f64, f64)> {
     (visits.points.iter().zip(&visits.counts).zip(&visits.sums))
-        .map(move |((&point, &count), &sum)| (coordinates(point), count as f64, sum))
+        .map(move |((&point, &count), &sum)| (plays.features(point as usize), count as f64, sum))
 }

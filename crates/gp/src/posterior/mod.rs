@@ -1,9 +1,9 @@
 //! Posteriors of a Gaussian process as linear models, in f64; repeated plays are collapsed.
 //!
-//! - [`ExactPosterior`]: over the distinct visited points, through Gram columns; any kernel and domain size. Its
-//!   mathematics is in [`KernelDualForm`].
+//! - [`ExactPosterior`]: over the distinct visited points, through Gram columns and [`VisitedModel`]; any kernel and domain
+//!   size.
 //! - [`CovariancePosterior`]: over all points of a small domain.
-//! - [`FeaturePosterior`]: over a shared feature table, through [`FeatureDualForm`] and, after many visited points,
+//! - [`FeaturePosterior`]: over a shared feature table, through [`VisitedModel`] and, after many visited points,
 //!   [`WeightModel`].
 //! - [`SketchedPosterior`]: over a Nystrom dictionary of the trial.
 //! - [`SumsPosterior`]: over a feature table, from sums computed elsewhere.
@@ -14,9 +14,7 @@ mod covariance;
 #[cfg(test)]
 mod covariance_tests;
 mod exact;
-mod feature_dual_form;
 mod features;
-mod kernel_dual_form;
 mod linear;
 #[cfg(test)]
 mod linear_tests;
@@ -26,17 +24,17 @@ mod streak;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod visited;
 mod visits;
 mod weights;
 
 pub use contract::Posterior;
 pub use covariance::CovariancePosterior;
 pub use exact::ExactPosterior;
-pub use feature_dual_form::FeatureDualForm;
 pub use features::FeaturePosterior;
-pub use kernel_dual_form::KernelDualForm;
 pub use sketched::SketchedPosterior;
 pub use streak::StreakUpdate;
 pub use sums::{Repair, SumsPosterior, Unusable};
+pub use visited::{Covariances, VisitedModel};
 pub use visits::Visits;
 pub use weights::{REBUILD_EVERY, WeightModel};

@@ -20,11 +20,11 @@
 //! Rounding errors grow by about one unit per downdate, so the state is rebuilt from the collapsed interactions every
 //! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.
 
-use super::FeatureDualForm;
+use super::VisitedModel;
 use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
-use privateer_numerics::linalg;
+use privateer_numerics::linalg::{self, dot};
 use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -36,13 +36,12 @@ pub const REBUILD_EVERY: u64 = 4096;
 /// Ended streaks are queued up to one per this number of coordinates.
 const WAITING: usize = 2;
 
-/// The state: `n` coordinates, with room for more.
+/// The state over `n` coordinates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WeightModel {
     ridge: f64,
     n: usize,
-    stride: usize,
-    /// `V^{-1}` without the queued and current streaks, symmetric, row-major; zero beyond `n`.
+    /// `V^{-1}` without the queued and current streaks, symmetric, row-major.
     inverse: Vec<f64>,
     /// Whether the inverse still equals the prior's, `I / ridge`.
     prior: bool,
@@ -50,7 +49,7 @@ pub struct WeightModel {
     waiting: Vec<EndedStreak>,
     /// Posterior mean of the weights without the current streak.
     theta: Vec<f64>,
-    /// Direction `u` of the current streak, empty without one; trailing zeros may be missing.
+    /// Direction `u` of the current streak; empty without one.
     direction: Vec<f64>,
     /// The current streak and the tag of its point.
     streak: Option<(u64, Streak)>,
@@ -62,35 +61,31 @@ pub struct WeightModel {
 }
 
 impl WeightModel {
-    /// Creates a model with `n` coordinates (more can join) and `ridge > 0`.
+    /// Creates a model with `n` coordinates and `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
-        let mut model = Self {
+        let mut inverse = vec![0.0; n * n];
+        (0..n).for_each(|i| inverse[i * n + i] = 1.0 / ridge);
+        Self {
             ridge,
-            n: 0,
-            stride: 0,
-            inverse: Vec::new(),
+            n,
+            inverse,
             prior: true,
             waiting: Vec::new(),
-            theta: Vec::new(),
+            theta: vec![0.0; n],
             direction: Vec::new(),
             streak: None,
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
-        };
-        model.reserve(n);
-        for _ in 0..n {
-            model.join();
         }
-        model
     }
 
     /// Converts a dual-form model, from collapsed interactions as in [`WeightModel::rebuild`].
     ///
     /// `None` if the factorization fails.
     #[must_use]
-    pub fn of<'c>(span: &FeatureDualForm, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
+    pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge(), span.n());
         (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
         model.rebuild(visits).then_some(model)
@@ -104,28 +99,23 @@ impl WeightModel {
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");
         }
-        if self.stride < self.n
-            || self.stride.checked_mul(self.stride) != Some(self.inverse.len())
-            || self.theta.len() != self.n
-            || self.n < self.direction.len()
-        {
+        let open = if self.streak.is_some() { self.n } else { 0 };
+        if self.n.checked_mul(self.n) != Some(self.inverse.len()) || (self.theta.len(), self.direction.len()) != (self.n, open) {
             return Err("the weights have lists of wrong lengths");
         }
-        let of_prior = |at: usize, entry: &f64| {
-            let (i, j) = (at / self.stride, at % self.stride);
-            *entry == if i == j && i < self.n { 1.0 / self.ridge } else { 0.0 }
-        };
-        if self.prior && !self.inverse.iter().enumerate().all(|(at, entry)| of_prior(at, entry)) {
+        let of_prior = |(at, &entry): (usize, &f64)| entry == if at % (self.n + 1) == 0 { 1.0 / self.ridge } else { 0.0 };
+        if self.prior && !self.inverse.iter().enumerate().all(of_prior) {
             return Err("the weights are not those of a prior");
         }
-        if self.waiting.iter().any(|streak| self.n < streak.u.len() || !(0.0 <= streak.downdate && streak.downdate.is_finite())) {
+        if self.waiting.iter().any(|streak| self.n != streak.u.len() || !(0.0 <= streak.downdate && streak.downdate.is_finite()))
+        {
             return Err("the closed streaks are not possible");
         }
         let waiting = self.waiting.iter().flat_map(|streak| &streak.u);
         if waiting.chain(&self.inverse).chain(&self.theta).chain(&self.direction).any(|x| !x.is_finite()) {
             return Err("a weight is not finite");
         }
-        if self.streak.is_some_and(|(_, streak)| !streak.is_sound() || self.direction.is_empty() && 0 < self.n) {
+        if self.streak.is_some_and(|(_, streak)| !streak.is_sound()) {
             return Err("the open streak is not possible");
         }
         let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
@@ -156,35 +146,13 @@ impl WeightModel {
         self.since_rebuild
     }
 
-    /// Returns the direction `u` of the current streak; missing trailing coordinates are zero.
+    /// Returns the direction `u` of the current streak.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
     }
 
-    /// Adds a coordinate that is zero in all observations so far.
-    pub fn join(&mut self) {
-        if self.n == self.stride {
-            self.reserve((2 * self.stride).max(8));
-        }
-        self.inverse[self.n * self.stride + self.n] = 1.0 / self.ridge;
-        self.n += 1;
-        self.theta.push(0.0);
-    }
-
-    fn reserve(&mut self, stride: usize) {
-        if stride <= self.stride {
-            return;
-        }
-        let mut inverse = vec![0.0; stride * stride];
-        for i in 0..self.n {
-            inverse[i * stride..i * stride + self.n].copy_from_slice(&self.inverse[i * self.stride..i * self.stride + self.n]);
-        }
-        self.inverse = inverse;
-        self.stride = stride;
-    }
-
-    /// Adds the observation `reward` at coordinates `c`; missing trailing coordinates are zero.
+    /// Adds the observation `reward` at coordinates `c`.
     ///
     /// Equal consecutive tags mean equal coordinates.
     pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> StreakUpdate {
@@ -204,23 +172,18 @@ impl WeightModel {
         let mut next = vec![0.0; n];
         if let Some((_, streak)) = self.streak.take() {
             self.gain += streak.gain();
-            for (weight, &u) in self.theta.iter_mut().zip(&self.direction) {
-                *weight += streak.coefficient * u;
-            }
+            linalg::add_scaled(&mut self.theta, streak.coefficient, &self.direction);
             self.waiting.push(EndedStreak { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
             if n < WAITING * self.waiting.len() {
-                let (inverse, stride) = (&mut self.inverse[..], self.stride);
-                linalg::wide(Take { inverse, stride, n, streaks: &self.waiting });
+                linalg::wide(Take { inverse: &mut self.inverse, n, streaks: &self.waiting });
                 self.waiting.clear();
                 self.prior = false;
             }
         }
         let inverse = (!self.prior).then_some(&self.inverse[..]);
-        let (stride, ridge, waiting) = (self.stride, self.ridge, &self.waiting[..]);
-        linalg::wide(Direction { inverse, stride, ridge, waiting, c, next: &mut next });
+        linalg::wide(Direction { inverse, ridge: self.ridge, waiting: &self.waiting, c, next: &mut next });
         self.direction = next;
-        let streak = Streak::new(linalg::dot(c, &self.direction[..c.len()]), linalg::dot(c, &self.theta[..c.len()]));
-        self.streak = Some((tag, streak));
+        self.streak = Some((tag, Streak::new(dot(c, &self.direction), dot(c, &self.theta))));
     }
 
     /// Returns `c^T V^{-1} c` without the current streak.
@@ -229,41 +192,34 @@ impl WeightModel {
     fn form(&self, c: &[f64], first: usize) -> f64 {
         let mut form = 0.0;
         if self.prior {
-            form = linalg::dot(c, c) / self.ridge;
+            form = dot(c, c) / self.ridge;
         } else {
             for (i, &ci) in (first..).zip(c) {
-                form += ci * linalg::dot(c, &self.inverse[i * self.stride + first..][..c.len()]);
+                form += ci * dot(c, &self.inverse[i * self.n + first..][..c.len()]);
             }
         }
         for streak in &self.waiting {
-            let along = along(streak.u.get(first..).unwrap_or(&[]), c);
+            let along = dot(c, &streak.u[first..][..c.len()]);
             form -= streak.downdate * along * along;
         }
         form
     }
 
-    /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0); missing coordinates are zero.
+    /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
     ///
     /// The latter is the remaining part of the prior variance carried by the coordinates.
     #[must_use]
     pub fn moments(&self, c: &[f64]) -> Moments {
-        let mut mean = linalg::dot(c, &self.theta[..c.len()]);
-        let mut form = self.form(c, 0);
-        if let Some((_, streak)) = &self.streak {
-            let along = along(&self.direction, c);
-            mean += streak.coefficient * along;
-            form -= streak.downdate() * along * along;
-        }
-        Moments { mean, variance: (self.ridge * form).max(0.0) }
+        self.moments_within(c, 0..self.n)
     }
 
     /// Returns [`WeightModel::moments`] of coordinates `c` in this range and zeros elsewhere.
     #[must_use]
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
-        let mut mean = linalg::dot(c, &self.theta[range.clone()]);
+        let mut mean = dot(c, &self.theta[range.clone()]);
         let mut form = self.form(c, range.start);
         if let Some((_, streak)) = &self.streak {
-            let along = along(self.direction.get(range.start..).unwrap_or(&[]), c);
+            let along = dot(c, &self.direction[range]);
             mean += streak.coefficient * along;
             form -= streak.downdate() * along * along;
         }
@@ -273,9 +229,9 @@ impl WeightModel {
     /// Returns the mean alone, at lower cost.
     #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
-        let closed = linalg::dot(c, &self.theta[..c.len()]);
+        let closed = dot(c, &self.theta);
         match &self.streak {
-            Some((_, streak)) => closed + streak.coefficient * along(&self.direction, c),
+            Some((_, streak)) => closed + streak.coefficient * dot(c, &self.direction),
             None => closed,
         }
     }
@@ -287,14 +243,17 @@ impl WeightModel {
     pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.n;
         let mut theta = self.theta.clone();
-        let streak = self.streak.map_or((0.0, 0.0), |(_, streak)| (streak.coefficient, streak.downdate()));
-        linalg::add_scaled(&mut theta[..self.direction.len()], streak.0, &self.direction);
+        let mut downdate = 0.0;
+        if let Some((_, streak)) = &self.streak {
+            linalg::add_scaled(&mut theta, streak.coefficient, &self.direction);
+            downdate = streak.downdate();
+        }
         let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
         let mut inverse = Cow::Borrowed(&self.inverse);
         if !self.waiting.is_empty() {
-            linalg::wide(Take { inverse: inverse.to_mut(), stride: self.stride, n, streaks: &self.waiting });
+            linalg::wide(Take { inverse: inverse.to_mut(), n, streaks: &self.waiting });
         }
-        let entry = |i: usize, j: usize| self.ridge * (inverse[i * self.stride + j] - streak.1 * direction(i) * direction(j));
+        let entry = |i: usize, j: usize| self.ridge * (inverse[i * n + j] - downdate * direction(i) * direction(j));
         Some((theta, lower_root(n, entry)?))
     }
 
@@ -320,27 +279,25 @@ impl WeightModel {
         if linalg::cholesky(&mut precision, n).is_err() {
             return false;
         }
-        let inverse = linalg::inverse_spd(&precision, n);
-        for i in 0..n {
-            self.inverse[i * self.stride..i * self.stride + n].copy_from_slice(&inverse[i * n..(i + 1) * n]);
-            self.theta[i] = linalg::dot(&inverse[i * n..(i + 1) * n], &moment);
+        self.inverse = linalg::inverse_spd(&precision, n);
+        for (weight, row) in self.theta.iter_mut().zip(self.inverse.chunks_exact(n.max(1))) {
+            *weight = dot(row, &moment);
         }
         self.prior = false;
         self.waiting.clear();
         self.gain = self.gain();
         self.streak = None;
-        // Without a streak there is no direction.
         self.direction.clear();
         self.since_rebuild = 0;
         true
     }
 
-    /// Bounds the rounding errors of the updates since the last rebuild, see `run::rounded`.
+    /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
         let along = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs() * prior / self.ridge);
-        let mean_scale = self.reward_bound + (prior * linalg::dot(&self.theta, &self.theta)).sqrt() + along;
+        let mean_scale = self.reward_bound + (prior * dot(&self.theta, &self.theta)).sqrt() + along;
         rounded(self.n as f64, self.since_rebuild, prior, mean_scale)
     }
 }
@@ -369,7 +326,7 @@ pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f
 /// An ended streak: `V^{-1}` falls by `downdate u u^T`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndedStreak {
-    /// `u`; coordinates beyond its length are zero.
+    /// `u`.
     pub u: Vec<f64>,
     /// Factor of `u u^T`.
     pub downdate: f64,
@@ -379,11 +336,9 @@ pub struct EndedStreak {
 ///
 /// Every entry is updated by the streaks in their order.
 pub struct Take<'a> {
-    /// Row-major with the stride.
+    /// `n x n` row-major.
     pub inverse: &'a mut [f64],
-    /// Stride of the inverse.
-    pub stride: usize,
-    /// Coordinates in use.
+    /// Number of coordinates.
     pub n: usize,
     /// Streaks to apply.
     pub streaks: &'a [EndedStreak],
@@ -394,22 +349,21 @@ const TILE: usize = 32;
 
 vectorised! {
     fn call(self: Take<'_>) {
-        let Self { inverse, stride, n, streaks } = self;
+        let Self { inverse, n, streaks } = self;
         let mut factors = vec![0.0; streaks.len()];
-        let shortest = streaks.iter().map(|streak| streak.u.len()).min().unwrap_or(0);
-        for (i, row) in inverse.chunks_exact_mut(stride.max(1)).enumerate().take(n) {
+        for (i, row) in inverse.chunks_exact_mut(n.max(1)).enumerate() {
             for (factor, streak) in factors.iter_mut().zip(streaks) {
-                *factor = streak.u.get(i).map_or(0.0, |u| streak.downdate * u);
+                *factor = streak.downdate * streak.u[i];
             }
-            let (tiles, rest) = row[..n].as_chunks_mut::<TILE>();
-            let whole = tiles.len().min(shortest / TILE);
-            let (tiles, beyond) = tiles.split_at_mut(whole);
+            let (tiles, rest) = row.as_chunks_mut::<TILE>();
             for (at, tile) in tiles.iter_mut().enumerate() {
                 *tile = taken(*tile, at * TILE, &factors, streaks);
             }
-            take_rest(beyond.as_flattened_mut(), whole * TILE, &factors, streaks);
-            let end = n - rest.len();
-            take_rest(rest, end, &factors, streaks);
+            for (factor, streak) in factors.iter().zip(streaks) {
+                for (entry, &u) in rest.iter_mut().zip(&streak.u[n - n % TILE..]) {
+                    *entry -= factor * u;
+                }
+            }
         }
     }
 }
@@ -426,26 +380,15 @@ fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[EndedSt
     tile
 }
 
-#[inline(always)]
-fn take_rest(entries: &mut [f64], from: usize, factors: &[f64], streaks: &[EndedStreak]) {
-    for (&factor, streak) in factors.iter().zip(streaks) {
-        for (entry, &u) in entries.iter_mut().zip(streak.u.get(from..).unwrap_or(&[])) {
-            *entry -= factor * u;
-        }
-    }
-}
-
 /// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
 pub struct Direction<'a> {
-    /// Row-major with the stride; `None` while it equals the prior's, `I / ridge`.
+    /// `n x n` row-major; `None` while it equals the prior's, `I / ridge`.
     pub inverse: Option<&'a [f64]>,
-    /// Stride of the inverse.
-    pub stride: usize,
     /// The regularizer.
     pub ridge: f64,
     /// Ended streaks that the inverse does not yet contain.
     pub waiting: &'a [EndedStreak],
-    /// Coordinates; missing trailing ones are zero.
+    /// Coordinates.
     pub c: &'a [f64],
     /// Result; zeros on entry.
     pub next: &'a mut [f64],
@@ -453,23 +396,16 @@ pub struct Direction<'a> {
 
 vectorised! {
     fn call(self: Direction<'_>) {
-        let Self { inverse, stride, ridge, waiting, c, next } = self;
+        let Self { inverse, ridge, waiting, c, next } = self;
         match inverse {
             None => next.iter_mut().zip(c).for_each(|(next, &ci)| *next = ci / ridge),
-            Some(inverse) => linalg::add_rows(c, |i| &inverse[i * stride..], next),
+            Some(inverse) => linalg::add_rows(c, |i| &inverse[i * c.len()..], next),
         }
         for streak in waiting {
-            let factor = streak.downdate * along(&streak.u, c);
+            let factor = streak.downdate * dot(c, &streak.u);
             for (sum, &u) in next.iter_mut().zip(&streak.u) {
                 *sum -= factor * u;
             }
         }
     }
-}
-
-/// Returns `u · c` over the coordinates that both have.
-#[inline(always)]
-pub fn along(u: &[f64], c: &[f64]) -> f64 {
-    let shared = c.len().min(u.len());
-    linalg::dot(&c[..shared], &u[..shared])
 }

@@ -223,7 +223,7 @@ impl PrunedTrial {
                 return None;
             }
         }
-        // The replayed observations are computed like the model's own and round like them: `KernelDualForm::state_error` for as
+        // The replayed observations are computed like the model's own and round like them: `VisitedModel::state_error` for as
         // many updates as there are points and for a bound on the weights, plus the model's own error.
         let k = visited.points.len() as f64;
         let share = rounded_share(k, k);

@@ -1,39 +1,68 @@
-//! Bayesian linear regression in the dual form: a factor over the K distinct visited points.
+//! The posterior over the K distinct visited points (the dual form).
 //!
-//! `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`. Let C have the coordinates of the distinct points as rows, let N
-//! be the diagonal matrix of their counts, and `A = C C^T + ridge N^{-1} = L L^T`. Then
+//! With coordinates `c` of a point, `V = ridge I + sum c c^T` and `theta = V^{-1} sum y c`. Let C have the coordinates of
+//! the visited points as rows, let N be the diagonal matrix of their counts, and `A = C C^T + ridge N^{-1} = L L^T`.
+//! Then `ridge V^{-1} = I - C^T A^{-1} C`, so the posterior variance is `|c|² - |l|²` with `l = L^{-1} C c`, and
 //!
-//! `ridge V^{-1} = I - C^T A^{-1} C`, so the posterior variance is `|c|² - |l|²` with `l = L^{-1} C c`,
+//! `u = V^{-1} c = sum row_i c_i`: `row = A^{-1} e / count` for a point visited before, with e its unit vector, and
+//! `row = (-L^{-T} l, 1) / ridge` for a new point. This costs K² and K n multiply-adds.
 //!
-//! and `u = V^{-1} c = sum row_i c_i` is a sum over the visited points: `row = A^{-1} e / count` for a point visited
-//! before, with e its unit vector, and `row = (-L^{-T} l, 1) / ridge` for a new point. This costs K² and K n
-//! multiply-adds instead of n² and the update of an inverse, and it also gives the change of an observation over the
-//! visited points.
+//! All interactions with a point collapse into its count and average reward. The conditioning of `A` is that of
+//! `ridge / count`, however close the points are, so the result does not depend on the order in which nearly equal points
+//! were played.
 //!
-//! A streak is handled as in [`super::WeightModel`]. When it ends, a new point enters `A` with all observations of the
-//! streak at once; the diagonal entry of a known point is lowered by stable rotations. The state is rebuilt from the
-//! interactions every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations. It depends on the observations alone, so
-//! every path gives the same bits.
+//! A streak moves the model along its `u`, see [`Streak`], so a repeated observation costs O(1). When it ends, a new point
+//! enters `A` with all observations of the streak at once; the diagonal entry of a known point is lowered by stable
+//! rotations. The state is rebuilt from the interactions every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations. It
+//! depends on the observations alone, so every path gives the same bits.
 
 use super::Visits;
 use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
-use privateer_numerics::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
+use privateer_numerics::linalg::{self, GrowingCholesky, add_scaled, dot};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-/// The state over the slots of [`Visits`], in `n` coordinates.
+/// The source of the prior covariances of a [`VisitedModel`], and the coordinates over which it stores weights.
 ///
-/// The caller passes coordinates as a function: `coordinates(slot)` has `n` numbers.
+/// Only inner products of coordinates enter the model, so a kernel may use coefficients over the visited points' columns:
+/// the coordinates of a point are then its covariances with the visited points, and a sum of points is its coefficients.
+pub trait Covariances {
+    /// Returns the number of coordinates when `k` points are visited.
+    fn n_coordinates(&self, k: usize) -> usize;
+
+    /// Returns the coordinates of a point, with which weights are multiplied.
+    fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]>;
+
+    /// Returns the prior variance of a point with these coordinates.
+    fn variance(&self, point: u32, coordinates: &[f64]) -> f64;
+
+    /// Returns the prior covariances of a point with visited points, from its coordinates.
+    fn covariances(&self, coordinates: &[f64], visited: &[u32]) -> Vec<f64>;
+
+    /// Writes the weights `sum row_i c_i` over visited points.
+    fn combine(&self, row: &[f64], visited: &[u32], out: &mut Vec<f64>);
+
+    /// Bounds the terms of a product of weights and coordinates, for prior variances of at most `prior`.
+    fn size(&self, weights: &[f64], prior: f64) -> f64;
+
+    /// Bounds the same of the direction of a streak.
+    fn size_of_direction(&self, direction: &[f64], prior: f64, ridge: f64) -> f64;
+}
+
+/// The state over the slots of [`Visits`].
+///
+/// The visits and the source of covariances belong to the caller; they are the same in every call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FeatureDualForm {
+pub struct VisitedModel {
     ridge: f64,
-    n: usize,
     /// Factor of `A` without the current streak.
     factor: GrowingCholesky,
     /// Posterior mean of the weights without the current streak.
     theta: Vec<f64>,
     /// `u` of the current streak and its row over the visited points; empty without a streak.
+    #[serde(skip)]
     direction: Vec<f64>,
     row: Vec<f64>,
     open: Option<OpenStreak>,
@@ -53,18 +82,17 @@ struct OpenStreak {
     streak: Streak,
     /// Observations of the point before the streak.
     before: f64,
-    /// For a new point: `l`, and `|c|² - |l|²`.
+    /// For a new point: `l`, and its variance less `|l|²`.
     l: Vec<f64>,
     variance: f64,
 }
 
-impl FeatureDualForm {
-    /// Creates a model in `n` coordinates; `ridge > 0`.
+impl VisitedModel {
+    /// Creates a model without visits, in `n` coordinates; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
         Self {
             ridge,
-            n,
             factor: GrowingCholesky::default(),
             theta: vec![0.0; n],
             direction: Vec::new(),
@@ -77,37 +105,30 @@ impl FeatureDualForm {
         }
     }
 
-    /// Checks that a saved value is consistent with these interactions.
+    /// Completes a saved value, after a check that it is consistent with these interactions.
     ///
     /// # Errors
     /// A description of the inconsistency.
-    pub fn check<'c>(&self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Result<(), &'static str> {
-        let n_distinct = visits.n_distinct();
+    pub fn restore(&mut self, visits: &Visits, source: &impl Covariances) -> Result<(), &'static str> {
+        let (k, n_distinct) = (self.factor.n(), visits.n_distinct());
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");
         }
         let new = self.open.as_ref().is_some_and(|open| open.before == 0.0);
-        if !self.factor.is_sound() || self.factor.n() + usize::from(new) != n_distinct || self.theta.len() != self.n {
+        if !self.factor.is_sound() || k + usize::from(new) != n_distinct || self.theta.len() != source.n_coordinates(k) {
             return Err("factor, weights and visits have different sizes");
         }
-        let lengths = (self.direction.len(), self.row.len());
         if let Some(open) = &self.open {
-            let k = self.factor.n();
             let whole = open.slot < n_distinct && (open.slot == k) == new && open.l.len() == if new { k } else { 0 };
             let possible = open.streak.is_sound() && 1.0 <= open.streak.count && 0.0 <= open.before && open.before.is_finite();
             let variance = 0.0 <= open.variance && open.variance.is_finite() && open.l.iter().all(|l| l.is_finite());
-            if !(whole && possible && variance && lengths == (self.n, n_distinct))
+            if !(whole && possible && variance && self.row.len() == n_distinct)
                 || open.before + open.streak.count != visits.counts[open.slot] as f64
             {
                 return Err("the open streak is not possible");
             }
-            // The sum has one fixed order, so the bits must agree.
-            let mut sum = vec![0.0; self.n];
-            add_rows_wide(&self.row, coordinates, &mut sum);
-            if sum != self.direction {
-                return Err("the direction of the open streak is not that of its points");
-            }
-        } else if lengths != (0, 0) {
+            source.combine(&self.row, &visits.points, &mut self.direction);
+        } else if !self.row.is_empty() {
             return Err("there is a direction and no open streak");
         }
         if self.theta.iter().chain(&self.direction).chain(&self.row).any(|x| !x.is_finite()) {
@@ -126,7 +147,7 @@ impl FeatureDualForm {
     /// Returns the number of coordinates.
     #[must_use]
     pub fn n(&self) -> usize {
-        self.n
+        self.theta.len()
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
@@ -159,61 +180,55 @@ impl FeatureDualForm {
         &self.row
     }
 
-    /// Adds an observation of `reward` at the point of `slot`; `visits` do not count it yet.
-    ///
-    /// A new point has the next free slot.
-    pub fn observe<'c>(
-        &mut self,
-        slot: usize,
-        visits: &Visits,
-        coordinates: impl Fn(usize) -> &'c [f64] + Copy,
-        reward: f64,
-    ) -> StreakUpdate {
+    /// Adds an observation of `reward` at the point of `slot`; `visits` already count it.
+    pub fn observe(&mut self, slot: usize, visits: &Visits, source: &impl Covariances, reward: f64) -> StreakUpdate {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
-        let repeated = self.open.as_ref().is_some_and(|open| open.slot == slot);
-        if !repeated {
-            self.close_streak();
-            self.start_streak(slot, visits.counts.get(slot).map_or(0.0, |&count| count as f64), coordinates);
-        }
-        let Some(open) = self.open.as_mut() else { return StreakUpdate { scale: 0.0, mean_step: 0.0, repeated } };
-        open.streak.observe(self.ridge, reward, repeated)
+        let (mut open, repeated) = match self.open.take() {
+            Some(open) if open.slot == slot => (open, true),
+            ended => {
+                self.close_streak(ended);
+                (self.start_streak(slot, visits, source), false)
+            }
+        };
+        let update = open.streak.observe(self.ridge, reward, repeated);
+        self.open = Some(open);
+        update
     }
 
-    fn start_streak<'c>(&mut self, slot: usize, before: f64, coordinates: impl Fn(usize) -> &'c [f64] + Copy) {
-        let (ridge, k) = (self.ridge, self.factor.n());
-        let c = coordinates(slot);
+    fn start_streak(&mut self, slot: usize, visits: &Visits, source: &impl Covariances) -> OpenStreak {
+        let (ridge, k, points) = (self.ridge, self.factor.n(), &visits.points);
+        let before = (visits.counts[slot] - 1) as f64;
+        let c = source.coordinates(points[slot], points);
         let mut l = Vec::new();
         let (variance, leverage);
         self.row.clear();
-        self.row.resize(k, 0.0);
         if slot < k {
+            self.row.resize(k, 0.0);
             self.row[slot] = 1.0 / before;
             self.factor.solve_lower(&mut self.row, slot);
             self.factor.solve_transposed(&mut self.row);
             // c · u = (C u)_e, C C^T = A - ridge N^{-1}.
             (variance, leverage) = (0.0, (1.0 - ridge * self.row[slot]) / before);
         } else {
-            dot_rows(c, coordinates, &mut self.row);
-            self.factor.solve_lower(&mut self.row, 0);
-            l.clone_from(&self.row);
-            variance = (dot(c, c) - dot(&l, &l)).max(0.0);
+            l = source.covariances(&c, &points[..k]);
+            self.factor.solve_lower(&mut l, 0);
+            variance = (source.variance(points[slot], &c) - dot(&l, &l)).max(0.0);
             leverage = variance / ridge;
+            self.row.extend_from_slice(&l);
             self.factor.solve_transposed(&mut self.row);
             self.row.iter_mut().for_each(|weight| *weight *= -1.0 / ridge);
             self.row.push(1.0 / ridge);
         }
-        self.direction.clear();
-        self.direction.resize(self.n, 0.0);
-        add_rows_wide(&self.row, coordinates, &mut self.direction);
-        let streak = Streak::new(leverage, dot(c, &self.theta));
-        self.open = Some(OpenStreak { slot, streak, before, l, variance });
+        source.combine(&self.row, points, &mut self.direction);
+        OpenStreak { slot, streak: Streak::new(leverage, product(&self.theta, &c)), before, l, variance }
     }
 
-    /// Ends the current streak and applies it to factor and weights.
-    fn close_streak(&mut self) {
-        let Some(OpenStreak { slot, streak, before, l, variance }) = self.open.take() else { return };
+    /// Applies an ended streak to factor and weights.
+    fn close_streak(&mut self, ended: Option<OpenStreak>) {
+        let Some(OpenStreak { slot, streak, before, l, variance }) = ended else { return };
         self.gain += streak.gain();
+        self.theta.resize(self.direction.len(), 0.0);
         add_scaled(&mut self.theta, streak.coefficient, &self.direction);
         if before == 0.0 {
             self.factor.push(&l, (variance + self.ridge / streak.count).sqrt());
@@ -223,13 +238,12 @@ impl FeatureDualForm {
         }
     }
 
-    /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
+    /// Returns `theta · c` and the posterior variance (at least 0) of a point with coordinates `c` and this prior variance.
     #[must_use]
-    pub fn moments<'c>(&self, c: &[f64], coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Moments {
-        let mut l = vec![0.0; self.factor.n()];
-        dot_rows(c, coordinates, &mut l);
+    pub fn moments(&self, c: &[f64], prior: f64, visits: &Visits, source: &impl Covariances) -> Moments {
+        let mut l = source.covariances(c, &visits.points[..self.factor.n()]);
         self.factor.solve_lower(&mut l, 0);
-        let mut variance = dot(c, c) - dot(&l, &l);
+        let mut variance = prior - dot(&l, &l);
         if let Some(open) = &self.open {
             let along = dot(&self.direction, c);
             variance -= self.ridge * open.streak.downdate() * along * along;
@@ -240,26 +254,27 @@ impl FeatureDualForm {
     /// Returns the mean alone, at lower cost.
     #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
-        let closed = dot(c, &self.theta);
+        let closed = product(&self.theta, c);
         match &self.open {
             Some(open) => closed + open.streak.coefficient * dot(&self.direction, c),
             None => closed,
         }
     }
 
-    /// Returns `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, row-major.
+    /// Returns `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, row-major, over coordinates that do not grow.
     ///
     /// Here `G = L^{-1} C`, and d is the downdate of the current streak; posterior variances use the same factor.
     #[must_use]
-    pub fn form<'c>(&self, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> (Vec<f64>, Vec<f64>) {
-        let (n, k) = (self.n, self.factor.n());
+    pub fn form(&self, visits: &Visits, source: &impl Covariances) -> (Vec<f64>, Vec<f64>) {
+        let (n, k) = (self.n(), self.factor.n());
+        let rows: Vec<_> = visits.points[..k].iter().map(|&point| source.coordinates(point, &visits.points)).collect();
         let mut theta = self.theta.clone();
         let mut form = vec![0.0; n * n];
         (0..n).for_each(|i| form[i * n + i] = 1.0);
         let mut column = vec![0.0; k];
         let mut solved = vec![0.0; k * n];
         for i in 0..n {
-            (0..k).for_each(|slot| column[slot] = coordinates(slot)[i]);
+            (0..k).for_each(|slot| column[slot] = rows[slot][i]);
             self.factor.solve_lower(&mut column, 0);
             (0..k).for_each(|slot| solved[slot * n + i] = column[slot]);
         }
@@ -279,11 +294,12 @@ impl FeatureDualForm {
     /// Rebuilds the state from the interactions, which also ends the current streak.
     ///
     /// Returns false and changes nothing if the factorization fails.
-    pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> bool {
+    pub fn rebuild(&mut self, visits: &Visits, source: &impl Covariances) -> bool {
         let k = visits.n_distinct();
         let mut a = vec![0.0; k * k];
         for (slot, row) in a.chunks_exact_mut(k.max(1)).enumerate() {
-            dot_rows(coordinates(slot), coordinates, &mut row[..=slot]);
+            let known = &visits.points[..=slot];
+            row[..=slot].copy_from_slice(&source.covariances(&source.coordinates(known[slot], known), known));
             row[slot] += self.ridge / visits.counts[slot] as f64;
         }
         if linalg::cholesky(&mut a, k).is_err() {
@@ -297,22 +313,26 @@ impl FeatureDualForm {
         let mut weights: Vec<f64> = visits.sums.iter().zip(&visits.counts).map(|(sum, &count)| sum / count as f64).collect();
         self.factor.solve_lower(&mut weights, 0);
         self.factor.solve_transposed(&mut weights);
-        self.theta.fill(0.0);
-        add_rows_wide(&weights, coordinates, &mut self.theta);
+        source.combine(&weights, &visits.points, &mut self.theta);
         self.since_rebuild = 0;
         true
     }
 
-    /// Bounds the rounding errors of the updates since the last rebuild, see `run::rounded`.
+    /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
     ///
-    /// Sums have `n` or K terms.
-    /// * `largest_count` — largest number of observations of one point
+    /// Sums have as many terms as there are coordinates or visited points.
     #[must_use]
-    pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
-        let terms = self.n.max(self.factor.n() + 1) as f64;
-        let along = self.open.as_ref().map_or(0.0, |open| open.streak.coefficient.abs() * prior / self.ridge);
-        let mean_scale = self.reward_bound + (prior * dot(&self.theta, &self.theta)).sqrt() + along;
+    pub fn state_error(&self, prior: f64, visits: &Visits, source: &impl Covariances) -> Moments {
+        let terms = self.n().max(self.factor.n() + 1) as f64;
+        let along =
+            |open: &OpenStreak| open.streak.coefficient.abs() * source.size_of_direction(&self.direction, prior, self.ridge);
+        let mean_scale = self.reward_bound + source.size(&self.theta, prior) + self.open.as_ref().map_or(0.0, along);
         let found = rounded(terms, self.since_rebuild, prior, mean_scale);
-        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }
+        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, visits.largest_count()), ..found }
     }
+}
+
+/// Returns `theta · c`; coordinates beyond the weights belong to points that are new in the current streak.
+fn product(theta: &[f64], c: &[f64]) -> f64 {
+    dot(theta, &c[..theta.len()])
 }
