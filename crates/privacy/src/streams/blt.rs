@@ -8,7 +8,7 @@ use super::transform::TransformBuffers;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::accounting::sensitivity::Participation;
 use privateer_numerics::linalg::wide;
-use privateer_numerics::vectorised;
+use pulp::NullaryFnOnce;
 
 /// A buffered matrix over a number of rounds.
 /// Any parameters give privacy, because the sensitivity is computed from them; only the accuracy depends on the fit.
@@ -156,8 +156,11 @@ const BLOCK: usize = 256;
 /// Every entry gets the same operations in the same order, in the widest SIMD lanes of the processor.
 struct BltStep<'a>(&'a mut BltNoise);
 
-vectorised! {
-    fn call(self: BltStep<'_>) {
+impl NullaryFnOnce for BltStep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
         let BltNoise { theta, omega, fresh, buffers, prefix, .. } = self.0;
         for (block, (fresh, prefix)) in fresh.chunks_mut(BLOCK).zip(prefix.chunks_mut(BLOCK)).enumerate() {
             let range = block * BLOCK..block * BLOCK + fresh.len();
