@@ -5,7 +5,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
-use super::replay::{ReplayJob, RunAttack, View, attack, ends};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends};
 use crate::engine::{Observer, Place, Preparation, Trace, Unit};
 use crate::spec::{BanditPlan, CellPlan, Task};
 use privateer_backend::Counters;
@@ -43,8 +43,8 @@ pub(super) fn attacks(
     };
     let black = played(&rows, job.samples(), n_points).logistic();
     Ok(vec![
-        attack(plan, ledger, View::Releases, &pair, score, white),
-        attack(plan, ledger, View::Plays, &pair, "a logistic fit on the points played after round 1", black),
+        attack(plan, ledger, AttackerView::Releases, &pair, score, white),
+        attack(plan, ledger, AttackerView::Plays, &pair, "a logistic fit on the points played after round 1", black),
     ])
 }
 

@@ -4,7 +4,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::PlantedRunFault;
-use super::replay::{ReplayJob, RunAttack, View, attack};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack};
 use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
@@ -68,8 +68,8 @@ pub(super) fn attacks(
     let played = played(&rows, samples, n_points).logistic();
     let pair = format!("the first row of the inputs is moved by {distance}");
     Ok(vec![
-        attack(plan, inputs, View::ReleasedInputs, &pair, "a linear discriminant of the released row", transcripts),
-        attack(plan, inputs, View::PlaysOnInputs, &pair, "a logistic fit on the points played after round 1", played),
+        attack(plan, inputs, AttackerView::ReleasedInputs, &pair, "a linear discriminant of the released row", transcripts),
+        attack(plan, inputs, AttackerView::PlaysOnInputs, &pair, "a logistic fit on the points played after round 1", played),
     ])
 }
 

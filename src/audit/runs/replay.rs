@@ -97,7 +97,7 @@ pub(super) fn side_of(trial: u64, samples: u64) -> Side {
 
 /// Says what the attacker of a run sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum AttackerView {
     /// Every release.
     Releases,
     /// What is played or shown.
@@ -108,7 +108,7 @@ pub(super) enum View {
     PlaysOnInputs,
 }
 
-impl View {
+impl AttackerView {
     /// Returns the words that name a case; they also seed its streams.
     fn words(self) -> &'static str {
         match self {
@@ -128,7 +128,7 @@ impl View {
 pub(super) fn attack(
     plan: &CellPlan,
     ledger: &Ledger,
-    view: View,
+    view: AttackerView,
     pair: &str,
     score: &str,
     (first, second): (Vec<f64>, Vec<f64>),

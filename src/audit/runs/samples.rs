@@ -4,7 +4,7 @@
 //! round.
 
 use super::fit::Transcripts;
-use super::replay::{ReplayJob, RunAttack, View, attack, side_of};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, side_of};
 use crate::engine::{Observer, Place, Trace, Unit};
 use crate::oco::learner::{Rates, Setting};
 use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
@@ -46,7 +46,10 @@ pub(super) fn attacks(
     let (white, black) = (released.discriminant(), answered.logistic());
     let pair = "the first sample's gradient is one way against the other, all other samples zero";
     let (all, answers) = ("a linear discriminant of all releases along it", "a logistic fit on all answers along it");
-    Ok(vec![attack(plan, ledger, View::Releases, pair, all, white), attack(plan, ledger, View::Plays, pair, answers, black)])
+    Ok(vec![
+        attack(plan, ledger, AttackerView::Releases, pair, all, white),
+        attack(plan, ledger, AttackerView::Plays, pair, answers, black),
+    ])
 }
 
 struct PlantedSamplePlan {

@@ -4,7 +4,7 @@
 //! problem's first trial, with their mean rewards.
 
 use super::fit::{Transcripts, played};
-use super::replay::{ReplayJob, RunAttack, View, attack, ends, side_of};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends, side_of};
 use crate::engine::{Observer, Place, Preparation, Trace, Unit};
 use crate::env::BuildContext;
 use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
@@ -50,8 +50,8 @@ pub(super) fn attacks(
     let pair = format!("the first user's reward is {first} against {second}");
     let score = "a linear discriminant of all releases along the first user's context";
     Ok(vec![
-        attack(plan, ledger, View::Releases, &pair, score, white),
-        attack(plan, ledger, View::Plays, &pair, "a logistic fit on the arms shown after round 1", black),
+        attack(plan, ledger, AttackerView::Releases, &pair, score, white),
+        attack(plan, ledger, AttackerView::Plays, &pair, "a logistic fit on the arms shown after round 1", black),
     ])
 }
 
