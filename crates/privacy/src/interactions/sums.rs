@@ -171,7 +171,8 @@ impl InteractionSums {
             // The draws of all users add up.
             None if terms.local => Arc::new(Own::new(1)),
             None => {
-                let message = format!("`{name}` is noise of a choice, and this policy releases sums");
+                let of = if name == "local-gaussian" { "every user's own item" } else { "a choice" };
+                let message = format!("`{name}` is noise of {of}, and this policy releases sums");
                 return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
             }
         };
