@@ -201,7 +201,7 @@ mod tests {
     fn ties_single_trials_and_broken_promises_are_said() {
         let twin = Planted { policy: "twin", guarantee: "holds", ..OPEN };
         assert!(said(&[1.0], &[twin, OPEN], 6).contains("twin shows no difference beyond chance (0 ± 0 per 1000 rounds)"));
-        let alone = Planted { guarantee: "no guarantee: the noise is too small", ..PRIVATE };
+        let alone = Planted { guarantee: "no guarantee: the noise is too small (E1)", ..PRIVATE };
         assert_eq!(
             said(&[1.0], &[alone], 1),
             "tgp-ucb lost 105 in 400 rounds. One trial tells nothing about chance: no interval can be given. \

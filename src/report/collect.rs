@@ -52,11 +52,13 @@ impl CellData {
         self.info.ledger.get("inputs")
     }
 
-    /// Returns whether one of the cell's ledgers states that its claim does not hold.
+    /// Returns whether one of the cell's ledgers states that its claim does not hold, or states what nobody can read.
     pub(super) fn has_no_guarantee(&self) -> bool {
-        let inputs = self.inputs_ledger().and_then(|ledger| ledger.get("guarantee")).and_then(serde_json::Value::as_str);
-        let stated = [Some(self.ledger_text("guarantee")), inputs].into_iter().flatten();
-        stated.map(|text| Guarantee::try_from(text.to_owned())).any(|found| matches!(found, Ok(Guarantee::NoGuarantee { .. })))
+        let stated = [Some(&self.info.ledger), self.inputs_ledger()].into_iter().flatten();
+        let texts = stated.filter_map(|ledger| ledger.get("guarantee")?.as_str());
+        texts
+            .map(|text| Guarantee::try_from(text.to_owned()))
+            .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate)))
     }
 
     /// Returns whether the cell claims no privacy at all, neither of rewards nor of inputs.

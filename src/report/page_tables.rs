@@ -207,8 +207,8 @@ pub(super) fn provenance(run: &ReportRun) -> String {
 fn guarantee(text: &str) -> Markup {
     let class = match Guarantee::try_from(text.to_owned()) {
         Ok(Guarantee::Holds) => "good",
-        Ok(Guarantee::NoGuarantee { .. }) => "bad",
-        Ok(Guarantee::NotPrivate) | Err(_) => "plain",
+        Ok(Guarantee::NoGuarantee { .. }) | Err(_) => "bad",
+        Ok(Guarantee::NotPrivate) => "plain",
     };
     html! { span.badge.(class) { (text) } }
 }

@@ -128,11 +128,11 @@ mod tests {
     #[test]
     fn one_policy_one_trial_one_point_works() {
         let folder = tempfile::tempdir().expect("a folder");
-        let broken = Planted { guarantee: "no guarantee: the noise is too small", ..PRIVATE };
+        let broken = Planted { guarantee: "no guarantee: the noise is too small (E1)", ..PRIVATE };
         plant(folder.path(), &[1.0], &[broken], 1);
         let outcome = write_report(folder.path()).expect("reported");
         assert_eq!(outcome.summary[0].main.expect("mean").half, None);
         let page = fs::read_to_string(outcome.report_path).expect("page");
-        assert!(page.contains("no guarantee: the noise is too small") && !page.contains("NaN"));
+        assert!(page.contains("no guarantee: the noise is too small (E1)") && !page.contains("NaN"));
     }
 }
