@@ -50,7 +50,7 @@ pub use calibration::{Calibration, UnknownCalibration};
 pub use claim::{Claim, ClaimUnit};
 pub use event::{Event, Factor};
 pub use guarantee::Guarantee;
-pub use ledger::{Ledger, Provenance, SIMULATED_NOISE};
+pub use ledger::{Ledger, Provenance};
 pub use mechanism::{MechanismEntry, RewardMechanism};
 pub use privatizer::{Channel, Privatizer, Protection, Query, ReleaseCounts};
 pub use request::{Calibrated, Refusal, Request, RewardFacts};

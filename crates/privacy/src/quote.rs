@@ -100,7 +100,10 @@ impl PriceReport {
             },
             composition,
             guarantee: Some(guarantee),
-            notes: ledger.notes.clone(),
+            notes: match (ledger.epsilon, &ledger.threat_model.unit) {
+                (None, _) | (_, Unit::Row) => ledger.notes.clone(),
+                _ => ledger.notes.iter().cloned().chain(ledger.provenance.warning().map(str::to_owned)).collect(),
+            },
         })
     }
 

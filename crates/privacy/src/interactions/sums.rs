@@ -10,7 +10,7 @@
 //!
 //! Sensitivity: let one user's (phi, y) in block a become (phi', y') in block a'. In one block this is the pair of
 //! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value
-//! at c = 0. So the number of arms does not enter. Proof: `docs/proofs/visits.md`.
+//! at c = 0. So the number of arms does not enter. Proof: `docs/proofs/interactions.md`.
 
 use super::{Interaction, InteractionPrivatizer, InteractionSignal};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
