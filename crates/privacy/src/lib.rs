@@ -26,6 +26,7 @@ mod claim;
 pub mod curator;
 mod event;
 pub mod gradients;
+pub mod gram;
 mod guarantee;
 pub mod interactions;
 mod ledger;
