@@ -1,6 +1,6 @@
 //! `docs/reference.md` is what the registry says: written by this test with `PRIVATEER_UPDATE=1`, compared without it.
 
-use privateer::registry::kinds;
+use privateer::registry::{Registry, kinds};
 use privateer::spec::listing;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn page() -> String {
     );
     for kind in kinds() {
         let _ = write!(page, "\n## {kind}\n");
-        for entry in listing(kind) {
+        for entry in listing(&Registry::builtin(), kind) {
             let paper = if entry.paper.is_empty() { String::new() } else { format!(" [{}]", entry.paper) };
             let _ = write!(page, "\n### `{}`\n\n{}{paper}\n", entry.name, entry.summary);
             let keys: Vec<_> = entry.keys.iter().filter(|key| key.path != "kind").collect();

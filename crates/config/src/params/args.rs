@@ -1,6 +1,6 @@
 //! The reader of one table: typed getters that check, record and report.
 
-use super::{Count, Node, Number, Table, Value};
+use super::{Count, Extensions, Items, List, Node, Number, Table, Value};
 use crate::error::{Diagnostic, Error, Place, Sources, Span, suggestion};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub struct Sink {
     sources: Sources,
+    added: Extensions,
     diagnostics: RefCell<Vec<Diagnostic>>,
     /// The rendered errors, by which duplicates are found.
     shown: RefCell<BTreeSet<String>>,
@@ -18,7 +19,19 @@ impl Sink {
     /// Creates an empty sink over the texts that spans point into.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, diagnostics: RefCell::default(), shown: RefCell::default() }
+        Self { sources, added: Extensions::default(), diagnostics: RefCell::default(), shown: RefCell::default() }
+    }
+
+    /// Returns the sink of a program that adds these items to the lists.
+    #[must_use]
+    pub fn with_added(self, added: Extensions) -> Self {
+        Self { added, ..self }
+    }
+
+    /// Returns the items that the program adds to the lists.
+    #[must_use]
+    pub fn added(&self) -> &Extensions {
+        &self.added
     }
 
     /// Returns the texts.
@@ -137,6 +150,12 @@ impl<'a> Args<'a> {
     #[must_use]
     pub fn sink(&self) -> &'a Sink {
         self.sink
+    }
+
+    /// Returns a list with the items that the program adds to it.
+    #[must_use]
+    pub fn items<T: 'static>(&self, list: List<T>) -> Items<'a, T> {
+        Items::new(list, &self.sink.added)
     }
 
     /// Returns the keys read so far, including those of nested tables.
