@@ -51,13 +51,16 @@
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
-pub use self::run::{Notice, RunFolder, RunObserver, RunOptions, run_to_folder};
+pub use self::run::{MemoryRun, Notice, RunFolder, RunObserver, RunOptions, run_in_memory, run_to_folder};
 pub use engine::{
     AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Stop, Tally, Trace, Unit, run, units,
 };
-pub use env::DataFolder;
+pub use env::contextual::FnContexts;
+pub use env::{DataFolder, FnEnvironment};
+pub use policy::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
 pub use privateer_backend::{Backend, Counters, Cpu};
 pub use privateer_config::error::Error;
+pub use registry::Registry;
 pub use spec::Sweep;
 
 pub use privateer_backend as backend;
@@ -70,6 +73,7 @@ pub mod audit;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod testing;
 
 // The rooms behind the facade: the program, its tests and examples use them, and no version keeps them as they are.
 #[doc(hidden)]

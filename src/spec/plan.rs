@@ -120,6 +120,19 @@ impl Sweep {
     }
 }
 
+impl Registry {
+    /// Reads a spec that may name what was added.
+    ///
+    /// * `file` — the name that messages show
+    /// * `overrides` — as in [`Sweep::parse_with`]
+    ///
+    /// # Errors
+    /// [`Error::Input`] with every mistake found.
+    pub fn parse(&self, file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Sweep, Error> {
+        Sweep::parse_with(self, file, text, overrides)
+    }
+}
+
 struct Reader<'a> {
     base: &'a Table,
     sink: &'a Sink,

@@ -159,6 +159,7 @@ impl Way {
                 return Ok((self.streams.of(source).index(n_points), None));
             }
             Proposal::Score { beta } => beta,
+            Proposal::Refused(why) => panic!("{why}"),
         };
         let model = self.policy.model().expect("a policy that scores has a model");
         let mut answer = [Candidates::default()];
