@@ -60,6 +60,7 @@ pub use env::{DataFolder, FnEnvironment};
 pub use policy::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
 pub use privateer_backend::{Backend, Counters, Cpu};
 pub use privateer_config::error::Error;
+pub use privateer_privacy::mechanism::{OutsideBudget, OutsideMechanism};
 pub use registry::Registry;
 pub use spec::Sweep;
 

@@ -8,6 +8,7 @@ use crate::oco::learner::Rates;
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, List, Sink};
 use privateer_gp::kernel::Kernel;
+use privateer_privacy::mechanism::OutsideEntry;
 use std::sync::Arc;
 
 /// Describes one listed item with the keys it reads.
@@ -69,6 +70,7 @@ pub fn documentation(registry: &Registry, kind: &str) -> Vec<Kind> {
             .map(|entry| (entry.name, entry.summary, entry.paper))
             // `none` serves both kinds, so it is listed once.
             .chain(SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary, entry.paper)))
+            .chain(registry.added().of::<OutsideEntry>().map(|item| (item.name, item.summary, "")))
             .map(|(name, summary, paper)| Kind { name, summary, paper, keys: Vec::new() })
             .collect(),
         "curator" => CURATORS

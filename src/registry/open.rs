@@ -6,8 +6,9 @@ use crate::env::noise::Noise;
 use crate::oco::learner::LearnerPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::policy::{FeaturesPlan, PolicyPlan};
-use privateer_config::params::{Args, Extensions};
+use privateer_config::params::{Args, Extensions, interned};
 use privateer_gp::kernel::Kernel;
+use privateer_privacy::mechanism::{OutsideBudget, OutsideEntry, OutsideMechanism};
 use std::sync::Arc;
 
 /// Holds everything that a spec can name: what this program has, and what was added.
@@ -122,6 +123,26 @@ impl Registry {
         read: impl Fn(&Args<'_>) -> F + Send + Sync + 'static,
     ) -> Self {
         self.with(name, summary, move |args| -> Arc<dyn FeaturesPlan> { Arc::new(read(args)) })
+    }
+
+    /// Adds a mechanism that releases one reward at a time.
+    ///
+    /// Its ledger says "claimed by NAME, not verified", with `proof`; an audit attacks it like any other.
+    ///
+    /// * `proof` — where the proof can be read, in a few words
+    /// * `calibrate` — makes the mechanism for a budget, or says why it cannot
+    #[must_use]
+    pub fn with_reward_mechanism<M: OutsideMechanism + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        proof: &str,
+        calibrate: impl Fn(&OutsideBudget) -> Result<M, String> + Send + Sync + 'static,
+    ) -> Self {
+        let calibrate =
+            move |budget: &OutsideBudget| -> Result<Box<dyn OutsideMechanism>, String> { Ok(Box::new(calibrate(budget)?)) };
+        let entry = OutsideEntry { name: interned(name), proof: proof.to_owned(), calibrate: Arc::new(calibrate) };
+        self.with(name, summary, move |_| entry.clone())
     }
 
     /// Adds a learner of online convex optimization.

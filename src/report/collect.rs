@@ -58,7 +58,7 @@ impl CellData {
         let texts = stated.filter_map(|ledger| ledger.get("guarantee")?.as_str());
         texts
             .map(|text| Guarantee::try_from(text.to_owned()))
-            .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate)))
+            .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate | Guarantee::Unverified { .. })))
     }
 
     /// Returns whether the cell claims no privacy at all, neither of rewards nor of inputs.

@@ -208,7 +208,7 @@ fn guarantee(text: &str) -> Markup {
     let class = match Guarantee::try_from(text.to_owned()) {
         Ok(Guarantee::Holds) => "good",
         Ok(Guarantee::NoGuarantee { .. }) | Err(_) => "bad",
-        Ok(Guarantee::NotPrivate) => "plain",
+        Ok(Guarantee::NotPrivate | Guarantee::Unverified { .. }) => "plain",
     };
     html! { span.badge.(class) { (text) } }
 }

@@ -92,7 +92,8 @@ impl<'a, T: 'static> Items<'a, T> {
 /// Returns the same text for the whole run of the program.
 ///
 /// Names of items are compared and kept everywhere, so each different name is stored once and never freed.
-fn interned(text: &str) -> &'static str {
+#[must_use]
+pub fn interned(text: &str) -> &'static str {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known.get(text) {
