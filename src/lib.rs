@@ -62,7 +62,7 @@ pub use privateer_backend::{Backend, Counters, Cpu};
 pub use privateer_config::error::Error;
 pub use privateer_privacy::mechanism::{OutsideBudget, OutsideMechanism};
 pub use registry::Registry;
-pub use spec::Sweep;
+pub use spec::{Item, SettingValue, Sweep, SweepBuilder, items};
 
 pub use privateer_backend as backend;
 pub use privateer_config as config;

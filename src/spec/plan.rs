@@ -114,10 +114,18 @@ impl Sweep {
                 );
             }
         }
-        let sweep = Reader { base: &base, sink: &sink }.read(file);
-        sink.into_result()?;
-        sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
+        checked(&base, &sink, file)
     }
+}
+
+/// Checks the tree of a spec, from a file or a builder.
+///
+/// # Errors
+/// [`Error::Input`] with every mistake found.
+pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Error> {
+    let sweep = Reader { base, sink }.read(file);
+    sink.into_result()?;
+    sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
 }
 
 impl Registry {
