@@ -51,7 +51,9 @@
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
-pub use self::run::{MemoryRun, Notice, RunFolder, RunObserver, RunOptions, run_in_memory, run_to_folder};
+pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, run_in_memory};
+#[cfg(feature = "report")]
+pub use self::run::{RunFolder, run_to_folder};
 pub use engine::{
     AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Stop, Tally, Trace, Unit, run, units,
 };
@@ -71,15 +73,18 @@ pub use privateer_numerics as numerics;
 pub use privateer_privacy as privacy;
 
 pub mod audit;
+#[cfg(feature = "parquet")]
 pub mod record;
+#[cfg(feature = "report")]
 pub mod report;
 pub mod run;
 pub mod testing;
 
 // The rooms behind the facade: the program, its tests and examples use them, and no version keeps them as they are.
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod bench;
-#[doc(hidden)]
+#[cfg(feature = "cli")]
 pub mod cli;
 #[doc(hidden)]
 pub mod engine;

@@ -5,6 +5,7 @@
 //! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
+mod cell_info;
 mod contexts;
 mod decide;
 mod lockstep;
@@ -20,6 +21,9 @@ mod session_parts;
 mod trace;
 
 pub use ask_tell::AskTell;
+#[cfg(test)]
+pub(crate) use cell_info::tests::cell as test_cell;
+pub use cell_info::{CellInfo, unify_swept};
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Place, Stop, TrialEnd, Unit};

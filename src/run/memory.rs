@@ -1,11 +1,10 @@
 //! Runs a sweep without a folder: the rows stay in memory, and nothing is written.
 
+use super::RunOptions;
 use super::cells::cell_infos;
-use super::folder::RunOptions;
 use super::observer::RunObserver;
 use super::threads::thread_pool;
-use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
-use crate::record::CellInfo;
+use crate::engine::{self, CellInfo, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::spec::Sweep;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
