@@ -5,8 +5,13 @@
 //! 1. [`Sweep`] is a checked specification, [`DataFolder`] the place of the files it reads;
 //! 2. [`Preparation`] makes its cells ready for a [`Backend`], of which [`Cpu`] needs no device;
 //! 3. [`run()`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
-//! 4. [`AskTell`] runs one policy outside of the loop, and a [`Session`] one whose rewards are observed elsewhere;
-//! 5. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page;
+//!    [`run_in_memory`] and [`run_to_folder`] do it all in one call;
+//! 4. [`AskTell`] runs one policy outside of the loop, a [`Session`] one whose rewards are observed elsewhere, and a
+//!    [`Simulator`] plays whatever points its caller chooses;
+//! 5. a [`Registry`] adds policies ([`OwnPolicy`]), environments ([`FnEnvironment`]) and mechanisms of your own: see
+//!    `docs/extending.md` and the two crates below `examples/`; [`testing`] has the contracts that they must keep;
+//! 6. [`Sweep::builder`] writes a spec in Rust, with a type of [`items`] for everything that a spec can name;
+//! 7. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page;
 //!    [`run_to_folder`] does all of it, as `privateer run` does.
 //!
 //! ```
@@ -55,7 +60,8 @@ pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, run_in_memory};
 #[cfg(feature = "report")]
 pub use self::run::{RunFolder, run_to_folder};
 pub use engine::{
-    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Stop, Tally, Trace, Unit, run, units,
+    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Simulator, SimulatorStep, Stop, Tally, Trace,
+    Unit, run, units,
 };
 pub use env::contextual::FnContexts;
 pub use env::{DataFolder, FnEnvironment};

@@ -18,6 +18,7 @@ mod run;
 mod scoring_error;
 mod session;
 mod session_parts;
+mod simulator;
 mod trace;
 
 pub use ask_tell::AskTell;
@@ -31,4 +32,5 @@ pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};
 pub use scoring_error::scoring_error;
 pub use session::{Session, ToldRound};
+pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};

@@ -4,8 +4,8 @@ use privateer::audit::{Settings, Verdict, of_runs};
 use privateer::numerics::rng::Stream;
 use privateer::privacy::Guarantee;
 use privateer::{
-    BatchPolicy, Cpu, DataFolder, FnContexts, OutsideMechanism, OwnPolicy, PolicyFailure, Registry, RunOptions, Stop, ToldReward,
-    TrialPolicy, TrialView, run_in_memory, run_to_folder,
+    BatchPolicy, Cpu, DataFolder, FnContexts, OutsideMechanism, OwnPolicy, PolicyFailure, Preparation, Quantity, Registry,
+    RunOptions, Simulator, Stop, ToldReward, TrialPolicy, TrialView, run_in_memory, run_to_folder,
 };
 
 /// Laplace noise of a stated scale.
@@ -121,4 +121,22 @@ fn failures_name_policy_and_round() {
     let sweep = registry.parse("outside.toml", &spec("laplace", "failing"), &[]).expect("a spec");
     let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string();
     assert!(error.contains("policy `failing` failed in round 3: the disk of the policy is full"), "{error}");
+}
+
+#[test]
+fn a_simulator_replays_what_a_run_played() {
+    let sweep = Registry::builtin().parse("steps.toml", &spec("laplace", "uniform"), &[]).expect("a spec");
+    let sweep = sweep.to_builder().record_all().build().expect("a spec");
+    let run = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+    let (data, backend) = (DataFolder::default(), Cpu::default());
+    let preparation = Preparation::new(&sweep, &data, &backend);
+    let mut simulator = Simulator::new(&preparation, &sweep.cells[0], 0).expect("a trial");
+    let trace = &run.traces[0];
+    let regrets: Vec<f64> =
+        (0..12).map(|i| simulator.step(trace.point[i].expect("a point") as usize).expect("a step").regret).collect();
+    assert_eq!(regrets, trace[Quantity::Regret][..12]);
+    assert!(simulator.is_over() && simulator.step(0).is_err());
+    let mut other = Simulator::new(&preparation, &sweep.cells[0], 1).expect("a trial");
+    assert!(other.step(20).map(drop).expect_err("no such point").to_string().contains("a number from 0 to 19"));
+    assert_eq!(other.round(), 1);
 }
