@@ -89,6 +89,15 @@ pub trait BatchPolicy: Send {
 }
 
 /// An algorithm that runs one trial.
+///
+/// It learns released rewards alone. What a mechanism has not released is a [`privateer_privacy::Raw`] value, which nobody
+/// outside of that crate can open:
+///
+/// ```compile_fail,E0624
+/// fn peek(reward: privateer::privacy::Raw<f64>) -> f64 {
+///     reward.open()
+/// }
+/// ```
 pub trait TrialPolicy: Send {
     /// Returns the next point.
     fn ask(&mut self, trial: &mut TrialView<'_>) -> usize;
