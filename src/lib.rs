@@ -89,6 +89,7 @@ pub mod testing;
 // The rooms behind the facade: the program, its tests and examples use them, and no version keeps them as they are.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
+#[cfg(feature = "cli")]
 pub mod bench;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,4 +1,4 @@
-//! What the machine gives a matrix product and a copy.
+//! Measures what the machine gives a matrix product and a copy.
 
 use ndarray::{Array2, LinalgScalar};
 use rayon::prelude::*;
@@ -16,6 +16,8 @@ pub struct Ceilings {
     pub copy_bytes: f64,
     /// How they were measured.
     pub how: String,
+    /// Threads of the processor that reached them together; `None` for a device.
+    pub threads: Option<usize>,
 }
 
 /// Size of the square product.
@@ -50,6 +52,7 @@ impl Ceilings {
                 if threads == 1 { "" } else { "s" },
                 COPIED >> 20
             ),
+            threads: Some(threads),
         }
     }
 }

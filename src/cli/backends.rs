@@ -6,7 +6,7 @@ use super::commands::note;
 use crate::engine::scoring_error;
 use privateer_backend::device::Precision;
 use privateer_backend::{Backend, Cpu};
-use privateer_config::error::Error;
+use privateer_config::error::{Diagnostic, Error};
 use std::sync::Arc;
 
 /// The backends that `--backend` takes.
@@ -18,13 +18,23 @@ pub struct OpenedBackend {
     pub backend: Arc<dyn Backend>,
     /// A driver that computes on the processor: for correctness, never for speed.
     pub software: bool,
-    /// What screens compute in: of rows over features, and of whole factors.
-    pub types: [Precision; 2],
     /// Its name for tables.
     pub device: String,
     /// The device, to measure it.
     #[cfg(feature = "gpu")]
     pub gpu: Option<privateer_backend::gpu::Gpu>,
+}
+
+/// Returns the processor as a backend that scores every point in every round.
+///
+/// # Errors
+/// [`Error::Input`] where a GPU is asked for.
+pub fn dense(name: &str) -> Result<OpenedBackend, Error> {
+    if name == "gpu" {
+        let diagnostic = Diagnostic::new("`--dense` means nothing to a GPU");
+        return Err(Error::input(diagnostic.hint("a device scores every point anyway")));
+    }
+    Ok(OpenedBackend { backend: Arc::new(Cpu::dense()), ..cpu() })
 }
 
 /// Opens `cpu`, `gpu` (whatever adapter there is) or `auto` (a real GPU where there is one, else the CPU), and says what it
@@ -55,7 +65,6 @@ fn cpu() -> OpenedBackend {
     OpenedBackend {
         backend: Arc::new(Cpu::default()),
         software: false,
-        types: [Precision::F64, Precision::F32],
         device: "cpu".to_owned(),
         #[cfg(feature = "gpu")]
         gpu: None,
@@ -70,7 +79,6 @@ fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>)
     OpenedBackend {
         backend: Arc::new(Fallback::new(Arc::new(batched), told)),
         software: gpu.facts().kind == "software",
-        types: [precision.unwrap_or(Precision::F32); 2],
         device: gpu.facts().name.clone(),
         gpu: Some(gpu),
     }

@@ -173,7 +173,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
         Command::Fit(args) => fit::fit(&args),
         Command::Audit(args) => audit::audit(registry, &args),
         Command::Predict(args) => predict::predict(registry, &args),
-        Command::Bench(args) => bench::bench(&args),
+        Command::Bench(args) => bench::bench(registry, &args),
         Command::List { what, json } => list::list(registry, what.as_deref(), json),
         Command::Report { folder } => {
             let outcome = report::write_report(&folder)?;

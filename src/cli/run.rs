@@ -12,6 +12,7 @@ use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
@@ -38,6 +39,12 @@ pub struct RunArgs {
     /// Run the I-th of N shares of the work; join them with `merge`
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
+    /// Score every point in every round on the CPU, without block pruning: the same results, for comparison
+    #[arg(long)]
+    dense: bool,
+    /// Compare every choice with the best of all points in f64: takes as long as a dense run, or longer
+    #[arg(long)]
+    verify: bool,
     /// Print nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -106,14 +113,16 @@ fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
 }
 
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
+    let opened = if args.dense { backends::dense(&args.backend)? } else { backends::open(&args.backend, None, args.quiet)? };
     let options = RunOptions {
         data: args.spec.data(),
-        backend: backends::open(&args.backend, None, args.quiet)?.backend,
+        backend: opened.backend,
         threads: args.threads,
         batch: args.batch,
+        verify: args.verify,
         shard: args.shard,
     };
-    let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new() };
+    let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new(), wrong: AtomicU64::new(0) };
     let RunFolder { path, report, audit_error } = run_to_folder(sweep, out, &options, &STOP, &messages)?;
     if !args.quiet {
         if let Some(report) = report {
@@ -124,6 +133,10 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
             note("when all shards are done: privateer merge DIR… --out DIR");
         }
     }
+    let wrong = messages.wrong.into_inner();
+    if 0 < wrong {
+        return Err(Error::CheckSaidNo(format!("{wrong} choices are not the best of all points in f64: please report this")));
+    }
     audit_error.map_or(Ok(()), Err)
 }
 
@@ -131,6 +144,8 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
 struct RunMessages {
     quiet: bool,
     progress: OnceLock<Progress>,
+    /// Choices that were not the best.
+    wrong: AtomicU64,
 }
 
 impl RunObserver for RunMessages {
@@ -166,6 +181,15 @@ impl RunObserver for RunMessages {
                 "warning: {n_points} points left their error band; the results may differ from other backends' in ties. Please report \
                  this with the spec"
             )),
+            Notice::Verified { choices, wrong, ties } => {
+                self.wrong.fetch_add(wrong, Ordering::Relaxed);
+                if !self.quiet {
+                    let right = choices - wrong;
+                    note(&format!(
+                        "verified: {right} of {choices} screened choices are the best of all points in f64; {ties} had ties"
+                    ));
+                }
+            }
             Notice::Released { label, summary } if !self.quiet => {
                 if let Some(advice) = advice(summary) {
                     note(&format!("{label}: {advice}"));

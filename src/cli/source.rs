@@ -40,6 +40,15 @@ impl SpecArgs {
     /// # Errors
     /// An unreadable file, or every mistake in it.
     pub fn read(&self, registry: &Registry, path: &Path) -> Result<Sweep, Error> {
+        let text = self.text(path)?;
+        Sweep::parse_with(registry, &path.display().to_string(), &text, &self.overrides()?)
+    }
+
+    /// Reads a spec file; its folder may then hold data files.
+    ///
+    /// # Errors
+    /// An unreadable file.
+    pub fn text(&self, path: &Path) -> Result<String, Error> {
         let bytes = std::fs::read(path).map_err(|source| unreadable(path, &source))?;
         let Ok(text) = String::from_utf8(bytes) else {
             return Err(Error::input(
@@ -49,7 +58,7 @@ impl SpecArgs {
             ));
         };
         self.folders.borrow_mut().push(path.parent().unwrap_or(Path::new("")).to_owned());
-        Sweep::parse_with(registry, &path.display().to_string(), &text, &self.overrides()?)
+        Ok(text)
     }
 
     /// Returns the seed stated on the command line.
@@ -65,7 +74,11 @@ impl SpecArgs {
         if self.allow_outside { data } else { data.limited_to(self.folders.borrow().clone()) }
     }
 
-    fn overrides(&self) -> Result<Vec<(String, String, String)>, Error> {
+    /// Returns the changes of a spec, each with where it was stated, the key and the value.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a `--set` that is no change.
+    pub fn overrides(&self) -> Result<Vec<(String, String, String)>, Error> {
         let mut all = Vec::new();
         for text in &self.set {
             let refuse = |problem: &str| {

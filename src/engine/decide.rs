@@ -22,6 +22,17 @@ pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, beta: f64, scratc
     }
 }
 
+/// Compares a choice with the best of `points`, all scored in f64.
+///
+/// Returns whether it is the best, and whether others lie within the tie tolerance of the largest score.
+pub fn verified(choice: usize, points: impl Iterator<Item = u32>, model: &dyn ScoreModel, beta: f64) -> (bool, bool) {
+    let scores: Vec<(u32, f64)> = points.map(|point| (point, model.exact(point as usize).upper(beta))).collect();
+    let best = scores.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
+    let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
+    let tied = 1 < scores.iter().filter(|(_, score)| floor <= *score).count();
+    (lowest_within_tie(&scores) == Some(choice as u32), tied)
+}
+
 fn not_a_number(beta: f64) -> Error {
     Error::Failed {
         problem: format!("a score became NaN (beta {beta})"),

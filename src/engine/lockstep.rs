@@ -4,7 +4,7 @@
 //! in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split changes no
 //! recorded byte.
 
-use super::decide::{decide, decide_by_axis, settled};
+use super::decide::{decide, decide_by_axis, settled, verified};
 use super::observer::{Observer, Place, Stop, TrialEnd};
 use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
@@ -13,6 +13,7 @@ use super::{Measures, Trace};
 use crate::policy::{PolicyGroup, PolicyStreams, Proposal, Setting, ToldReward, TrialView};
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
+use privateer_gp::posterior::take_together;
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Candidates, TrialScore};
 use privateer_numerics::rng::{Purpose, Stream};
@@ -81,10 +82,13 @@ impl LockstepTrial {
     }
 
     /// Returns the policy's proposal; a random point is drawn here, among the allowed points.
-    fn propose(&mut self) -> Proposal {
+    fn propose(&mut self, round: u64) -> Proposal {
         self.draw_set();
         match self.ready.policy.propose(&mut self.streams) {
             Proposal::Random { source, n_points } => {
+                if let (Some(start), 1) = (self.ready.instance.start(), round) {
+                    return Proposal::Play(start);
+                }
                 let stream = self.streams.of(source);
                 Proposal::Play(match (&self.set, &self.plays) {
                     (Some(set), _) => set[stream.index(set.len())] as usize,
@@ -110,15 +114,16 @@ impl LockstepTrial {
         number
     }
 
-    /// Plays a point: observation, mechanism, update. Returns the released reward, if one is released.
+    /// Plays a point: observation, mechanism, update; a factor may be left open.
+    ///
+    /// Returns the released reward, if one is released.
     fn play(&mut self, point: usize, round: u64, observer: &dyn Observer) -> Option<f64> {
-        let instance = &self.ready.instance;
-        let raw = instance.observe(point, &mut self.noise);
+        let raw = self.ready.instance.observe(point, &mut self.noise);
         let query = self.ready.policy.query(point);
         let released = self.privatizer.release(&query, raw, &mut self.mechanism);
         observer.released(Place { cell: self.cell, trial: self.number, round }, &query, &released);
         drop(query);
-        self.ready.policy.update(point, &released);
+        self.ready.policy.update_open(point, &released);
         released.reward()
     }
 
@@ -162,6 +167,10 @@ struct LockstepPart {
     points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
     scores: Vec<f64>,
+    /// Number of points, if the choices of the screen are compared with the best of them all.
+    verifies: Option<u32>,
+    /// Counts of what is not the screen's.
+    counters: Counters,
     /// Axes of a product domain in the policy's features.
     axes: Option<Arc<[AxisFeatures]>>,
     /// What proposes for all trials, for policies from outside.
@@ -171,7 +180,7 @@ struct LockstepPart {
 }
 
 impl LockstepPart {
-    fn start(cell: &ReadyCell, numbers: Range<u64>) -> Result<Self, Error> {
+    fn start(cell: &ReadyCell, numbers: Range<u64>, verify: bool) -> Result<Self, Error> {
         let trials = numbers.map(|number| LockstepTrial::start(cell, number)).collect::<Result<Vec<LockstepTrial>, Error>>()?;
         let settings: Vec<(u64, &Setting)> = trials.iter().map(|trial| (trial.number, &trial.ready.setting)).collect();
         Ok(Self {
@@ -184,6 +193,8 @@ impl LockstepPart {
             points: vec![0; trials.len()],
             scratch: Vec::new(),
             scores: Vec::new(),
+            verifies: verify.then(|| cell.environment.gram().n_points() as u32),
+            counters: Counters::default(),
             axes: cell.axes.clone(),
             trials,
         })
@@ -213,7 +224,7 @@ impl LockstepPart {
             return Ok(());
         }
         for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
-            let proposed = trial.propose();
+            let proposed = trial.propose(round);
             if let Proposal::Refused(why) = proposed {
                 return Err(Error::Failed { problem: why.to_owned(), hint: "please report this".to_owned() });
             }
@@ -239,6 +250,7 @@ impl LockstepPart {
         }
         let (mut screen, mut answers) = (self.screen.take(), std::mem::take(&mut self.answers));
         let mut scratch = std::mem::take(&mut self.scratch);
+        let mut checked = Counters::default();
         let requests = self.requests()?;
         // Over a product domain, the best row of each axis is chosen.
         let mut combined: Vec<(usize, Vec<u32>)> = Vec::new();
@@ -250,7 +262,17 @@ impl LockstepPart {
             let answers = &mut answers[..requests.len()];
             screen.finish(&requests, answers).map_err(scoring_error)?;
             for (request, answer) in requests.iter().zip(answers.iter()) {
-                points[request.trial] = decide(answer, request.model, request.beta, &mut scratch)?;
+                let point = decide(answer, request.model, request.beta, &mut scratch)?;
+                if let Some(n_points) = self.verifies {
+                    let (right, tied) = match request.subset {
+                        Some(set) => verified(point, set.iter().copied(), request.model, request.beta),
+                        None => verified(point, 0..n_points, request.model, request.beta),
+                    };
+                    checked.verified += 1;
+                    checked.wrong += u64::from(!right);
+                    checked.ties += u64::from(tied);
+                }
+                points[request.trial] = point;
             }
         } else {
             // Without a screen, all points of the small decision set are candidates.
@@ -261,6 +283,7 @@ impl LockstepPart {
             }
         }
         drop(requests);
+        self.counters.add(&checked);
         for (trial, rows) in combined {
             points[trial] = self.trials[trial].number(rows);
         }
@@ -272,26 +295,48 @@ impl LockstepPart {
                 trial.ready.policy.screened();
             }
             let released = trial.play(point, round, observer);
-            if self.group.is_none() {
-                trial.count(point, round, recorded, None);
-            } else if let Some(released) = released {
+            if self.group.is_some()
+                && let Some(released) = released
+            {
                 self.told.push(ToldReward { trial: trial.number, point, released });
             }
         }
+        self.close_factors();
         if let Some(group) = &mut self.group {
             group.tell(&self.label, round, &self.told)?;
             self.told.clear();
-            for (place, (trial, &point)) in self.trials.iter_mut().zip(&points).enumerate() {
-                let recommended = if recorded { group.recommend(&self.label, place)? } else { None };
-                trial.count(point, round, recorded, recommended);
-            }
+        }
+        for (place, (trial, &point)) in self.trials.iter_mut().zip(&points).enumerate() {
+            let recommended = match &mut self.group {
+                Some(group) if recorded => group.recommend(&self.label, place)?,
+                _ => None,
+            };
+            trial.count(point, round, recorded, recommended);
         }
         self.points = points;
         Ok(())
     }
 }
 
+impl LockstepPart {
+    /// Computes the factors that this round's updates left open, those of several trials together.
+    fn close_factors(&mut self) {
+        let mut open: (Vec<usize>, Vec<_>) =
+            self.trials.iter_mut().enumerate().filter_map(|(i, trial)| Some((i, trial.ready.policy.open_factor()?))).unzip();
+        if open.0.is_empty() {
+            return;
+        }
+        let made = take_together(&mut open.1);
+        self.counters.together += made.together;
+        for (i, repaired) in open.0.into_iter().zip(made.results) {
+            self.trials[i].ready.policy.close_factor(repaired);
+        }
+    }
+}
+
 /// Runs the trials `numbers` of a cell to the end; returns `None` if stopped before.
+///
+/// * `verify` — whether choices are compared with the best of all points, which costs as much as a run without a screen
 ///
 /// # Errors
 /// If a trial, the backend or a decision fails.
@@ -299,6 +344,7 @@ pub fn batch(
     cell: &ReadyCell,
     numbers: Range<u64>,
     recorded: &[u64],
+    verify: bool,
     stop: &Stop,
     observer: &dyn Observer,
 ) -> Result<Option<BatchResult>, Error> {
@@ -307,7 +353,7 @@ pub fn batch(
     let size = n_trials.div_ceil(n_parts).max(1);
     let starts = numbers.clone().step_by(size as usize);
     let mut parts = starts
-        .map(|first| LockstepPart::start(cell, first..(first + size).min(numbers.end)))
+        .map(|first| LockstepPart::start(cell, first..(first + size).min(numbers.end), verify))
         .collect::<Result<Vec<LockstepPart>, Error>>()?;
     let mut next_recorded = recorded.iter().copied().peekable();
     for part in &mut parts {
@@ -334,6 +380,7 @@ pub fn batch(
         if let Some(screen) = &part.screen {
             result.counters.add(&screen.counters());
         }
+        result.counters.add(&part.counters);
         for trial in part.trials {
             let policy = &trial.ready.policy;
             result.trials.push(TrialEnd {

@@ -41,6 +41,8 @@ impl FromStr for Shard {
 pub struct Options {
     /// Number of trials in lockstep; the backend chooses if absent.
     pub batch: Option<usize>,
+    /// Whether the choices of screens are compared with the best of all points in f64.
+    pub verify: bool,
     /// The shard of the units to run.
     pub shard: Option<Shard>,
 }
@@ -187,7 +189,7 @@ impl UnitJob<'_> {
         let results = starts
             .into_par_iter()
             .with_max_len(1)
-            .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.stop, self.observer))
+            .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.options.verify, self.stop, self.observer))
             .collect::<Result<Vec<_>, Error>>()?;
         let mut done = Done::default();
         for result in results {

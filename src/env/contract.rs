@@ -139,6 +139,7 @@ pub struct Instance {
     /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
     plays: Option<Vec<f64>>,
     best_mean: f64,
+    start: Option<usize>,
 }
 
 /// States the unit in which regret is counted.
@@ -232,13 +233,37 @@ impl Instance {
             noise_variance: noise.variance(),
             rounds,
         };
-        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest, sets: None, plays: None, best_mean })
+        Ok(Self {
+            values,
+            noise,
+            best,
+            unit,
+            facts,
+            bound_stated: bound.is_some(),
+            largest,
+            sets: None,
+            plays: None,
+            best_mean,
+            start: None,
+        })
     }
 
     /// Returns the same function with another noise; its rewards' public facts stay unchanged.
     #[must_use]
     pub fn observed_through(self, noise: Arc<dyn Noise>) -> Self {
         Self { noise, ..self }
+    }
+
+    /// States the point of the first round where a policy would draw one at random: replays start where the original did.
+    #[must_use]
+    pub fn started_at(self, point: usize) -> Self {
+        Self { start: Some(point), ..self }
+    }
+
+    /// Returns the stated point of the first round.
+    #[must_use]
+    pub fn start(&self) -> Option<usize> {
+        self.start
     }
 
     /// Creates a function over a product domain as the sum of functions of its axes.

@@ -3,6 +3,7 @@
 use super::PolicyGroup;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::Kernel;
+use privateer_gp::posterior::{SumsPosterior, SumsUpdate, Unusable};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use privateer_gp::{Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
@@ -90,6 +91,24 @@ pub trait Policy: Send {
 
     /// Updates the state with the released signal of the round in which `point` was played.
     fn update(&mut self, point: usize, signal: &Released<Signal>);
+
+    /// Updates the state as [`Policy::update`] does, but may leave a factor to be computed with those of other trials.
+    ///
+    /// The caller must then pass [`Policy::open_factor`] to `take_together`, and its result to [`Policy::close_factor`],
+    /// before any other call.
+    fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
+        self.update(point, signal);
+    }
+
+    /// Returns the model whose factor is left to be computed, and the sums that it is computed from.
+    fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
+        None
+    }
+
+    /// Takes whether the computed factor was repaired.
+    fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
+        let _ = repaired;
+    }
 
     /// Returns the played point with the highest posterior mean; `None` before the first play.
     fn recommend(&self) -> Option<usize>;

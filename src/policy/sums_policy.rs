@@ -15,7 +15,7 @@ use super::{
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_gp::posterior::{Repair, SumsPosterior};
+use privateer_gp::posterior::{Repair, SumsPosterior, SumsUpdate, Unusable};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use privateer_gp::{Plays, Points};
 use privateer_privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
@@ -172,7 +172,7 @@ impl SumsMaker {
             posterior,
             bounds: shared.keys.spectrum.at(&facts, &empty, need.n_features, shared.ridge(), shared.keys.failure_prob),
             items: shared.kind.local.then(|| empty.clone()),
-            sums: empty,
+            sums: Arc::new(empty),
             round: 1,
             releases: 0,
             next_release: 1,
@@ -180,6 +180,7 @@ impl SumsMaker {
             played: BTreeSet::new(),
             plays: Plays::new(Arc::clone(table), shared.axes.clone()),
             changed: true,
+            open: false,
             broken: false,
             shared,
         };
@@ -251,7 +252,7 @@ impl PolicyMaker for SumsMaker {
             );
         };
         let mut server = self.server(setting)?;
-        server.sums = sums;
+        server.sums = Arc::new(sums);
         server.refresh();
         if server.broken {
             return refuse("the parameters have left the range of f64".to_owned(), "use the file as the run wrote it");
@@ -293,7 +294,7 @@ impl PolicyMaker for SumsMaker {
         };
         let mut server = self.server(setting)?;
         server.items = items;
-        (server.round, server.sums, server.releases) = (state.round, sums, state.releases);
+        (server.round, server.sums, server.releases) = (state.round, Arc::new(sums), state.releases);
         (server.next_release, server.played) = (state.next_release, state.played.into_iter().collect());
         server.refresh();
         server.repaired = state.repaired;
@@ -310,7 +311,7 @@ struct Server {
     posterior: SumsPosterior,
     bounds: NoiseBounds,
     /// The sums that the model is computed from.
-    sums: Sums,
+    sums: Arc<Sums>,
     /// The sum of all items, in the local model.
     items: Option<Sums>,
     round: u64,
@@ -322,6 +323,8 @@ struct Server {
     plays: Plays,
     /// Whether a backend still has to apply a change of the model.
     changed: bool,
+    /// Whether the factor of the newest sums is still to be computed.
+    open: bool,
     /// Whether the sums have left the range of f64.
     broken: bool,
 }
@@ -329,20 +332,23 @@ struct Server {
 impl Server {
     /// Recomputes the model from the sums.
     fn refresh(&mut self) {
-        let SumsPolicyShared { keys, need, .. } = &*self.shared;
-        let (m, ridge) = (need.n_features, self.shared.ridge());
-        self.bounds = keys.spectrum.at(&self.facts, &self.sums, m, ridge, keys.failure_prob);
-        let (gram, moment) = self.sums.parts(m);
-        let repair = if self.bounds.clips {
-            Repair::Always { floor: self.bounds.floor + ridge }
-        } else {
-            Repair::IfNeeded { floor: ridge }
-        };
-        match self.posterior.take(gram, moment, self.bounds.shift + ridge, repair) {
-            Ok(repaired) => self.repaired += u64::from(repaired),
-            Err(_) => self.broken = true,
+        self.open();
+        self.factorize();
+    }
+
+    /// Computes the factor that is open.
+    fn factorize(&mut self) {
+        if let Some((posterior, sums)) = self.open_factor() {
+            let repaired = posterior.take(sums);
+            self.close_factor(repaired);
         }
-        self.changed = true;
+    }
+
+    /// Bounds the noise of the sums; their factor is left open.
+    fn open(&mut self) {
+        let SumsPolicyShared { keys, need, .. } = &*self.shared;
+        self.bounds = keys.spectrum.at(&self.facts, &self.sums, need.n_features, self.shared.ridge(), keys.failure_prob);
+        self.open = true;
     }
 
     /// Returns the exploration factor, in units of the posterior standard deviation.
@@ -372,10 +378,10 @@ impl Server {
         keys.beta.value(|| theory() * per_deviation, || order() * per_deviation)
     }
 
-    /// Updates the model with the current sums and schedules the next release.
+    /// Opens the model with the current sums and schedules the next release.
     fn take(&mut self) {
         self.releases += 1;
-        self.refresh();
+        self.open();
         let need = &self.shared.need;
         let m = need.n_features;
         let sums = Extrapolation {
@@ -427,13 +433,38 @@ impl Policy for Server {
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        self.update_open(point, signal);
+        self.factorize();
+    }
+
+    fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
+        let (m, ridge) = (self.shared.need.n_features, self.shared.ridge());
+        let (gram, moment) = self.sums.parts(m);
+        let repair = if self.bounds.clips {
+            Repair::Always { floor: self.bounds.floor + ridge }
+        } else {
+            Repair::IfNeeded { floor: ridge }
+        };
+        let sums = SumsUpdate { gram, moment, diagonal: self.bounds.shift + ridge, repair };
+        self.open.then_some((&mut self.posterior, sums))
+    }
+
+    fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
+        match repaired {
+            Ok(repaired) => self.repaired += u64::from(repaired),
+            Err(Unusable) => self.broken = true,
+        }
+        (self.open, self.changed) = (false, true);
+    }
+
+    fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
         self.played.insert(point as u32);
         match signal.value() {
             Signal::Sums(sums) => {
-                self.sums = Sums::clone(sums);
+                self.sums = Arc::clone(sums);
                 // Without privacy, servers of the local model receive sums too.
                 if self.items.is_some() {
-                    self.items = Some(self.sums.clone());
+                    self.items = Some(Sums::clone(sums));
                 }
                 self.take();
             }
@@ -446,7 +477,7 @@ impl Policy for Server {
                     items.gram_std = libm::hypot(items.gram_std, item.gram_std);
                     items.moment_std = libm::hypot(items.moment_std, item.moment_std);
                     if due {
-                        self.sums = items.clone();
+                        self.sums = Arc::new(items.clone());
                     }
                 }
                 if due {

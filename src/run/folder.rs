@@ -11,6 +11,7 @@ use crate::engine::{self, Options, Preparation, Stop, Unit};
 use crate::record::{self, Folder};
 use crate::report::{self, Outcome};
 use crate::spec::Sweep;
+use privateer_backend::Counters;
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ pub fn run_to_folder(
     observer.notice(Notice::Opened { folder: &opened, n_done, n_blocks: units.len(), trial_rounds });
 
     let recorder = Recorder::new(out, &manifest, sweep, observer);
-    let engine_options = Options { batch: options.batch, shard: options.shard };
+    let engine_options = Options { batch: options.batch, verify: options.verify, shard: options.shard };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &done, stop, &recorder));
     observer.notice(Notice::Simulated);
     if matches!(tally, Err(Error::Untrusted { .. })) {
@@ -64,6 +65,10 @@ pub fn run_to_folder(
     let tally = tally?;
     if 0 < tally.counters.violations {
         observer.notice(Notice::BandViolations { n_points: tally.counters.violations });
+    }
+    if 0 < tally.counters.verified {
+        let Counters { verified, wrong, ties, .. } = tally.counters;
+        observer.notice(Notice::Verified { choices: verified, wrong, ties });
     }
     let released = recorder.released();
     for (&cell, summary) in &released {

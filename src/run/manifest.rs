@@ -43,20 +43,26 @@ pub(super) fn manifest(
 }
 
 /// Returns the counts of all screens as they appear in the manifest.
-pub(super) fn counters_json(counters: &Counters) -> serde_json::Value {
+pub fn counters_json(counters: &Counters) -> serde_json::Value {
     serde_json::json!({
         "rounds_screened": counters.rounds,
         "candidates": counters.candidates,
         "rounds_with_several_candidates": counters.ambiguous,
         "rounds_interpolated": counters.interpolated,
+        "rounds_interleaved": counters.interleaved,
+        "factors_made_together": counters.together,
         "rounds_pruned": counters.pruned,
         "blocks_scored": counters.blocks,
+        "blocks_bounded_by_interpolation": counters.bounded,
         "screens_rebuilt": counters.rebuilds,
         "scans_in_f64": counters.scans,
         "screens_that_went_on_in_f64": counters.doubled,
         "bytes_sent_to_a_device": counters.sent,
         "screens_given_to_the_cpu": counters.fallbacks,
         "band_violations": counters.violations,
+        "choices_verified": counters.verified,
+        "choices_beside_the_best": counters.wrong,
+        "choices_among_ties": counters.ties,
     })
 }
 

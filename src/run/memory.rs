@@ -32,7 +32,7 @@ pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer:
     let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
     let cells = cell_infos(sweep, &preparation)?;
     let collector = Collector { observer, units: Mutex::default() };
-    let engine_options = Options { batch: options.batch, shard: options.shard };
+    let engine_options = Options { batch: options.batch, verify: options.verify, shard: options.shard };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &BTreeSet::new(), stop, &collector))?;
     if tally.stopped {
         return Err(Error::Incomplete {

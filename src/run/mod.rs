@@ -19,6 +19,8 @@ mod threads;
 
 #[cfg(feature = "report")]
 pub use folder::{RunFolder, run_to_folder};
+#[cfg(feature = "report")]
+pub use manifest::counters_json;
 pub use memory::{MemoryRun, run_in_memory};
 pub use observer::{Notice, ReleaseSummary, RunObserver};
 pub use options::RunOptions;

@@ -47,6 +47,15 @@ pub enum Notice<'a> {
         /// Number of points.
         n_points: u64,
     },
+    /// The choices of screens were compared with the best of all points in f64.
+    Verified {
+        /// Number of choices.
+        choices: u64,
+        /// Choices that were not the best.
+        wrong: u64,
+        /// Choices among several points within the tie tolerance.
+        ties: u64,
+    },
     /// What the privatizers of one cell released in this run.
     Released {
         /// The cell's label.

@@ -16,6 +16,8 @@ pub struct RunOptions {
     pub threads: Option<usize>,
     /// Number of trials in lockstep; the backend chooses if absent.
     pub batch: Option<usize>,
+    /// Whether the choices of screens are compared with the best of all points in f64, which takes as long as a dense run.
+    pub verify: bool,
     /// The shard of the work to run; all of it if absent.
     pub shard: Option<Shard>,
 }
@@ -23,6 +25,13 @@ pub struct RunOptions {
 impl Default for RunOptions {
     /// Runs everything on the processor.
     fn default() -> Self {
-        Self { data: DataFolder::default(), backend: Arc::new(Cpu::default()), threads: None, batch: None, shard: None }
+        Self {
+            data: DataFolder::default(),
+            backend: Arc::new(Cpu::default()),
+            threads: None,
+            batch: None,
+            verify: false,
+            shard: None,
+        }
     }
 }

@@ -1,10 +1,13 @@
-//! `privateer bench` from outside: lines of JSON, the table, refusals.
+//! `privateer bench` from outside: lines of JSON, the table, stored instances, refusals; and the paths that its jobs take.
 
 use crate::program::{code, run, stderr, stdout};
+use privateer::bench::JOBS;
+use privateer::record::Manifest;
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
-const TINY: [&str; 10] = ["--points", "60", "--features", "16", "--trials", "3", "--rounds", "8", "--threads", "1"];
+const TINY: [&str; 10] = ["--trials", "2", "--rounds", "8", "--threads", "1", "--repeat", "1", "--backend", "cpu"];
 
 fn bench(words: &[&str]) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -12,97 +15,88 @@ fn bench(words: &[&str]) -> (Option<i32>, String, String) {
     (code(&output), stdout(&output), stderr(&output))
 }
 
+fn line(words: &[&str]) -> Value {
+    let (code, said, notes) = bench(&[words, &["--json"]].concat());
+    assert_eq!(code, Some(0), "{notes}");
+    serde_json::from_str(said.lines().next().expect("a line")).expect("JSON")
+}
+
 #[test]
 fn one_line_of_json_for_each_result() {
-    let (code, said, _) = bench(&[&TINY[..], &["--json", "--backend", "cpu", "--repeat", "2", "--verify"]].concat());
-    assert_eq!(code, Some(0));
-    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let variants: Vec<&Value> = lines.iter().map(|line| &line["variant"]).collect();
-    assert_eq!(variants, ["incremental", "fullrank"]);
-    for line in &lines {
-        assert_eq!((&line["N"], &line["m"], &line["B"], &line["T"]), (&60.into(), &16.into(), &3.into(), &8.into()));
-        assert_eq!((&line["wrong_choices"], &line["band_violations"]), (&0.into(), &0.into()));
-        assert!(line["trial_rounds_per_s"].as_f64().is_some_and(|rate| 0.0 < rate));
-        assert!(line["ceiling_f64_gflops_per_s"].as_f64().is_some_and(|rate| 0.0 < rate));
-        assert_eq!(line["loop_s_all"].as_array().map(Vec::len), Some(2));
-    }
-    let (_, again, _) = bench(&[&TINY[..], &["--json", "--backend", "cpu", "incremental"]].concat());
-    let again: Value = serde_json::from_str(&again).expect("one line");
-    assert_eq!(again["actions_crc"], lines[0]["actions_crc"]);
-    let (_, other, _) = bench(&[&TINY[..], &["--json", "--backend", "cpu", "incremental", "--seed", "1"]].concat());
-    let other: Value = serde_json::from_str(&other).expect("one line");
-    assert_ne!(other["actions_crc"], lines[0]["actions_crc"]);
-}
-
-/// Both backends: where there is no GPU it says why and measures the CPU.
-#[test]
-fn the_table_has_a_column_for_each_backend() {
-    let (code, said, notes) = bench(&[&TINY[..], &["fullrank"]].concat());
+    let (code, said, notes) = bench(&[&TINY[..], &["constant-factor", "private-sums", "--json", "--verify"]].concat());
     assert_eq!(code, Some(0), "{notes}");
-    assert!(said.starts_with("fullrank  N=60 m=16 B=3 T=8, seed 0, 1 thread, 1 repetition\n"), "{said}");
-    for part in ["trial-rounds a second, best", "candidates a round: median, p99", "checksum of the actions", "ceilings of"] {
-        assert!(said.contains(part), "{part}: {said}");
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let jobs: Vec<&Value> = lines.iter().map(|line| &line["job"]).collect();
+    assert_eq!(jobs, ["constant-factor small", "private-sums small"]);
+    for line in &lines {
+        assert_eq!((&line["trials"], &line["rounds"], &line["cells"]), (&2.into(), &8.into(), &1.into()));
+        let counters = &line["counters"];
+        // The first point is random, the others are decided by a screen.
+        assert_eq!((&counters["choices_verified"], &counters["choices_beside_the_best"]), (&14.into(), &0.into()));
+        assert!(line["ceiling_f64_flops_per_s"].as_f64().is_some_and(|rate| 0.0 < rate));
+        assert!(line["run_s"].as_f64().is_some_and(|seconds| 0.0 < seconds));
+        assert_eq!(line["run_s_all"].as_array().map(Vec::len), Some(1));
     }
-    assert!(said.contains("  gpu") || notes.contains("no GPU column: "), "{said}{notes}");
+    let job = [&TINY[..], &["constant-factor"]].concat();
+    assert_eq!(line(&job)["results_crc"], lines[0]["results_crc"]);
+    assert_eq!(line(&[&job[..], &["--dense"]].concat())["results_crc"], lines[0]["results_crc"]);
+    assert_ne!(line(&[&job[..], &["--seed", "2"]].concat())["results_crc"], lines[0]["results_crc"]);
 }
 
-/// The modeler's job: the same rows on every repetition and thread count, all of them the best in f64; other seeds choose others.
+/// Every job runs; a spec of one's own is measured like them; both backends agree where there are two.
 #[test]
-fn the_modeler_has_a_job_of_its_own() {
-    let tiny = ["modeler", "--points", "144", "--trials", "3", "--rounds", "6", "--json", "--verify"];
-    let line = |words: &[&str]| -> Value {
-        let (code, said, notes) = bench(&[&tiny[..], words].concat());
+fn every_job_and_any_spec() {
+    let (code, said, notes) = bench(&[&TINY[..], &["--set", "environment.domain.points=12"]].concat());
+    // Two jobs have no domain.
+    assert_eq!((code, said.as_str()), (Some(2), ""));
+    assert!(notes.contains("environment"), "{notes}");
+    for job in JOBS.iter().filter(|job| job.name != "many-points") {
+        let tiny: &[&str] = if job.name == "many-cells" { &["--repeat", "1", "--threads", "1"] } else { &TINY };
+        let (code, said, notes) = bench(&[&[job.name][..], tiny].concat());
         assert_eq!(code, Some(0), "{notes}");
-        serde_json::from_str(said.lines().next().expect("a line")).expect("JSON")
-    };
-    let first = line(&["--backend", "cpu", "--threads", "1", "--repeat", "2"]);
-    assert_eq!((&first["N"], &first["T"], &first["B"]), (&144.into(), &6.into(), &3.into()));
-    assert_eq!((&first["workload"], &first["wrong_choices"]), (&"modeler".into(), &0.into()));
-    assert_eq!(first["loop_s_all"].as_array().map(Vec::len), Some(2));
-    assert!(first["ms_per_run"].as_f64().is_some_and(|ms| 0.0 < ms));
-    assert!(first["simple_regret_mean"].as_f64().is_some_and(|regret| 0.0 <= regret));
-    // Both backends where there is a GPU: exit code 1 if they disagree.
-    assert_eq!(line(&["--threads", "2"])["actions_crc"], first["actions_crc"]);
-    assert_ne!(line(&["--backend", "cpu", "--seed", "1"])["actions_crc"], first["actions_crc"]);
-    for (words, part) in [
-        (vec!["--points", "145"], "the square of a whole number"),
-        (vec!["--rounds", "0"], "`--rounds 0` cannot be run"),
-        (vec!["--beta", "2"], "`--beta` means nothing to `modeler`"),
-        (vec!["fullrank"], "`modeler` is measured alone"),
-        (vec!["--points", "1000000", "--trials", "100000"], "more than the limit"),
-    ] {
-        let (code, said, notes) = bench(&[&["modeler"], &words[..]].concat());
-        assert_eq!((code, said.as_str()), (Some(2), ""), "{words:?}: {notes}");
-        assert!(notes.contains(part), "{words:?}: {notes}");
+        assert!(said.contains(&format!("{} small  cpu", job.name)), "{said}");
     }
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ldp-epsilon-sweep.toml").display().to_string();
+    let (code, said, notes) = bench(&[&spec, "--trials", "1", "--rounds", "20", "--repeat", "1", "--backend", "both"]);
+    assert_eq!(code, Some(0), "{notes}");
+    assert!(said.contains("  gpu") || notes.contains("no GPU rows: "), "{said}{notes}");
 }
 
-/// The job over a small domain: the same regret on every thread count, another on another seed.
-#[test]
-fn a_small_domain_has_a_job_of_its_own() {
-    let line = |words: &[&str]| -> Value {
-        let tiny = ["exact", "--points", "30", "--trials", "3", "--rounds", "200", "--json"];
-        let (code, said, notes) = bench(&[&tiny[..], words].concat());
-        assert_eq!(code, Some(0), "{notes}");
-        serde_json::from_str(said.lines().next().expect("a line")).expect("JSON")
+/// Writes an array of f64 or i64 as NumPy does.
+fn npy(path: &Path, dtype: &str, shape: &str, words: &[[u8; 8]]) {
+    let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}\n");
+    let length = u16::try_from(header.len()).expect("short");
+    fs::write(path, [&b"\x93NUMPY\x01\x00"[..], &length.to_le_bytes(), header.as_bytes(), words.as_flattened()].concat())
+        .expect("a file");
+}
+
+/// Two points and one feature, so that the choices are known: the second point is better by far, and surely so after one play.
+fn instance(folder: &Path) {
+    let floats = |name: &str, shape: &str, values: &[f64]| {
+        npy(&folder.join(name), "<f8", shape, &values.iter().map(|value| value.to_le_bytes()).collect::<Vec<_>>());
     };
-    let first = line(&["--threads", "1", "--repeat", "2"]);
-    assert_eq!((&first["workload"], &first["N"], &first["T"]), (&"exact".into(), &30.into(), &200.into()));
-    assert_eq!(first["run_s_all"].as_array().map(Vec::len), Some(2));
-    assert!(first["regret_mean"].as_f64().is_some_and(|regret| 0.0 < regret && regret < 200.0));
-    assert_eq!(line(&["--threads", "2"])["regret_mean"], first["regret_mean"]);
-    assert_ne!(line(&["--seed", "1"])["regret_mean"], first["regret_mean"]);
-    for (words, part) in [
-        (vec!["--points", "1"], "a whole number from 2 to 2048"),
-        (vec!["--verify"], "`--verify` means nothing to `exact`"),
-        (vec!["--backend", "gpu"], "scored in f64 on the CPU"),
-        (vec!["--seed", "18446744073709551615"], "at most 9223372036854775807"),
-        (vec!["oco"], "`exact` is measured alone"),
-    ] {
-        let (code, said, notes) = bench(&[&["exact"], &words[..]].concat());
-        assert_eq!((code, said.as_str()), (Some(2), ""), "{words:?}: {notes}");
-        assert!(notes.contains(part), "{words:?}: {notes}");
-    }
+    floats("x.npy", "2, 2", &[0.0, 0.0, 1.0, 1.0]);
+    floats("Phi.npy", "2, 1", &[0.1, 1.0]);
+    floats("f.npy", "2,", &[0.5, 5.0]);
+    floats("noise.npy", "4, 2", &[0.0; 8]);
+    npy(&folder.join("start.npy"), "<i8", "2,", &[0i64.to_le_bytes(), 1i64.to_le_bytes()]);
+    let stated = r#"{"N": 2, "m": 1, "B": 2, "T": 3, "seed": 0, "lengthscale": 0.5, "lam": 0.1, "beta": 1.0, "noise_std": 0.0}"#;
+    fs::write(folder.join("instance.json"), stated).expect("a file");
+}
+
+/// Starts, values and noise are those of the arrays, and the checksum is zlib's of three rounds of point 1 in both trials.
+#[test]
+fn stored_instances_are_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    instance(folder.path());
+    let shown = folder.path().display().to_string();
+    let replayed = line(&["--instance", &shown, "--repeat", "1", "--threads", "1"]);
+    // python3 -c 'import zlib, struct; print(zlib.crc32(struct.pack("<6q", *[1] * 6)))'
+    assert_eq!(replayed["actions_crc"], 1_916_812_428_u32, "{replayed}");
+    fs::remove_file(folder.path().join("start.npy")).expect("removed");
+    let (code, _, notes) = bench(&["--instance", &shown]);
+    assert_eq!(code, Some(2), "{notes}");
+    assert!(notes.contains("start.npy"), "{notes}");
 }
 
 #[test]
@@ -112,18 +106,17 @@ fn refusals_say_what_to_do() {
     fs::create_dir(&empty).expect("a folder");
     let empty = empty.display().to_string();
     for (words, part) in [
-        (vec!["--features", "60"], "`--features 60` is not the square of an even number"),
-        (vec!["--trials", "0"], "`--trials 0` cannot be run"),
-        (vec!["--trials", "-1"], "invalid digit"),
-        (vec!["--ridge", "-1"], "expected a number from 1e-9 to 1e9"),
+        (vec!["--trials", "0"], "trials"),
+        (vec!["--trials", "-1"], "unexpected argument"),
         (vec!["--repeat", "0"], "`--repeat 0` cannot be run"),
         (vec!["--threads", "0"], "`--threads 0` cannot be run"),
         (vec!["--instance", "none"], "`none` is not a folder"),
         (vec!["--instance", &empty], "instance.json` cannot be read"),
-        (vec!["--instance", &empty, "--size", "small"], "both name a size"),
+        (vec!["--instance", &empty, "learners"], "cannot be used with"),
         (vec!["--size", "huge"], "expected small or large"),
-        (vec!["sideways"], "expected one of incremental, fullrank"),
-        (vec!["--points", "1000000000", "--trials", "1000"], "more than the limit"),
+        (vec!["privat-sums"], "did you mean `private-sums`?"),
+        (vec!["none.toml"], "there is no spec `none.toml`"),
+        (vec!["--dense", "--backend", "gpu"], "means nothing to a GPU"),
     ] {
         let (code, said, notes) = bench(&words);
         assert_eq!((code, said.as_str()), (Some(2), ""), "{words:?}: {notes}");
@@ -133,9 +126,51 @@ fn refusals_say_what_to_do() {
 
 #[test]
 fn without_a_gpu_it_says_so() {
-    let (code, said, notes) = bench(&[&TINY[..], &["incremental", "--backend", "gpu"]].concat());
+    let (code, said, notes) = bench(&["constant-factor", "--trials", "2", "--rounds", "4", "--backend", "gpu"]);
     match code {
         Some(0) => assert!(said.contains("gpu")),
         _ => assert!(code == Some(3) && notes.contains("GPU"), "{notes}"),
+    }
+}
+
+/// Every fast path is taken by a shipped spec, and its results are those without it.
+#[test]
+fn shipped_specs_take_the_fast_paths() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let spec =
+        |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/speed/{name}.toml")).display().to_string();
+    let digests = |out: &Path| {
+        let text = fs::read_to_string(out.join("SHA256SUMS")).expect("digests");
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.join("\n")
+    };
+    for (name, counters, rounds) in [
+        ("constant-factor", &["rounds_pruned"][..], "60"),
+        ("wide-factor", &["rounds_pruned", "blocks_bounded_by_interpolation"], "20"),
+        ("exact-posterior", &["rounds_pruned"], "60"),
+        ("outsourced", &["rounds_pruned"], "30"),
+        ("private-sums", &["rounds_interpolated", "rounds_interleaved", "factors_made_together"], "30"),
+    ] {
+        // An interpolation grid needs a large domain.
+        let points = if name == "wide-factor" { "environment.domain.points=5000" } else { "seed=1" };
+        let made = |out: &str, more: &[&str]| {
+            let out = folder.path().join(out);
+            let shown = out.display().to_string();
+            let words =
+                ["run", &spec(name), "--trials", "6", "--rounds", rounds, "--set", points, "--threads", "1", "--out", &shown];
+            let output = run(folder.path(), &[&words[..], more].concat());
+            assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+            (Manifest::load(&out).expect("a manifest").counters, digests(&out))
+        };
+        let (fast, bytes) = made(name, &["--backend", "cpu"]);
+        for counter in counters {
+            assert!(fast[counter].as_u64().is_some_and(|count| 0 < count), "{name}: {counter}: {fast}");
+        }
+        let (dense, same) = made(&format!("{name}-dense"), &["--backend", "cpu", "--dense"]);
+        assert_eq!(dense["rounds_pruned"], 0, "{name}");
+        assert_eq!(bytes, same, "{name}");
+        // One trial at a time: nothing is interleaved.
+        assert_eq!(made(&format!("{name}-alone"), &["--backend", "cpu", "--batch", "1"]).1, bytes, "{name}");
     }
 }

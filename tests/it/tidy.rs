@@ -13,12 +13,12 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("registry", &["env", "oco", "policy"]),
     ("spec", &["env", "oco", "policy", "registry"]),
     ("engine", &["env", "oco", "policy", "spec"]),
-    ("bench", &["env", "oco", "spec", "engine"]),
     ("fit", &[]),
     ("record", &["engine"]),
     ("audit", &["env", "oco", "policy", "registry", "spec", "engine"]),
     ("report", &["record", "audit"]),
     ("run", &["env", "registry", "spec", "engine", "record", "audit", "report"]),
+    ("bench", &["env", "policy", "registry", "spec", "engine", "record", "run"]),
     ("testing", &["env", "policy", "registry", "spec", "engine", "run"]),
     ("cli", &["env", "registry", "spec", "engine", "bench", "fit", "record", "audit", "report", "run"]),
 ];

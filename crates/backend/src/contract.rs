@@ -91,10 +91,16 @@ pub struct Counters {
     pub ambiguous: u64,
     /// Trial rounds in which a full factor was scored by interpolation from pivots.
     pub interpolated: u64,
+    /// Those of them in which several trials were interleaved, one per SIMD lane.
+    pub interleaved: u64,
+    /// Factors from sums that were computed together with those of other trials.
+    pub together: u64,
     /// Trial rounds with block pruning; `blocks` counts the blocks that were scored in them.
     pub pruned: u64,
     /// See `pruned`.
     pub blocks: u64,
+    /// Blocks bounded from an interpolation grid in them.
+    pub bounded: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
     /// Trial rounds with f64 scores of every point, because a device reports fewer candidates.
@@ -107,6 +113,12 @@ pub struct Counters {
     pub fallbacks: u64,
     /// Points found outside their band: must stay 0.
     pub violations: u64,
+    /// Choices that were compared with the best of all points in f64, on request.
+    pub verified: u64,
+    /// Those of them that were not the best: must stay 0.
+    pub wrong: u64,
+    /// Those of them with several points within the tie tolerance, of which the lowest is chosen.
+    pub ties: u64,
 }
 
 impl Counters {
@@ -116,14 +128,20 @@ impl Counters {
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
         self.interpolated += other.interpolated;
+        self.interleaved += other.interleaved;
+        self.together += other.together;
         self.pruned += other.pruned;
         self.blocks += other.blocks;
+        self.bounded += other.bounded;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;
         self.doubled += other.doubled;
         self.sent += other.sent;
         self.fallbacks += other.fallbacks;
         self.violations += other.violations;
+        self.verified += other.verified;
+        self.wrong += other.wrong;
+        self.ties += other.ties;
     }
 }
 

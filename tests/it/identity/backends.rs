@@ -16,7 +16,7 @@ use privateer_config::error::Error;
 use std::sync::{Arc, Mutex};
 
 /// Three trials in blocks and batches that do not divide each other.
-pub const OPTIONS: Options = Options { batch: Some(3), shard: None };
+pub const OPTIONS: Options = Options { batch: Some(3), verify: false, shard: None };
 
 /// Specs of at most 41 rounds.
 fn policy_specs() -> Vec<String> {

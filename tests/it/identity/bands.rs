@@ -114,7 +114,7 @@ fn an_infinite_band_changes_no_byte() {
     for (name, environment) in environments() {
         let sweep = sweep(&spec(&environment, 400, 2, &suited(name)));
         let run = |band: Band, batch: usize| {
-            let options = Options { batch: Some(batch), shard: None };
+            let options = Options { batch: Some(batch), verify: false, shard: None };
             run_all(&sweep, &DataFolder::default(), &Cpu::with_band(band), options).expect("a run")
         };
         let proved = run(Band::Proved, 1);

@@ -2,8 +2,8 @@
 
 use super::factor::{FactorScreen, Table32};
 use super::pivots::{
-    AskedLane, AskedTrial, FINE, FINE_OF_LANES, Interpolation, LaneScreen, LaneTable, LaneTables, PivotGrowth, PivotScreen,
-    dense_work, work_by_pivots,
+    AskedTrial, FINE, FINE_OF_LANES, Interpolation, LaneScreen, LaneTable, LaneTables, PivotGrowth, PivotScreen, dense_work,
+    work_by_pivots,
 };
 use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
 use super::trial::{BLOCK, TrialScreen};
@@ -19,6 +19,9 @@ const MOST_IN_BATCH: usize = 32;
 
 /// Largest size of a batch's arrays, in bytes.
 const MOST_BYTES: usize = 1 << 28;
+
+/// Fewest trials that are interleaved: fewer leave too many SIMD lanes unused.
+const LEAST_INTERLEAVED: usize = 5;
 
 /// The CPU backend.
 #[derive(Debug, Clone)]
@@ -271,15 +274,15 @@ impl CpuScreen {
 
     /// Returns the interpolation from pivots once dense scores would have cost its set-up.
     ///
-    /// `side_by_side` selects interleaved trials, and `dense_work` adds the cost of these factors.
-    fn interpolation(&mut self, dense_work: f64, side_by_side: bool) -> Option<Arc<Interpolation>> {
+    /// `interleaved` selects that of interleaved trials, and `dense_work` adds the cost of these factors.
+    fn interpolation(&mut self, dense_work: f64, interleaved: bool) -> Option<Arc<Interpolation>> {
         let Basis::Table(table) = &self.shared.basis else { return None };
-        let kind = usize::from(side_by_side);
+        let kind = usize::from(interleaved);
         if self.interpolation[kind].is_none() && self.shared.band == Band::Proved {
             self.dense_work[kind] += dense_work;
             // A guarded value is consistent between statements, even after a panic.
             let mut growth = self.shared.growth[kind].lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth.get_or_insert_with(|| PivotGrowth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
+            let growth = growth.get_or_insert_with(|| PivotGrowth::new(table, if interleaved { FINE_OF_LANES } else { FINE }));
             self.interpolation[kind] = growth.grow(self.dense_work[kind], || self.shared.columns());
         }
         self.interpolation[kind].clone()
@@ -291,42 +294,32 @@ impl CpuScreen {
         let Basis::Table(table) = &shared.basis else { return };
         let (n, m) = (table.n_points, table.n_features);
         let dense = |request: &TrialScore<'_>| dense_work(request.subset.map_or(n, <[u32]>::len), m);
-        let factors = trials.iter().enumerate().filter(|(_, request)| matches!(request.change, Change::Factor));
-        let (lanes, alone): (Vec<_>, Vec<_>) = factors
-            .map(|(place, &request)| (place, request, request.model.lanes().filter(|(lanes, _)| lanes.n_features == m)))
-            .partition(|(.., lanes)| lanes.is_some());
-        let mut found = Vec::new();
-        for (part, side_by_side) in [(alone, false), (lanes, true)] {
-            let due: f64 = part.iter().map(|(_, request, _)| dense(request)).sum();
-            if due <= 0.0 {
-                continue;
-            }
-            let Some(by) = self.interpolation(due, side_by_side) else { continue };
-            let work = work_by_pivots(n, m, by.rank);
-            let (mut places, mut asked, mut asked_lanes) = (Vec::new(), Vec::new(), Vec::new());
-            for (place, request, lanes) in part.into_iter().filter(|(_, request, _)| work < dense(request)) {
-                if let Some((lanes, lane)) = lanes {
-                    places.push(place);
-                    asked_lanes.push(AskedLane { request, lanes, lane });
-                } else if let Some(factor) = request.model.factor() {
-                    places.push(place);
-                    asked.push(AskedTrial { request, factor });
-                }
-            }
-            found.clear();
-            found.resize(places.len(), Candidates::default());
-            if !asked.is_empty() {
-                self.counters.violations += self.pivots.round(&by, &shared.scale, &asked, &mut found);
-            }
-            if !asked_lanes.is_empty() {
-                let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
-                let tables = LaneTables { by: &by, lanes, features: table, scale: &shared.scale };
-                self.counters.violations += self.lanes.round(tables, &asked_lanes, &mut found);
-            }
-            for (place, found) in places.into_iter().zip(found.drain(..)) {
-                self.counters.interpolated += u64::from(!found.points.is_empty());
-                out[place] = found;
-            }
+        let factors = || trials.iter().enumerate().filter(|(_, request)| matches!(request.change, Change::Factor));
+        let due: f64 = factors().map(|(_, request)| dense(request)).sum();
+        if due <= 0.0 {
+            return;
+        }
+        let interleaved = LEAST_INTERLEAVED <= factors().count();
+        let Some(by) = self.interpolation(due, interleaved) else { return };
+        let work = work_by_pivots(n, m, by.rank);
+        let (places, asked): (Vec<usize>, Vec<AskedTrial<'_>>) = factors()
+            .filter(|(_, request)| work < dense(request))
+            .filter_map(|(place, &request)| Some((place, AskedTrial { request, factor: request.model.factor()? })))
+            .unzip();
+        if asked.is_empty() {
+            return;
+        }
+        let mut found = vec![Candidates::default(); places.len()];
+        self.counters.violations += if interleaved {
+            let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
+            self.lanes.round(LaneTables { by: &by, lanes, features: table, scale: &shared.scale }, &asked, &mut found)
+        } else {
+            self.pivots.round(&by, &shared.scale, &asked, &mut found)
+        };
+        for (place, found) in places.into_iter().zip(found) {
+            self.counters.interpolated += u64::from(!found.points.is_empty());
+            self.counters.interleaved += u64::from(interleaved && !found.points.is_empty());
+            out[place] = found;
         }
     }
 

@@ -24,6 +24,7 @@ mod streak;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod together;
 mod visited;
 mod visits;
 mod weights;
@@ -34,7 +35,8 @@ pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
 pub use sketched::SketchedPosterior;
 pub use streak::StreakUpdate;
-pub use sums::{Repair, SumsPosterior, Unusable};
+pub use sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
+pub use together::{MadeTogether, take_together};
 pub use visited::{Covariances, VisitedModel};
 pub use visits::Visits;
 pub use weights::{REBUILD_EVERY, WeightModel};

@@ -10,7 +10,7 @@ use crate::score::{Factor, FeatureTable, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use privateer_numerics::vectorised;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Number of rows of `R` that [`SumsPosterior::exact`] sums in an interleaved way.
 const LANES: usize = 16;
@@ -31,14 +31,27 @@ pub struct SumsPosterior {
     taken: u64,
     /// Scratch space: `V`, then its upper factor.
     upper: Vec<f64>,
-    log_determinant: f64,
-    weights: Vec<f64>,
+    pub(super) log_determinant: f64,
+    pub(super) weights: Vec<f64>,
     /// `R`, row-major.
-    rows: Vec<f64>,
-    /// `R` in blocks of [`LANES`] rows, column by column up to the block's last diagonal entry.
-    blocks: Vec<f64>,
+    pub(super) rows: Vec<f64>,
+    /// `R` in blocks of [`LANES`] rows, column by column up to the block's last diagonal entry; made when first needed.
+    blocks: OnceLock<Vec<f64>>,
     /// Bounds on the rounding of [`ScoreModel::exact`].
     error: Moments,
+}
+
+/// The sums that a model is computed from.
+#[derive(Debug, Clone, Copy)]
+pub struct SumsUpdate<'a> {
+    /// Packed upper triangle of G, row by row.
+    pub gram: &'a [f64],
+    /// u.
+    pub moment: &'a [f64],
+    /// d.
+    pub diagonal: f64,
+    /// The treatment of the eigenvalues of `V`.
+    pub repair: Repair,
 }
 
 /// The treatment of the eigenvalues of `V`.
@@ -73,11 +86,11 @@ impl SumsPosterior {
             scale,
             ridge,
             taken: 0,
-            upper: vec![0.0; n * n],
+            upper: Vec::new(),
             log_determinant: 0.0,
             weights: vec![0.0; n],
             rows: vec![0.0; n * n],
-            blocks: vec![0.0; (0..n.div_ceil(LANES)).map(|block| LANES * n.min((block + 1) * LANES)).sum()],
+            blocks: OnceLock::new(),
             error: Moments { mean: 0.0, variance: 0.0 },
             table,
         }
@@ -90,15 +103,12 @@ impl SumsPosterior {
     }
 
     /// Sets the sums and returns whether eigenvalues were raised.
-    /// * `gram` — packed upper triangle of G, row by row
-    /// * `moment` — u
-    /// * `diagonal` — d
     ///
     /// # Errors
     /// [`Unusable`] if an entry is not finite or no repair helps; the model must then not be used.
-    pub fn take(&mut self, gram: &[f64], moment: &[f64], diagonal: f64, repair: Repair) -> Result<bool, Unusable> {
+    pub fn take(&mut self, sums: SumsUpdate<'_>) -> Result<bool, Unusable> {
         let n = self.weights.len();
-        self.taken += 1;
+        let SumsUpdate { gram, moment, diagonal, repair } = sums;
         self.fill(gram, diagonal);
         let repaired = match repair {
             Repair::IfNeeded { .. } if cholesky_upper(&mut self.upper, n).is_ok() => false,
@@ -112,26 +122,31 @@ impl SumsPosterior {
         self.log_determinant = (0..n).map(|i| 2.0 * libm::log(self.upper[i * n + i])).sum();
         self.weights.copy_from_slice(moment);
         solve_upper(&self.upper, &mut self.weights);
+        inverse_of_upper_transposed(&self.upper, n, self.row_scale(), &mut self.rows);
+        self.finish()?;
+        Ok(repaired)
+    }
+
+    /// Returns the factor of `U^{-T}` in `R`.
+    pub(super) fn row_scale(&self) -> f64 {
+        libm::sqrt(self.ridge) * self.scale
+    }
+
+    /// Computes what follows from the factor: `rows` and the solution in `weights`.
+    pub(super) fn finish(&mut self) -> Result<(), Unusable> {
+        self.taken += 1;
         self.weights.iter_mut().for_each(|weight| *weight *= self.scale);
-        inverse_of_upper_transposed(&self.upper, n, libm::sqrt(self.ridge) * self.scale, &mut self.rows);
-        let mut at = 0;
-        for block in 0..n.div_ceil(LANES) {
-            let (first, end) = (block * LANES, n.min((block + 1) * LANES));
-            for j in 0..end {
-                for i in first..end {
-                    self.blocks[at + i - first] = self.rows[i * n + j];
-                }
-                at += LANES;
-            }
-        }
-        self.variance_bound = self.prior_bound * self.squared_norm_bound().max(1.0);
-        self.error = self.rounding();
-        if self.error.mean.is_finite() && self.error.variance.is_finite() { Ok(repaired) } else { Err(Unusable) }
+        self.blocks.take();
+        let norms = pulp::Arch::new().dispatch(FactorSums { rows: &self.rows, n: self.weights.len() });
+        self.variance_bound = self.prior_bound * norms.spectral().max(1.0);
+        self.error = self.rounding(norms.squares);
+        if self.error.mean.is_finite() && self.error.variance.is_finite() { Ok(()) } else { Err(Unusable) }
     }
 
     /// Fills the upper triangle of `V` from the packed sums; the factorization reads no more.
     fn fill(&mut self, gram: &[f64], diagonal: f64) {
         let n = self.weights.len();
+        self.upper.resize(n * n, 0.0);
         let mut at = 0;
         for i in 0..n {
             let length = n - i;
@@ -167,7 +182,7 @@ impl SumsPosterior {
     /// Returns mean and variance for the features of any point, without its residual.
     #[must_use]
     pub fn at(&self, phi: &[f64]) -> Moments {
-        let variance = pulp::Arch::new().dispatch(SquaredNorm { blocks: &self.blocks, phi });
+        let variance = pulp::Arch::new().dispatch(SquaredNorm { blocks: self.blocks(), phi });
         Moments { mean: dot(&self.weights, phi), variance }
     }
 
@@ -177,29 +192,28 @@ impl SumsPosterior {
         dot(&self.weights, phi)
     }
 
-    /// Returns a bound on `|R|²`, the square of the largest singular value.
-    ///
-    /// The bound is the smaller of the squared Frobenius norm and the product of the largest absolute row and column
-    /// sums, rounded up.
-    fn squared_norm_bound(&self) -> f64 {
-        let n = self.weights.len();
-        let (mut by_row, mut columns) = (0.0f64, vec![0.0f64; n]);
-        for row in self.rows.chunks_exact(n.max(1)) {
-            by_row = by_row.max(row.iter().map(|x| x.abs()).sum());
-            columns.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.abs());
-        }
-        let by_column = columns.into_iter().fold(0.0, f64::max);
-        1.000_001 * (by_row * by_column).min(dot(&self.rows, &self.rows))
+    /// Returns `R` in blocks of rows.
+    fn blocks(&self) -> &[f64] {
+        self.blocks.get_or_init(|| {
+            let n = self.weights.len();
+            let mut blocks = Vec::with_capacity((0..n.div_ceil(LANES)).map(|block| LANES * n.min((block + 1) * LANES)).sum());
+            for first in (0..n).step_by(LANES) {
+                for j in 0..n.min(first + LANES) {
+                    blocks.extend((first..first + LANES).map(|i| if i < n { self.rows[i * n + j] } else { 0.0 }));
+                }
+            }
+            blocks
+        })
     }
 
     /// Bounds the distance between [`ScoreModel::exact`] and the exact value of the factor.
     ///
     /// Sums of up to `n` products have an error of `(n + 8) u` times the product of the norms; the code takes four times
     /// that for safety. It uses `|phi|² <= prior` and `|R phi|_i <= |R_i| |phi|`.
-    fn rounding(&self) -> Moments {
+    fn rounding(&self, squares: f64) -> Moments {
         let share = 4.0 * (self.weights.len() as f64 + 8.0) * f64::EPSILON / 2.0;
         let weights = (dot(&self.weights, &self.weights) * self.prior_bound).sqrt();
-        Moments { mean: share * weights, variance: 3.0 * share * dot(&self.rows, &self.rows) * self.prior_bound }
+        Moments { mean: share * weights, variance: 3.0 * share * squares * self.prior_bound }
     }
 }
 
@@ -248,6 +262,64 @@ impl ScoreModel for SumsPosterior {
 
     fn factor(&self) -> Option<Factor<'_>> {
         Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), variance: VarianceForm::Added })
+    }
+}
+
+/// Sums over the entries of a lower triangular matrix, in any order.
+struct FactorNorm {
+    /// Sum of squares.
+    squares: f64,
+    /// Largest sum of magnitudes of a row, and of a column.
+    largest_row: f64,
+    largest_column: f64,
+}
+
+impl FactorNorm {
+    /// Returns a bound on the square of the largest singular value.
+    ///
+    /// The bound is the smaller of the squared Frobenius norm and the product of the largest absolute row and column
+    /// sums, rounded up.
+    fn spectral(&self) -> f64 {
+        1.000_001 * (self.largest_row * self.largest_column).min(self.squares)
+    }
+}
+
+/// Computes the [`FactorNorm`] of `n x n` numbers, row-major.
+struct FactorSums<'a> {
+    rows: &'a [f64],
+    n: usize,
+}
+
+vectorised! {
+    fn call(self: FactorSums<'_>) -> FactorNorm {
+        let Self { rows, n } = self;
+        let mut columns = vec![0.0_f64; n];
+        let (mut squares, mut largest_row) = ([0.0; LANES], 0.0_f64);
+        for (i, row) in rows.chunks_exact(n.max(1)).enumerate() {
+            // Entries above the diagonal are zero.
+            let end = n.min((i + 1).next_multiple_of(LANES));
+            let (blocks, rest) = row[..end].as_chunks::<LANES>();
+            let (of_blocks, of_rest) = columns[..end].as_chunks_mut::<LANES>();
+            let mut sums = [0.0; LANES];
+            for (entries, columns) in blocks.iter().zip(of_blocks) {
+                for lane in 0..LANES {
+                    let entry = entries[lane].abs();
+                    sums[lane] += entry;
+                    squares[lane] += entry * entry;
+                    columns[lane] += entry;
+                }
+            }
+            for (lane, (entry, column)) in rest.iter().zip(of_rest).enumerate() {
+                sums[lane] += entry.abs();
+                squares[lane] += entry * entry;
+                *column += entry.abs();
+            }
+            let sum = sums.iter().sum::<f64>();
+            // A NaN stays one.
+            largest_row = if sum <= largest_row { largest_row } else { sum };
+        }
+        let largest_column = columns.into_iter().fold(0.0, f64::max);
+        FactorNorm { squares: squares.iter().sum(), largest_row, largest_column }
     }
 }
 

@@ -9,11 +9,9 @@
 //! returns every point that may be the best ([`Candidates`]), and the caller decides among them in f64.
 
 mod basis;
-mod lanes;
 mod request;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
-pub use lanes::{FactorLanes, LANES, LaneNorms, Sixteen};
 pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, VisitedPoints};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie};

@@ -1,6 +1,6 @@
 //! One trial's request and one backend's answer.
 
-use super::{FactorLanes, GramSource};
+use super::GramSource;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,14 +39,6 @@ pub trait ScoreModel: Send + Sync {
     /// `None` if the factor would cancel and the model does not store it anyway. Equal to [`ScoreModel::exact`] up to
     /// [`ScoreModel::state_error`].
     fn factor(&self) -> Option<Factor<'_>> {
-        None
-    }
-
-    /// Returns the rounded factors of interleaved trials, and this trial's position among them.
-    ///
-    /// The factor equals that of [`ScoreModel::factor`] before rounding. Only the standard task of whole factors stores
-    /// interleaved factors; a policy's factor is stored alone.
-    fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
         None
     }
 

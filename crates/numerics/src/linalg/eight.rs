@@ -3,8 +3,8 @@
 //! A factorization then has no short rows and no sum that crosses SIMD lanes. Lanes of any width give the same bits, and
 //! a trial's bits do not depend on its neighbours.
 //!
-//! Products are fused with sums by `mul_add` (never the `_e` forms, which round twice on a processor without the
-//! instruction), so there is one rounding on every processor.
+//! The operations on an entry and their order are those of [`super::cholesky_upper`],
+//! [`super::inverse_of_upper_transposed`] and [`super::solve_upper`], so a trial has the same bits there and here.
 //!
 //! A square matrix is stored in panels of four columns ([`place`]), row by row within a panel: the products of a tile
 //! read two panels sequentially.
@@ -32,15 +32,6 @@ pub const fn place(padded: usize, i: usize, j: usize) -> usize {
     (j / TILE * padded + i) * TILE + j % TILE
 }
 
-/// Returns the index of the first tile of row block `block` in the narrow copy.
-///
-/// The narrow copy of a lower triangular matrix has four rows per block, column by column, up to the last diagonal entry
-/// of the block.
-#[inline(always)]
-pub const fn narrow_place(block: usize) -> usize {
-    TILE * TILE * block * (block + 1) / 2
-}
-
 #[inline(always)]
 fn load<S: Simd>(entry: &Eight, slice: usize) -> S::f64s {
     S::as_simd_f64s(&entry.0).0[slice]
@@ -59,7 +50,7 @@ fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums:
         for r in 0..TILE {
             let factor = load::<S>(&left[r], slice);
             for c in 0..TILE {
-                sums[r][c] = simd.negate_mul_add_f64s(factor, x[c], sums[r][c]);
+                sums[r][c] = simd.sub_f64s(sums[r][c], simd.mul_f64s(factor, x[c]));
             }
         }
     }
@@ -79,7 +70,7 @@ fn substitute<S: Simd>(
         for (q, above) in above.iter().enumerate() {
             let factor = load::<S>(&tile[q * TILE + r], slice);
             for (sum, &above) in rest[0].iter_mut().zip(above) {
-                *sum = simd.negate_mul_add_f64s(factor, above, *sum);
+                *sum = simd.sub_f64s(*sum, simd.mul_f64s(factor, above));
             }
         }
         let inverse = load::<S>(&inverses[r], slice);
@@ -157,52 +148,36 @@ fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eigh
             }
             for q in r + 1..TILE {
                 for c in q..TILE {
-                    sums[q][c] = simd.negate_mul_add_f64s(sums[r][q], sums[r][c], sums[q][c]);
+                    sums[q][c] = simd.sub_f64s(sums[q][c], simd.mul_f64s(sums[r][q], sums[r][c]));
                 }
             }
         }
     }
 }
 
-/// Inverts the factor `U`: `rows = scale U^{-T}`, `weights = rows^T rows moment`.
+/// Inverts the factor `U`: `rows = scale U^{-T}`.
 ///
-/// It also computes the sum of the squares of `rows`, and their narrow copy in one half of `narrow`. `rows` has panels as
-/// in [`place`], with zeros above the diagonal within a tile.
-pub struct Invert<'a, N> {
+/// `rows` has panels as in [`place`], with zeros above the diagonal within a tile.
+pub struct Invert<'a> {
     /// `padded x padded`, as written by [`Factorize`].
     pub u: &'a [Eight],
     /// `padded`.
     pub inverses: &'a [Eight],
-    /// Factor of the inverse.
-    pub scale: f64,
-    /// Rows and columns without padding; padding is excluded from squares and zero in `narrow`.
-    pub n: usize,
-    /// Padded with zeros.
-    pub moment: &'a [Eight],
+    /// Factors of the inverses.
+    pub scale: Eight,
     /// Output, `padded x padded`.
     pub rows: &'a mut [Eight],
-    /// Output, `padded`.
-    pub weights: &'a mut [Eight],
-    /// Output.
-    pub squares: &'a mut Eight,
-    /// Output, [`narrow_place`] of all blocks of rows: one half of each entry is written.
-    pub narrow: &'a mut [N],
-    /// Which half, 0 or 1.
-    pub half: usize,
 }
 
-impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
+impl WithSimd for Invert<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { u, inverses, scale, n, moment, rows, weights, squares, narrow, half } = self;
+        let Self { u, inverses, scale, rows } = self;
         let padded = inverses.len();
-        weights.fill(Eight::ZERO);
-        *squares = Eight::ZERO;
         for i in 0..padded / TILE {
             for slice in 0..LANES / S::F64_LANES {
-                let mut z = [simd.splat_f64s(0.0); TILE];
                 let left = &u[i * padded * TILE..][..padded * TILE];
                 let (tile, inverses) = (tile_at(left, i * TILE), &inverses[i * TILE..(i + 1) * TILE]);
                 for j in 0..=i {
@@ -210,7 +185,7 @@ impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
                     let (above, rest) = panel.split_at_mut(i * TILE * TILE);
                     let mut sums = [[simd.splat_f64s(0.0); TILE]; TILE];
                     if i == j {
-                        (0..TILE).for_each(|r| sums[r][r] = simd.splat_f64s(scale));
+                        (0..TILE).for_each(|r| sums[r][r] = load::<S>(&scale, slice));
                     } else {
                         reduce(simd, slice, &left[j * TILE * TILE..i * TILE * TILE], &above[j * TILE * TILE..], &mut sums);
                     }
@@ -218,43 +193,51 @@ impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
                     for r in 0..TILE {
                         for c in 0..TILE {
                             store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
-                            z[r] = simd.mul_add_f64s(sums[r][c], load::<S>(&moment[j * TILE + c], slice), z[r]);
                         }
                     }
                 }
-                let mut square = [load::<S>(squares, slice), simd.splat_f64s(0.0), simd.splat_f64s(0.0), simd.splat_f64s(0.0)];
-                let used = (n - i * TILE).min(TILE);
-                for j in 0..=i {
-                    let tile = tile_at(&rows[j * padded * TILE..], i * TILE);
-                    for c in 0..TILE {
-                        let mut weight = load::<S>(&weights[j * TILE + c], slice);
-                        for r in 0..used {
-                            let x = load::<S>(&tile[r * TILE + c], slice);
-                            weight = simd.mul_add_f64s(z[r], x, weight);
-                            square[r] = simd.mul_add_f64s(x, x, square[r]);
-                        }
-                        store::<S>(&mut weights[j * TILE + c], slice, weight);
-                    }
-                }
-                let sum = simd.add_f64s(simd.add_f64s(square[0], square[1]), simd.add_f64s(square[2], square[3]));
-                store::<S>(squares, slice, sum);
             }
-            let narrow = &mut narrow[narrow_place(i)..narrow_place(i + 1)];
-            let used = (n - i * TILE).min(TILE);
-            for (j, narrow) in narrow.as_chunks_mut::<{ TILE * TILE }>().0.iter_mut().enumerate() {
-                let tile = tile_at(&rows[j * padded * TILE..], i * TILE);
-                for c in 0..TILE {
-                    for r in 0..TILE {
-                        // All eight are read before any is written, so that they are rounded as one vector.
-                        let from = tile[r * TILE + c].0;
-                        let mut rounded = [0.0; LANES];
-                        rounded.iter_mut().zip(from).for_each(|(to, from)| *to = from as f32);
-                        narrow[c * TILE + r].as_mut().as_chunks_mut::<LANES>().0[half] = rounded;
-                    }
-                    for narrow in &mut narrow[c * TILE + used..(c + 1) * TILE] {
-                        narrow.as_mut().as_chunks_mut::<LANES>().0[half] = [0.0; LANES];
-                    }
+        }
+    }
+}
+
+/// Replaces `b` by `(U^T U)^{-1} b`.
+pub struct Solve<'a> {
+    /// `padded x padded`, as written by [`Factorize`].
+    pub u: &'a [Eight],
+    /// Number of padded rows.
+    pub padded: usize,
+    /// One entry per row without padding.
+    pub b: &'a mut [Eight],
+}
+
+impl WithSimd for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { u, padded, b } = self;
+        let n = b.len();
+        for slice in 0..LANES / S::F64_LANES {
+            let entry = |k: usize, i: usize| load::<S>(&u[place(padded, k, i)], slice);
+            for k in 0..n {
+                let value = simd.div_f64s(load::<S>(&b[k], slice), entry(k, k));
+                store::<S>(&mut b[k], slice, value);
+                for (i, b) in b.iter_mut().enumerate().skip(k + 1) {
+                    let sum = simd.sub_f64s(load::<S>(b, slice), simd.mul_f64s(value, entry(k, i)));
+                    store::<S>(b, slice, sum);
                 }
+            }
+            for k in (0..n).rev() {
+                // The partial sums of `dot`.
+                let mut s = [simd.splat_f64s(0.0); 8];
+                for (at, (i, b)) in b.iter().enumerate().skip(k + 1).enumerate() {
+                    s[at % 8] = simd.add_f64s(s[at % 8], simd.mul_f64s(entry(k, i), load::<S>(b, slice)));
+                }
+                let add = |a, b| simd.add_f64s(a, b);
+                let sum = add(add(add(s[0], s[4]), add(s[2], s[6])), add(add(s[1], s[5]), add(s[3], s[7])));
+                let value = simd.div_f64s(simd.sub_f64s(load::<S>(&b[k], slice), sum), entry(k, k));
+                store::<S>(&mut b[k], slice, value);
             }
         }
     }
@@ -263,22 +246,8 @@ impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{cholesky, dot};
+    use crate::linalg::{cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
     use crate::rng::{Purpose, Streams};
-
-    /// Narrow numbers of sixteen trials.
-    #[derive(Debug, Clone, Copy, PartialEq)]
-    struct Sixteen([f32; 2 * LANES]);
-
-    impl Sixteen {
-        const ZERO: Self = Self([0.0; 2 * LANES]);
-    }
-
-    impl AsMut<[f32; 2 * LANES]> for Sixteen {
-        fn as_mut(&mut self) -> &mut [f32; 2 * LANES] {
-            &mut self.0
-        }
-    }
 
     /// Returns `B B^T + I/2` of eight random matrices.
     fn random_spd(n: usize) -> Vec<Vec<f64>> {
@@ -291,91 +260,56 @@ mod tests {
         (0..LANES as u64).map(one).collect()
     }
 
-    /// Factor, pivots, inverse, weights, squares, narrow rows.
-    type Made = (Vec<Eight>, Vec<Eight>, Vec<Eight>, Vec<Eight>, Eight, Vec<Sixteen>);
-
-    fn made(matrices: &[Vec<f64>], n: usize, scalar: bool) -> Made {
+    /// Returns factor, pivots, inverse and solution.
+    fn interleaved(matrices: &[Vec<f64>], n: usize, scalar: bool) -> [Vec<Eight>; 4] {
         let padded = n.next_multiple_of(TILE);
-        let mut a = vec![Eight::ZERO; padded * padded];
+        let mut u = vec![Eight::ZERO; padded * padded];
         for i in 0..padded {
             for j in i..padded {
                 let entry = |matrix: &Vec<f64>| if j < n { matrix[i * n + j] } else { f64::from(u8::from(i == j)) };
-                a[place(padded, i, j)] = Eight(std::array::from_fn(|lane| entry(&matrices[lane])));
+                u[place(padded, i, j)] = Eight(std::array::from_fn(|lane| entry(&matrices[lane])));
             }
         }
-        let (mut pivots, mut inverses, mut weights) =
-            (vec![Eight::ZERO; padded], vec![Eight::ZERO; padded], vec![Eight::ZERO; padded]);
-        let mut moment = vec![Eight::ZERO; padded];
-        (0..n).for_each(|i| moment[i] = Eight(std::array::from_fn(|lane| 1.0 + (i * lane) as f64)));
-        let (mut rows, mut squares) = (vec![Eight::ZERO; padded * padded], Eight::ZERO);
-        let mut narrow = vec![Sixteen::ZERO; narrow_place(padded / TILE)];
-        let arch = pulp::Arch::new();
-        let factorize = Factorize { a: &mut a, pivots: &mut pivots, inverses: &mut inverses };
-        if scalar {
-            factorize.with_simd(pulp::Scalar)
-        } else {
-            arch.dispatch(factorize)
+        let (mut pivots, mut inverses) = (vec![Eight::ZERO; padded], vec![Eight::ZERO; padded]);
+        let mut rows = vec![Eight::ZERO; padded * padded];
+        let mut b: Vec<Eight> = (0..n).map(|i| Eight(std::array::from_fn(|lane| 1.0 + (i * lane) as f64))).collect();
+        fn run<W: WithSimd>(scalar: bool, work: W) {
+            if scalar {
+                work.with_simd(pulp::Scalar);
+            } else {
+                pulp::Arch::new().dispatch(work);
+            }
         }
-        let (u, inverses, moment) = (&a[..], &inverses[..], &moment[..]);
-        let (rows_out, weights_out, narrow_out) = (&mut rows[..], &mut weights[..], &mut narrow[..]);
-        let invert = Invert {
-            u,
-            inverses,
-            scale: 2.0,
-            n,
-            moment,
-            rows: rows_out,
-            weights: weights_out,
-            squares: &mut squares,
-            narrow: narrow_out,
-            half: 1,
-        };
-        if scalar {
-            invert.with_simd(pulp::Scalar)
-        } else {
-            arch.dispatch(invert)
-        }
-        (a, pivots, rows, weights, squares, narrow)
+        run(scalar, Factorize { a: &mut u, pivots: &mut pivots, inverses: &mut inverses });
+        run(scalar, Invert { u: &u, inverses: &inverses, scale: Eight([2.0; LANES]), rows: &mut rows });
+        run(scalar, Solve { u: &u, padded, b: &mut b });
+        [u, pivots, rows, b]
     }
 
+    /// A trial has the bits of its factor alone, in SIMD lanes of any width.
     #[test]
     fn eight_factors_are_those_of_their_matrices() {
         for n in [1usize, 2, 3, 4, 5, 8, 11, 26] {
             let padded = n.next_multiple_of(TILE);
             let matrices = random_spd(n);
-            let (u, pivots, rows, weights, squares, narrow) = made(&matrices, n, false);
+            let found = interleaved(&matrices, n, false);
+            assert_eq!(found, interleaved(&matrices, n, true), "{n}");
+            let [u, _, rows, b] = found;
             for (lane, matrix) in matrices.iter().enumerate() {
-                let mut lower = matrix.clone();
-                cholesky(&mut lower, n).expect("positive definite");
-                let scale = 1.0 + n as f64;
-                let x = |i: usize, j: usize| if j <= i { rows[place(padded, i, j)].0[lane] } else { 0.0 };
-                let mut sum = 0.0;
+                let mut upper = matrix.clone();
+                cholesky_upper(&mut upper, n).expect("positive definite");
+                let mut inverse = vec![f64::NAN; n * n];
+                inverse_of_upper_transposed(&upper, n, 2.0, &mut inverse);
+                let mut solved: Vec<f64> = (0..n).map(|i| 1.0 + (i * lane) as f64).collect();
+                solve_upper(&upper, &mut solved);
                 for i in 0..n {
-                    assert!((pivots[i].0[lane].sqrt() - lower[i * n + i]).abs() < 1e-11 * scale);
+                    assert_eq!(b[i].0[lane].to_bits(), solved[i].to_bits(), "{n}: {i}");
                     for j in 0..=i {
-                        assert!((u[place(padded, j, i)].0[lane] - lower[i * n + j]).abs() < 1e-11 * scale, "{n}: {i}, {j}");
-                        let entry: f64 = (j..=i).map(|k| x(i, k) * lower[k * n + j]).sum();
-                        assert!((entry - if i == j { 2.0 } else { 0.0 }).abs() < 1e-9 * scale, "{n}: {i}, {j}: {entry}");
-                        sum += x(i, j) * x(i, j);
-                        assert_eq!(narrow[narrow_place(i / TILE) + TILE * j + i % TILE].0[LANES + lane], x(i, j) as f32);
+                        assert_eq!(u[place(padded, j, i)].0[lane].to_bits(), upper[j * n + i].to_bits(), "{n}: {i}, {j}");
+                        assert_eq!(rows[place(padded, i, j)].0[lane].to_bits(), inverse[i * n + j].to_bits(), "{n}: {i}, {j}");
                     }
                 }
-                assert!((squares.0[lane] / sum - 1.0).abs() < 1e-12);
-                let moment = |j: usize| 1.0 + (j * lane) as f64;
-                let y: Vec<f64> = (0..n).map(|i| (0..=i).map(|j| x(i, j) * moment(j)).sum()).collect();
-                for (j, weight) in weights[..n].iter().enumerate() {
-                    let expected: f64 = (j..n).map(|i| x(i, j) * y[i]).sum();
-                    assert!((weight.0[lane] - expected).abs() < 1e-9 * scale * (1.0 + expected.abs()));
-                }
             }
-        }
-    }
-
-    #[test]
-    fn lanes_of_any_width_give_the_same_bits() {
-        for n in [3, 8, 21] {
-            let matrices = random_spd(n);
-            assert_eq!(made(&matrices, n, true), made(&matrices, n, false), "{n}");
         }
     }
 
@@ -383,7 +317,7 @@ mod tests {
     fn what_is_not_positive_shows_in_its_lane_alone() {
         let mut matrices = random_spd(9);
         matrices[3][6 * 9 + 6] = -1.0;
-        let (_, pivots, ..) = made(&matrices, 9, false);
+        let [_, pivots, ..] = interleaved(&matrices, 9, false);
         for lane in 0..LANES {
             let refused = pivots.iter().position(|pivot| !(0.0 < pivot.0[lane] && pivot.0[lane].is_finite()));
             assert_eq!(refused, (lane == 3).then_some(6));

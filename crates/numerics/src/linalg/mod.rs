@@ -22,7 +22,7 @@ mod upper;
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, four_dots, sum_of_squares};
-pub use eight::{Eight, Factorize, Invert, LANES, TILE, narrow_place, place};
+pub use eight::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
 pub use exp::exp;
 pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;

@@ -4,6 +4,7 @@
 //! factors that are recomputed every round; its order of operations differs from [`super::cholesky`].
 
 use super::{NotPositive, add_scaled, dot};
+use crate::vectorised;
 use pulp::{Simd, WithSimd};
 
 /// Number of rows computed at once.
@@ -213,15 +214,27 @@ impl WithSimd for Inversion<'_> {
 
 /// Replaces `b` by `(U^T U)^{-1} b`.
 pub fn solve_upper(u: &[f64], b: &mut [f64]) {
-    let n = b.len();
-    debug_assert_eq!(u.len(), n * n);
-    for k in 0..n {
-        let value = b[k] / u[k * n + k];
-        b[k] = value;
-        add_scaled(&mut b[k + 1..], -value, &u[k * n + k + 1..(k + 1) * n]);
-    }
-    for k in (0..n).rev() {
-        b[k] = (b[k] - dot(&u[k * n + k + 1..(k + 1) * n], &b[k + 1..])) / u[k * n + k];
+    debug_assert_eq!(u.len(), b.len() * b.len());
+    pulp::Arch::new().dispatch(Substitution { u, b });
+}
+
+struct Substitution<'a> {
+    u: &'a [f64],
+    b: &'a mut [f64],
+}
+
+vectorised! {
+    fn call(self: Substitution<'_>) {
+        let Self { u, b } = self;
+        let n = b.len();
+        for k in 0..n {
+            let value = b[k] / u[k * n + k];
+            b[k] = value;
+            add_scaled(&mut b[k + 1..], -value, &u[k * n + k + 1..(k + 1) * n]);
+        }
+        for k in (0..n).rev() {
+            b[k] = (b[k] - dot(&u[k * n + k + 1..(k + 1) * n], &b[k + 1..])) / u[k * n + k];
+        }
     }
 }
 

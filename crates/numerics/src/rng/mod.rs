@@ -10,11 +10,9 @@
 
 #[cfg(target_arch = "x86_64")]
 mod compressed;
-mod lanes;
 mod normals;
 mod sample;
 mod streams;
 
-pub use lanes::StreamLanes;
 pub use sample::normal_quantile;
 pub use streams::{Purpose, Stream, Streams};

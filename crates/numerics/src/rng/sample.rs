@@ -7,6 +7,12 @@ use super::Stream;
 use super::normals::{MANY, quantiles};
 use std::f64::consts::PI;
 
+/// Returns the number on (0, 1) of a word.
+#[inline(always)]
+fn open_uniform(word: u64) -> f64 {
+    ((word >> 12) as f64 + 0.5) * (1.0 / 4_503_599_627_370_496.0)
+}
+
 impl Stream {
     /// Draws a uniform number on [0, 1) with 53 bits; uses one word.
     pub fn uniform(&mut self) -> f64 {
@@ -18,7 +24,7 @@ impl Stream {
     ///
     /// The values are the midpoints of 2^52 equal cells, so they are symmetric about one half.
     pub fn open_uniform(&mut self) -> f64 {
-        ((self.word() >> 12) as f64 + 0.5) * (1.0 / 4_503_599_627_370_496.0)
+        open_uniform(self.word())
     }
 
     /// Draws a uniform number on `lo..hi` (half-open up to rounding); uses one word.
@@ -47,10 +53,8 @@ impl Stream {
 
     /// Fills `out` with the draws of [`Stream::normal`], to the last bit, with SIMD.
     pub fn normals(&mut self, out: &mut [f64]) {
-        for values in out.chunks_mut(MANY) {
-            values.iter_mut().for_each(|value| *value = self.open_uniform());
-            quantiles(values);
-        }
+        self.words_into(out, open_uniform);
+        out.chunks_mut(MANY).for_each(quantiles);
     }
 
     /// Draws a Laplace number of this scale (variance 2 scale²) by inversion; uses one word.

@@ -1,5 +1,6 @@
 //! Defines the interface of every factorisation of prefix sums.
 
+use super::vectors::scale;
 use super::{NoiseState, RowTransform};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
@@ -55,7 +56,7 @@ impl Shape {
             out.fill(out[0]);
         }
         let sigma = sigma * planted::noise_share(PlantedFault::StreamNoise);
-        out.iter_mut().for_each(|entry| *entry *= sigma);
+        scale(out, sigma);
         if let Self::Symmetric(n) | Self::Bordered(n) = self {
             let mut at = 0;
             for row in 0..n {

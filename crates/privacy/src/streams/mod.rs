@@ -19,6 +19,7 @@ mod state;
 pub mod toeplitz;
 mod transform;
 pub mod tree;
+mod vectors;
 
 #[cfg(test)]
 mod contract_tests;

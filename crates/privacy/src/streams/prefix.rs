@@ -1,5 +1,6 @@
 //! Releases running sums of sealed items, with noise after every round.
 
+use super::vectors::{add_to, are_finite, write_sums};
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::accounting::sensitivity::{Participation, Relation};
 use crate::planted::{self, PlantedFault};
@@ -94,9 +95,9 @@ impl PrefixSums {
     /// Several users may share a row, each user in one row only.
     pub fn add(&mut self, item: Raw<&[f64]>) {
         let item = item.open();
-        let finite = planted::is(PlantedFault::StreamFinite) || item.iter().all(|entry| entry.is_finite());
+        let finite = planted::is(PlantedFault::StreamFinite) || are_finite(item);
         if item.len() == self.sum.len() && finite {
-            self.sum.iter_mut().zip(item).for_each(|(sum, entry)| *sum += entry);
+            add_to(&mut self.sum, item);
         }
     }
 
@@ -118,9 +119,7 @@ impl PrefixSums {
         }
         self.round += 1;
         let noise = self.noise.next(draw);
-        for ((out, sum), noise) in self.released.iter_mut().zip(&self.sum).zip(noise) {
-            *out = sum + noise;
-        }
+        write_sums(&mut self.released, &self.sum, noise);
         Ok(Released::mark(self.released.as_slice()))
     }
 

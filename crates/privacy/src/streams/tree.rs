@@ -4,6 +4,7 @@
 //! round (erratum E6, `docs/privacy.md`). Only the nodes that prefixes use are drawn: one per round.
 
 use super::transform::TreeRows;
+use super::vectors::write_sums;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
@@ -96,9 +97,7 @@ impl PrefixNoise for TreeNoise {
             slot.copy_from_slice(&self.fresh);
         } else {
             let before = &upper[parent.trailing_zeros() as usize - level - 1];
-            for ((sum, before), fresh) in slot.iter_mut().zip(before).zip(&self.fresh) {
-                *sum = before + fresh;
-            }
+            write_sums(slot, before, &self.fresh);
         }
         &self.slots[level]
     }

@@ -14,7 +14,7 @@
 //!   interpolate. Nothing depends on time, and no recorded number depends on the interpolation: exact scores decide between
 //!   candidates.
 //!
-//! Trials with interleaved factors share the pivots and use their own path, see `lanes`.
+//! Several trials are interleaved, sixteen at a time, with fewer pivots: see `lanes`.
 //! Derivation: `docs/derivations/pivot-interpolation.md`.
 
 mod choose;
@@ -24,7 +24,7 @@ mod round;
 mod table;
 
 pub use choose::{FINE, FINE_OF_LANES, PivotGrowth, dense_work, work_by_pivots};
-pub use lanes::{AskedLane, LaneScreen, LaneTable, LaneTables};
+pub use lanes::{LaneScreen, LaneTable, LaneTables};
 pub use round::{AskedTrial, PivotScreen};
 pub use table::Interpolation;
 

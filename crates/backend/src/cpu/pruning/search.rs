@@ -101,6 +101,7 @@ impl PrunedTrial {
             return false;
         }
         self.grid.checked[block] = self.grid.round;
+        self.grid.bounded += 1;
         let (score, square) = values.bound(grid, block, self.shared.order.size, slack);
         self.bounds.screened(block, score, square.sqrt(), slack.beta, &self.shared);
         self.cost.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);

@@ -120,6 +120,8 @@ pub(super) struct GridSearch {
     /// Block that held the best point of the last round; used with an interpolation grid.
     pub(super) leader: Option<usize>,
     pub(super) round: u32,
+    /// Blocks bounded from the grid and not yet counted.
+    pub(super) bounded: u64,
 }
 
 /// What bounds the errors of means and posterior variances.
@@ -183,6 +185,7 @@ impl PrunedTrial {
                 checked: vec![0; if shared.grid.is_some() { shared.order.n_blocks() } else { 0 }],
                 leader: None,
                 round: 0,
+                bounded: 0,
             },
             errors: ErrorBounds {
                 p: 0.0,
@@ -378,6 +381,7 @@ impl PrunedTrial {
         }
         self.cost.extra += answer.points.len() - 1;
         counters.blocks += self.scored.len() as u64;
+        counters.bounded += std::mem::take(&mut self.grid.bounded);
         let before = counters.violations;
         if CHECK_EVERY <= self.check.since {
             self.check.since = 0;

@@ -1,6 +1,6 @@
 //! Implements the SIMD loops; the error band allows fused and unfused arithmetic.
 
-use privateer_gp::score::{LANES, Sixteen};
+use super::factors::{LANES, Sixteen};
 use pulp::{Simd, WithSimd};
 
 /// Rows of a factor in a tile.

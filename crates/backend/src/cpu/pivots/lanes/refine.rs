@@ -5,9 +5,8 @@
 //! plus each point's own `rho` and the rounding of its coefficients. Means differ likewise, with the error
 //! `|w| u |phi(x) - phi(y)|`. Standard deviations then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
+use super::factors::{LANES, Sixteen};
 use super::round::LaneTables;
-use privateer_gp::score::Sixteen;
-use privateer_numerics::linalg::LANES;
 use privateer_numerics::vectorised;
 
 /// Coefficients of the interval of a form and a mean that were computed in f64.
@@ -159,11 +158,11 @@ vectorised! {
 /// Sums a function of two numbers, with as many running sums as a vector has SIMD lanes.
 #[inline(always)]
 fn folded<A: Copy, B: Copy>(a: &[A], b: &[B], of: impl Fn(A, B) -> f64) -> f64 {
-    let (a, a_rest) = a.as_chunks::<{ 2 * LANES }>();
-    let (b, b_rest) = b.as_chunks::<{ 2 * LANES }>();
-    let mut sums = [0.0; 2 * LANES];
+    let (a, a_rest) = a.as_chunks::<{ LANES }>();
+    let (b, b_rest) = b.as_chunks::<{ LANES }>();
+    let mut sums = [0.0; LANES];
     for (a, b) in a.iter().zip(b) {
-        for lane in 0..2 * LANES {
+        for lane in 0..LANES {
             sums[lane] += of(a[lane], b[lane]);
         }
     }

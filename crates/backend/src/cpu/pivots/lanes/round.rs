@@ -1,13 +1,14 @@
 //! Runs a round of interleaved trials and computes its error bounds.
 
+use super::factors::{FactorLanes, FactorNorms, LANES, Sixteen, usable};
 use super::kernels::{self, LaneEnds, LaneForms, LargestOfLanes, POINTS, Products, Scores};
 use super::refine::{Alone, Fine};
 use super::table::LaneTable;
-use crate::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, FormErrors, LARGEST, ROUNDED_UP, TINY, U, gamma};
+use crate::cpu::pivots::round::{AskedTrial, CHECK_EVERY, CHECKED_POINTS, FormErrors, LARGEST, ROUNDED_UP, TINY, U, gamma};
 use crate::cpu::pivots::table::Interpolation;
 use crate::playable::playable;
 use crate::scale::Scale;
-use privateer_gp::score::{Candidates, FactorLanes, FeatureTable, LANES, LaneNorms, Sixteen, TIE_TOLERANCE, TrialScore};
+use privateer_gp::score::{Candidates, Factor, FeatureTable, TIE_TOLERANCE, TrialScore};
 
 /// Groups of sixteen trials that share the loads of a table.
 const SHARING: usize = 2;
@@ -23,6 +24,7 @@ pub struct LaneScreen {
 /// Sixteen interleaved trials.
 #[derive(Debug)]
 struct LaneGroup {
+    factors: FactorLanes,
     /// Forms at the pivots.
     forms: Vec<Sixteen>,
     ends: LaneEnds,
@@ -40,17 +42,6 @@ struct CandidateTile {
     scores: [Sixteen; POINTS],
 }
 
-/// A trial of a round: its request, and its factor among the interleaved ones.
-#[derive(Clone, Copy)]
-pub struct AskedLane<'a> {
-    /// The request.
-    pub request: TrialScore<'a>,
-    /// The factors.
-    pub lanes: FactorLanes<'a>,
-    /// SIMD lane of the trial in `lanes`.
-    pub lane: usize,
-}
-
 /// The tables of a screen.
 #[derive(Clone, Copy)]
 pub struct LaneTables<'a> {
@@ -65,7 +56,7 @@ impl Default for LaneGroup {
         let zero = Sixteen::ZERO;
         let ends =
             LaneEnds { beta: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero, e_trace: zero };
-        Self { forms: Vec::new(), ends, best_lower: zero, fine: [None; LANES], kept: Vec::new() }
+        Self { factors: FactorLanes::default(), forms: Vec::new(), ends, best_lower: zero, fine: [None; LANES], kept: Vec::new() }
     }
 }
 
@@ -73,31 +64,35 @@ impl LaneScreen {
     /// Finds the candidates of each trial; returns the number of points outside their intervals.
     ///
     /// An answer stays empty where the numbers do not fit f32.
-    pub fn round(&mut self, tables: LaneTables<'_>, asked: &[AskedLane<'_>], out: &mut [Candidates]) -> u64 {
-        let same = |a: &AskedLane<'_>, b: &AskedLane<'_>| std::ptr::eq(a.lanes.rows, b.lanes.rows);
-        let parts: Vec<&[AskedLane<'_>]> = asked.chunk_by(same).collect();
-        self.groups.resize_with(parts.len().max(self.groups.len()), LaneGroup::default);
-        for (group, part) in self.groups.iter_mut().zip(&parts) {
+    pub fn round(&mut self, tables: LaneTables<'_>, asked: &[AskedTrial<'_>], out: &mut [Candidates]) -> u64 {
+        let n_groups = asked.len().div_ceil(LANES);
+        self.groups.resize_with(n_groups.max(self.groups.len()), LaneGroup::default);
+        let groups = &mut self.groups[..n_groups];
+        for (group, part) in groups.iter_mut().zip(asked.chunks(LANES)) {
             group.at_pivots(tables, part);
         }
-        for (groups, parts) in self.groups.chunks_mut(SHARING).zip(parts.chunks(SHARING)) {
-            match (groups, parts) {
-                ([a, b], [of_a, of_b]) => multiply(tables.lanes, [a, b], [of_a[0].lanes, of_b[0].lanes]),
-                ([a, ..], [of_a]) => multiply(tables.lanes, [a], [of_a[0].lanes]),
+        // Points of decision sets are scored one by one.
+        let mut whole: Vec<&mut LaneGroup> = groups
+            .iter_mut()
+            .zip(asked.chunks(LANES))
+            .filter(|(_, part)| part.iter().any(|asked| asked.request.subset.is_none()))
+            .map(|(group, _)| group)
+            .collect();
+        for groups in whole.chunks_mut(SHARING) {
+            match groups {
+                [a, b] => multiply(tables.lanes, [a, b]),
+                [a] => multiply(tables.lanes, [a]),
                 _ => {}
             }
         }
-        let mut out = out.iter_mut();
         let mut violations = 0;
-        for (group, part) in self.groups.iter().zip(&parts) {
-            for asked in *part {
-                let Some(out) = out.next() else { break };
-                group.candidates(tables, asked, out);
-                self.since_check += 1;
-                if self.since_check % CHECK_EVERY == 1 {
-                    violations += group.violations(tables, asked, self.next_checked);
-                    self.next_checked += CHECKED_POINTS;
-                }
+        for (i, (asked, out)) in asked.iter().zip(out).enumerate() {
+            let (group, lane) = (&self.groups[i / LANES], i % LANES);
+            group.candidates(tables, &asked.request, lane, out);
+            self.since_check += 1;
+            if self.since_check % CHECK_EVERY == 1 {
+                violations += group.violations(tables, &asked.request, lane, self.next_checked);
+                self.next_checked += CHECKED_POINTS;
             }
         }
         violations
@@ -105,12 +100,13 @@ impl LaneScreen {
 }
 
 impl LaneGroup {
-    /// Computes forms at the pivots, and the coefficients of the intervals.
-    fn at_pivots(&mut self, tables: LaneTables<'_>, part: &[AskedLane<'_>]) {
-        let LaneTables { by, lanes: table, scale, .. } = tables;
-        let lanes = part[0].lanes;
+    /// Interleaves the factors, computes forms at the pivots and the coefficients of the intervals.
+    fn at_pivots(&mut self, tables: LaneTables<'_>, part: &[AskedTrial<'_>]) {
+        let table = tables.lanes;
+        let factors: Vec<&Factor<'_>> = part.iter().map(|asked| &asked.factor).collect();
+        self.factors.fill(&factors, table.n_features);
         self.forms.resize(table.pivots.len() / table.columns, Sixteen::ZERO);
-        let forms = LaneForms { rows: lanes.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
+        let forms = LaneForms { rows: &self.factors.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
         pulp::Arch::new().dispatch(forms);
         // An unused SIMD lane is never the best.
         self.best_lower = Sixteen([f32::INFINITY; LANES]);
@@ -123,9 +119,8 @@ impl LaneGroup {
                 *most = if *most < form || form.is_nan() { form } else { *most };
             }
         }
-        for asked in part {
-            let lane = asked.lane;
-            if let Some(fine) = self.bound(by, table, scale, asked, f64::from(largest[lane])) {
+        for (lane, asked) in part.iter().enumerate() {
+            if let Some(fine) = self.bound(tables, asked, lane, f64::from(largest[lane])) {
                 self.fine[lane] = Some(fine);
                 self.best_lower.0[lane] = f32::NEG_INFINITY;
             }
@@ -135,9 +130,13 @@ impl LaneGroup {
     /// Computes the bounds of a trial; `None` if its numbers do not fit f32.
     ///
     /// The names are those of `docs/derivations/pivot-interpolation.md`.
-    fn bound(&mut self, by: &Interpolation, table: &LaneTable, scale: &Scale, asked: &AskedLane<'_>, form: f64) -> Option<Fine> {
-        let (m, lane, beta, h) = (table.n_features, asked.lane, asked.request.beta, scale.norm);
-        let LaneNorms { centre, rows, form: apart, weights } = asked.lanes.norms[lane];
+    fn bound(&mut self, tables: LaneTables<'_>, asked: &AskedTrial<'_>, lane: usize, form: f64) -> Option<Fine> {
+        let LaneTables { by, lanes: table, scale, .. } = tables;
+        let (m, beta, h) = (table.n_features, asked.request.beta, scale.norm);
+        if !usable(&asked.factor, m) {
+            return None;
+        }
+        let FactorNorms { centre, rows, form: apart, weights } = self.factors.norms[lane];
         let trace = centre * centre;
         let fits = |value: f64| value.abs() <= LARGEST;
         if ![centre, rows, weights, h, (centre + rows) * h, weights * h, beta, form].into_iter().all(fits) {
@@ -186,17 +185,16 @@ impl LaneGroup {
     }
 
     /// Extracts a trial for f64 refinement; `None` if it is not in use.
-    pub(super) fn alone<'a>(&self, tables: LaneTables<'a>, asked: &AskedLane<'_>) -> Option<Alone<'a>> {
-        let fine = self.fine[asked.lane]?;
-        Some(Alone::new(tables, fine, asked.lane, &self.forms[..tables.by.rank], asked.lanes.weights))
+    pub(super) fn alone<'a>(&self, tables: LaneTables<'a>, lane: usize) -> Option<Alone<'a>> {
+        Some(Alone::new(tables, self.fine[lane]?, lane, &self.forms[..tables.by.rank], &self.factors.weights))
     }
 
     /// Returns how many of some points have exact scores outside their intervals.
-    fn violations(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, first: usize) -> u64 {
-        let (n, request) = (tables.features.n_points, &asked.request);
+    fn violations(&self, tables: LaneTables<'_>, request: &TrialScore<'_>, lane: usize, first: usize) -> u64 {
+        let n = tables.features.n_points;
         let first = first % request.subset.map_or(n, <[u32]>::len);
         let points = playable(n, request.subset).skip(first).take(CHECKED_POINTS);
-        let Some(alone) = self.alone(tables, asked) else { return 0 };
+        let Some(alone) = self.alone(tables, lane) else { return 0 };
         let outside = |&point: &u32| {
             let exact = request.model.exact(point as usize).upper(request.beta);
             // A NaN is inside every interval; the decision reports it.
@@ -207,15 +205,14 @@ impl LaneGroup {
     }
 
     /// Writes the candidates of a trial.
-    fn candidates(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, out: &mut Candidates) {
+    fn candidates(&self, tables: LaneTables<'_>, request: &TrialScore<'_>, lane: usize, out: &mut Candidates) {
         out.points.clear();
-        let lane = asked.lane;
         if self.fine[lane].is_none() {
             return;
         }
         let n = tables.features.n_points;
-        match asked.request.subset {
-            Some(_) => out.points.extend(playable(n, asked.request.subset)),
+        match request.subset {
+            Some(_) => out.points.extend(playable(n, request.subset)),
             None => {
                 let best = self.best_lower.0[lane];
                 for kept in self.kept.iter().filter(|kept| best <= kept.upper.0[lane]) {
@@ -232,7 +229,7 @@ impl LaneGroup {
             }
         }
         if 1 < out.points.len()
-            && let Some(alone) = self.alone(tables, asked)
+            && let Some(alone) = self.alone(tables, lane)
         {
             alone.retain(&mut out.points);
         }
@@ -240,12 +237,12 @@ impl LaneGroup {
 }
 
 /// Scores all points for `V` groups and keeps the tiles that may hold a best point.
-fn multiply<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V], lanes: [FactorLanes<'_>; V]) {
+fn multiply<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V]) {
     let arch = pulp::Arch::new();
     let (of_outer, of_features) = (table.rank * POINTS, table.n_features * POINTS);
     let mut kept: [Vec<CandidateTile>; V] = std::array::from_fn(|v| std::mem::take(&mut groups[v].kept));
     let forms: [&[Sixteen]; V] = std::array::from_fn(|v| &groups[v].forms[..table.rank]);
-    let weights: [&[Sixteen]; V] = lanes.map(|lanes| lanes.weights);
+    let weights: [&[Sixteen]; V] = std::array::from_fn(|v| &groups[v].factors.weights[..]);
     let mut best_lower: [Sixteen; V] = std::array::from_fn(|v| groups[v].best_lower);
     let [mut found, mut means] = [[[Sixteen::ZERO; POINTS]; V]; 2];
     let mut scores = [Sixteen::ZERO; POINTS];

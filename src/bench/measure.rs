@@ -1,0 +1,171 @@
+//! Runs a spec at two numbers of trials, as `privateer run` does, and takes the time from outside.
+
+use super::outcome::{Measured, checksum};
+use super::{Ceilings, StoredInstance, memory};
+use crate::engine::{Preparation, Stop};
+use crate::record::{DIGESTS_NAME, Manifest};
+use crate::registry::Registry;
+use crate::run::{RunOptions, run_in_memory, run_to_folder};
+use crate::spec::Sweep;
+use cpu_time::ProcessTime;
+use privateer_backend::Backend;
+use privateer_config::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A backend and what is to be said of it.
+#[derive(Debug)]
+pub struct Machine {
+    /// Who screens.
+    pub backend: Arc<dyn Backend>,
+    /// What it runs on, for readers.
+    pub device: String,
+    /// A device that is emulated on the CPU: its speed says nothing.
+    pub software_adapter: bool,
+    /// What the device can do at most.
+    pub ceilings: Ceilings,
+}
+
+/// How it is measured.
+#[derive(Debug, Clone)]
+pub struct BenchOptions {
+    /// Times that each size is run; the fastest counts.
+    pub repeat: usize,
+    /// Options of each run, but for the backend.
+    pub run: RunOptions,
+}
+
+/// Changes of a spec: where each was stated, the key, the value.
+pub type Overrides = [(String, String, String)];
+
+/// The figures of some runs of one sweep: CPU seconds and peak bytes are the smallest.
+#[derive(Debug, Clone)]
+pub(super) struct Fastest {
+    pub cpu: f64,
+    pub wall: Vec<f64>,
+    pub peak: Option<u64>,
+    pub counters: serde_json::Value,
+    /// Checksum of what the run computed.
+    results: u32,
+}
+
+impl Fastest {
+    /// Returns the seconds of the fastest run.
+    pub fn best_wall(&self) -> f64 {
+        self.wall.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Measures a spec on a machine.
+///
+/// It is run with its number of trials and with twice as many; the difference is what a further trial costs.
+///
+/// # Errors
+/// Mistakes in the spec, and the first failure of a run.
+pub fn measure(
+    registry: &Registry,
+    (name, text): (&str, &str),
+    overrides: &Overrides,
+    machine: &Machine,
+    options: &BenchOptions,
+) -> Result<Measured, Error> {
+    let one = Sweep::parse_with(registry, name, text, overrides)?;
+    let mut doubled = overrides.to_vec();
+    doubled.push(("twice the trials: ".to_owned(), "trials".to_owned(), (2 * one.trials).to_string()));
+    let two = Sweep::parse_with(registry, name, text, &doubled)?;
+    let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.run.clone() };
+    let mut runs = [None::<Fastest>, None];
+    for _ in 0..options.repeat {
+        for (sweep, fastest) in [&one, &two].into_iter().zip(&mut runs) {
+            keep(fastest, into_folder(sweep, &run)?);
+        }
+    }
+    let [Some(small), Some(large)] = runs else { return Err(nothing()) };
+    let work = super::work::Work::of(&one, &Preparation::new(&one, &run.data, run.backend.as_ref()))?;
+    let measured = Measured::new(name, &one, machine, run.threads, work);
+    Ok(Measured { results_crc: Some(small.results), ..measured.with_runs(one.trials, &small, &large, &small) })
+}
+
+/// Measures a stored instance, with half of its trials and with all; also returns the checksum of the points chosen.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_stored(
+    instance: &StoredInstance,
+    overrides: &Overrides,
+    machine: &Machine,
+    options: &BenchOptions,
+) -> Result<Measured, Error> {
+    let registry = instance.registry();
+    let sweep = |trials: usize| {
+        let mut all = overrides.to_vec();
+        all.push(("trials of the instance: ".to_owned(), "trials".to_owned(), trials.to_string()));
+        Sweep::parse_with(&registry, &instance.name, &instance.spec(), &all)
+    };
+    let (half, all) = (sweep((instance.trials / 2).max(1))?, sweep(instance.trials)?);
+    let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.run.clone() };
+    let mut runs = [None::<Fastest>, None];
+    for _ in 0..options.repeat {
+        for (sweep, fastest) in [&half, &all].into_iter().zip(&mut runs) {
+            keep(fastest, in_memory(sweep, &run)?);
+        }
+    }
+    let [Some(small), Some(large)] = runs else { return Err(nothing()) };
+    let work = super::work::Work::of(&all, &Preparation::new(&all, &run.data, run.backend.as_ref()))?;
+    let measured = Measured::new(&instance.name, &all, machine, run.threads, work);
+    let more = all.trials - half.trials;
+    Ok(Measured { actions_crc: Some(large.results), ..measured.with_runs(more, &small, &large, &large) })
+}
+
+fn nothing() -> Error {
+    Error::Failed { problem: "nothing was measured".to_owned(), hint: "repeat it at least once".to_owned() }
+}
+
+/// Keeps the smaller figures; the results of all runs are the same.
+fn keep(fastest: &mut Option<Fastest>, run: Fastest) {
+    match fastest {
+        None => *fastest = Some(run),
+        Some(fastest) => {
+            fastest.cpu = fastest.cpu.min(run.cpu);
+            fastest.peak = fastest.peak.min(run.peak);
+            fastest.wall.extend(run.wall);
+        }
+    }
+}
+
+/// Times some work; returns its value, CPU seconds of all threads, seconds, and peak memory in bytes.
+fn timed<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(T, f64, f64, Option<u64>), Error> {
+    let forgot = memory::forget_peak();
+    let (cpu, started) = (ProcessTime::now(), Instant::now());
+    let value = work()?;
+    let (cpu, wall) = (cpu.elapsed().as_secs_f64(), started.elapsed().as_secs_f64());
+    Ok((value, cpu, wall, forgot.then(memory::peak_bytes).flatten()))
+}
+
+/// Runs a sweep into a folder that is then removed.
+fn into_folder(sweep: &Sweep, options: &RunOptions) -> Result<Fastest, Error> {
+    let folder = tempfile::tempdir().map_err(|source| Error::io("make a folder", std::env::temp_dir(), source))?;
+    let out = folder.path().join("run");
+    let (_, cpu, wall, peak) = timed(|| run_to_folder(sweep, &out, options, &Stop::new(), &()))?;
+    let path = out.join(DIGESTS_NAME);
+    let digests = std::fs::read_to_string(&path).map_err(|source| Error::io("read the list of digests", &path, source))?;
+    // Lines are in the order in which parts were finished.
+    let mut lines: Vec<&str> = digests.lines().collect();
+    lines.sort_unstable();
+    let counters = Manifest::load(&out)?.counters;
+    Ok(Fastest { cpu, wall: vec![wall], peak, results: checksum(lines.join("\n").as_bytes()), counters })
+}
+
+/// Runs a sweep of one cell in memory; `results` are the points chosen, without the first.
+fn in_memory(sweep: &Sweep, options: &RunOptions) -> Result<Fastest, Error> {
+    let (run, cpu, wall, peak) = timed(|| run_in_memory(sweep, options, &Stop::new(), &()))?;
+    let trace = &run.traces[0];
+    // Rows are ordered by trial, then round; the checksum goes round by round.
+    let rounds = sweep.cells[0].rounds as usize;
+    let row = |round: usize, trial: usize| trace.point[trial * rounds + round].map_or(-1, i64::from);
+    let trials = sweep.trials as usize;
+    let actions: Vec<u8> =
+        (1..rounds).flat_map(|round| (0..trials).flat_map(move |trial| row(round, trial).to_le_bytes())).collect();
+    let counters = crate::run::counters_json(&run.counters);
+    Ok(Fastest { cpu, wall: vec![wall], peak, results: checksum(&actions), counters })
+}
