@@ -60,8 +60,8 @@ pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, run_in_memory};
 #[cfg(feature = "report")]
 pub use self::run::{RunFolder, run_to_folder};
 pub use engine::{
-    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Simulator, SimulatorStep, Stop, Tally, Trace,
-    Unit, run, units,
+    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Share, Simulator, SimulatorStep, Stop, Tally,
+    Trace, Unit, UnitList, run, units,
 };
 pub use env::contextual::FnContexts;
 pub use env::{DataFolder, FnEnvironment};

@@ -1,11 +1,11 @@
 //! Runs a spec at two numbers of trials, as `privateer run` does, and takes the time from outside.
 
 use super::outcome::{Measured, checksum};
-use super::{Ceilings, StoredInstance, memory};
+use super::{Ceilings, StoredInstance};
 use crate::engine::{Preparation, Stop};
 use crate::record::{DIGESTS_NAME, Manifest};
 use crate::registry::Registry;
-use crate::run::{RunOptions, run_in_memory, run_to_folder};
+use crate::run::{RunOptions, forget_peak, peak_bytes, run_in_memory, run_to_folder};
 use crate::spec::Sweep;
 use cpu_time::ProcessTime;
 use privateer_backend::Backend;
@@ -135,11 +135,11 @@ fn keep(fastest: &mut Option<Fastest>, run: Fastest) {
 
 /// Times some work; returns its value, CPU seconds of all threads, seconds, and peak memory in bytes.
 fn timed<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(T, f64, f64, Option<u64>), Error> {
-    let forgot = memory::forget_peak();
+    let forgot = forget_peak();
     let (cpu, started) = (ProcessTime::now(), Instant::now());
     let value = work()?;
     let (cpu, wall) = (cpu.elapsed().as_secs_f64(), started.elapsed().as_secs_f64());
-    Ok((value, cpu, wall, forgot.then(memory::peak_bytes).flatten()))
+    Ok((value, cpu, wall, forgot.then(peak_bytes).flatten()))
 }
 
 /// Runs a sweep into a folder that is then removed.

@@ -6,7 +6,6 @@
 mod ceiling;
 mod job;
 mod measure;
-mod memory;
 mod npy;
 mod outcome;
 mod stored;

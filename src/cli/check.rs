@@ -47,7 +47,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
             path.display(),
             counted(sweep.cells.len() as f64, "cell"),
             counted(sweep.trials as f64, "trial"),
-            counted(units(&sweep, None).len() as f64, "part"),
+            counted(units(&sweep).len() as f64, "part"),
             counted(trial_rounds, "trial-round"),
             counted(rows, "recorded row"),
             sweep.hash

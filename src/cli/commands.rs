@@ -1,9 +1,10 @@
 //! The command line and its one `match` from outcome to exit code.
 
 use super::{
-    account, audit, backends, bench, check, curate, devices, fit, ledger, list, odometer, predict, release, run, session, verify,
+    account, audit, backends, bench, check, curate, devices, fit, ledger, list, odometer, plan, predict, release, run, session,
+    slurm, status, verify,
 };
-use crate::engine::Shard;
+use crate::engine::{Shard, UnitList};
 use crate::registry::Registry;
 use crate::{record, report};
 use clap::error::{ContextKind, ContextValue};
@@ -83,6 +84,12 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Estimate what the units of a sweep cost, and deal them to tasks
+    Plan(plan::PlanArgs),
+    /// Write (or submit) a sweep as a Slurm array that survives lost nodes, and the job that joins it
+    Slurm(slurm::SlurmArgs),
+    /// What of a run or of an array is done, from its folder alone
+    Status(status::StatusArgs),
     /// Check every file of a results folder against the digests that were written with it
     Verify(verify::VerifyArgs),
     /// Write summary, plots and page again from the recorded parts
@@ -182,6 +189,9 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
             say(&format!("report: {}", outcome.report_path.display()));
             Ok(())
         }
+        Command::Plan(args) => plan::plan(registry, &args),
+        Command::Slurm(args) => slurm::slurm(registry, &args),
+        Command::Status(args) => status::status(&args),
         Command::Verify(args) => verify::verify(registry, &args),
         Command::Devices { json } => {
             devices::devices(json);
@@ -220,4 +230,9 @@ pub(super) fn say_removed(n_files: usize) {
 /// Reads `I/N`.
 pub(super) fn shard(text: &str) -> Result<Shard, String> {
     text.parse::<Shard>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
+}
+
+/// Reads `a-b,c`.
+pub(super) fn unit_list(text: &str) -> Result<UnitList, String> {
+    text.parse::<UnitList>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
 }

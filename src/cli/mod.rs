@@ -15,13 +15,16 @@ mod fit;
 mod ledger;
 mod list;
 mod odometer;
+mod plan;
 mod predict;
 mod price;
 mod progress;
 mod release;
 mod run;
 mod session;
+mod slurm;
 mod source;
+mod status;
 mod verify;
 
 pub use commands::{main, main_with};

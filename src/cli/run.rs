@@ -1,10 +1,10 @@
 //! `privateer run`: reads specs, runs each into its folder and shows progress, notices and results.
 
 use super::backends;
-use super::commands::{note, say, say_removed, shard};
+use super::commands::{note, say, say_removed, shard, unit_list};
 use super::progress::Progress;
 use super::source::SpecArgs;
-use crate::engine::{Shard, Stop};
+use crate::engine::{Shard, Share, Stop, UnitList};
 use crate::registry::Registry;
 use crate::run::{MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, run_to_folder};
 use crate::spec::Sweep;
@@ -39,6 +39,9 @@ pub struct RunArgs {
     /// Run the I-th of N shares of the work; join them with `merge`
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
+    /// Run these units alone, as in `0-9,12`; `privateer plan` lists them
+    #[arg(long, value_name = "LIST", value_parser = unit_list, conflicts_with = "shard")]
+    units: Option<UnitList>,
     /// Score every point in every round on the CPU, without block pruning: the same results, for comparison
     #[arg(long)]
     dense: bool,
@@ -112,6 +115,15 @@ fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
     Ok(args.out.as_deref().unwrap_or(Path::new("out")).join(stem))
 }
 
+/// Returns the part of the work that the arguments ask for.
+fn share(args: &RunArgs) -> Share {
+    match (&args.shard, &args.units) {
+        (Some(shard), _) => Share::Shard(*shard),
+        (None, Some(units)) => Share::Units(units.clone()),
+        (None, None) => Share::All,
+    }
+}
+
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let opened = if args.dense { backends::dense(&args.backend)? } else { backends::open(&args.backend, None, args.quiet)? };
     let options = RunOptions {
@@ -120,7 +132,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         threads: args.threads,
         batch: args.batch,
         verify: args.verify,
-        shard: args.shard,
+        share: share(args),
     };
     let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new(), wrong: AtomicU64::new(0) };
     let RunFolder { path, report, audit_error } = run_to_folder(sweep, out, &options, &STOP, &messages)?;
@@ -128,8 +140,12 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         if let Some(report) = report {
             say(&report.table);
             say(&format!("report: {}", report.report_path.display()));
-        } else if let Some(shard) = args.shard {
-            say(&format!("shard {}/{} is done: {}", shard.index + 1, shard.count, path.display()));
+        } else {
+            let what = match &args.shard {
+                Some(shard) => format!("shard {}/{}", shard.index + 1, shard.count),
+                None => share(args).to_string(),
+            };
+            say(&format!("{what} is done: {}", path.display()));
             note("when all shards are done: privateer merge DIR… --out DIR");
         }
     }

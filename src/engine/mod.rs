@@ -18,6 +18,7 @@ mod run;
 mod scoring_error;
 mod session;
 mod session_parts;
+mod share;
 mod simulator;
 mod trace;
 
@@ -29,8 +30,9 @@ pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Place, Stop, TrialEnd, Unit};
 pub use prepare::{CellFacts, Preparation};
-pub use run::{Options, Shard, Tally, run, units};
+pub use run::{Options, Tally, run, units};
 pub use scoring_error::scoring_error;
 pub use session::{Session, ToldRound};
+pub use share::{Shard, Share, UnitList};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};

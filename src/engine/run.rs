@@ -4,47 +4,25 @@ use super::Trace;
 use super::lockstep::batch;
 use super::observer::{Observer, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, Ready, lock};
+use super::share::Share;
 use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::Error;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Selects the units of one of several runs: those of `index` modulo `count`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// Index of this run, 0-based.
-    pub index: u64,
-    /// Number of shards.
-    pub count: u64,
-}
-
-impl FromStr for Shard {
-    type Err = Diagnostic;
-
-    /// Reads `I/N` with 1 <= I <= N.
-    fn from_str(text: &str) -> Result<Self, Diagnostic> {
-        let parts = text.split_once('/').and_then(|(i, n)| Some((i.trim().parse::<u64>().ok()?, n.trim().parse::<u64>().ok()?)));
-        match parts {
-            Some((index, count)) if 1 <= index && index <= count => Ok(Self { index: index - 1, count }),
-            _ => Err(Diagnostic::new(format!("`{text}` is not a shard")).expected("I/N with 1 <= I <= N, as in `2/4`")),
-        }
-    }
-}
-
 /// Holds the options of a run; none of them changes a recorded byte.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// Number of trials in lockstep; the backend chooses if absent.
     pub batch: Option<usize>,
     /// Whether the choices of screens are compared with the best of all points in f64.
     pub verify: bool,
-    /// The shard of the units to run.
-    pub shard: Option<Shard>,
+    /// The units to run.
+    pub share: Share,
 }
 
 /// Summarises a run.
@@ -62,19 +40,15 @@ pub struct Tally {
 
 /// Returns all units of a sweep in canonical order: cells in order, blocks inside.
 #[must_use]
-pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
+pub fn units(sweep: &Sweep) -> Vec<Unit> {
     let blocks = sweep.trials.div_ceil(sweep.block) as u32;
-    let all = sweep.cells.iter().flat_map(|cell| (0..blocks).map(|block| Unit { cell: cell.index, block }));
-    match shard {
-        None => all.collect(),
-        Some(shard) => all.enumerate().filter(|(i, _)| *i as u64 % shard.count == shard.index).map(|(_, unit)| unit).collect(),
-    }
+    sweep.cells.iter().flat_map(|cell| (0..blocks).map(|block| Unit { cell: cell.index, block })).collect()
 }
 
 /// Runs every unit that is not in `done`, on the current rayon pool.
 ///
 /// # Errors
-/// The first failure; the units finished before it have been passed to the observer.
+/// A list of units that the sweep does not have, and the first failure; the units finished before it have been passed to the observer.
 pub fn run(
     sweep: &Sweep,
     preparation: &Preparation<'_>,
@@ -83,7 +57,7 @@ pub fn run(
     stop: &Stop,
     observer: &dyn Observer,
 ) -> Result<Tally, Error> {
-    let all = units(sweep, options.shard);
+    let all = options.share.of(units(sweep))?;
     let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
     let job = UnitJob { sweep, preparation, options, stop, observer };

@@ -46,9 +46,9 @@ pub fn run_to_folder(
     let pool = thread_pool(options.threads)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
     let cells = cell_infos(sweep, &preparation)?;
-    let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), options.shard);
+    let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), &options.share);
     let opened = Folder::open(out, &manifest)?;
-    let units = engine::units(sweep, options.shard);
+    let units = options.share.of(engine::units(sweep))?;
     let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
     let open: Vec<&Unit> = units.iter().filter(|unit| !done.contains(unit)).collect();
     let trial_rounds = open.iter().map(|unit| rounds(sweep, **unit)).fold(0, u64::saturating_add);
@@ -56,7 +56,7 @@ pub fn run_to_folder(
     observer.notice(Notice::Opened { folder: &opened, n_done, n_blocks: units.len(), trial_rounds });
 
     let recorder = Recorder::new(out, &manifest, sweep, observer);
-    let engine_options = Options { batch: options.batch, verify: options.verify, shard: options.shard };
+    let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &done, stop, &recorder));
     observer.notice(Notice::Simulated);
     if matches!(tally, Err(Error::Untrusted { .. })) {
@@ -91,7 +91,7 @@ pub fn run_to_folder(
     }
     // The last of several shards run into one folder completes it.
     let path = out.to_owned();
-    if !engine::units(sweep, None).iter().all(|unit| done.contains(unit) || units.contains(unit)) {
+    if !engine::units(sweep).iter().all(|unit| done.contains(unit) || units.contains(unit)) {
         return Ok(RunFolder { path, report: None, audit_error: None });
     }
     if manifest.shard.take().is_some() {

@@ -1,20 +1,14 @@
 //! Writes down what is run, by which program and on which machine.
 
 use crate::engine::CellInfo;
-use crate::engine::Shard;
+use crate::engine::Share;
 use crate::record::{self, Manifest};
 use crate::spec::{Recorded, Sweep};
 use privateer_backend::{Backend, Counters};
 use std::collections::BTreeSet;
 
 /// Returns the manifest of a run that has counted nothing yet.
-pub(super) fn manifest(
-    sweep: &Sweep,
-    cells: Vec<CellInfo>,
-    backend: &dyn Backend,
-    threads: usize,
-    shard: Option<Shard>,
-) -> Manifest {
+pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backend, threads: usize, share: &Share) -> Manifest {
     let environments: BTreeSet<&str> = cells.iter().map(|cell| cell.environment.as_str()).collect();
     Manifest {
         schema_version: record::FOLDER_VERSION,
@@ -35,7 +29,7 @@ pub(super) fn manifest(
         adapter: backend.adapter(),
         cpu_features: cpu_features(),
         threads,
-        shard: shard.map(|shard| format!("{}/{}", shard.index + 1, shard.count)),
+        shard: (*share != Share::All).then(|| share.to_string()),
         spec_text: sweep.resolved.clone(),
         cells,
         counters: serde_json::json!({}),

@@ -32,12 +32,12 @@ pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer:
     let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
     let cells = cell_infos(sweep, &preparation)?;
     let collector = Collector { observer, units: Mutex::default() };
-    let engine_options = Options { batch: options.batch, verify: options.verify, shard: options.shard };
+    let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &BTreeSet::new(), stop, &collector))?;
     if tally.stopped {
         return Err(Error::Incomplete {
             done: tally.finished,
-            total: engine::units(sweep, options.shard).len(),
+            total: options.share.of(engine::units(sweep))?.len(),
             reason: "the run was stopped".to_owned(),
             hint: "a run without a folder cannot be resumed: state one".to_owned(),
         });

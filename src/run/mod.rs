@@ -9,8 +9,10 @@ mod folder;
 #[cfg(feature = "report")]
 mod manifest;
 mod memory;
+mod memory_peak;
 mod observer;
 mod options;
+mod plan;
 #[cfg(feature = "report")]
 mod recorder;
 #[cfg(feature = "report")]
@@ -22,8 +24,10 @@ pub use folder::{RunFolder, run_to_folder};
 #[cfg(feature = "report")]
 pub use manifest::counters_json;
 pub use memory::{MemoryRun, run_in_memory};
+pub use memory_peak::{forget_peak, peak_bytes};
 pub use observer::{Notice, ReleaseSummary, RunObserver};
 pub use options::RunOptions;
+pub use plan::{Plan, PlannedTask, PlannedUnit};
 #[cfg(feature = "report")]
 pub use rerun::{choose_parts, run_again};
 pub use threads::{MOST_THREADS, thread_pool};

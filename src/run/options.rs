@@ -1,6 +1,6 @@
 //! Defines the options of a run.
 
-use crate::engine::Shard;
+use crate::engine::Share;
 use crate::env::DataFolder;
 use privateer_backend::{Backend, Cpu};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub struct RunOptions {
     pub batch: Option<usize>,
     /// Whether the choices of screens are compared with the best of all points in f64, which takes as long as a dense run.
     pub verify: bool,
-    /// The shard of the work to run; all of it if absent.
-    pub shard: Option<Shard>,
+    /// The part of the work to run.
+    pub share: Share,
 }
 
 impl Default for RunOptions {
@@ -31,7 +31,7 @@ impl Default for RunOptions {
             threads: None,
             batch: None,
             verify: false,
-            shard: None,
+            share: Share::All,
         }
     }
 }

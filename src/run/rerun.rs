@@ -50,9 +50,9 @@ pub fn run_again(
         ));
     }
     let is_chosen = |unit: &Unit| chosen.contains(&PartId { cell: unit.cell, block: unit.block });
-    let others: BTreeSet<Unit> = engine::units(&sweep, None).into_iter().filter(|unit| !is_chosen(unit)).collect();
+    let others: BTreeSet<Unit> = engine::units(&sweep).into_iter().filter(|unit| !is_chosen(unit)).collect();
     let comparison = Comparison { out, manifest, problems: Mutex::default() };
-    let engine_options = Options { batch: options.batch, verify: options.verify, shard: None };
+    let engine_options = Options { batch: options.batch, verify: options.verify, share: engine::Share::All };
     let pool = thread_pool(options.threads)?;
     pool.install(|| engine::run(&sweep, &preparation, engine_options, &others, &Stop::new(), &comparison))?;
     problems.extend(comparison.problems.into_inner().unwrap_or_else(PoisonError::into_inner));

@@ -4,6 +4,7 @@ mod accountants;
 mod audit;
 mod backends;
 mod bench;
+mod cluster;
 mod commands;
 mod conformance;
 mod contract;

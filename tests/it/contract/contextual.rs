@@ -2,8 +2,8 @@
 //! chance without noise.
 
 use crate::support::{prepared, ran, run_all, sweep};
-use privateer::engine::Options;
 use privateer::engine::Quantity;
+use privateer::engine::{Options, Share};
 use privateer::env::DataFolder;
 use privateer::policy::contextual::Scratch;
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
@@ -57,10 +57,12 @@ fn every_policy_meets_every_environment_with_the_same_bytes() {
             let run = |options: Options| run_all(&sweep, &DataFolder::default(), &Cpu::default(), options).expect("a run");
             let whole = run(Options::default());
             for batch in [1, 2, 7] {
-                assert_eq!(whole.bits(), run(Options { batch: Some(batch), verify: false, shard: None }).bits(), "{text}");
+                assert_eq!(whole.bits(), run(Options { batch: Some(batch), verify: false, share: Share::All }).bits(), "{text}");
             }
-            let mut shards = run(Options { batch: None, verify: false, shard: Some("1/2".parse().expect("a shard")) });
-            shards.rows.extend(run(Options { batch: None, verify: false, shard: Some("2/2".parse().expect("a shard")) }).rows);
+            let mut shards = run(Options { batch: None, verify: false, share: Share::Shard("1/2".parse().expect("a shard")) });
+            shards
+                .rows
+                .extend(run(Options { batch: None, verify: false, share: Share::Shard("2/2".parse().expect("a shard")) }).rows);
             assert_eq!(whole.bits(), shards.bits(), "{text}");
             for rows in whole.rows.values() {
                 assert!(rows[Quantity::Regret].iter().all(|regret| regret.is_finite() && 0.0 <= *regret), "{text}");

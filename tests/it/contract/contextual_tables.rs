@@ -1,8 +1,8 @@
 //! Contexts from tables: what becomes of rows, and what a log says of a policy.
 
 use crate::support::{prepared, run_all, sweep};
-use privateer::engine::Options;
 use privateer::engine::Quantity;
+use privateer::engine::{Options, Share};
 use privateer::env::DataFolder;
 use privateer::registry::{CONTEXTUAL_POLICIES, names};
 use privateer_backend::Cpu;
@@ -163,8 +163,8 @@ fn replays_have_the_same_bytes() {
     let sweep = sweep(&replay(&policies).replace("block = 4", "block = 2").replace("rounds = 4000", "rounds = 400"));
     let run = |options: Options| run_all(&sweep, &data, &Cpu::default(), options).expect("a run");
     let whole = run(Options::default());
-    assert_eq!(whole.bits(), run(Options { batch: Some(3), verify: false, shard: None }).bits());
-    let mut shards = run(Options { batch: None, verify: false, shard: Some("1/2".parse().expect("a shard")) });
-    shards.rows.extend(run(Options { batch: None, verify: false, shard: Some("2/2".parse().expect("a shard")) }).rows);
+    assert_eq!(whole.bits(), run(Options { batch: Some(3), verify: false, share: Share::All }).bits());
+    let mut shards = run(Options { batch: None, verify: false, share: Share::Shard("1/2".parse().expect("a shard")) });
+    shards.rows.extend(run(Options { batch: None, verify: false, share: Share::Shard("2/2".parse().expect("a shard")) }).rows);
     assert_eq!(whole.bits(), shards.bits());
 }

@@ -1,7 +1,7 @@
 //! Problems, sets, losses and learners of online convex optimization.
 
 use crate::support::{ran, run_all, stream, sweep};
-use privateer::engine::{Options, Preparation, Quantity, Shard};
+use privateer::engine::{Options, Preparation, Quantity, Shard, Share};
 use privateer::env::DataFolder;
 use privateer::oco::learner::{GradientRequest, LearnerStreams, PreparedLearner, Setting};
 use privateer::oco::problem::ProblemContext;
@@ -169,10 +169,10 @@ fn bits_do_not_depend_on_how_a_run_is_cut() {
             entry.name
         );
         for (threads, batch) in [(3, None), (2, Some(1)), (2, Some(7))] {
-            assert_eq!(run(threads, Options { batch, verify: false, shard: None }).bits(), whole.bits(), "{}", entry.name);
+            assert_eq!(run(threads, Options { batch, verify: false, share: Share::All }).bits(), whole.bits(), "{}", entry.name);
         }
-        let mut parts = run(2, Options { batch: None, verify: false, shard: Some(Shard { index: 0, count: 2 }) });
-        parts.rows.extend(run(2, Options { batch: None, verify: false, shard: Some(Shard { index: 1, count: 2 }) }).rows);
+        let mut parts = run(2, Options { batch: None, verify: false, share: Share::Shard(Shard { index: 0, count: 2 }) });
+        parts.rows.extend(run(2, Options { batch: None, verify: false, share: Share::Shard(Shard { index: 1, count: 2 }) }).rows);
         assert_eq!(parts.bits(), whole.bits(), "{}", entry.name);
     }
 }

@@ -6,7 +6,7 @@
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::contract::{environments, policies};
 use crate::support::{run_all, sweep};
-use privateer::engine::Options;
+use privateer::engine::{Options, Share};
 use privateer::env::DataFolder;
 use privateer::registry::{ENVIRONMENTS, names};
 use privateer_backend::device::Precision;
@@ -16,7 +16,7 @@ use privateer_config::error::Error;
 use std::sync::{Arc, Mutex};
 
 /// Three trials in blocks and batches that do not divide each other.
-pub const OPTIONS: Options = Options { batch: Some(3), verify: false, shard: None };
+pub const OPTIONS: Options = Options { batch: Some(3), verify: false, share: Share::All };
 
 /// Specs of at most 41 rounds.
 fn policy_specs() -> Vec<String> {

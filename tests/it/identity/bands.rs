@@ -2,7 +2,7 @@
 //! holds over long runs.
 
 use crate::support::{run_all, sweep};
-use privateer::engine::{Options, decide};
+use privateer::engine::{Options, Share, decide};
 use privateer::env::DataFolder;
 use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer_gp::TableGram;
@@ -114,7 +114,7 @@ fn an_infinite_band_changes_no_byte() {
     for (name, environment) in environments() {
         let sweep = sweep(&spec(&environment, 400, 2, &suited(name)));
         let run = |band: Band, batch: usize| {
-            let options = Options { batch: Some(batch), verify: false, shard: None };
+            let options = Options { batch: Some(batch), verify: false, share: Share::All };
             run_all(&sweep, &DataFolder::default(), &Cpu::with_band(band), options).expect("a run")
         };
         let proved = run(Band::Proved, 1);

@@ -1,0 +1,108 @@
+//! `privateer plan`: the units of a sweep, what they cost, and how to deal them to tasks.
+
+use super::backends;
+use super::commands::say;
+use super::source::SpecArgs;
+use crate::engine::Stop;
+use crate::registry::Registry;
+use crate::run::{Plan, RunOptions};
+use crate::spec::Sweep;
+use clap::Args;
+use privateer_config::error::Error;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Arguments of `privateer plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Spec file (TOML)
+    #[arg(value_name = "SPEC")]
+    path: PathBuf,
+    #[command(flatten)]
+    spec: SpecArgs,
+    /// Deal the units to this many tasks of about equal cost
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    tasks: Option<u32>,
+    /// Every unit, and every task, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Longest unit that a plan takes without advice, in seconds: what is under way when a node dies is lost.
+const LONG: f64 = 300.0;
+
+/// Reads a spec and tries its cells on the processor.
+///
+/// # Errors
+/// Mistakes in the spec, and the first failure of a cell.
+pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> Result<(Sweep, Plan), Error> {
+    let sweep = spec.read(registry, path)?;
+    let options = RunOptions { data: spec.data(), backend: backends::open("cpu", None, true)?.backend, ..RunOptions::default() };
+    let plan = Plan::of(&sweep, &options, &Stop::new())?;
+    Ok((sweep, plan))
+}
+
+/// Prints the plan.
+///
+/// # Errors
+/// As [`planned`].
+pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
+    let (sweep, plan) = planned(registry, &args.spec, &args.path)?;
+    let tasks = args.tasks.map(|tasks| plan.deal(tasks as usize));
+    if args.json {
+        let units: Vec<_> = plan
+            .units
+            .iter()
+            .enumerate()
+            .map(|(number, planned)| {
+                json!({
+                    "unit": number, "cell": planned.unit.cell, "block": planned.unit.block, "trials": planned.trials,
+                    "label": sweep.cells[planned.unit.cell as usize].label(), "cpu_seconds": planned.seconds,
+                })
+            })
+            .collect();
+        let tasks = tasks.map(|tasks| {
+            let task = |task: &crate::run::PlannedTask| json!({ "units": task.units.to_string(), "cpu_seconds": task.seconds });
+            tasks.iter().map(task).collect::<Vec<_>>()
+        });
+        say(&json!({
+            "spec_hash": sweep.hash, "units": units, "tasks": tasks, "cpu_seconds": plan.seconds(), "peak_bytes": plan.peak_bytes,
+        })
+        .to_string());
+        return Ok(());
+    }
+    let longest = plan.units.iter().map(|unit| unit.seconds).fold(0.0, f64::max);
+    say(&format!(
+        "{} units ({} cells, blocks of {} trials): about {} on one thread of this machine, the longest {}",
+        plan.units.len(),
+        sweep.cells.len(),
+        sweep.block,
+        duration(plan.seconds()),
+        duration(longest)
+    ));
+    if let Some(bytes) = plan.peak_bytes {
+        say(&format!(
+            "memory: about {:.0} MB with one thread, and the trials under way for each thread more",
+            bytes as f64 / 1e6
+        ));
+    }
+    if LONG < longest && 1 < sweep.block {
+        let block = ((sweep.block as f64 * LONG / longest) as u64).max(1);
+        say(&format!("advice: state `block = {block}` in the spec: what is under way when a machine dies is lost"));
+    }
+    for (number, task) in tasks.iter().flatten().enumerate() {
+        say(&format!("task {number}: {}  --units {}", duration(task.seconds), task.units));
+    }
+    Ok(())
+}
+
+/// Writes seconds for people.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.095 => format!("{:.0} ms", 1e3 * s),
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

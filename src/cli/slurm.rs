@@ -1,0 +1,202 @@
+//! `privateer slurm`: a sweep as an array job, and a job that joins and reports.
+
+use super::commands::{note, say};
+use super::plan::{duration, planned};
+use super::source::SpecArgs;
+use crate::registry::Registry;
+use clap::Args;
+use privateer_config::error::{Diagnostic, Error};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Arguments of `privateer slurm`.
+#[derive(Debug, Args)]
+pub struct SlurmArgs {
+    /// Spec file (TOML)
+    #[arg(value_name = "SPEC")]
+    path: PathBuf,
+    #[command(flatten)]
+    spec: SpecArgs,
+    /// Tasks of the array
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    tasks: u32,
+    /// Folder on a file system that all nodes share; a new one [default: out/SPEC-NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Time limit of a task, as Slurm writes it [default: three times the estimate, 10 minutes at least]
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Processors of a task
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    cpus: u32,
+    /// Graphics cards of a task
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    gpus: u32,
+    /// Partition
+    #[arg(long, value_name = "NAME")]
+    partition: Option<String>,
+    /// Submit both jobs with `sbatch`
+    #[arg(long)]
+    submit: bool,
+}
+
+/// Seconds before a time limit at which Slurm warns a task, so that it ends between two rounds and is queued again.
+const WARNING: u32 = 60;
+
+/// Quotes a word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A text that may stand in a comment line for Slurm.
+fn plain(name: &str, text: &str) -> Result<(), Error> {
+    let fine = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_:./".contains(c));
+    if fine {
+        return Ok(());
+    }
+    Err(Error::input(
+        Diagnostic::new(format!("`--{name} {text}` cannot stand in a job script")).expected("letters, digits and -_:./"),
+    ))
+}
+
+impl SlurmArgs {
+    fn out(&self) -> PathBuf {
+        let stem = self.path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
+        self.out.clone().unwrap_or_else(|| Path::new("out").join(stem))
+    }
+
+    /// Lines for Slurm that both jobs share.
+    fn head(&self, name: &str, time: &str) -> String {
+        let mut text = format!("#!/bin/sh\n#SBATCH --job-name={name}\n#SBATCH --time={time}\n");
+        if let Some(partition) = &self.partition {
+            let _ = writeln!(text, "#SBATCH --partition={partition}");
+        }
+        text
+    }
+
+    fn array(&self, out: &str, time: &str, tasks: usize, program: &str) -> String {
+        let mut text = self.head("privateer", time);
+        let _ = write!(
+            text,
+            "#SBATCH --array=0-{}\n#SBATCH --cpus-per-task={}\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
+             #SBATCH --signal=B:TERM@{WARNING}\n",
+            tasks - 1,
+            self.cpus
+        );
+        if 0 < self.gpus {
+            let _ = writeln!(text, "#SBATCH --gpus-per-task={}", self.gpus);
+        }
+        let backend = if 0 < self.gpus { "auto" } else { "cpu" };
+        let _ = write!(
+            text,
+            r#"#SBATCH --output={out}/log-%a.txt
+# One task: its units of the sweep, into a folder of its own. A task that is stopped or whose node dies is queued again and resumes.
+cd {out} || exit 1
+task=$SLURM_ARRAY_TASK_ID
+units=$(sed -n "$((task + 1))p" tasks.txt)
+rm -f "exit-$task"
+stopped=
+trap 'stopped=1; kill -TERM "$run" 2>/dev/null' TERM
+{program} run spec.toml --units "$units" --out "task-$task" --threads {cpus} --backend {backend} --quiet &
+run=$!
+wait "$run"
+code=$?
+if [ -n "$stopped" ]; then
+    wait "$run"
+    scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$task" && exit 0
+fi
+echo "$code" > "exit-$task"
+exit "$code"
+"#,
+            cpus = self.cpus,
+        );
+        text
+    }
+
+    fn join(&self, out: &str, program: &str) -> String {
+        let mut text = self.head("privateer-merge", "60");
+        let _ = write!(
+            text,
+            r#"#SBATCH --output={out}/log-merge.txt
+# All tasks are done: one folder with the bytes of a single run, and its report.
+cd {out} || exit 1
+exec {program} merge task-* --out all
+"#
+        );
+        text
+    }
+}
+
+/// Writes the folder, and prints or submits its two jobs.
+///
+/// # Errors
+/// Mistakes in the spec, a folder that exists, a disk that refuses; where Slurm refuses, its words.
+pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
+    for (name, text) in [("time", &args.time), ("partition", &args.partition)] {
+        if let Some(text) = text {
+            plain(name, text)?;
+        }
+    }
+    let out = args.out();
+    if out.exists() {
+        return Err(Error::Folder {
+            path: out,
+            problem: "exists already".to_owned(),
+            hint:
+                "name a new folder with `--out DIR`; an array that was stopped is submitted again with the scripts in its folder"
+                    .to_owned(),
+        });
+    }
+    let (sweep, plan) = planned(registry, &args.spec, &args.path)?;
+    let tasks = plan.deal(args.tasks as usize);
+    let longest = tasks.iter().map(|task| task.seconds).fold(0.0, f64::max) / f64::from(args.cpus);
+    let time = args.time.clone().unwrap_or_else(|| format!("{}", (3.0 * longest / 60.0).ceil().max(10.0) as u64));
+    std::fs::create_dir_all(&out).map_err(|source| Error::io("create the folder", &out, source))?;
+    let shown = out.canonicalize().map_err(|source| Error::io("find the folder", &out, source))?.display().to_string();
+    plain("out", &shown)?;
+    let program = std::env::current_exe().map_err(|source| Error::io("find this program", &out, source))?;
+    let program = quoted(&program.display().to_string());
+    let lines: String = tasks.iter().map(|task| format!("{}\n", task.units)).collect();
+    for (name, text) in [
+        ("spec.toml", sweep.resolved.clone()),
+        ("tasks.txt", lines),
+        ("array.sh", args.array(&shown, &time, tasks.len(), &program)),
+        ("merge.sh", args.join(&shown, &program)),
+    ] {
+        let path = out.join(name);
+        std::fs::write(&path, text).map_err(|source| Error::io("write the job", &path, source))?;
+    }
+    note(&format!(
+        "{} units in {} tasks: about {} of {} each at most",
+        plan.units.len(),
+        tasks.len(),
+        duration(longest),
+        if args.cpus == 1 { "one processor".to_owned() } else { format!("{} processors", args.cpus) }
+    ));
+    if args.submit {
+        let array = submitted(&["--parsable", &format!("{shown}/array.sh")])?;
+        let merge = submitted(&["--parsable", &format!("--dependency=afterok:{array}"), &format!("{shown}/merge.sh")])?;
+        say(&format!("submitted: array job {array}, then {merge}\nwatch: privateer status {shown}"));
+    } else {
+        say(&format!(
+            "job=$(sbatch --parsable {shown}/array.sh)\nsbatch --dependency=afterok:$job {shown}/merge.sh\nprivateer status {shown}"
+        ));
+    }
+    Ok(())
+}
+
+/// Runs `sbatch` and returns the number of the job.
+fn submitted(words: &[&str]) -> Result<String, Error> {
+    let failed = |problem: String| Error::Failed {
+        problem: format!("sbatch: {problem}"),
+        hint: "the scripts are written: submit them by hand, or mend what Slurm says".to_owned(),
+    };
+    let output = Command::new("sbatch").args(words).output().map_err(|source| failed(source.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    // With several clusters the name of one follows.
+    let said = String::from_utf8_lossy(&output.stdout);
+    Ok(said.trim().split(';').next().unwrap_or_default().to_owned())
+}

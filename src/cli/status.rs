@@ -1,0 +1,136 @@
+//! `privateer status`: what of a run is done, from its folder alone.
+
+use super::commands::say;
+use super::plan::duration;
+use crate::record::{DigestList, Folder, Manifest};
+use clap::Args;
+use privateer_config::error::Error;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Arguments of `privateer status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// A results folder, or the folder of an array job that `privateer slurm` wrote
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What one folder of results holds.
+struct TaskStatus {
+    name: String,
+    done: u64,
+    total: u64,
+    /// Exit code of the task, where its script wrote one.
+    exit: Option<i64>,
+    /// Seconds between its first and its newest part, by the file system's clock.
+    span: f64,
+    /// Seconds since the newest part.
+    quiet: Option<f64>,
+}
+
+impl TaskStatus {
+    fn state(&self) -> &'static str {
+        match (self.done, self.exit) {
+            (done, _) if self.total <= done => "done",
+            (_, Some(code)) if code != 0 => "failed",
+            (0, _) => "waiting",
+            _ => "under way",
+        }
+    }
+
+    /// Counts the listed parts of a folder.
+    fn of(name: String, out: &Path, total: u64, exit: Option<i64>) -> Result<Self, Error> {
+        let digests = DigestList::load(out)?;
+        let done = digests.names().filter(|name| name.starts_with("cells/")).count() as u64;
+        let time = |path: PathBuf| path.metadata().and_then(|found| found.modified()).ok();
+        let (first, last) = (time(out.join("spec.resolved.toml")), time(DigestList::path(out)));
+        let span = match (first, last) {
+            (Some(first), Some(last)) => last.duration_since(first).map_or(0.0, |span| span.as_secs_f64()),
+            _ => 0.0,
+        };
+        // Clocks of nodes and of the file system may differ: a part from the future is a new one.
+        let quiet = last.map(|last| SystemTime::now().duration_since(last).map_or(0.0, |span| span.as_secs_f64()));
+        Ok(Self { name, done, total, exit, span, quiet })
+    }
+}
+
+/// Prints what is done.
+///
+/// # Errors
+/// [`Error::Folder`] if the folder is neither; a file that cannot be read.
+pub fn status(args: &StatusArgs) -> Result<(), Error> {
+    let out = &args.folder;
+    let list = out.join("tasks.txt");
+    let tasks = if list.is_file() { array(out, &list)? } else { vec![single(out)?] };
+    let joined = if list.is_file() && out.join("all").is_dir() { Some(single(&out.join("all"))?) } else { None };
+    if args.json {
+        let task = |task: &TaskStatus| {
+            json!({
+                "task": task.name, "state": task.state(), "done": task.done, "units": task.total, "exit": task.exit,
+                "seconds_since_last_part": task.quiet,
+            })
+        };
+        let joined = joined.as_ref().is_some_and(|all| all.total <= all.done);
+        say(&json!({ "tasks": tasks.iter().map(task).collect::<Vec<_>>(), "merged": joined }).to_string());
+        return Ok(());
+    }
+    let (done, total) = tasks.iter().fold((0, 0), |sum, task| (sum.0 + task.done, sum.1 + task.total));
+    let of = |state: &str| tasks.iter().filter(|task| task.state() == state).count();
+    say(&format!("{done} of {total} units are done"));
+    if 1 < tasks.len() {
+        let states = ["done", "under way", "waiting", "failed"].map(|state| format!("{} {state}", of(state)));
+        say(&format!("tasks: {}", states.join(", ")));
+    }
+    for task in tasks.iter().filter(|task| task.state() == "failed") {
+        say(&format!(
+            "{} failed with exit code {}: see its log; submit the array again to resume",
+            task.name,
+            task.exit.unwrap_or(-1)
+        ));
+    }
+    for task in tasks.iter().filter(|task| task.state() == "under way") {
+        let quiet = task.quiet.map_or_else(String::new, |quiet| format!(", the newest {} ago", duration(quiet)));
+        say(&format!("{}: {} of {} units{quiet}", task.name, task.done, task.total));
+    }
+    // The pace of what is done, by the slowest task under way.
+    let left = tasks.iter().filter(|task| task.state() == "under way" && 0.0 < task.span);
+    let left = left.map(|task| task.span / task.done as f64 * (task.total - task.done) as f64).fold(0.0, f64::max);
+    if 0.0 < left {
+        say(&format!("about {} left for the tasks under way, at their pace so far", duration(left)));
+    }
+    if let Some(all) = joined.filter(|all| all.total <= all.done) {
+        say(&format!("merged: {}", out.join(all.name).join("report.html").display()));
+    }
+    Ok(())
+}
+
+/// Reads one results folder.
+fn single(out: &Path) -> Result<TaskStatus, Error> {
+    let manifest: Manifest = Folder::manifest(out)?;
+    let total = manifest.cells.len() as u64 * u64::from(manifest.n_blocks);
+    let name = out.file_name().map_or_else(|| ".".to_owned(), |name| name.to_string_lossy().into_owned());
+    TaskStatus::of(name, out, total, None)
+}
+
+/// Reads the folder of an array job.
+fn array(out: &Path, list: &Path) -> Result<Vec<TaskStatus>, Error> {
+    let text = std::fs::read_to_string(list).map_err(|source| Error::io("read the tasks", list, source))?;
+    let corrupt = |line: &str| Error::Corrupt {
+        path: list.to_owned(),
+        problem: format!("holds `{line}`, which is no list of units"),
+        hint: "it is the file that `privateer slurm` wrote, a list of units in each line".to_owned(),
+    };
+    text.lines()
+        .enumerate()
+        .map(|(number, line)| {
+            let units: crate::engine::UnitList = line.parse().map_err(|_| corrupt(line))?;
+            let exit = std::fs::read_to_string(out.join(format!("exit-{number}"))).ok().and_then(|text| text.trim().parse().ok());
+            TaskStatus::of(format!("task-{number}"), &out.join(format!("task-{number}")), units.len(), exit)
+        })
+        .collect()
+}
