@@ -48,7 +48,7 @@ fn costs(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
     let mut sentences = headline(run, points, head, level);
     let further: Vec<String> = ends.iter().filter_map(|end| at_end(run, points, end, level)).collect();
     if !further.is_empty() {
-        sentences.push(format!("{}.", further.join("; ")));
+        sentences.push(format!("At {}.", further.join("; at ")));
     }
     sentences.extend(against_random_play(run, points, head));
     sentences.extend(without_privacy(run, head));
@@ -99,10 +99,12 @@ fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, leve
         None => sentences.push(format!("{at} no private {who} that learns keeps the guarantee it claims.")),
         Some(best) => {
             let cell = &run.cells[best];
-            let subject = match group.cells.len() {
-                1 => format!("the only private {who}, {},", name_in(run, best, group)),
-                _ => format!("the best private {who}, {},", name_in(run, best, group)),
+            let which = match (group.cells.len(), candidates(run, &group.cells).len()) {
+                (1, _) => format!("only private {who}"),
+                (_, 1) => format!("only private {who} with a guarantee"),
+                _ => format!("best private {who}"),
             };
+            let subject = format!("the {which}, {},", name_in(run, best, group));
             let mean = |cell: &CellData| {
                 SampleMoments::of(&cell.finals(run.words.measure)).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half))
             };
@@ -125,7 +127,7 @@ fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, leve
                     match (found.ratio, found.excess) {
                         (Some(ratio), _) => {
                             let open = if ratio.interval.is_none() && 1 < run.manifest.trials {
-                                " (no bounded interval: the loss without privacy cannot be told from zero)"
+                                ", with no bounded interval because that loss cannot be told from zero"
                             } else {
                                 ""
                             };
@@ -157,7 +159,7 @@ fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, leve
                     .map_or("–".to_owned(), |m| plus_minus(m.mean, m.half)),
             };
             let mark = if run.cells[cell_idx].has_no_guarantee() { ", no guarantee" } else { "" };
-            format!("{} {number}{mark}", name_in(run, cell_idx, group))
+            format!("{}: {number}{mark}", name_in(run, cell_idx, group))
         })
         .collect();
     if N_NAMED < others.len() {
@@ -176,7 +178,7 @@ fn first_of_the_same(run: &ReportRun, cells: &[usize], best: Option<usize>) -> V
             let known = &run.cells[known];
             known.info.policy == cell.info.policy
                 && known.has_no_guarantee() == cell.has_no_guarantee()
-                && known.same_results(cell)
+                && known.same_results(cell, run.words.measure)
         };
         if !kept.iter().any(is_known) {
             kept.push(cell_idx);
@@ -204,7 +206,8 @@ fn name_in(run: &ReportRun, cell_idx: usize, group: &BudgetGroup) -> String {
         .filter(|(key, value)| is_privacy_key(key) && !key.ends_with("epsilon") && apart(key, value))
         .map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value)))
         .collect();
-    if shown.is_empty() { cell.info.policy.clone() } else { format!("{} ({})", cell.info.policy, shown.join(", ")) }
+    let name = format!("{}{}", cell.info.policy, if cell.plays_at_random() { ", which plays at random" } else { "" });
+    if shown.is_empty() { name } else { format!("{name} ({})", shown.join(", ")) }
 }
 
 /// Returns a clause such as "at ε = 8 it is 1.2 (1.1 to 1.3) times, by tgp-ucb".
@@ -216,7 +219,7 @@ fn at_end(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, level:
         (None, Some(excess)) => format!("{} more", plus_minus(excess.mean, excess.half)),
         (None, None) => return None,
     };
-    Some(format!("At ε = {} the best, {}, loses {number}", short(group.epsilon), name_in(run, best, group)))
+    Some(format!("ε = {} the best, {}, loses {number}", short(group.epsilon), name_in(run, best, group)))
 }
 
 /// Says so where the best private policy is not clearly better than random play.

@@ -167,7 +167,11 @@ impl Panel {
     /// Returns the positions of the points that can be shown, with their indices.
     fn shown(&self, series: &Series) -> Vec<(usize, (f64, f64))> {
         let can = |(_, (x, y)): &(usize, &(f64, f64))| self.x.can_show(*x) && self.y.can_show(*y);
-        series.points.iter().enumerate().filter(can).map(|(i, (x, y))| (i, (self.x(*x), self.y(*y)))).collect()
+        // Bars at the same x stand beside each other.
+        let rank = self.series.iter().filter(|other| other.bars && other.style < series.style).count() as f64;
+        let n_bars = self.series.iter().filter(|other| other.bars).count() as f64;
+        let aside = if series.bars { 3.0 * (rank - 0.5 * (n_bars - 1.0)) } else { 0.0 };
+        series.points.iter().enumerate().filter(can).map(|(i, (x, y))| (i, (self.x(*x) + aside, self.y(*y)))).collect()
     }
 
     fn band(&self, series: &Series) -> Markup {

@@ -53,11 +53,10 @@ impl CellData {
         pairs
     }
 
-    /// Returns whether every trial ended with the very same numbers in both cells.
-    pub(super) fn same_results(&self, other: &Self) -> bool {
-        let bits =
-            |cell: &Self| -> Vec<u64> { cell.ends.iter().flat_map(|end| &end.values).map(|value| value.to_bits()).collect() };
-        self.last_round == other.last_round && self.ends.len() == other.ends.len() && bits(self) == bits(other)
+    /// Returns whether every trial ended with the very same value of a quantity in both cells.
+    pub(super) fn same_results(&self, other: &Self, quantity: Quantity) -> bool {
+        let bits = |cell: &Self| -> Vec<u64> { cell.ends.iter().map(|end| cell.at_end(end, quantity).to_bits()).collect() };
+        self.last_round == other.last_round && bits(self) == bits(other)
     }
 
     /// Returns the stated budget: of the inputs if only they are protected, else of the rewards.

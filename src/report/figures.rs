@@ -91,7 +91,7 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
     let paired = if trials < 2 { "no interval" } else { "bars are paired 95 % intervals" };
     let dagger = " A dagger marks policies without a guarantee; what has no privacy is the grey line.";
     let caption = format!(
-        "Cost of privacy: {} over that of the same policy without privacy. Pairs of trials; {paired}.{dagger}",
+        "Cost of privacy: {} over that without privacy. Pairs of trials; {paired}.{dagger}",
         words.long
     );
     add(Group::Cost, "cost-ratio", &Along::Budgets, Height::Ratio, caption);
@@ -112,7 +112,16 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
 /// Returns a chart with the number of panels and lines that were omitted; `None` if its x axis has fewer than two values.
 pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
+    // The same policy has the same colour in every chart of a page.
     let mut names: Vec<String> = Vec::new();
+    if plan.by == "policy" {
+        for cell in &run.cells {
+            let (name, _) = place(run, plan, cell);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
     // Panels, each with the coordinates that distinguish it, and a line for each name.
     let mut panels: Vec<(Vec<(String, String)>, Vec<Series>)> = Vec::new();
     for (cell_idx, cell) in run.cells.iter().enumerate() {

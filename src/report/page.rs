@@ -69,7 +69,10 @@ fn sections(
 ) -> Vec<Section> {
     let words = &run.words;
     let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
-    let draw = |group: Group| html! { @for (i, figure) in of(group) { (figure_text(i + 1, figure)) } };
+    let draw = |group: Group| {
+        let are_small = of(group).all(|(_, figure)| figure.chart.panels.len() == 1);
+        html! { div.pair[are_small] { @for (i, figure) in of(group) { (figure_text(i + 1, figure)) } } }
+    };
     let mut sections = Vec::new();
     if 0 < of(Group::Cost).count() {
         sections.push(Section { id: "cost", title: "The cost of privacy".to_owned(), body: draw(Group::Cost) });

@@ -120,7 +120,7 @@ fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
                 @if !formulas.is_empty() {
                     div { dt { "noise" } dd {
                         (formulas[0]) (explained(&formulas[0]))
-                        @if 1 < formulas.len() { " (" (formulas.len() - 1) " more in manifest.json)" }
+                        @if 1 < formulas.len() { " (the first of " (formulas.len()) ", by budget)" }
                     } }
                 }
                 @if let Some(proof) = proof { div { dt { "proof" } dd { code { (proof) } } } }
@@ -135,45 +135,44 @@ fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
 const N_LOSSES: usize = 12;
 
 /// Returns stated and delivered losses with the noise of each ledger.
+///
+/// A column in which all rows agree, apart from epsilon and event, is a note instead.
 fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
-    let mut grid = Grid::default();
-    for (title, is_number) in [("ε", true), ("δ", true), ("delivered", false), ("clip", false), ("event", false)] {
-        grid.column(title, title, is_number);
-    }
-    let several =
-        1 < policies_of(&entries.iter().flat_map(|(_, cells)| cells.iter().copied()).collect::<Vec<_>>()).split(", ").count();
+    let keys = run.swept_keys();
+    let titles = ["ε", "δ", "applies to", "delivered", "clip", "event"];
+    let names = |cells: &[&CellData]| policies_of(cells);
+    let several = entries.iter().any(|(_, cells)| names(cells) != names(&entries[0].1));
+    let mut rows: Vec<Vec<String>> = Vec::new();
     for (ledger, cells) in entries {
-        let mut delivered = text_of(ledger, "/delivered");
         // Ledgers that differ for another swept key, such as a dimension, say which one.
-        let keys = run.swept_keys();
         let values = cells[0].info.swept.iter().filter(|(key, value)| {
             !key.ends_with("epsilon")
                 && cells.iter().all(|cell| cell.swept(key) == Some(value))
                 && entries.iter().any(|(_, others)| others.iter().any(|other| other.swept(key) != Some(value)))
         });
-        let mut apart: Vec<String> =
-            values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+        let mut apart: Vec<String> = values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
         if several {
-            apart.insert(0, policies_of(cells));
+            apart.insert(0, names(cells));
         }
-        if !apart.is_empty() {
-            delivered += &format!(" · {}", apart.join(", "));
-        }
-        let row = vec![
-            text_of(ledger, "/epsilon"),
-            text_of(ledger, "/delta"),
-            delivered,
-            clip(&ledger["clip"]),
-            event(&ledger["event"]),
-        ];
-        if !grid.rows.contains(&row) {
-            grid.rows.push(row);
+        let (clip, event) = (clip(&ledger["clip"]), event(&ledger["event"]));
+        let row = vec![text_of(ledger, "/epsilon"), text_of(ledger, "/delta"), apart.join(", "), text_of(ledger, "/delivered"), clip, event];
+        if !rows.contains(&row) {
+            rows.push(row);
         }
     }
-    if N_LOSSES < grid.rows.len() {
-        grid.notes.push(format!("{} more are in manifest.json.", grid.rows.len() - N_LOSSES));
-        grid.rows.truncate(N_LOSSES);
+    let mut grid = Grid::default();
+    let stays = |i: usize| i == 0 || i == 5 || rows.iter().any(|row| row[i] != rows[0][i]);
+    for (i, title) in titles.into_iter().enumerate().filter(|(i, _)| stays(*i)) {
+        grid.column(title, title, i < 2);
     }
+    let shared = (0..titles.len()).filter(|i| !stays(*i) && !["", "–"].contains(&rows[0][*i].as_str()));
+    grid.notes.extend(shared.map(|i| format!("{}: {}.", titles[i], rows[0][i])));
+    if N_LOSSES < rows.len() {
+        grid.notes.push(format!("{} more are in manifest.json.", rows.len() - N_LOSSES));
+        rows.truncate(N_LOSSES);
+    }
+    let keep = |row: Vec<String>| row.into_iter().enumerate().filter(|(i, _)| stays(*i)).map(|(_, text)| text).collect();
+    grid.rows = rows.iter().cloned().map(keep).collect();
     grid
 }
 

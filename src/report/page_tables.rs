@@ -66,7 +66,9 @@ pub(super) fn legend(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
 
 /// Says why cells that differ in swept keys ended with the very same numbers.
 fn why_same(cells: &[&CellData]) -> &'static str {
-    if cells.iter().all(|cell| cell.is_not_private()) {
+    if cells[0].plays_at_random() {
+        "it plays at random and learns nothing"
+    } else if cells.iter().all(|cell| cell.is_not_private()) {
         "without privacy, nothing that is swept here reaches it"
     } else if cells.iter().all(|cell| cell.info.ledger.get("event") == cells[0].info.ledger.get("event")) {
         "the noise comes out the same"
@@ -105,7 +107,7 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         let cells = cells_of(policy);
         1 < cells.len()
             && cells.len() == points.len()
-            && cells.iter().all(|cell| cell.same_results(cells[0]) && !marks[cell.info.cell as usize].contains(['★', '☆']))
+            && cells.iter().all(|cell| cell.same_results(cells[0], run.words.measure) && !marks[cell.info.cell as usize].contains(['★', '☆']))
     };
     let (constant, varying): (Vec<&str>, Vec<&str>) = policies.into_iter().partition(is_constant);
     let mut grid = Grid::default();
@@ -119,7 +121,7 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         |point: &ComparedPoint, policy: &str| point.cells.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
     let same = |left: &ComparedPoint, right: &ComparedPoint| {
         varying.iter().all(|policy| match (at(left, policy), at(right, policy)) {
-            (Some(left), Some(right)) => marks[left] == marks[right] && run.cells[left].same_results(&run.cells[right]),
+            (Some(left), Some(right)) => marks[left] == marks[right] && run.cells[left].same_results(&run.cells[right], run.words.measure),
             (left, right) => left == right,
         })
     };
@@ -191,25 +193,13 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     if has_exponent {
         grid.column("exponent", words.exponent, true);
     }
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (i, cell) in run.cells.iter().enumerate() {
-        let same = |group: &&mut Vec<usize>| {
-            let first = &run.cells[group[0]];
-            first.info.policy == cell.info.policy && marks[group[0]] == marks[i] && first.same_results(cell)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(i),
-            None => groups.push(vec![i]),
-        }
-    }
-    for group in groups {
-        let cells: Vec<&CellData> = group.iter().map(|&i| &run.cells[i]).collect();
-        let (cell, row) = (cells[0], &rows[group[0]]);
-        let mut line = swept_values(&cells);
-        line.push(format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[group[0]]));
+    // The texts of a row after the swept values, with the cells that have them.
+    let mut lines: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
+    for (i, (cell, row)) in run.cells.iter().zip(rows).enumerate() {
+        let mut line = vec![format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[i])];
         line.push(moments(measured(run, cell)));
         if has_costs {
-            let is_reference = rows.iter().any(|other| other.cost.is_some_and(|cost| group.contains(&cost.reference)));
+            let is_reference = rows.iter().any(|other| other.cost.is_some_and(|cost| cost.reference == i));
             line.push(match row.cost {
                 Some(cost) => cost.ratio.map_or("–".to_owned(), ratio_text),
                 None => if is_reference { "1 (reference)" } else { "" }.to_owned(),
@@ -222,9 +212,19 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         if has_exponent {
             line.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−")));
         }
-        grid.rows.push(line);
+        let same = |known: &&mut (Vec<String>, Vec<usize>)| {
+            known.0[..2] == line[..2] && run.cells[known.1[0]].same_results(cell, words.measure)
+        };
+        match lines.iter_mut().find(same) {
+            Some((_, cells)) => cells.push(i),
+            None => lines.push((line, vec![i])),
+        }
+    }
+    for (line, cells) in lines {
+        let cells: Vec<&CellData> = cells.into_iter().map(|i| &run.cells[i]).collect();
+        grid.rows.push(swept_values(&cells).into_iter().chain(line).collect());
         if 1 < cells.len() {
-            let note = format!("{}, {} sweep points in one row: {}.", cell.info.policy, cells.len(), why_same(&cells));
+            let note = format!("{}, {} sweep points in one row: {}.", cells[0].info.policy, cells.len(), why_same(&cells));
             if !grid.notes.contains(&note) {
                 grid.notes.push(note);
             }

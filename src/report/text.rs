@@ -47,7 +47,10 @@ pub(super) fn plus_minus(x: f64, half: Option<f64>) -> String {
 
 /// Formats a ratio with its interval: `4.2 (3.6 to 4.9)`.
 pub(super) fn ratio_text(ratio: Ratio) -> String {
-    let Some((low, high)) = ratio.interval.filter(|(low, high)| low < high) else { return short(ratio.value) };
+    let Some((low, high)) = ratio.interval.filter(|(low, high)| low < high) else {
+        let magnitude = ratio.value.log10().floor();
+        return trim_zeros(&format!("{:.*}", (1.0 - magnitude).clamp(0.0, 4.0) as usize, ratio.value));
+    };
     let half = 0.5 * (high - low);
     let n_decimals = (1.0 - half.log10().floor()).clamp(0.0, 4.0) as usize;
     format!("{:.n_decimals$} ({low:.n_decimals$} to {high:.n_decimals$})", ratio.value)
