@@ -5,8 +5,13 @@
 //! 1. [`Sweep`] is a checked specification, [`DataFolder`] the place of the files it reads;
 //! 2. [`Preparation`] makes its cells ready for a [`Backend`], of which [`Cpu`] needs no device;
 //! 3. [`run()`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
-//! 4. [`AskTell`] runs one policy outside of the loop, and a [`Session`] one whose rewards are observed elsewhere;
-//! 5. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page;
+//!    [`run_in_memory`] and [`run_to_folder`] do it all in one call;
+//! 4. [`AskTell`] runs one policy outside of the loop, a [`Session`] one whose rewards are observed elsewhere, and a
+//!    [`Simulator`] plays whatever points its caller chooses;
+//! 5. a [`Registry`] adds policies ([`OwnPolicy`]), environments ([`FnEnvironment`]) and mechanisms of your own: see
+//!    `docs/extending.md` and the two crates below `examples/`; [`testing`] has the contracts that they must keep;
+//! 6. [`Sweep::builder`] writes a spec in Rust, with a type of [`items`] for everything that a spec can name;
+//! 7. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page;
 //!    [`run_to_folder`] does all of it, as `privateer run` does.
 //!
 //! ```
@@ -51,14 +56,21 @@
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
-pub use self::run::{Notice, RunFolder, RunObserver, RunOptions, run_to_folder};
+pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, run_in_memory};
+#[cfg(feature = "report")]
+pub use self::run::{RunFolder, run_to_folder};
 pub use engine::{
-    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Stop, Tally, Trace, Unit, run, units,
+    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Simulator, SimulatorStep, Stop, Tally, Trace,
+    Unit, run, units,
 };
-pub use env::DataFolder;
+pub use env::contextual::FnContexts;
+pub use env::{DataFolder, FnEnvironment};
+pub use policy::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
 pub use privateer_backend::{Backend, Counters, Cpu};
 pub use privateer_config::error::Error;
-pub use spec::Sweep;
+pub use privateer_privacy::mechanism::{OutsideBudget, OutsideMechanism};
+pub use registry::Registry;
+pub use spec::{Item, SettingValue, Sweep, SweepBuilder, items};
 
 pub use privateer_backend as backend;
 pub use privateer_config as config;
@@ -67,14 +79,18 @@ pub use privateer_numerics as numerics;
 pub use privateer_privacy as privacy;
 
 pub mod audit;
+#[cfg(feature = "parquet")]
 pub mod record;
+#[cfg(feature = "report")]
 pub mod report;
 pub mod run;
+pub mod testing;
 
 // The rooms behind the facade: the program, its tests and examples use them, and no version keeps them as they are.
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod bench;
-#[doc(hidden)]
+#[cfg(feature = "cli")]
 pub mod cli;
 #[doc(hidden)]
 pub mod engine;

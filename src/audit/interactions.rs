@@ -10,8 +10,8 @@ use crate::spec::{Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
+use privateer_privacy::gram::GramLayout;
 use privateer_privacy::interactions::choices::ArmStep;
-use privateer_privacy::interactions::sums::Layout;
 use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionMechanism, InteractionSignal, Link};
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         (", 4 participations", four, first, turned, "rounds 5 to 8 of one user, each in a release of its own"),
         (", 4 participations in one release", at_once, first, turned, "rounds 5 to 8 of one user, all in one release"),
     ];
-    let layout = Layout { n_arms: SIZE, dimension: SIZE, joint: false };
+    let layout = GramLayout { n_blocks: SIZE, dimension: SIZE, joint: false };
     let cases = pairs.map(|(suffix, plan, first, second, words)| {
         let InteractionAttackPlan { calibrated, rounds, releases, from, count } = plan;
         let claim = claim_of(&calibrated.ledger(), count);

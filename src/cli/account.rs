@@ -5,7 +5,7 @@ use super::deployment::{budget, filter};
 use super::price::{self, DeploymentPrice};
 use super::source::SpecArgs;
 use crate::engine::Preparation;
-use crate::registry::MECHANISMS;
+use crate::registry::{MECHANISMS, Registry};
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
@@ -77,10 +77,10 @@ pub struct AccountArgs {
 ///
 /// # Errors
 /// An unknown name, a missing or bad number, or whatever a run of the spec would refuse. A claim that does not hold is exit code 1.
-pub fn account(args: &AccountArgs) -> Result<(), Error> {
+pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
     let mut deployment = None;
     let quotes = if Path::new(&args.what).extension().is_some_and(|ending| ending == "toml") {
-        let sweep = args.spec.read(Path::new(&args.what))?;
+        let sweep = args.spec.read(registry, Path::new(&args.what))?;
         let options = (budget(args.budget.as_deref())?, filter(args.filter.as_deref())?);
         match price::of_spec(&sweep, &args.spec.data(), options, args.participations)? {
             Some(price) => deployed(args, price, &mut deployment),

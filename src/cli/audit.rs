@@ -3,6 +3,7 @@
 use super::commands::say;
 use super::source::SpecArgs;
 use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
+use crate::registry::Registry;
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
@@ -40,7 +41,7 @@ pub struct AuditArgs {
 ///
 /// # Errors
 /// An unknown name or a bad number; a refuted claim is exit code 1.
-pub fn audit(args: &AuditArgs) -> Result<(), Error> {
+pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
     if !(0.0 < args.confidence && args.confidence < 1.0) {
         return Err(Error::input(
             Diagnostic::new(format!("`--confidence` is {}", args.confidence)).expected("a number > 0 and < 1"),
@@ -65,7 +66,7 @@ pub fn audit(args: &AuditArgs) -> Result<(), Error> {
     if let Some(seeds) = args.false_alarms {
         return counted(args, &cases, settings, seeds);
     }
-    let sweeps = specs.iter().map(|path| args.spec.read(Path::new(path))).collect::<Result<Vec<Sweep>, Error>>()?;
+    let sweeps = specs.iter().map(|path| args.spec.read(registry, Path::new(path))).collect::<Result<Vec<Sweep>, Error>>()?;
     let mut findings = audit::audit(&cases, settings)?;
     let mut passed_over = Vec::new();
     for sweep in &sweeps {

@@ -4,6 +4,7 @@ use super::commands::say;
 use super::progress::count;
 use super::source::SpecArgs;
 use crate::engine::{Preparation, units};
+use crate::registry::Registry;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::Error;
@@ -24,9 +25,9 @@ pub struct CheckArgs {
 ///
 /// # Errors
 /// Whatever a run would refuse.
-pub fn check(args: &CheckArgs) -> Result<(), Error> {
+pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
     for path in &args.specs {
-        let sweep = args.spec.read(path)?;
+        let sweep = args.spec.read(registry, path)?;
         let data = args.spec.data();
         let backend = Cpu::default();
         let preparation = Preparation::new(&sweep, &data, &backend);

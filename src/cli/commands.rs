@@ -4,6 +4,7 @@ use super::{
     account, audit, backends, bench, check, curate, devices, fit, ledger, list, odometer, predict, release, run, session, verify,
 };
 use crate::engine::Shard;
+use crate::registry::Registry;
 use crate::{record, report};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -105,6 +106,11 @@ enum Command {
 
 /// Runs the program on these arguments (the first is its name) and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    main_with(&Registry::builtin(), arguments)
+}
+
+/// Runs the program with what a registry adds to its lists; the `main` of a program with policies or environments of its own.
+pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -133,7 +139,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return ExitCode::BadInput as u8;
         }
     }
-    match dispatch(cli.command).map_err(backends::with_hint) {
+    match dispatch(registry, cli.command).map_err(backends::with_hint) {
         Ok(()) => ExitCode::Done as u8,
         Err(error) => {
             note(&error.to_string());
@@ -142,9 +148,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn dispatch(command: Command) -> Result<(), Error> {
+fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
     match command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(registry, &args),
         Command::Merge { folders, out, quiet } => {
             record::merge(&folders, &out)?;
             let outcome = report::write_report(&out)?;
@@ -154,21 +160,21 @@ fn dispatch(command: Command) -> Result<(), Error> {
             }
             Ok(())
         }
-        Command::Check(args) => check::check(&args),
-        Command::Account(args) => account::account(&args),
+        Command::Check(args) => check::check(registry, &args),
+        Command::Account(args) => account::account(registry, &args),
         Command::Curate(args) => curate::curate(&args),
-        Command::Init(args) => session::init(&args),
-        Command::Ask(args) => session::ask(&args),
-        Command::Tell(args) => session::tell(&args),
+        Command::Init(args) => session::init(registry, &args),
+        Command::Ask(args) => session::ask(registry, &args),
+        Command::Tell(args) => session::tell(registry, &args),
         Command::Release(args) => release::release(&args),
         Command::Ledger(args) => ledger::ledger(&args),
         Command::Odometer(args) => odometer::odometer(&args),
-        Command::Undo(args) => session::undo(&args),
+        Command::Undo(args) => session::undo(registry, &args),
         Command::Fit(args) => fit::fit(&args),
-        Command::Audit(args) => audit::audit(&args),
-        Command::Predict(args) => predict::predict(&args),
+        Command::Audit(args) => audit::audit(registry, &args),
+        Command::Predict(args) => predict::predict(registry, &args),
         Command::Bench(args) => bench::bench(&args),
-        Command::List { what, json } => list::list(what.as_deref(), json),
+        Command::List { what, json } => list::list(registry, what.as_deref(), json),
         Command::Report { folder } => {
             let outcome = report::write_report(&folder)?;
             say_removed(outcome.removed);
@@ -176,7 +182,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
             say(&format!("report: {}", outcome.report_path.display()));
             Ok(())
         }
-        Command::Verify(args) => verify::verify(&args),
+        Command::Verify(args) => verify::verify(registry, &args),
         Command::Devices { json } => {
             devices::devices(json);
             Ok(())

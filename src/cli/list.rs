@@ -1,7 +1,7 @@
 //! `privateer list`: the registry with the keys that each entry reads.
 
 use super::commands::say;
-use crate::registry::{Kind, kinds};
+use crate::registry::{Kind, Registry, kinds};
 use crate::spec::listing;
 use privateer_config::error::{Diagnostic, Error, closest};
 
@@ -9,11 +9,11 @@ use privateer_config::error::{Diagnostic, Error, closest};
 ///
 /// # Errors
 /// An unknown kind or name.
-pub fn list(what: Option<&str>, json: bool) -> Result<(), Error> {
+pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), Error> {
     let chosen: Vec<(&str, Vec<Kind>)> = kinds()
         .into_iter()
         .filter_map(|kind| {
-            let mut entries = listing(kind);
+            let mut entries = listing(registry, kind);
             if let Some(what) = what
                 && what != kind
             {
@@ -26,7 +26,7 @@ pub fn list(what: Option<&str>, json: bool) -> Result<(), Error> {
         let what = what.unwrap_or_default();
         let all: Vec<&str> = kinds()
             .into_iter()
-            .chain(kinds().into_iter().flat_map(|kind| listing(kind).into_iter().map(|entry| entry.name)))
+            .chain(kinds().into_iter().flat_map(|kind| listing(registry, kind).into_iter().map(|entry| entry.name)))
             .collect();
         let mut diagnostic = Diagnostic::new(format!("nothing is called `{what}`"))
             .expected(format!("one of {}, or a name that `privateer list` shows", kinds().join(", ")));

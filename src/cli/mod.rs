@@ -24,4 +24,4 @@ mod session;
 mod source;
 mod verify;
 
-pub use commands::main;
+pub use commands::{main, main_with};

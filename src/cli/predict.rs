@@ -6,6 +6,7 @@ use super::source::data_folder;
 use crate::engine::Preparation;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::record::Parameters;
+use crate::registry::Registry;
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
@@ -34,7 +35,7 @@ pub struct PredictArgs {
 /// # Errors
 /// Files that are not what they should be, a trial that is not there, points of another dimension, features that have no values
 /// beyond their domain.
-pub fn predict(args: &PredictArgs) -> Result<(), Error> {
+pub fn predict(registry: &Registry, args: &PredictArgs) -> Result<(), Error> {
     let parameters = Parameters::load(&args.file)?;
     let shown = args.file.display();
     let trial = match args.trial {
@@ -51,7 +52,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Error> {
         return Err(Error::input(diagnostic.expected(held)));
     };
     let table = read_table(&args.points, &CsvOptions::default())?;
-    let sweep = Sweep::parse(&format!("the spec in {shown}"), &parameters.spec, &[])?;
+    let sweep = Sweep::parse_with(registry, &format!("the spec in {shown}"), &parameters.spec, &[])?;
     let Some(plan) = sweep.cells.get(parameters.cell as usize) else {
         let diagnostic = Diagnostic::new(format!("the spec in `{shown}` has no cell {}", parameters.cell));
         return Err(Error::input(diagnostic.hint("the file was altered, or is of another version of the program")));

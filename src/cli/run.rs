@@ -5,6 +5,7 @@ use super::commands::{note, say, say_removed, shard};
 use super::progress::Progress;
 use super::source::SpecArgs;
 use crate::engine::{Shard, Stop};
+use crate::registry::Registry;
 use crate::run::{MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, run_to_folder};
 use crate::spec::Sweep;
 use clap::Args;
@@ -52,7 +53,7 @@ static HANDLER: Once = Once::new();
 ///
 /// # Errors
 /// The first failure.
-pub fn run(args: &RunArgs) -> Result<(), Error> {
+pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
     for (name, value) in [("threads", args.threads), ("batch", args.batch)] {
         if value == Some(0) {
             return Err(Error::input(Diagnostic::new(format!("`--{name} 0` runs nothing")).expected("a whole number >= 1")));
@@ -76,7 +77,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         }
     });
     // All specs are read before any is run: a mistake in the last costs no time.
-    let sweeps = args.specs.iter().map(|path| args.spec.read(path)).collect::<Result<Vec<Sweep>, Error>>()?;
+    let sweeps = args.specs.iter().map(|path| args.spec.read(registry, path)).collect::<Result<Vec<Sweep>, Error>>()?;
     let mut folders = BTreeSet::new();
     for path in &args.specs {
         let out = folder(args, path)?;

@@ -7,6 +7,7 @@ use super::source::SpecArgs;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
 use crate::record::{StateFile, StateKind};
+use crate::registry::Registry;
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
@@ -106,8 +107,8 @@ pub struct UndoArgs {
 ///
 /// # Errors
 /// Whatever the spec or its points refuse; a state file that is there already.
-pub fn init(args: &InitArgs) -> Result<(), Error> {
-    let (sweep, data) = (args.source.read(&args.spec)?, args.source.data());
+pub fn init(registry: &Registry, args: &InitArgs) -> Result<(), Error> {
+    let (sweep, data) = (args.source.read(registry, &args.spec)?, args.source.data());
     let backend = Cpu::default();
     let session = Session::start(&sweep, &Preparation::new(&sweep, &data, &backend))?;
     let folder = data.absolute()?;
@@ -190,8 +191,8 @@ fn own(filter: privateer_privacy::odometer::FilterKind, deployment: &Deployment,
 ///
 /// # Errors
 /// A file that is no session, changed points, or a session that is over.
-pub fn ask(args: &AskArgs) -> Result<(), Error> {
-    let mut open = OpenSession::of(&args.state, args.moved.data.as_deref())?;
+pub fn ask(registry: &Registry, args: &AskArgs) -> Result<(), Error> {
+    let mut open = OpenSession::of(registry, &args.state, args.moved.data.as_deref())?;
     with_session(&mut open, |session, file| {
         let (told, rounds) = session.progress();
         let row = if args.best {
@@ -229,10 +230,10 @@ pub fn ask(args: &AskArgs) -> Result<(), Error> {
 ///
 /// # Errors
 /// A wrong row, a reward told twice or not finite; a file that is no session.
-pub fn tell(args: &TellArgs) -> Result<(), Error> {
+pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
     let answer =
         if args.released { Answer::Released(received(&args.reward)?) } else { Answer::Raw(number("reward", &args.reward)?) };
-    let mut open = OpenSession::of(&args.state, args.moved.data.as_deref())?;
+    let mut open = OpenSession::of(registry, &args.state, args.moved.data.as_deref())?;
     with_session(&mut open, |session, file| {
         let form = Deployment::read(file)?.form;
         match (&answer, form) {
@@ -294,8 +295,8 @@ pub fn tell(args: &TellArgs) -> Result<(), Error> {
 ///
 /// # Errors
 /// A session whose rewards were released, or without a reward; a file that is no session.
-pub fn undo(args: &UndoArgs) -> Result<(), Error> {
-    let mut open = OpenSession::of(&args.state, args.data.as_deref())?;
+pub fn undo(registry: &Registry, args: &UndoArgs) -> Result<(), Error> {
+    let mut open = OpenSession::of(registry, &args.state, args.data.as_deref())?;
     let backend = Cpu::default();
     let preparation = Preparation::new(&open.sweep, &open.data, &backend);
     let mut session = Session::undo(&open.sweep, &preparation, open.file.get("session"))?;
@@ -378,7 +379,7 @@ struct OpenSession {
 }
 
 impl OpenSession {
-    fn of(path: &Path, data: Option<&Path>) -> Result<Self, Error> {
+    fn of(registry: &Registry, path: &Path, data: Option<&Path>) -> Result<Self, Error> {
         let file = StateFile::open(path, StateKind::Session)?;
         say_removed(file.removed());
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
@@ -391,7 +392,7 @@ impl OpenSession {
                 hint: "restore the file from a copy".to_owned(),
             });
         };
-        let sweep = Sweep::parse(&name, &spec, &[])?;
+        let sweep = Sweep::parse_with(registry, &name, &spec, &[])?;
         Ok(Self { file, sweep, data: DataFolder::new(Some(data.map_or_else(|| PathBuf::from(folder), Path::to_owned))) })
     }
 }

@@ -1,6 +1,7 @@
 //! Finds a spec and its data, and applies the changes that the command line states.
 
 use crate::env::DataFolder;
+use crate::registry::Registry;
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -38,7 +39,7 @@ impl SpecArgs {
     ///
     /// # Errors
     /// An unreadable file, or every mistake in it.
-    pub fn read(&self, path: &Path) -> Result<Sweep, Error> {
+    pub fn read(&self, registry: &Registry, path: &Path) -> Result<Sweep, Error> {
         let bytes = std::fs::read(path).map_err(|source| unreadable(path, &source))?;
         let Ok(text) = String::from_utf8(bytes) else {
             return Err(Error::input(
@@ -48,7 +49,7 @@ impl SpecArgs {
             ));
         };
         self.folders.borrow_mut().push(path.parent().unwrap_or(Path::new("")).to_owned());
-        Sweep::parse(&path.display().to_string(), &text, &self.overrides()?)
+        Sweep::parse_with(registry, &path.display().to_string(), &text, &self.overrides()?)
     }
 
     /// Returns the seed stated on the command line.

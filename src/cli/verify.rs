@@ -3,6 +3,7 @@
 use super::commands::{note, say};
 use super::source::data_folder;
 use crate::record::{self, Verification};
+use crate::registry::Registry;
 use crate::run::{RunOptions, choose_parts, run_again};
 use clap::Args;
 use privateer_config::error::Error;
@@ -33,13 +34,13 @@ const N_SHOWN: usize = 100;
 /// # Errors
 /// [`Error::CheckSaidNo`] with everything that is wrong, [`Error::Incomplete`] where parts are not there yet, and those of
 /// [`record::verify`].
-pub fn verify(args: &VerifyArgs) -> Result<(), Error> {
+pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
     let Verification { manifest, done, n_files, mut problems } = record::verify(&args.folder)?;
     let chosen = choose_parts(&done, args.rerun);
     if !chosen.is_empty() {
         note(&format!("computing {} parts again", chosen.len()));
         let options = RunOptions { data: data_folder(args.data.clone()), threads: args.threads, ..RunOptions::default() };
-        problems.extend(run_again(&args.folder, &manifest, &chosen, &options)?);
+        problems.extend(run_again(registry, &args.folder, &manifest, &chosen, &options)?);
     }
     if !problems.is_empty() {
         let shown = problems.iter().take(N_SHOWN).map(|problem| format!("\n  {problem}")).collect::<String>();

@@ -62,6 +62,9 @@ impl AskTell {
                 self.policy.screened();
                 point
             }
+            (Proposal::Refused(why), _) => {
+                return Err(Error::Failed { problem: why.to_owned(), hint: "run it with `run`".to_owned() });
+            }
             (Proposal::Score { .. }, _) => {
                 return Err(Error::Failed {
                     problem: "the policy asks for scores but has no screen".to_owned(),

@@ -10,7 +10,7 @@ use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
 use super::scoring_error;
 use super::{Measures, Trace};
-use crate::policy::{PolicyStreams, Proposal};
+use crate::policy::{PolicyGroup, PolicyStreams, Proposal, Setting, ToldReward, TrialView};
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
 use privateer_gp::score::AxisFeatures;
@@ -68,11 +68,21 @@ impl LockstepTrial {
         })
     }
 
-    /// Returns the policy's proposal; a random point is drawn here, among the allowed points.
-    fn propose(&mut self) -> Proposal {
+    /// Draws the points that are allowed in the coming round.
+    fn draw_set(&mut self) {
         if let (Some(set), Some(sets)) = (&mut self.set, self.ready.instance.sets()) {
             sets.draw(&mut self.sets, set);
         }
+    }
+
+    /// Returns what a policy from outside may see before the coming round.
+    fn view(&mut self, round: u64) -> TrialView<'_> {
+        TrialView { trial: self.number, round, allowed: self.set.as_deref(), random: &mut self.streams.own }
+    }
+
+    /// Returns the policy's proposal; a random point is drawn here, among the allowed points.
+    fn propose(&mut self) -> Proposal {
+        self.draw_set();
         match self.ready.policy.propose(&mut self.streams) {
             Proposal::Random { source, n_points } => {
                 let stream = self.streams.of(source);
@@ -100,8 +110,8 @@ impl LockstepTrial {
         number
     }
 
-    /// Plays a point: observation, mechanism, update, and a row if the round is recorded.
-    fn play(&mut self, point: usize, round: u64, recorded: bool, observer: &dyn Observer) {
+    /// Plays a point: observation, mechanism, update. Returns the released reward, if one is released.
+    fn play(&mut self, point: usize, round: u64, observer: &dyn Observer) -> Option<f64> {
         let instance = &self.ready.instance;
         let raw = instance.observe(point, &mut self.noise);
         let query = self.ready.policy.query(point);
@@ -109,12 +119,21 @@ impl LockstepTrial {
         observer.released(Place { cell: self.cell, trial: self.number, round }, &query, &released);
         drop(query);
         self.ready.policy.update(point, &released);
+        released.reward()
+    }
+
+    /// Counts the regret of a play, and adds a row if the round is recorded.
+    ///
+    /// * `recommended` — the point that the policy's group recommends, if it has one
+    fn count(&mut self, point: usize, round: u64, recorded: bool, recommended: Option<usize>) {
+        let instance = &self.ready.instance;
         let whole = instance.regret(point);
         let regret = self.set.as_deref().map_or(whole, |set| instance.regret_among(point, set));
         self.cumulative += regret;
         self.simple = self.simple.min(whole);
         if recorded {
-            let recommended = self.ready.policy.recommend().map_or(f64::NAN, |point| instance.regret(point));
+            let recommended =
+                recommended.or_else(|| self.ready.policy.recommend()).map_or(f64::NAN, |point| instance.regret(point));
             // The plays of a product domain have no point index.
             let point = self.plays.is_none().then_some(point);
             self.rows.push(self.number, round, point, [regret, self.cumulative, self.simple, recommended]);
@@ -145,12 +164,20 @@ struct LockstepPart {
     scores: Vec<f64>,
     /// Axes of a product domain in the policy's features.
     axes: Option<Arc<[AxisFeatures]>>,
+    /// What proposes for all trials, for policies from outside.
+    group: Option<PolicyGroup>,
+    told: Vec<ToldReward>,
+    label: String,
 }
 
 impl LockstepPart {
     fn start(cell: &ReadyCell, numbers: Range<u64>) -> Result<Self, Error> {
         let trials = numbers.map(|number| LockstepTrial::start(cell, number)).collect::<Result<Vec<LockstepTrial>, Error>>()?;
+        let settings: Vec<(u64, &Setting)> = trials.iter().map(|trial| (trial.number, &trial.ready.setting)).collect();
         Ok(Self {
+            group: cell.maker.group(&settings)?,
+            told: Vec::new(),
+            label: cell.plan.policy.clone(),
             screen: cell.domain.as_ref().map(|domain| domain.open(trials.len())),
             proposals: vec![Proposal::Play(0); trials.len()],
             answers: vec![Candidates::default(); trials.len()],
@@ -177,9 +204,19 @@ impl LockstepPart {
     }
 
     /// Runs the first half of a round: proposals, and the start of the screen.
-    fn begin(&mut self) -> Result<(), Error> {
+    fn begin(&mut self, round: u64) -> Result<(), Error> {
+        if let Some(group) = &mut self.group {
+            self.trials.iter_mut().for_each(LockstepTrial::draw_set);
+            let mut views: Vec<TrialView<'_>> = self.trials.iter_mut().map(|trial| trial.view(round)).collect();
+            let points = group.ask(&self.label, &mut views)?;
+            self.proposals.iter_mut().zip(points).for_each(|(proposal, point)| *proposal = Proposal::Play(point));
+            return Ok(());
+        }
         for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
             let proposed = trial.propose();
+            if let Proposal::Refused(why) = proposed {
+                return Err(Error::Failed { problem: why.to_owned(), hint: "please report this".to_owned() });
+            }
             *proposal = settled(proposed, trial.ready.policy.model(), trial.set.as_deref(), &mut self.scores)?;
         }
         let mut screen = self.screen.take();
@@ -234,7 +271,20 @@ impl LockstepPart {
             {
                 trial.ready.policy.screened();
             }
-            trial.play(point, round, recorded, observer);
+            let released = trial.play(point, round, observer);
+            if self.group.is_none() {
+                trial.count(point, round, recorded, None);
+            } else if let Some(released) = released {
+                self.told.push(ToldReward { trial: trial.number, point, released });
+            }
+        }
+        if let Some(group) = &mut self.group {
+            group.tell(&self.label, round, &self.told)?;
+            self.told.clear();
+            for (place, (trial, &point)) in self.trials.iter_mut().zip(&points).enumerate() {
+                let recommended = if recorded { group.recommend(&self.label, place)? } else { None };
+                trial.count(point, round, recorded, recommended);
+            }
         }
         self.points = points;
         Ok(())
@@ -261,7 +311,7 @@ pub fn batch(
         .collect::<Result<Vec<LockstepPart>, Error>>()?;
     let mut next_recorded = recorded.iter().copied().peekable();
     for part in &mut parts {
-        part.begin()?;
+        part.begin(1)?;
     }
     for round in 1..=cell.plan.rounds {
         if round % STOP_EVERY == 0 {
@@ -274,7 +324,7 @@ pub fn batch(
         for part in &mut parts {
             part.finish(round, record, observer)?;
             if round < cell.plan.rounds {
-                part.begin()?;
+                part.begin(round + 1)?;
             }
         }
     }

@@ -5,6 +5,7 @@
 //! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
+mod cell_info;
 mod contexts;
 mod decide;
 mod lockstep;
@@ -17,9 +18,13 @@ mod run;
 mod scoring_error;
 mod session;
 mod session_parts;
+mod simulator;
 mod trace;
 
 pub use ask_tell::AskTell;
+#[cfg(test)]
+pub(crate) use cell_info::tests::cell as test_cell;
+pub use cell_info::{CellInfo, unify_swept};
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Place, Stop, TrialEnd, Unit};
@@ -27,4 +32,5 @@ pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};
 pub use scoring_error::scoring_error;
 pub use session::{Session, ToldRound};
+pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};

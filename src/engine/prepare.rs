@@ -404,6 +404,12 @@ impl<'a> Preparation<'a> {
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
         cell.environment.derived_from_rewards().state_in(&mut ledger);
+        if bandit.policy_plan.is_foreign() && ledger.epsilon.is_some() {
+            ledger.notes.push(
+                "the policy is foreign code: it received released rewards alone, so the claim is the mechanism's, by post-processing"
+                    .to_owned(),
+            );
+        }
         if instance.bound_stated() && instance.facts().bound < instance.largest() {
             let (stated, largest) = (instance.facts().bound, instance.largest());
             ledger.notes.push(format!(

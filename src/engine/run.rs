@@ -9,6 +9,7 @@ use privateer_backend::Counters;
 use privateer_config::error::{Diagnostic, Error};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -128,11 +129,27 @@ impl UnitJob<'_> {
     /// backend's replacement. The other withdrawn units are run again later.
     fn finish(&self, unit: Unit) -> Result<Option<Counters>, Error> {
         let started = Instant::now();
-        let Some(Done { rows, counters, trials }) = self.unit(unit)? else { return Ok(None) };
+        let Some(Done { rows, counters, trials }) = self.guarded(unit)? else { return Ok(None) };
         let seconds = started.elapsed().as_secs_f64();
         self.observer.ended(unit, &trials)?;
         self.observer.finished(unit, rows, seconds, &counters)?;
         Ok(Some(counters))
+    }
+
+    /// Runs one unit; a panic, of a policy or environment from outside for example, ends the run with a message.
+    fn guarded(&self, unit: Unit) -> Result<Option<Done>, Error> {
+        catch_unwind(AssertUnwindSafe(|| self.unit(unit))).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(Error::Failed {
+                problem: format!(
+                    "`{}` panicked in block {}: {}",
+                    self.sweep.cells[unit.cell as usize].label(),
+                    unit.block,
+                    text.unwrap_or("without a message")
+                ),
+                hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
+            })
+        })
     }
 
     /// Runs one unit; returns `None` if stopped.
@@ -163,6 +180,7 @@ impl UnitJob<'_> {
                 wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
             }
         };
+        let size = if cell.bandit.policy_plan.depends_on_block() { block } else { size };
         // A batch never crosses the end of its block.
         let size = size.clamp(1, block.max(1));
         let starts: Vec<u64> = (first..end).step_by(size as usize).collect();

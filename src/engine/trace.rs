@@ -145,6 +145,19 @@ impl Trace {
         }
     }
 
+    /// Returns the first rows, at most `n_rows`.
+    #[must_use]
+    pub fn first_rows(&self, n_rows: usize) -> Self {
+        let n = n_rows.min(self.len());
+        Self {
+            trial: self.trial[..n].to_vec(),
+            round: self.round[..n].to_vec(),
+            point: self.point[..n].to_vec(),
+            measures: self.measures,
+            measured: self.measured.iter().map(|column| column[..n].to_vec()).collect(),
+        }
+    }
+
     /// Returns the measured columns, in the order of [`Measures::columns`].
     #[must_use]
     pub fn measured(&self) -> &[Vec<f64>] {

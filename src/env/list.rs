@@ -3,15 +3,10 @@
 use super::contextual::{ContextualPlan, generalized_linear, logged, table};
 use super::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use super::{EnvironmentPlan, arms_table, gp_sample, points_table, rkhs};
-use privateer_config::params::{Args, Named};
-
-/// Reads an environment.
-pub type EnvironmentBuild = fn(&Args<'_>) -> Box<dyn EnvironmentPlan>;
-/// Reads a contextual environment.
-pub type ContextualBuild = fn(&Args<'_>) -> Box<dyn ContextualPlan>;
+use privateer_config::params::{List, Named};
 
 /// The registered environments.
-pub static ENVIRONMENTS: &[Named<EnvironmentBuild>] = &[
+pub static ENVIRONMENTS: List<Box<dyn EnvironmentPlan>> = &[
     Named { name: "rkhs", summary: "random functions in the kernel's space", paper: "Zhou2021", build: rkhs::parse },
     Named { name: "gp-sample", summary: "draws of the Gaussian process", paper: "Srinivas2010", build: gp_sample::parse },
     Named {
@@ -36,7 +31,7 @@ pub static ENVIRONMENTS: &[Named<EnvironmentBuild>] = &[
 ];
 
 /// Environments that show arms to users with contexts.
-pub static CONTEXTUAL_ENVIRONMENTS: &[Named<ContextualBuild>] = &[
+pub static CONTEXTUAL_ENVIRONMENTS: List<Box<dyn ContextualPlan>> = &[
     Named {
         name: "generalized-linear",
         summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",

@@ -9,6 +9,7 @@ pub mod csv_table;
 mod curated;
 mod data_derived;
 mod domain;
+mod fn_environment;
 mod function;
 pub mod gp_sample;
 pub mod list;
@@ -23,4 +24,5 @@ pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Insta
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use domain::DomainPlan;
+pub use fn_environment::FnEnvironment;
 pub use sets::{Sets, SetsPlan};

@@ -1,5 +1,6 @@
 //! Defines the interface of every policy and what a policy may know.
 
+use super::PolicyGroup;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
@@ -28,6 +29,8 @@ pub enum Proposal {
         /// Exploration factor, finite and at least 0.
         beta: f64,
     },
+    /// Nothing can be proposed this way.
+    Refused(&'static str),
 }
 
 /// Names the random stream that a draw comes from.
@@ -286,6 +289,18 @@ pub trait PolicyPlan: Send + Sync {
         1
     }
 
+    /// Returns whether the algorithm is not this program's.
+    fn is_foreign(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the choices of a trial may depend on the trials of its block.
+    ///
+    /// A batch is then the whole block, whatever the number of threads.
+    fn depends_on_block(&self) -> bool {
+        false
+    }
+
     /// Returns the kind of mechanism that the policy needs.
     fn protection(&self) -> Protection {
         Protection::Rewards
@@ -318,6 +333,15 @@ pub trait PolicyMaker: Send + Sync {
     /// # Errors
     /// If the exploration factor or the truncation needs a constant that the problem does not have.
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
+
+    /// Makes the group that proposes for several trials, given by number and setting; `None` where each policy proposes.
+    ///
+    /// # Errors
+    /// If the algorithm cannot start.
+    fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
+        let _ = trials;
+        Ok(None)
+    }
 
     /// Returns the given or estimated constants that the manifest must record, as (name, value).
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {

@@ -4,16 +4,11 @@ use super::{
     FeaturesPlan, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb,
     qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
 };
-use privateer_config::params::{Args, Named, find, names};
+use privateer_config::params::{Args, List, Named};
 use std::sync::Arc;
 
-/// Reads a policy.
-pub type PolicyBuild = fn(&Args<'_>) -> Box<dyn PolicyPlan>;
-/// Reads a feature map.
-pub type FeaturesBuild = fn(&Args<'_>) -> Arc<dyn FeaturesPlan>;
-
 /// The registered policies.
-pub static POLICIES: &[Named<PolicyBuild>] = &[
+pub static POLICIES: List<Box<dyn PolicyPlan>> = &[
     Named {
         name: "ata-gp-ucb",
         summary: "GP-UCB truncated in Nystrom feature space: LDP-ATA-GP-UCB, ATA-GP-UCB",
@@ -68,7 +63,7 @@ pub static POLICIES: &[Named<PolicyBuild>] = &[
 ];
 
 /// The registered feature maps.
-pub static FEATURES: &[Named<FeaturesBuild>] = &[
+pub static FEATURES: List<Arc<dyn FeaturesPlan>> = &[
     Named { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
     Named {
         name: "nystrom",
@@ -93,8 +88,9 @@ pub static FEATURES: &[Named<FeaturesBuild>] = &[
 /// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).
 pub fn parse_features(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
     let doc = "feature map; without one the posterior is exact, over the points visited";
-    let variant = args.variant(key, doc, &names(FEATURES), None)?;
-    let features = (find(FEATURES, &variant.kind)?.build)(&variant.args);
+    let items = args.items(FEATURES);
+    let variant = args.variant(key, doc, &items.names(), None)?;
+    let features = items.read(&variant.kind, &variant.args)?;
     args.absorb(&variant.args);
     Some(features)
 }

@@ -4,7 +4,7 @@ use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, R
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
-use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_gp::score::{Basis, Change, ScoreModel};
 use privateer_privacy::{Released, Signal};
 
 /// Reads the policy's keys; there are none.
@@ -76,12 +76,7 @@ impl Policy for UniformPolicy {
 
     /// Returns the point with the highest average released reward, because there is no model.
     fn recommend(&self) -> Option<usize> {
-        let visits = &self.visits;
-        let mut averages: Vec<(usize, f64)> = (0..visits.n_distinct())
-            .map(|slot| (visits.points[slot] as usize, visits.sums[slot] / visits.counts[slot] as f64))
-            .collect();
-        averages.sort_unstable_by_key(|&(point, _)| point);
-        lowest_within_tie(&averages)
+        self.visits.best_average()
     }
 
     fn told(&self) -> u64 {

@@ -315,11 +315,11 @@ fn short(hash: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::tests::cell;
     use super::super::manifest::tests::manifest;
     use super::super::part::tests::rows;
     use super::super::write_part;
     use super::*;
+    use crate::engine::test_cell as cell;
 
     fn two_cells() -> Manifest {
         manifest(vec![cell(0, "a", 0.5), cell(1, "b", 0.5)])

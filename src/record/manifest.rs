@@ -156,8 +156,8 @@ pub fn hash_bytes(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::cell::tests::cell;
     use super::*;
+    use crate::engine::test_cell as cell;
     use std::fs;
 
     /// Returns a manifest of `cells`, 4 trials in 2 blocks of 2, 50 rounds.

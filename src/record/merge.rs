@@ -146,11 +146,11 @@ fn same_folder(left: &Path, right: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::tests::cell;
     use super::super::manifest::tests::manifest;
     use super::super::part::tests::rows;
     use super::super::{append_timing, write_part};
     use super::*;
+    use crate::engine::test_cell as cell;
     use std::fs;
 
     fn shard(out: &Path, name: &str, parts: &[(u32, u32)], slope: f64) -> PathBuf {

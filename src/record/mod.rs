@@ -8,7 +8,6 @@
 //!
 //! **Not here:** running anything, aggregating anything. This room neither knows a policy nor computes a mean.
 
-mod cell;
 mod columns;
 mod digests;
 mod disk;
@@ -20,6 +19,7 @@ mod merge;
 mod parameters;
 mod part;
 mod part_bounds;
+mod part_id;
 mod part_read;
 mod sealed_text;
 mod state_file;
@@ -28,14 +28,14 @@ mod timings;
 mod verify;
 mod whole_file;
 
-pub use crate::engine::{Measures, Quantity, Trace};
-pub use cell::{CellInfo, FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION, unify_swept};
+pub use crate::engine::{CellInfo, Measures, Quantity, Trace};
 pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
 pub use folder::{Folder, OpenedFolder, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};
 pub use part::{part_bytes, remove_part, write_part};
+pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, decode_part, read_part};
 pub use state_file::{StateFile, StateKind};
 pub use timings::append_timing;

@@ -139,9 +139,9 @@ fn column<T: DataType>(
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::cell::tests::cell;
     use super::super::read_part;
     use super::*;
+    use crate::engine::test_cell as cell;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use std::fs;
 

@@ -83,12 +83,12 @@ fn check_column(body: &[u8], chunk: &Thrift, n_rows: u64) -> Result<(), String> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::tests::cell;
     use super::super::columns::schema;
     use super::super::part::tests::rows;
     use super::super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
     use super::super::{PartId, decode_part, part_bytes};
     use super::*;
+    use crate::engine::test_cell as cell;
     use parquet::basic::Compression;
     use parquet::column::writer::ColumnWriter;
     use parquet::data_type::ByteArray;

@@ -175,10 +175,10 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::tests::cell;
     use super::super::part::tests::rows as some_rows;
     use super::super::{PartId, write_part};
     use super::*;
+    use crate::engine::test_cell as cell;
     use std::fs;
 
     fn part(folder: &Path) -> std::path::PathBuf {

@@ -71,9 +71,16 @@ impl CellData {
         ["uniform", "random-arm"].contains(&kind)
     }
 
-    /// Returns whether the cell is private and its guarantee holds.
+    /// Returns whether the cell is private and its guarantee is known to hold, rather than claimed by a plug-in.
     pub(super) fn is_protected(&self) -> bool {
-        !self.is_not_private() && !self.has_no_guarantee()
+        let known = |found| matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate));
+        !self.is_not_private() && self.guarantees().all(known)
+    }
+
+    /// Reads the guarantees of the cell's ledgers.
+    fn guarantees(&self) -> impl Iterator<Item = Result<Guarantee, String>> {
+        let stated = [Some(&self.info.ledger), self.inputs_ledger()].into_iter().flatten();
+        stated.filter_map(|ledger| ledger.get("guarantee")?.as_str()).map(|text| Guarantee::try_from(text.to_owned()))
     }
 
     /// Returns the value of a swept key.
@@ -93,11 +100,8 @@ impl CellData {
 
     /// Returns whether one of the cell's ledgers states that its claim does not hold, or states what nobody can read.
     pub(super) fn has_no_guarantee(&self) -> bool {
-        let stated = [Some(&self.info.ledger), self.inputs_ledger()].into_iter().flatten();
-        let texts = stated.filter_map(|ledger| ledger.get("guarantee")?.as_str());
-        texts
-            .map(|text| Guarantee::try_from(text.to_owned()))
-            .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate)))
+        self.guarantees()
+            .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate | Guarantee::Unverified { .. })))
     }
 
     /// Returns whether the cell claims no privacy at all, neither of rewards nor of inputs.

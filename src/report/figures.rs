@@ -90,10 +90,7 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
     };
     let paired = if trials < 2 { "no interval" } else { "bars are paired 95 % intervals" };
     let dagger = " A dagger marks policies without a guarantee; what has no privacy is the grey line.";
-    let caption = format!(
-        "Cost of privacy: {} over that without privacy. Pairs of trials; {paired}.{dagger}",
-        words.long
-    );
+    let caption = format!("Cost of privacy: {} over that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
     add(Group::Cost, "cost-ratio", &Along::Budgets, Height::Ratio, caption);
     let caption = format!("Cost of privacy: {} minus that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
     add(Group::Cost, "cost-excess", &Along::Budgets, Height::Excess, caption);

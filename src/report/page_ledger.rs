@@ -150,12 +150,20 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
                 && cells.iter().all(|cell| cell.swept(key) == Some(value))
                 && entries.iter().any(|(_, others)| others.iter().any(|other| other.swept(key) != Some(value)))
         });
-        let mut apart: Vec<String> = values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+        let mut apart: Vec<String> =
+            values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
         if several {
             apart.insert(0, names(cells));
         }
         let (clip, event) = (clip(&ledger["clip"]), event(&ledger["event"]));
-        let row = vec![text_of(ledger, "/epsilon"), text_of(ledger, "/delta"), apart.join(", "), text_of(ledger, "/delivered"), clip, event];
+        let row = vec![
+            text_of(ledger, "/epsilon"),
+            text_of(ledger, "/delta"),
+            apart.join(", "),
+            text_of(ledger, "/delivered"),
+            clip,
+            event,
+        ];
         if !rows.contains(&row) {
             rows.push(row);
         }
@@ -169,10 +177,9 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
     grid.notes.extend(shared.map(|i| format!("{}: {}.", titles[i], rows[0][i])));
     if N_LOSSES < rows.len() {
         grid.notes.push(format!("{} more are in manifest.json.", rows.len() - N_LOSSES));
-        rows.truncate(N_LOSSES);
     }
     let keep = |row: Vec<String>| row.into_iter().enumerate().filter(|(i, _)| stays(*i)).map(|(_, text)| text).collect();
-    grid.rows = rows.iter().cloned().map(keep).collect();
+    grid.rows = rows.iter().take(N_LOSSES).cloned().map(keep).collect();
     grid
 }
 
@@ -198,7 +205,7 @@ fn badge(text: &str) -> Markup {
     let class = match Guarantee::try_from(text.to_owned()) {
         Ok(Guarantee::Holds) => "good",
         Ok(Guarantee::NoGuarantee { .. }) | Err(_) => "bad",
-        Ok(Guarantee::NotPrivate) => "plain",
+        Ok(Guarantee::NotPrivate | Guarantee::Unverified { .. }) => "plain",
     };
     html! { span.badge.(class) { @if text == "holds" { "guarantee holds" } @else { (text) } } }
 }

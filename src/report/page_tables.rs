@@ -107,7 +107,9 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         let cells = cells_of(policy);
         1 < cells.len()
             && cells.len() == points.len()
-            && cells.iter().all(|cell| cell.same_results(cells[0], run.words.measure) && !marks[cell.info.cell as usize].contains(['★', '☆']))
+            && cells.iter().all(|cell| {
+                cell.same_results(cells[0], run.words.measure) && !marks[cell.info.cell as usize].contains(['★', '☆'])
+            })
     };
     let (constant, varying): (Vec<&str>, Vec<&str>) = policies.into_iter().partition(is_constant);
     let mut grid = Grid::default();
@@ -121,7 +123,9 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         |point: &ComparedPoint, policy: &str| point.cells.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
     let same = |left: &ComparedPoint, right: &ComparedPoint| {
         varying.iter().all(|policy| match (at(left, policy), at(right, policy)) {
-            (Some(left), Some(right)) => marks[left] == marks[right] && run.cells[left].same_results(&run.cells[right], run.words.measure),
+            (Some(left), Some(right)) => {
+                marks[left] == marks[right] && run.cells[left].same_results(&run.cells[right], run.words.measure)
+            }
             (left, right) => left == right,
         })
     };
@@ -369,7 +373,10 @@ mod tests {
                 "igp-ucb (reference, not private): 40.0 ± 5.7 at every sweep point; without privacy, nothing that is swept here reaches it."
             ]
         );
-        assert_eq!(text.lines().next(), Some("epsilon  policy    final regret  times without privacy  per round  simple regret"));
+        assert_eq!(
+            text.lines().next(),
+            Some("epsilon  policy    final regret   times without privacy  per round  simple regret")
+        );
         assert!(
             text.contains("★ best private, guaranteed policy") && text.contains("Holm's correction for 2 comparisons"),
             "{text}"

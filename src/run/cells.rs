@@ -1,7 +1,6 @@
 //! Describes the cells of a checked sweep for the manifest.
 
-use crate::engine::{Measures, Preparation};
-use crate::record::{self, CellInfo};
+use crate::engine::{CellInfo, Measures, Preparation, unify_swept};
 use crate::spec::{Sweep, Task};
 use privateer_config::error::Error;
 
@@ -33,6 +32,6 @@ pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result
             })
         })
         .collect::<Result<Vec<CellInfo>, Error>>()?;
-    record::unify_swept(&mut cells);
+    unify_swept(&mut cells);
     Ok(cells)
 }

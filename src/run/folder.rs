@@ -1,43 +1,19 @@
 //! Runs a sweep into a results folder.
 
+use super::RunOptions;
 use super::cells::cell_infos;
 use super::manifest::{added, counters_json, manifest};
 use super::observer::{Notice, RunObserver};
 use super::recorder::Recorder;
 use super::threads::thread_pool;
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
-use crate::engine::{self, Options, Preparation, Shard, Stop, Unit};
-use crate::env::DataFolder;
+use crate::engine::{self, Options, Preparation, Stop, Unit};
 use crate::record::{self, Folder};
 use crate::report::{self, Outcome};
 use crate::spec::Sweep;
-use privateer_backend::{Backend, Cpu};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Options of a run into a folder; beside the data, none of them changes a recorded byte.
-#[derive(Debug, Clone)]
-pub struct RunOptions {
-    /// Folder of the data files.
-    pub data: DataFolder,
-    /// Scoring backend.
-    pub backend: Arc<dyn Backend>,
-    /// Number of worker threads; one for each core if absent.
-    pub threads: Option<usize>,
-    /// Number of trials in lockstep; the backend chooses if absent.
-    pub batch: Option<usize>,
-    /// The shard of the work to run; all of it if absent.
-    pub shard: Option<Shard>,
-}
-
-impl Default for RunOptions {
-    /// Runs everything on the processor.
-    fn default() -> Self {
-        Self { data: DataFolder::default(), backend: Arc::new(Cpu::default()), threads: None, batch: None, shard: None }
-    }
-}
 
 /// A results folder after a run.
 #[derive(Debug)]

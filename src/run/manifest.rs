@@ -1,7 +1,8 @@
 //! Writes down what is run, by which program and on which machine.
 
+use crate::engine::CellInfo;
 use crate::engine::Shard;
-use crate::record::{self, CellInfo, Manifest};
+use crate::record::{self, Manifest};
 use crate::spec::{Recorded, Sweep};
 use privateer_backend::{Backend, Counters};
 use std::collections::BTreeSet;

@@ -1,17 +1,27 @@
 //! Runs a sweep into a results folder: opens or resumes the folder, simulates, records, audits and reports.
 //!
-//! [`run_to_folder`] is `privateer run` without its messages: the caller hears of progress and of anything unusual through a
+//! [`run_in_memory`] writes nothing and returns the rows. [`run_to_folder`] is `privateer run` without its messages: the caller hears of progress and of anything unusual through a
 //! [`RunObserver`]. [`run_again`] computes recorded parts again and compares their bytes. **Invariant:** prints nothing.
 
 mod cells;
+#[cfg(feature = "report")]
 mod folder;
+#[cfg(feature = "report")]
 mod manifest;
+mod memory;
 mod observer;
+mod options;
+#[cfg(feature = "report")]
 mod recorder;
+#[cfg(feature = "report")]
 mod rerun;
 mod threads;
 
-pub use folder::{RunFolder, RunOptions, run_to_folder};
+#[cfg(feature = "report")]
+pub use folder::{RunFolder, run_to_folder};
+pub use memory::{MemoryRun, run_in_memory};
 pub use observer::{Notice, ReleaseSummary, RunObserver};
+pub use options::RunOptions;
+#[cfg(feature = "report")]
 pub use rerun::{choose_parts, run_again};
 pub use threads::{MOST_THREADS, thread_pool};

@@ -1,5 +1,6 @@
 //! Defines the reports of a run to its caller.
 
+#[cfg(feature = "report")]
 use crate::record::OpenedFolder;
 use privateer_privacy::ReleaseCounts;
 
@@ -23,6 +24,7 @@ impl RunObserver for () {}
 #[non_exhaustive]
 pub enum Notice<'a> {
     /// The folder is open, and the simulation starts.
+    #[cfg(feature = "report")]
     Opened {
         /// The folder as it was found, with warnings about its files.
         folder: &'a OpenedFolder,
@@ -77,6 +79,7 @@ impl ReleaseSummary {
     }
 
     /// Returns the counts as they appear in the manifest.
+    #[cfg(feature = "report")]
     pub(super) fn json(&self) -> serde_json::Value {
         let ReleaseCounts { rewards, clipped, shortened, releases } = self.counts;
         serde_json::json!({

@@ -5,6 +5,7 @@ use super::cells::cell_infos;
 use super::threads::thread_pool;
 use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::record::{self, Manifest, PartId};
+use crate::registry::Registry;
 use crate::spec::Sweep;
 use privateer_backend::Counters;
 use privateer_config::error::{Diagnostic, Error};
@@ -27,8 +28,14 @@ pub fn choose_parts(done: &BTreeSet<PartId>, n_parts: usize) -> BTreeSet<PartId>
 /// # Errors
 /// [`Error::Input`] if this version of the program reads the spec differently, [`Error::Io`] if a part cannot be read, and the first
 /// failure of the simulation.
-pub fn run_again(out: &Path, manifest: &Manifest, chosen: &BTreeSet<PartId>, options: &RunOptions) -> Result<Vec<String>, Error> {
-    let sweep = Sweep::parse("manifest.json", &manifest.spec_text, &[])?;
+pub fn run_again(
+    registry: &Registry,
+    out: &Path,
+    manifest: &Manifest,
+    chosen: &BTreeSet<PartId>,
+    options: &RunOptions,
+) -> Result<Vec<String>, Error> {
+    let sweep = Sweep::parse_with(registry, "manifest.json", &manifest.spec_text, &[])?;
     if sweep.hash != manifest.spec_hash {
         let problem = "this version of the program reads the recorded spec differently";
         return Err(Error::input(Diagnostic::new(problem).hint(format!("use version {}", manifest.program_version))));

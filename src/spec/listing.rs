@@ -6,12 +6,12 @@
 use super::curator::curator_keys;
 use super::online::gradient_privacy_keys;
 use super::privacy::privacy_keys;
-use crate::registry::{Kind, documentation};
+use crate::registry::{Kind, Registry, documentation};
 
 /// Returns the entries of one kind ([`crate::registry::kinds`]); empty for an unknown kind.
 #[must_use]
-pub fn listing(kind: &str) -> Vec<Kind> {
-    let mut entries = documentation(kind);
+pub fn listing(registry: &Registry, kind: &str) -> Vec<Kind> {
+    let mut entries = documentation(registry, kind);
     if kind == "mechanism" {
         for entry in &mut entries {
             entry.keys = privacy_keys();

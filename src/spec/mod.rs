@@ -3,6 +3,7 @@
 //! All mistakes of a file are reported together. **Invariant:** accesses no file and no device; every sweep that it returns is
 //! valid.
 
+pub mod builder;
 mod cell;
 mod curator;
 mod interactions;
@@ -15,6 +16,7 @@ mod read;
 mod recorded;
 mod sweep;
 
+pub use builder::{Item, SettingValue, SweepBuilder, items};
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 pub use curator::CuratorPlan;
 pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};

@@ -5,7 +5,7 @@ use super::plan::{json_of, note_defaults, overlaid, written_json};
 use super::privacy::{self, RequestDocs};
 use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
-use crate::registry::{LEARNERS, PROBLEMS, find, names};
+use crate::registry::{LEARNERS, PROBLEMS};
 use crate::spec::path;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
@@ -111,10 +111,9 @@ fn problem(
 ) -> Option<(String, Arc<dyn ProblemPlan>, Option<Place>)> {
     let Value::Table(written) = &shared.table.get("problem")?.value else { return None };
     let args = top.table("problem");
-    let kind = args.kind("problem", &names(PROBLEMS))?;
+    let kind = args.kind("problem", &args.items(PROBLEMS).names())?;
     let label = args.text("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
-    let entry = find(PROBLEMS, &kind)?;
-    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args));
+    let plan: Arc<dyn ProblemPlan> = Arc::from(args.items(PROBLEMS).read(&kind, &args)?);
     args.finish();
     note_defaults("problem", &args.documented(), &written_json(written), defaults);
     let place = written.span.as_ref().map(|span| shared.sink.sources().place(span));
@@ -150,7 +149,7 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
         };
         let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
         let args = Args::new(written, format!("learner.{shown}"), sink);
-        let Some(kind) = args.kind("learner", &names(LEARNERS)) else { continue };
+        let Some(kind) = args.kind("learner", &args.items(LEARNERS).names()) else { continue };
         let label =
             args.text("label", "name of the learner in results and of its random streams").unwrap_or_else(|| kind.clone());
         if label.trim().is_empty() || labels.contains(&label) {
@@ -163,8 +162,8 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
             args.reject(key, problem, "different labels that are not empty: add `label = \"…\"`");
             continue;
         }
-        let Some(entry) = find(LEARNERS, &kind) else { continue };
-        let learner: Arc<dyn LearnerPlan> = Arc::from((entry.build)(&args));
+        let Some(learner) = args.items(LEARNERS).read(&kind, &args) else { continue };
+        let learner: Arc<dyn LearnerPlan> = Arc::from(learner);
         let rates = Rates::parse(&args);
         // Keys of the learner's own `privacy` table override those of the spec's.
         args.table("privacy");

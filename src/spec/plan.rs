@@ -10,7 +10,7 @@ use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
-use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, find, names};
+use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Registry};
 use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use sha2::{Digest, Sha256};
@@ -65,18 +65,33 @@ enum Chooser {
 }
 
 impl Sweep {
-    /// Reads a spec.
+    /// Reads a spec that names what this program has.
+    ///
+    /// `overrides` as in [`Sweep::parse_with`].
+    ///
+    /// # Errors
+    /// [`Error::Input`] with every mistake found.
+    pub fn parse(file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Self, Error> {
+        Self::parse_with(&Registry::builtin(), file, text, overrides)
+    }
+
+    /// Reads a spec that may name what the registry adds.
     ///
     /// `overrides` are (option as written up to its value, path, value), applied in order.
     ///
     /// # Errors
     /// [`Error::Input`] with every mistake found.
-    pub fn parse(file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Self, Error> {
+    pub fn parse_with(
+        registry: &Registry,
+        file: &str,
+        text: &str,
+        overrides: &[(String, String, String)],
+    ) -> Result<Self, Error> {
         let mut sources = Sources::default();
         let file_source = sources.add(file, text);
         let override_sources: Vec<usize> =
             overrides.iter().map(|(option, _, value)| sources.add(COMMAND_LINE, format!("{option}{value}"))).collect();
-        let sink = Sink::new(sources);
+        let sink = Sink::new(sources).with_added(registry.added().clone());
         let mut base = read::document(text, file_source, &sink);
         sink.into_result()?;
         for ((option, key_path, value), &source) in overrides.iter().zip(&override_sources) {
@@ -99,9 +114,30 @@ impl Sweep {
                 );
             }
         }
-        let sweep = Reader { base: &base, sink: &sink }.read(file);
-        sink.into_result()?;
-        sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
+        checked(&base, &sink, file)
+    }
+}
+
+/// Checks the tree of a spec, from a file or a builder.
+///
+/// # Errors
+/// [`Error::Input`] with every mistake found.
+pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Error> {
+    let sweep = Reader { base, sink }.read(file);
+    sink.into_result()?;
+    sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
+}
+
+impl Registry {
+    /// Reads a spec that may name what was added.
+    ///
+    /// * `file` — the name that messages show
+    /// * `overrides` — as in [`Sweep::parse_with`]
+    ///
+    /// # Errors
+    /// [`Error::Input`] with every mistake found.
+    pub fn parse(&self, file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Sweep, Error> {
+        Sweep::parse_with(self, file, text, overrides)
     }
 }
 
@@ -149,9 +185,9 @@ impl Reader<'_> {
         }
         let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let parts = if is_online {
-            [("problem", "[problem]", names(PROBLEMS)), ("learner", "[[learner]]", names(LEARNERS))]
+            [("problem", "[problem]", top.items(PROBLEMS).names()), ("learner", "[[learner]]", top.items(LEARNERS).names())]
         } else {
-            [("environment", "[environment]", environments()), ("policy", "[[policy]]", policies())]
+            [("environment", "[environment]", environments(&top)), ("policy", "[[policy]]", policies(&top))]
         };
         for (key, header, kinds) in parts {
             if !top.has(key) {
@@ -184,11 +220,11 @@ impl Reader<'_> {
     fn environment(&self, top: &Args<'_>, table: &Table, defaults: &mut BTreeMap<String, String>) -> Option<EnvironmentRead> {
         let Value::Table(written) = &table.get("environment")?.value else { return None };
         let args = top.table("environment");
-        let kind = args.kind("environment", &environments())?;
+        let kind = args.kind("environment", &environments(&args))?;
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
-        let plan = match find(ENVIRONMENTS, &kind) {
-            Some(entry) => PlanSetting::Points(Arc::from((entry.build)(&args))),
-            None => PlanSetting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args))),
+        let plan = match args.items(ENVIRONMENTS).read(&kind, &args) {
+            Some(plan) => PlanSetting::Points(Arc::from(plan)),
+            None => PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(&kind, &args)?)),
         };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
@@ -268,7 +304,7 @@ impl Reader<'_> {
             };
             let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
             let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
-            let Some(kind) = args.kind("policy", &policies()) else { continue };
+            let Some(kind) = args.kind("policy", &policies(&args)) else { continue };
             let label =
                 args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
             if label.trim().is_empty() {
@@ -283,12 +319,12 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            if let Some((message, expected)) = mismatch(environment.as_ref().map(|read| &read.plan), &kind) {
+            if let Some((message, expected)) = mismatch(&args, environment.as_ref().map(|read| &read.plan), &kind) {
                 args.reject("kind", message, expected);
                 continue;
             }
-            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
-            let by_contexts = find(CONTEXTUAL_POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
+            let points = args.items(POLICIES).read(&kind, &args).map(Arc::from);
+            let by_contexts = args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::from);
             // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
             args.table("privacy");
             args.table("curator");
@@ -360,30 +396,30 @@ impl Reader<'_> {
 }
 
 /// Returns the names of all environments.
-fn environments() -> Vec<&'static str> {
-    [names(ENVIRONMENTS), names(CONTEXTUAL_ENVIRONMENTS)].concat()
+fn environments(args: &Args<'_>) -> Vec<&'static str> {
+    [args.items(ENVIRONMENTS).names(), args.items(CONTEXTUAL_ENVIRONMENTS).names()].concat()
 }
 
 /// Returns the names of all policies.
-fn policies() -> Vec<&'static str> {
-    [names(POLICIES), names(CONTEXTUAL_POLICIES)].concat()
+fn policies(args: &Args<'_>) -> Vec<&'static str> {
+    [args.items(POLICIES).names(), args.items(CONTEXTUAL_POLICIES).names()].concat()
 }
 
 /// Returns the mismatch of a policy with an environment, and the expected policy; else `None`.
-fn mismatch(setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
-    let chooses_by_context = find(CONTEXTUAL_POLICIES, policy).is_some();
+fn mismatch(args: &Args<'_>, setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
+    let chooses_by_context = args.items(CONTEXTUAL_POLICIES).has(policy);
     let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (setting, chooses_by_context) {
         (Some(PlanSetting::Contextual(_)), false) => Some((
             format!("policy `{policy}` plays points of a domain, and the environment shows arms to users with contexts"),
-            format!("one of {}", one_of(names(CONTEXTUAL_POLICIES))),
+            format!("one of {}", one_of(args.items(CONTEXTUAL_POLICIES).names())),
         )),
         (Some(PlanSetting::Points(_)), true) => Some((
             format!("policy `{policy}` chooses by contexts, and the environment has none"),
             format!(
                 "one of {}, or an environment with contexts: {}",
-                one_of(names(POLICIES)),
-                one_of(names(CONTEXTUAL_ENVIRONMENTS))
+                one_of(args.items(POLICIES).names()),
+                one_of(args.items(CONTEXTUAL_ENVIRONMENTS).names())
             ),
         )),
         _ => None,

@@ -3,6 +3,7 @@
 use crate::registry::{MECHANISMS, SUMS};
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
+use privateer_privacy::mechanism::OutsideEntry;
 use privateer_privacy::sums::{SumsEntry, SumsNeed};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Protection, Protects, Refusal, Request, RewardFacts, automatic,
@@ -18,25 +19,30 @@ pub struct PrivacyPlan {
 }
 
 /// Names the mechanism, by the list that registers it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum MechanismChoice {
     Rewards(&'static MechanismEntry),
+    Outside(OutsideEntry),
     Sums(&'static SumsEntry),
 }
 
 impl MechanismChoice {
-    fn name(self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Rewards(entry) => entry.name,
+            Self::Outside(entry) => entry.name,
             Self::Sums(entry) => entry.name,
         }
     }
 }
 
 /// Returns the names of the mechanisms that serve a policy of this kind, including `none`.
-fn names(protection: Protection) -> Vec<&'static str> {
+fn names(args: &Args<'_>, protection: Protection) -> Vec<&'static str> {
     match protection {
-        Protection::Rewards => MECHANISMS.iter().map(|entry| entry.name).collect(),
+        Protection::Rewards => {
+            let added = args.sink().added().of::<OutsideEntry>().map(|item| item.name);
+            MECHANISMS.iter().map(|entry| entry.name).chain(added).collect()
+        }
         Protection::Sums | Protection::LocalSums => {
             let local = protection == Protection::LocalSums;
             SUMS.iter().filter(|entry| entry.name == "none" || entry.local == local).map(|entry| entry.name).collect()
@@ -60,7 +66,7 @@ impl PrivacyPlan {
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
         let mut words = vec!["auto"];
         let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums];
-        for name in kinds.into_iter().flat_map(names) {
+        for name in kinds.into_iter().flat_map(|kind| names(args, kind)) {
             if !words.contains(&name) {
                 words.push(name);
             }
@@ -87,7 +93,10 @@ impl PrivacyPlan {
         let name = automatic(request.mechanism, protects, request.calibration);
         request.mechanism = name;
         let chosen = match protection {
-            Protection::Rewards => MECHANISMS.iter().find(|entry| entry.name == name).map(MechanismChoice::Rewards),
+            Protection::Rewards => {
+                let own = MECHANISMS.iter().find(|entry| entry.name == name).map(MechanismChoice::Rewards);
+                own.or_else(|| args.items::<OutsideEntry>(&[]).read(name, args).map(MechanismChoice::Outside))
+            }
             Protection::Sums | Protection::LocalSums => {
                 let serves = |entry: &&SumsEntry| entry.name == name && (name == "none" || entry.local == local);
                 SUMS.iter().find(serves).map(MechanismChoice::Sums)
@@ -99,7 +108,7 @@ impl PrivacyPlan {
                 Protection::Sums => "running sums of a trusted privatizer",
                 Protection::LocalSums => "everybody's own noisy item",
             };
-            let options: Vec<String> = names(protection).into_iter().map(|name| format!("`{name}`")).collect();
+            let options: Vec<String> = names(args, protection).into_iter().map(|name| format!("`{name}`")).collect();
             args.reject_with_hint(
                 "mechanism",
                 format!("mechanism `{name}` does not serve this policy, which learns from {what}"),
@@ -153,8 +162,9 @@ impl PrivacyPlan {
             );
             return Err(self.place(refusal.hint("leave `clip` out: the range is then [-(B + R), B + R] of the trial")));
         }
-        match (self.entry, need) {
+        match (&self.entry, need) {
             (MechanismChoice::Rewards(entry), _) => (entry.build)(&self.request, facts).map(Channel::Rewards),
+            (MechanismChoice::Outside(entry), _) => entry.build(&self.request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&self.request, facts, need).map(Channel::Sums),
             (MechanismChoice::Sums(entry), None) => Err(Refusal::new(
                 "mechanism",

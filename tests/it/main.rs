@@ -15,6 +15,7 @@ mod identity;
 mod long_runs;
 mod mechanisms;
 mod messages;
+mod outside;
 mod outsourced;
 mod participations;
 mod pins;

@@ -14,6 +14,7 @@ mod fallback;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod playable;
+#[cfg(any(test, feature = "reference-device"))]
 pub mod reference;
 mod scale;
 mod slot;

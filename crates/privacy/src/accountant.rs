@@ -60,7 +60,9 @@ pub fn price(event: &Event) -> PrivacyLoss {
     match *event {
         // A projection keeps the column space of its input, so the output laws of neighbours are mutually singular (erratum
         // E16, `docs/privacy.md`). For data with columns = rows - 1 they need not be, but then nothing is proved (E17).
-        Event::NonPrivate | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => PrivacyLoss::Unbounded,
+        Event::NonPrivate | Event::Unverified | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => {
+            PrivacyLoss::Unbounded
+        }
         // The logarithms of two densities exp(-|z - y|/scale) differ by at most |y - y'|/scale.
         Event::Laplace { scale, sensitivity: Some(sensitivity) } => pure(sensitivity / scale),
         Event::TwoPoint { rare } => pure(odds(rare)),

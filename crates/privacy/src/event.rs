@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub enum Event {
     /// The reward was passed on unchanged.
     NonPrivate,
+    /// Foreign code released something of it: no loss is known.
+    Unverified,
     /// Laplace noise was added.
     Laplace {
         /// Scale of the noise (its variance is 2 scale²), in units of the reward.

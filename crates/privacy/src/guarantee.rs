@@ -19,9 +19,18 @@ pub enum Guarantee {
     },
     /// The mechanism makes no privacy claim.
     NotPrivate,
+    /// The author of foreign code claims it, and nobody here has verified it.
+    Unverified {
+        /// Name of the mechanism.
+        claimed_by: String,
+        /// Where its proof can be read.
+        proof: String,
+    },
 }
 
 const NO_GUARANTEE: &str = "no guarantee: ";
+const CLAIMED_BY: &str = "claimed by ";
+const NOT_VERIFIED: &str = ", not verified (";
 
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,6 +38,7 @@ impl fmt::Display for Guarantee {
             Self::Holds => f.write_str("holds"),
             Self::NoGuarantee { reason, erratum } => write!(f, "{NO_GUARANTEE}{reason} ({erratum})"),
             Self::NotPrivate => f.write_str("not private"),
+            Self::Unverified { claimed_by, proof } => write!(f, "{CLAIMED_BY}{claimed_by}{NOT_VERIFIED}{proof})"),
         }
     }
 }
@@ -46,6 +56,11 @@ impl TryFrom<String> for Guarantee {
         match text.as_str() {
             "holds" => Ok(Self::Holds),
             "not private" => Ok(Self::NotPrivate),
+            other if other.starts_with(CLAIMED_BY) => other[CLAIMED_BY.len()..]
+                .strip_suffix(')')
+                .and_then(|rest| rest.split_once(NOT_VERIFIED))
+                .map(|(claimed_by, proof)| Self::Unverified { claimed_by: claimed_by.to_owned(), proof: proof.to_owned() })
+                .ok_or_else(|| format!("`{other}` does not say where the proof can be read")),
             other => other
                 .strip_prefix(NO_GUARANTEE)
                 .and_then(|rest| rest.strip_suffix(')'))
@@ -66,7 +81,8 @@ mod tests {
     fn texts_round_trip() {
         let doubt = Guarantee::NoGuarantee { reason: "not clipped (at all)".to_owned(), erratum: "E3".to_owned() };
         assert_eq!(doubt.to_string(), "no guarantee: not clipped (at all) (E3)");
-        for guarantee in [Guarantee::Holds, Guarantee::NotPrivate, doubt] {
+        let claimed = Guarantee::Unverified { claimed_by: "mine".to_owned(), proof: "notes (page 3)".to_owned() };
+        for guarantee in [Guarantee::Holds, Guarantee::NotPrivate, doubt, claimed] {
             let text = serde_json::to_string(&guarantee).expect("a text");
             assert_eq!(serde_json::from_str::<Guarantee>(&text).expect("the same"), guarantee);
         }

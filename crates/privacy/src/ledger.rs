@@ -3,7 +3,7 @@
 //! The delivered loss is priced from the event here, never copied from the claim.
 
 use super::accounting::{Composition, Loss};
-use super::{Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
+use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,20 @@ pub enum Provenance {
     /// Exact noise from the operating system's entropy.
     #[serde(rename = "released")]
     Released,
+}
+
+impl Provenance {
+    /// Returns what a reader of simulated noise must know; nothing where the values were released.
+    #[must_use]
+    pub fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::Simulated => Some(
+                "noise is drawn on doubles from a reproducible stream: low bits and the seed reveal the input, so no real data may \
+                 pass this path",
+            ),
+            Self::Released => None,
+        }
+    }
 }
 
 /// States the privacy of a result; every result carries one.
@@ -51,10 +65,6 @@ pub struct Ledger {
     pub notes: Vec<String>,
 }
 
-/// Note on the noise that every ledger of a simulation carries.
-pub const SIMULATED_NOISE: &str = "noise is drawn on doubles from a reproducible stream: low bits and the seed reveal the input, \
-                                   so no real data may pass this path";
-
 impl Ledger {
     /// Prices the event and records the claim next to the price.
     #[must_use]
@@ -71,9 +81,6 @@ impl Ledger {
             }
         };
         notes.extend(unit.notes(budget));
-        if epsilon.is_some() && !matches!(unit, ClaimUnit::Row { .. }) {
-            notes.push(SIMULATED_NOISE.to_owned());
-        }
         let claimed_number = epsilon.map(Epsilon::get);
         let per_unit = threat_model.per_unit();
         Self {
@@ -183,6 +190,7 @@ pub(super) fn short(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClaimUnit;
 
     fn claim(event: Event) -> Claim {
         Claim {

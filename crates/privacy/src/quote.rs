@@ -100,7 +100,10 @@ impl PriceReport {
             },
             composition,
             guarantee: Some(guarantee),
-            notes: ledger.notes.clone(),
+            notes: match (ledger.epsilon, &ledger.threat_model.unit) {
+                (None, _) | (_, Unit::Row) => ledger.notes.clone(),
+                _ => ledger.notes.iter().cloned().chain(ledger.provenance.warning().map(str::to_owned)).collect(),
+            },
         })
     }
 
@@ -341,6 +344,7 @@ fn event_words(event: &Event) -> String {
     use Event as E;
     match *event {
         E::NonPrivate => "the reward as it is".to_owned(),
+        E::Unverified => "what foreign code returns for the clipped reward: its loss is not known here".to_owned(),
         E::Laplace { scale, .. } => format!("Laplace noise of scale {}", short(scale)),
         E::TwoPoint { rare } => format!("one of two values, the rarer with probability {} at the ends", short(rare)),
         E::TwoLevel { high, low } => format!("a density of two levels, {} and {}", short(high), short(low)),

@@ -121,6 +121,12 @@ impl Refusal {
         Self { key, message: message.into(), expected: expected.into(), hint: None }
     }
 
+    /// Refuses an epsilon whose noise is beyond f64, or vanishes.
+    pub(crate) fn overflow(mechanism: &str, epsilon: Epsilon) -> Self {
+        let message = format!("the noise scale of mechanism `{mechanism}` overflows f64 at `epsilon = {:e}`", epsilon.get());
+        Self::new("epsilon", message, "an epsilon nearer to 1")
+    }
+
     /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -35,6 +35,11 @@ impl<T> Released<T> {
         Self(value)
     }
 
+    /// Applies a function to the released value: post-processing spends nothing.
+    pub(crate) fn map<U>(self, f: impl FnOnce(T) -> U) -> Released<U> {
+        Released(f(self.0))
+    }
+
     /// Returns the released value.
     pub fn value(&self) -> &T {
         &self.0

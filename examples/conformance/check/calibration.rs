@@ -186,7 +186,7 @@ fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Bo
 fn beta(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<f64, String> {
     match standing(row, formulas, round, gain)?.propose(&mut unused_streams()) {
         Proposal::Score { beta } => Ok(beta),
-        Proposal::Play(_) | Proposal::Random { .. } => Err(format!("round {round} is not scored")),
+        _ => Err(format!("round {round} is not scored")),
     }
 }
 
@@ -301,7 +301,7 @@ fn sketched(row: &Value, which: Sketch) -> Result<Vec<f64>, String> {
 fn betas_over(row: &Value, formulas: Formulas, users: Option<u64>) -> Result<Vec<f64>, String> {
     let beta = |m: usize| match updated(row, formulas, m, users)?.propose(&mut unused_streams()) {
         Proposal::Score { beta } => Ok(beta),
-        Proposal::Play(_) | Proposal::Random { .. } => Err(format!("{m} features: not scored")),
+        _ => Err(format!("{m} features: not scored")),
     };
     FEATURES.iter().map(|&m| beta(m)).collect()
 }

@@ -7,8 +7,9 @@ use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::gradients::Start;
+use privateer_privacy::gram::GramLayout;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
-use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
+use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, Link, seal};
 use privateer_privacy::printed::dubey2021;
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
@@ -243,7 +244,7 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
     let prepared =
         dp_linucb::parse(&Args::new(&table, "", &sink)).prepare(&facts, &request).map_err(|refusal| refusal.to_string())?;
     let terms = SumsTerms {
-        layout: Layout { n_arms: k, dimension: d, joint: true },
+        layout: GramLayout { n_blocks: k, dimension: d, joint: true },
         due: (1..=rounds).collect(),
         rounds,
         context_length: length,

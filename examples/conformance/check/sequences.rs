@@ -153,7 +153,7 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
                 point
             }
             Proposal::Play(point) if (u64::from(round) - 1) % epoch != 0 => point,
-            Proposal::Play(_) | Proposal::Random { .. } => return Err(format!("round {round} is not scored")),
+            _ => return Err(format!("round {round} is not scored")),
         };
         let before = admitted(policy.as_ref(), point);
         policy.update(point, &released(values[point] + noise)?);

@@ -3,6 +3,7 @@
 //! Every round a user comes with a context, and each arm has a mean reward for that user.
 
 mod contract;
+mod fn_contexts;
 pub mod generalized_linear;
 mod link;
 pub mod logged;
@@ -11,3 +12,4 @@ pub mod table;
 mod table_features;
 
 pub use contract::{ContextInstance, Contextual, ContextualPlan, Logged};
+pub use fn_contexts::FnContexts;

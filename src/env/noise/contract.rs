@@ -1,7 +1,7 @@
 //! Defines the interface of noises and lists those that a spec can name.
 
 use super::{bernoulli, gaussian, pareto, silent, student_t, uniform};
-use privateer_config::params::Args;
+use privateer_config::params::{Args, List, Named};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -23,38 +23,21 @@ pub trait Noise: Send + Sync + fmt::Debug {
     fn range(&self) -> Option<(f64, f64)>;
 }
 
-/// Describes a noise that a spec can name.
-#[derive(Debug, Clone, Copy)]
-pub struct NoiseEntry {
-    /// The noise's `kind`.
-    pub name: &'static str,
-    /// One line for listings.
-    pub summary: &'static str,
-    /// Reads the noise's keys and reports unknown ones.
-    pub parse: fn(&Args<'_>) -> Arc<dyn Noise>,
-}
-
 /// All noises that a spec can name; resampled readings come with their table and are not listed.
-pub const NOISES: [NoiseEntry; 6] = [
-    NoiseEntry { name: "uniform", summary: "uniform on [-bound, bound] around the mean", parse: uniform::parse },
-    NoiseEntry { name: "gaussian", summary: "normal around the mean", parse: gaussian::parse },
-    NoiseEntry { name: "student-t", summary: "Student's t around the mean: heavy tails", parse: student_t::parse },
-    NoiseEntry { name: "pareto", summary: "symmetric Pareto around the mean: heavier tails", parse: pareto::parse },
-    NoiseEntry { name: "bernoulli", summary: "1 with probability the mean, else 0", parse: bernoulli::parse },
-    NoiseEntry { name: "none", summary: "the mean itself", parse: silent::parse },
+pub static NOISES: List<Arc<dyn Noise>> = &[
+    Named { name: "uniform", summary: "uniform on [-bound, bound] around the mean", paper: "", build: uniform::parse },
+    Named { name: "gaussian", summary: "normal around the mean", paper: "", build: gaussian::parse },
+    Named { name: "student-t", summary: "Student's t around the mean: heavy tails", paper: "", build: student_t::parse },
+    Named { name: "pareto", summary: "symmetric Pareto around the mean: heavier tails", paper: "", build: pareto::parse },
+    Named { name: "bernoulli", summary: "1 with probability the mean, else 0", paper: "", build: bernoulli::parse },
+    Named { name: "none", summary: "the mean itself", paper: "", build: silent::parse },
 ];
-
-/// Returns the names in [`NOISES`], for [`Args::variant`].
-#[must_use]
-pub fn noise_kinds() -> [&'static str; NOISES.len()] {
-    NOISES.map(|entry| entry.name)
-}
 
 /// Reads a noise under `key`; `None` if it is wrong (an error is then recorded).
 pub fn parse_noise(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>> {
-    let variant = args.required_variant(key, "observation noise", &noise_kinds())?;
-    let entry = NOISES.iter().find(|entry| entry.name == variant.kind)?;
-    let noise = (entry.parse)(&variant.args);
+    let items = args.items(NOISES);
+    let variant = args.required_variant(key, "observation noise", &items.names())?;
+    let noise = items.read(&variant.kind, &variant.args)?;
     args.absorb(&variant.args);
     Some(noise)
 }
@@ -75,20 +58,20 @@ mod tests {
         Table { entries: keys.iter().map(entry).collect(), span: None }
     }
 
-    fn entry(kind: &str) -> NoiseEntry {
-        NOISES.into_iter().find(|entry| entry.name == kind).expect("a listed noise")
+    fn read(kind: &str, args: &Args<'_>) -> Arc<dyn Noise> {
+        args.items(NOISES).read(kind, args).expect("a listed noise")
     }
 
     fn noise(kind: &str, keys: &[(&str, f64)]) -> Arc<dyn Noise> {
         let (table, sink) = (table(keys), Sink::new(Sources::default()));
-        let noise = (entry(kind).parse)(&Args::new(&table, "noise", &sink));
+        let noise = read(kind, &Args::new(&table, "noise", &sink));
         sink.into_result().expect("valid keys");
         noise
     }
 
     fn complaint(kind: &str, keys: &[(&str, f64)]) -> String {
         let (table, sink) = (table(keys), Sink::new(Sources::default()));
-        (entry(kind).parse)(&Args::new(&table, "noise", &sink));
+        read(kind, &Args::new(&table, "noise", &sink));
         sink.into_result().expect_err("a mistake").to_string()
     }
 
@@ -156,10 +139,5 @@ mod tests {
         assert!(complaint("gaussian", &[("sd", 1.0), ("dof", 3.0)]).contains("unknown key `dof` in `noise`"));
         assert!(complaint("student-t", &[("dof", 0.1)]).contains("`noise.dof` is 0.1, out of range"));
         assert!(complaint("none", &[("bound", 1.0)]).contains("unknown key `bound`"));
-    }
-
-    #[test]
-    fn kinds_are_the_names() {
-        assert_eq!(noise_kinds(), ["uniform", "gaussian", "student-t", "pareto", "bernoulli", "none"]);
     }
 }

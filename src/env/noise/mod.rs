@@ -12,5 +12,5 @@ mod silent;
 mod student_t;
 mod uniform;
 
-pub use contract::{NOISES, Noise, NoiseEntry, noise_kinds, parse_noise};
+pub use contract::{NOISES, Noise, parse_noise};
 pub use resampled::Resampled;

@@ -1,13 +1,10 @@
 //! Lists the learners that a spec can name, and the noises that they take.
 
 use super::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
-use privateer_config::params::{Args, Named};
-
-/// Reads a learner.
-pub type LearnerBuild = fn(&Args<'_>) -> Box<dyn LearnerPlan>;
+use privateer_config::params::{List, Named};
 
 /// Learners of online convex optimization.
-pub static LEARNERS: &[Named<LearnerBuild>] = &[
+pub static LEARNERS: List<Box<dyn LearnerPlan>> = &[
     Named {
         name: "dp-tofw",
         summary: "Frank-Wolfe on noisy prefix sums of recursive gradients",

@@ -1,13 +1,10 @@
 //! Lists the problems of online convex optimization that a spec can name.
 
 use super::{ProblemPlan, regression};
-use privateer_config::params::{Args, Named};
-
-/// Reads a problem of online convex optimization.
-pub type ProblemBuild = fn(&Args<'_>) -> Box<dyn ProblemPlan>;
+use privateer_config::params::{List, Named};
 
 /// Problems of online convex optimization.
-pub static PROBLEMS: &[Named<ProblemBuild>] = &[
+pub static PROBLEMS: List<Box<dyn ProblemPlan>> = &[
     Named {
         name: "linear-regression",
         summary: "normal features on the dual norm's unit sphere, normal noise",

@@ -3,7 +3,7 @@
 //! There is one matrix per arm, or one matrix over the blocks of all arms.
 
 use privateer_numerics::linalg::{cholesky_upper, dot, solve_upper};
-use privateer_privacy::interactions::sums::Layout;
+use privateer_privacy::gram::GramLayout;
 use serde::{Deserialize, Serialize};
 
 /// Number of doublings of the shift after which the repair of a matrix stops.
@@ -20,7 +20,7 @@ pub(super) struct ArmModels {
 
 impl ArmModels {
     /// Creates the models before any observation: `V = shift I`.
-    pub(super) fn empty(layout: Layout, shift: f64) -> Self {
+    pub(super) fn empty(layout: GramLayout, shift: f64) -> Self {
         let n = layout.n_rows();
         let mut uppers = vec![0.0; layout.n_groups() * n * n];
         for group in uppers.chunks_exact_mut(n * n) {
@@ -30,7 +30,7 @@ impl ArmModels {
     }
 
     /// Returns whether the saved factors have the sizes of this layout and values in range.
-    pub(super) fn fits(&self, layout: Layout) -> bool {
+    pub(super) fn fits(&self, layout: GramLayout) -> bool {
         let n = layout.n_rows();
         let sizes = self.uppers.len() == layout.n_groups() * n * n && self.theta.len() == layout.n_groups() * n;
         sizes
@@ -41,7 +41,7 @@ impl ArmModels {
     /// Refits the models to new sums and returns how many matrices needed repair.
     ///
     /// A matrix that is not positive definite is repaired by doubling its shift until it is.
-    pub(super) fn refit(&mut self, layout: Layout, entries: &[f64], shift: f64) -> u64 {
+    pub(super) fn refit(&mut self, layout: GramLayout, entries: &[f64], shift: f64) -> u64 {
         let n = layout.n_rows();
         let mut repairs = 0;
         for (group, (upper, theta)) in self.uppers.chunks_exact_mut(n * n).zip(self.theta.chunks_exact_mut(n)).enumerate() {
@@ -73,7 +73,7 @@ impl ArmModels {
     }
 
     /// Returns `sqrt(z^T V^{-1} z)` with `z` in the block of an arm.
-    pub(super) fn deviation(&self, layout: Layout, arm: usize, z: &[f64], scratch: &mut Vec<f64>) -> f64 {
+    pub(super) fn deviation(&self, layout: GramLayout, arm: usize, z: &[f64], scratch: &mut Vec<f64>) -> f64 {
         let n = layout.n_rows();
         let (group, first) = layout.place(arm);
         scratch.clear();

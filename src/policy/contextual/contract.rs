@@ -1,7 +1,6 @@
 //! Defines the interface of contextual policies and what they may know.
 
 use privateer_config::error::{Diagnostic, Error};
-use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::{
     CalibratedInteractions, ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal,
@@ -87,9 +86,6 @@ pub trait ContextPolicyMaker: Send + Sync {
     /// If the state is not one of this policy and version.
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error>;
 }
-
-/// Reads a contextual policy.
-pub type ContextPolicyBuild = fn(&Args<'_>) -> Box<dyn ContextPolicyPlan>;
 
 /// Version of saved states.
 const STATE_VERSION: u64 = 1;

@@ -15,7 +15,7 @@ use crate::policy::gp_policy::failure_prob;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::sums::Layout;
+use privateer_privacy::gram::GramLayout;
 use privateer_privacy::interactions::{
     CalibratedInteractions, ContextFacts, InteractionNeed, InteractionSignal, InteractionSumsNeed,
 };
@@ -131,7 +131,7 @@ impl ContextPolicyPlan for DpLinUcbPlan {
 /// Holds the constants of the policy, the same in every trial.
 #[derive(Debug)]
 struct Consts {
-    layout: Layout,
+    layout: GramLayout,
     printed: bool,
     local: bool,
     beta: ExplorationFactor,
@@ -200,7 +200,7 @@ impl Consts {
     }
 
     fn n_features(&self) -> usize {
-        self.layout.n_arms * self.layout.dimension
+        self.layout.n_blocks * self.layout.dimension
     }
 }
 
@@ -271,7 +271,7 @@ impl ContextPolicy for DpLinUcb {
         let factor = kept / consts.context_unit;
         let models = &self.state.models;
         scored.clear();
-        for arm in 0..consts.layout.n_arms {
+        for arm in 0..consts.layout.n_blocks {
             // The models are linear in the context, so its scale can be applied last.
             let score = models.mean(arm, context) + self.beta * models.deviation(consts.layout, arm, context, vector);
             scored.push((arm, factor * score));

@@ -1,10 +1,10 @@
 //! Lists the contextual policies that a spec can name.
 
-use super::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
-use privateer_config::params::Named;
+use super::{ContextPolicyPlan, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
+use privateer_config::params::{List, Named};
 
 /// Policies that choose by contexts.
-pub static CONTEXTUAL_POLICIES: &[Named<ContextPolicyBuild>] = &[
+pub static CONTEXTUAL_POLICIES: List<Box<dyn ContextPolicyPlan>> = &[
     Named {
         name: "dp-hdb",
         summary: "private high-dimensional bandit: Frank-Wolfe over the l1 ball, one stream an arm",

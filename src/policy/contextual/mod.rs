@@ -13,5 +13,5 @@ pub mod linucb;
 mod list;
 pub mod random_arm;
 
-pub use contract::{ContextPolicy, ContextPolicyBuild, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
+pub use contract::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
 pub use list::CONTEXTUAL_POLICIES;

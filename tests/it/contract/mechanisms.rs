@@ -55,6 +55,7 @@ fn the_ledger_prices_what_is_done() {
                     assert_eq!(ledger.delivered_epsilon, price(&ledger.event).epsilon(delta), "{said}");
                     match &ledger.guarantee {
                         Guarantee::NotPrivate => assert_eq!((entry.name, ledger.epsilon), ("none", None), "{said}"),
+                        Guarantee::Unverified { .. } => panic!("a mechanism of our own: {said}"),
                         Guarantee::Holds => {
                             assert_eq!(ledger.epsilon, Some(epsilon), "{said}");
                             let delivered = ledger.delivered_epsilon.expect("a price");

@@ -5,7 +5,7 @@ use privateer::engine::Quantity;
 use privateer::engine::decide;
 use privateer::env::DataFolder;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
-use privateer::registry::{FEATURES, POLICIES, documentation, names};
+use privateer::registry::{FEATURES, POLICIES, Registry, documentation, names};
 use privateer_backend::Screen;
 use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, Moments, TrialScore};
@@ -13,7 +13,8 @@ use privateer_numerics::rng::{Purpose, Streams};
 
 /// The posteriors that a policy can be given, as lines of its table.
 fn posteriors(policy: &str) -> Vec<String> {
-    let documented = documentation("policy").into_iter().find(|kind| kind.name == policy).expect("documented");
+    let documented =
+        documentation(&Registry::builtin(), "policy").into_iter().find(|kind| kind.name == policy).expect("documented");
     let mut lines = vec![String::new()];
     if let Some(key) = documented.keys.iter().find(|key| key.path == "features") {
         // Few random frequencies: a state holds the square of their number.
@@ -34,7 +35,9 @@ const LARGE: &str = "# large domain\n";
 
 /// Whether a policy keeps a Nystrom dictionary of its own.
 fn sketched(policy: &str) -> bool {
-    documentation("policy").iter().any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "resample"))
+    documentation(&Registry::builtin(), "policy")
+        .iter()
+        .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "resample"))
 }
 
 /// Every policy with every posterior and some ways to start, betas kept to the theorem's orders.
@@ -80,7 +83,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
                 ));
             }
         }
-        if documentation("policy")
+        if documentation(&Registry::builtin(), "policy")
             .iter()
             .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "moment_order"))
         {
@@ -103,7 +106,9 @@ pub fn settings() -> Vec<(&'static str, String)> {
 
 /// Whether a policy learns from private sums.
 fn from_sums(policy: &str) -> bool {
-    documentation("policy").iter().any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "repair"))
+    documentation(&Registry::builtin(), "policy")
+        .iter()
+        .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "repair"))
 }
 
 /// Ways to protect what a policy learns from.
@@ -154,6 +159,7 @@ impl Way {
                 return Ok((self.streams.of(source).index(n_points), None));
             }
             Proposal::Score { beta } => beta,
+            Proposal::Refused(why) => panic!("{why}"),
         };
         let model = self.policy.model().expect("a policy that scores has a model");
         let mut answer = [Candidates::default()];

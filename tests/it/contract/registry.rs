@@ -2,7 +2,7 @@
 
 use privateer::registry::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES,
-    MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS, documentation, kinds, names,
+    MECHANISMS, NOISES, POLICIES, PROBLEMS, Registry, SETS, SUMS, documentation, kinds, names,
 };
 
 /// Each kind with its names and summaries, as the lists have them.
@@ -50,7 +50,7 @@ fn names_and_summaries() {
 fn every_name_is_documented() {
     assert_eq!(kinds().to_vec(), lists().iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
     for (kind, entries) in lists() {
-        let documented = documentation(kind);
+        let documented = documentation(&Registry::builtin(), kind);
         assert_eq!(
             documented.iter().map(|found| (found.name, found.summary)).collect::<Vec<_>>(),
             entries,
@@ -67,6 +67,6 @@ fn every_name_is_documented() {
             }
         }
     }
-    assert!(documentation("unheard-of").is_empty());
+    assert!(documentation(&Registry::builtin(), "unheard-of").is_empty());
     assert_eq!(names(POLICIES).len(), POLICIES.len());
 }

@@ -1,7 +1,8 @@
 //! What these tests share: budgets, streams, calibrated mechanisms.
 
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
+use privateer_privacy::gram::GramLayout;
+use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed};
 use privateer_privacy::{Budget, Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechani
 /// Sums over interactions with two arms, contexts of two features up to length 1 and rewards in [-1, 1].
 pub fn interactions(local: bool, due: &[u64]) -> InteractionSums {
     let terms = SumsTerms {
-        layout: Layout { n_arms: 2, dimension: 2, joint: false },
+        layout: GramLayout { n_blocks: 2, dimension: 2, joint: false },
         due: due.into(),
         rounds: due.last().copied().unwrap_or(1),
         context_length: 1.0,

@@ -12,9 +12,6 @@ pub const ANSWER_WORDS: usize = HEADER + CAPACITY;
 /// Real numbers of an answer: best lower, best upper, largest variance, largest mean magnitude.
 pub const MAXIMA: usize = 4;
 
-/// List entry without a point.
-pub const NOWHERE: u32 = u32::MAX;
-
 /// Returns the sum, modulo 2^32, of stamp, count and the whole list.
 pub fn checksum(words: &[u32]) -> u32 {
     words[HEADER..].iter().fold(words[0].wrapping_add(words[2]), |sum, &word| sum.wrapping_add(word))
@@ -50,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_changed_word_is_found() {
-        let mut words = [NOWHERE; ANSWER_WORDS];
+        let mut words = [u32::MAX; ANSWER_WORDS];
         words[..6].copy_from_slice(&[7, 100, 2, 0, 5, 9]);
         words[3] = checksum(&words);
         let answer = decode(&words, [1.0, 2.0, 3.0, 4.0]).expect("whole");

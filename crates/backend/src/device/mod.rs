@@ -5,10 +5,14 @@
 //! both share is here: the numbers of a type (`real`), tables and kernels in the layout of the passes (`tables`), a round's
 //! parameters packed into buffers (`pack`), and the answers decoded from them (`answer`).
 
+#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod answer;
 mod contract;
+#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod pack;
+#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod real;
+#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod tables;
 
 pub use contract::{Answer, Band4, CAPACITY, Device, DeviceSlots, NewMean, Precision, SlotWork, Start, TableSpec, Tables, Visit};

@@ -7,11 +7,12 @@ use super::readback::read_all;
 use super::tests::device;
 use crate::device::tables::{Chunk, Extent};
 use crate::device::{Device, Precision};
+use crate::reference::arithmetic::Arithmetic;
 use crate::reference::cases_tests::{CaseDraws, TestGram};
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily};
 
 /// Returns the largest errors of exp(-t) and of a square root over a grid, in roundoffs.
-fn worst<R: GpuNumber>(gpu: &Gpu) -> (f64, f64) {
+fn worst<R: GpuNumber + Arithmetic>(gpu: &Gpu) -> (f64, f64) {
     let (mut exp, mut root) = (0.0f64, 0.0f64);
     let end = R::EXP_CUTOFF.wide();
     for block in 0..40 {

@@ -10,6 +10,7 @@ use super::{AdapterChoice, adapters};
 use crate::BackendError;
 use crate::device::tables::PLANES;
 use crate::device::{Answer, CAPACITY, Device, DeviceSlots, Precision, SlotWork, Tables};
+use crate::reference::arithmetic::Arithmetic;
 use crate::reference::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, factor, script};
 use crate::reference::referee_tests::Referee;
 use crate::reference::{ReferenceDevice, played_planes_tests};
@@ -36,12 +37,17 @@ pub fn device() -> Option<Gpu> {
 }
 
 /// Returns the planes of a slot, in f64.
-fn planes_of<R: GpuNumber>(all: &[R], slot: usize, stride: usize) -> [Vec<f64>; 4] {
+fn planes_of<R: GpuNumber + Arithmetic>(all: &[R], slot: usize, stride: usize) -> [Vec<f64>; 4] {
     [0, 1, 2, 3].map(|plane| all[(slot * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
 }
 
 /// Plays a script on the device and on the reference device; returns the first error, if any.
-pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
+pub fn played<R: GpuNumber + Arithmetic>(
+    gpu: &Gpu,
+    basis: &TestBasis,
+    n_slots: usize,
+    rounds: &[Vec<OwnedWork>],
+) -> Result<(), String> {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
     let mut slots = GpuSlots::<R>::new(&tables, n_slots).expect("slots");
     let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };

@@ -1,8 +1,8 @@
 //! Defines the buffers of the reference device's slots.
 
+use super::arithmetic::Arithmetic;
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA};
 use crate::device::pack::{Numbers, Work};
-use crate::device::real::Real;
 use crate::device::tables::{Extent, PLANES};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct Buffers<R> {
     pub not_a_number: bool,
 }
 
-impl<R: Real> Buffers<R> {
+impl<R: Arithmetic> Buffers<R> {
     /// Creates buffers of zeros.
     pub fn new(extent: Extent, n_slots: usize, source: Arc<Vec<R>>, base: Arc<Vec<R>>) -> Self {
         Self {

@@ -1,12 +1,12 @@
 //! Implements the reference device and its tables.
 
+use super::arithmetic::Arithmetic;
 use super::fault::Fault;
 use super::features::features;
 use super::gram::gram;
 use super::kernel::ReferenceKernel;
 use super::slots::ReferenceSlots;
 use crate::BackendError;
-use crate::device::real::Real;
 use crate::device::tables::{
     Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_error,
     gram_columns, kernel_error, n_points, no_form,
@@ -62,7 +62,7 @@ impl ReferenceDevice {
     }
 
     /// Creates tables in one floating-point type.
-    pub(super) fn tables_in<R: Real>(&self, spec: TableSpec<'_>) -> Result<ReferenceTables<R>, BackendError> {
+    pub(super) fn tables_in<R: Arithmetic>(&self, spec: TableSpec<'_>) -> Result<ReferenceTables<R>, BackendError> {
         let extent = Extent::new(n_points(&spec));
         let mut tables = ReferenceTables {
             reference: self.clone(),
@@ -101,7 +101,7 @@ impl ReferenceDevice {
     }
 
     /// Computes features on the device, in f64 for tables in f32.
-    fn made_features<R: Real>(&self, table: &FeatureTable, extent: Extent) -> Option<(Vec<R>, f64)> {
+    fn made_features<R: Arithmetic>(&self, table: &FeatureTable, extent: Extent) -> Option<(Vec<R>, f64)> {
         let form = table.form.as_ref().filter(|_| self.has_f64 && R::PRECISION == Precision::F32)?;
         Some((features(form, extent), features_error(form)?))
     }
@@ -139,7 +139,7 @@ pub struct ReferenceTables<R> {
     kernel_error: f64,
 }
 
-impl<R: Real> ReferenceTables<R> {
+impl<R: Arithmetic> ReferenceTables<R> {
     /// Prepares columns from a formula: all now if they are few, otherwise each when needed.
     fn evaluate(&mut self, form: &KernelForm, has_f64: bool) {
         let n = self.extent.n_points;
@@ -163,7 +163,7 @@ impl<R: Real> ReferenceTables<R> {
 }
 
 /// Returns a form's parameters, rounded to a type.
-fn kernel_of<R: Real>(form: &KernelForm) -> ReferenceKernel<R> {
+fn kernel_of<R: Arithmetic>(form: &KernelForm) -> ReferenceKernel<R> {
     let numbers = KernelNumbers::of(form);
     ReferenceKernel {
         family: numbers.family,
@@ -174,7 +174,7 @@ fn kernel_of<R: Real>(form: &KernelForm) -> ReferenceKernel<R> {
     }
 }
 
-impl<R: Real> Tables for ReferenceTables<R> {
+impl<R: Arithmetic> Tables for ReferenceTables<R> {
     fn most_slots(&self) -> usize {
         let bytes = PLANES * self.extent.stride * size_of::<R>();
         PLANE_BYTES.checked_div(bytes).unwrap_or(1).clamp(1, self.reference.most_slots.max(1))
@@ -190,7 +190,7 @@ impl<R: Real> Tables for ReferenceTables<R> {
 }
 
 /// Returns a covariance's form, base and coordinates for one slot.
-pub(super) fn own_points<R: Real>(gram: &dyn GramSource, extent: Extent) -> Result<OwnPoints<R>, BackendError> {
+pub(super) fn own_points<R: Arithmetic>(gram: &dyn GramSource, extent: Extent) -> Result<OwnPoints<R>, BackendError> {
     let form = gram.form().filter(|_| gram.n_points() == extent.n_points).ok_or_else(no_form)?;
     let coords = coordinates::<R>(&form, extent);
     Ok(OwnPoints {

@@ -2,17 +2,17 @@
 //!
 //! The factor is lower triangular.
 
+use super::arithmetic::Arithmetic;
 use super::buffers::{Buffers, MEAN, VARIANCE};
 use super::project::column;
 use crate::device::pack::START_ADDED;
-use crate::device::real::Real;
 
 /// Groups of threads that share a point, and rows that one thread processes together.
 const GROUPS: usize = 16;
 const MICRO: usize = 4;
 
 /// Entries `from_table` and `from_kernel`: computes `|R h|²` and `weights · h` at every point.
-pub fn factor<R: Real>(buffers: &mut Buffers<R>, n_factored: usize, from_kernel: bool) {
+pub fn factor<R: Arithmetic>(buffers: &mut Buffers<R>, n_factored: usize, from_kernel: bool) {
     for w in buffers.list(1, n_factored) {
         let work = buffers.works[w];
         let n = work.factor_len as usize;

@@ -1,7 +1,7 @@
 //! Implements `common.wgsl`: the kernels' formulas and the polynomials that they use.
 
+use super::arithmetic::Arithmetic;
 use crate::device::Precision;
-use crate::device::real::Real;
 
 /// `1 / n!` for n = 13 down to 8: terms used in f64 only.
 const HIGH_TERMS: [f64; 6] = [
@@ -25,10 +25,10 @@ const LOW_TERMS: [f64; 8] = [
     1.0,
 ];
 
-/// Returns `exp(-t)` for `t >= 0`, and 0 beyond [`Real::EXP_CUTOFF`].
+/// Returns `exp(-t)` for `t >= 0`, and 0 beyond [`Arithmetic::EXP_CUTOFF`].
 ///
 /// It uses `t = k ln 2 + r`, a Taylor polynomial in `r`, and a product of powers of two.
-pub fn exp_negative<R: Real>(t: R) -> R {
+pub fn exp_negative<R: Arithmetic>(t: R) -> R {
     if R::EXP_CUTOFF < t {
         return R::default();
     }
@@ -127,7 +127,7 @@ pub struct ReferenceKernel<R> {
 
 /// Returns `k(z_a, z_b)`.
 /// * `coords` — `dimension x stride`
-pub fn kernel<R: Real>(kernel: ReferenceKernel<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
+pub fn kernel<R: Arithmetic>(kernel: ReferenceKernel<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
     let mut sum = R::default();
     for axis in 0..kernel.dimension as usize {
         let (za, zb) = (coords[axis * stride + a], coords[axis * stride + b]);
@@ -143,7 +143,7 @@ pub fn kernel<R: Real>(kernel: ReferenceKernel<R>, coords: &[R], stride: usize, 
 }
 
 /// Returns the correlation at a squared distance; for the linear family, the product itself.
-fn correlation<R: Real>(family: u32, sum: R) -> R {
+fn correlation<R: Arithmetic>(family: u32, sum: R) -> R {
     let one = R::of(1.0);
     match family {
         0 => exp_negative(R::of(0.5) * sum),

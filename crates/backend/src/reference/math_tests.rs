@@ -1,13 +1,13 @@
 //! Tests the polynomials against the library, over dense grids.
 
+use super::arithmetic::Arithmetic;
 use super::cases_tests::{CaseDraws, TestGram};
 use super::kernel::{ReferenceKernel, exp_negative, kernel, turned};
-use crate::device::real::Real;
 use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
 use privateer_gp::score::{GramSource, KernelFamily, KernelForm};
 
 /// Returns the largest relative error of `exp(-t)`, in units of roundoff.
-fn exp_error<R: Real>() -> f64 {
+fn exp_error<R: Arithmetic>() -> f64 {
     let n = 400_000;
     let end = R::EXP_CUTOFF.wide();
     (0..=n)
@@ -42,7 +42,7 @@ fn sine_and_cosine_are_within_a_few_roundoffs() {
 }
 
 /// Returns the largest error of a kernel in a type, relative to its bound.
-fn kernel_share<R: Real>(gram: &TestGram) -> f64 {
+fn kernel_share<R: Arithmetic>(gram: &TestGram) -> f64 {
     let extent = Extent::new(gram.n_points());
     let coords = coordinates::<R>(&gram.form, extent);
     let numbers = KernelNumbers::of(&gram.form);

@@ -4,6 +4,7 @@
 //! sums, so both can be compared buffer by buffer. It is not fast. Faults can be planted ([`Fault`]), to test that the code
 //! that uses a device detects them.
 
+pub(crate) mod arithmetic;
 mod buffers;
 mod device;
 mod factor;

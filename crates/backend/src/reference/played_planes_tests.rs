@@ -1,16 +1,16 @@
 //! Runs a reference device in parallel with another device, to compare their planes.
 
 use super::ReferenceDevice;
+use super::arithmetic::Arithmetic;
 use super::buffers::{MEAN, P, RESET_DEVIATION, VARIANCE};
 use super::cases_tests::TestBasis;
 use super::slots::ReferenceSlots;
-use crate::device::real::Real;
 use crate::device::{DeviceSlots, SlotWork};
 
 /// A reference device with slots of its own.
 pub struct ReferencePlayer<R>(ReferenceSlots<R>);
 
-impl<R: Real> ReferencePlayer<R> {
+impl<R: Arithmetic> ReferencePlayer<R> {
     pub fn new(reference: &ReferenceDevice, basis: &TestBasis, n_slots: usize) -> Self {
         let tables = reference.tables_in::<R>(basis.spec()).expect("tables");
         let mut slots = ReferenceSlots::<R>::new(&tables, n_slots);

@@ -1,5 +1,6 @@
 //! Implements the slots of the reference device: the passes of a round, one after the other.
 
+use super::arithmetic::Arithmetic;
 use super::buffers::{Buffers, MEAN};
 use super::device::{ReferenceTables, own_points};
 use super::fault::Fault;
@@ -7,7 +8,6 @@ use super::{factor, project, select, update};
 use crate::BackendError;
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, decode};
 use crate::device::pack::{Packed, SlotShape};
-use crate::device::real::Real;
 use crate::device::tables::{DeviceColumns, KernelNumbers};
 use crate::device::{Answer, DeviceSlots, SlotWork};
 use privateer_gp::score::GramSource;
@@ -28,7 +28,7 @@ pub struct ReferenceSlots<R> {
     in_flight: Option<usize>,
 }
 
-impl<R: Real> ReferenceSlots<R> {
+impl<R: Arithmetic> ReferenceSlots<R> {
     pub(super) fn new(tables: &ReferenceTables<R>, n_slots: usize) -> Self {
         let mut buffers = Buffers::new(tables.extent, n_slots, Arc::clone(&tables.source), Arc::clone(&tables.base));
         let fault = tables.reference.fault();
@@ -71,7 +71,7 @@ impl<R: Real> ReferenceSlots<R> {
     }
 }
 
-impl<R: Real> DeviceSlots for ReferenceSlots<R> {
+impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
     fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed);
         self.in_flight = None;

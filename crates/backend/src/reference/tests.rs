@@ -1,16 +1,16 @@
 //! Tests the reference device against direct evaluation.
 
+use super::arithmetic::Arithmetic;
 use super::buffers::{MEAN, P, RESET_DEVIATION, VARIANCE};
 use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, script};
 use super::referee_tests::Referee;
 use super::slots::ReferenceSlots;
 use super::{Fault, ReferenceDevice};
-use crate::device::real::Real;
 use crate::device::{Answer, CAPACITY, DeviceSlots, SlotWork, Tables};
 use privateer_gp::score::KernelFamily;
 
 /// Returns the planes of a slot, in f64.
-fn planes<R: Real>(slots: &ReferenceSlots<R>, slot: usize) -> [Vec<f64>; 4] {
+fn planes<R: Arithmetic>(slots: &ReferenceSlots<R>, slot: usize) -> [Vec<f64>; 4] {
     [P, MEAN, VARIANCE, RESET_DEVIATION].map(|plane| {
         let at = slots.buffers.plane(slot as u32, plane);
         slots.buffers.planes[at..at + slots.buffers.extent.stride].iter().map(|value| value.wide()).collect()
@@ -18,7 +18,7 @@ fn planes<R: Real>(slots: &ReferenceSlots<R>, slot: usize) -> [Vec<f64>; 4] {
 }
 
 /// Plays a script on the reference device; returns the first error, if any.
-fn played<R: Real>(
+fn played<R: Arithmetic>(
     reference: &ReferenceDevice,
     basis: &TestBasis,
     n_slots: usize,

@@ -16,7 +16,16 @@ pub struct Span {
 /// The texts that a command reads: the spec file, then one entry per `--set` or similar option.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    texts: Vec<(String, String)>,
+    texts: Vec<Source>,
+}
+
+/// One text with the name that messages show.
+#[derive(Debug, Clone)]
+struct Source {
+    name: String,
+    text: String,
+    /// Line at which the text begins, 1-based; 0 for the command line.
+    first_line: usize,
 }
 
 /// Name of the source of command-line input: one line, so its places have no line number.
@@ -25,20 +34,28 @@ pub const COMMAND_LINE: &str = "command line";
 impl Sources {
     /// Adds a text under the name that messages show; returns its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
-        self.texts.push((name.into(), text.into()));
+        let name = name.into();
+        let first_line = usize::from(name != COMMAND_LINE);
+        self.texts.push(Source { name, text: text.into(), first_line });
+        self.texts.len() - 1
+    }
+
+    /// Adds what a call of a program states, at this line of its source file; returns its index.
+    pub fn add_call(&mut self, file: impl Into<String>, line: usize, text: impl Into<String>) -> usize {
+        self.texts.push(Source { name: file.into(), text: text.into(), first_line: line });
         self.texts.len() - 1
     }
 
     /// Returns the text of one source.
     #[must_use]
     pub fn text(&self, source: usize) -> &str {
-        &self.texts[source].1
+        &self.texts[source].text
     }
 
     /// Resolves a span to file, line, column and the line's text.
     #[must_use]
     pub fn place(&self, span: &Span) -> Place {
-        let (name, text) = &self.texts[span.source];
+        let Source { name, text, first_line } = &self.texts[span.source];
         let start = floor_char(text, span.range.start);
         let end = floor_char(text, span.range.end.max(start));
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -47,7 +64,7 @@ impl Sources {
         let width = text[start..end.min(line_end)].chars().count().max(1);
         Place {
             file: name.clone(),
-            line: if name == COMMAND_LINE { 0 } else { text[..start].matches('\n').count() + 1 },
+            line: first_line + text[..start].matches('\n').count(),
             column: text[line_start..start].chars().count() + 1,
             width,
             text: Some(line_text.to_owned()),

@@ -1,6 +1,6 @@
 //! The reader of one table: typed getters that check, record and report.
 
-use super::{Count, Node, Number, Table, Value};
+use super::{Count, Extensions, Items, List, Node, Number, Table, Value};
 use crate::error::{Diagnostic, Error, Place, Sources, Span, suggestion};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub struct Sink {
     sources: Sources,
+    added: Extensions,
     diagnostics: RefCell<Vec<Diagnostic>>,
     /// The rendered errors, by which duplicates are found.
     shown: RefCell<BTreeSet<String>>,
@@ -18,7 +19,19 @@ impl Sink {
     /// Creates an empty sink over the texts that spans point into.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, diagnostics: RefCell::default(), shown: RefCell::default() }
+        Self { sources, added: Extensions::default(), diagnostics: RefCell::default(), shown: RefCell::default() }
+    }
+
+    /// Returns the sink of a program that adds these items to the lists.
+    #[must_use]
+    pub fn with_added(self, added: Extensions) -> Self {
+        Self { added, ..self }
+    }
+
+    /// Returns the items that the program adds to the lists.
+    #[must_use]
+    pub fn added(&self) -> &Extensions {
+        &self.added
     }
 
     /// Returns the texts.
@@ -63,11 +76,40 @@ impl Sink {
     }
 }
 
+/// The type of a key's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyType {
+    /// A number with a fraction.
+    Number,
+    /// A whole number.
+    Count,
+    /// A number with a fraction, or one word.
+    NumberOrWord,
+    /// One of some words.
+    Word,
+    /// Any text.
+    Text,
+    /// True or false.
+    Flag,
+    /// An array of numbers.
+    Numbers,
+    /// An array of texts.
+    Texts,
+    /// A table with keys of its own.
+    Table,
+    /// An item of a list: its name, or a table with its `kind` and keys.
+    Item,
+    /// Described in words alone.
+    Described,
+}
+
 /// The documentation of one key of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDoc {
     /// Key, with its parents.
     pub path: String,
+    /// Type of the value.
+    pub of: KeyType,
     /// Accepted values.
     pub accepts: String,
     /// Value when absent; `None` if the key is required or has no effect when absent.
@@ -139,6 +181,12 @@ impl<'a> Args<'a> {
         self.sink
     }
 
+    /// Returns a list with the items that the program adds to it.
+    #[must_use]
+    pub fn items<T: 'static>(&self, list: List<T>) -> Items<'a, T> {
+        Items::new(list, &self.sink.added)
+    }
+
     /// Returns the keys read so far, including those of nested tables.
     #[must_use]
     pub fn documented(&self) -> Vec<KeyDoc> {
@@ -169,7 +217,7 @@ impl<'a> Args<'a> {
         options: &[&'static str],
         default: Option<&'static str>,
     ) -> &'static str {
-        self.note(key, one_of(options.iter().copied()), default.map(str::to_owned), doc);
+        self.note(key, KeyType::Word, one_of(options.iter().copied()), default.map(str::to_owned), doc);
         let fallback = default.or(options.first().copied()).unwrap_or("");
         let Some(node) = self.table.get(key) else {
             if default.is_none() {
@@ -192,7 +240,7 @@ impl<'a> Args<'a> {
 
     /// Reads a free text.
     pub fn text(&self, key: &'static str, doc: &'static str) -> Option<String> {
-        self.note(key, "a text".to_owned(), None, doc);
+        self.note(key, KeyType::Text, "a text".to_owned(), None, doc);
         let node = self.table.get(key)?;
         match &node.value {
             Value::Text(text) => Some(text.clone()),
@@ -213,7 +261,7 @@ impl<'a> Args<'a> {
 
     /// Reads `true` or `false`.
     pub fn flag(&self, key: &'static str, doc: &'static str, default: bool) -> bool {
-        self.note(key, "true or false".to_owned(), Some(default.to_string()), doc);
+        self.note(key, KeyType::Flag, "true or false".to_owned(), Some(default.to_string()), doc);
         match self.table.get(key) {
             None => default,
             Some(Node { value: Value::Bool(flag), .. }) => *flag,
@@ -226,7 +274,7 @@ impl<'a> Args<'a> {
 
     /// Reads an array of finite numbers.
     pub fn numbers(&self, key: &'static str, doc: &'static str) -> Option<Vec<f64>> {
-        self.note(key, "an array of numbers".to_owned(), None, doc);
+        self.note(key, KeyType::Numbers, "an array of numbers".to_owned(), None, doc);
         let node = self.table.get(key)?;
         let Value::Array(items) = &node.value else {
             self.wrong_type(key, node, Wanted::Numbers, "an array of numbers");
@@ -248,7 +296,7 @@ impl<'a> Args<'a> {
 
     /// Reads an array of texts.
     pub fn texts(&self, key: &'static str, doc: &'static str) -> Option<Vec<String>> {
-        self.note(key, "an array of texts".to_owned(), None, doc);
+        self.note(key, KeyType::Texts, "an array of texts".to_owned(), None, doc);
         let node = self.table.get(key)?;
         let Value::Array(items) = &node.value else {
             self.wrong_type(key, node, Wanted::Texts, "an array of texts");
@@ -266,7 +314,7 @@ impl<'a> Args<'a> {
 
     /// Reads a nested table; an absent table counts as empty.
     pub fn table(&self, key: &'static str) -> Args<'a> {
-        self.note(key, "a table".to_owned(), None, "");
+        self.note(key, KeyType::Table, "a table".to_owned(), None, "");
         match self.table.get(key) {
             Some(Node { value: Value::Table(table), .. }) => Args::new(table, self.join(key), self.sink),
             Some(node) => {
@@ -287,7 +335,7 @@ impl<'a> Args<'a> {
         kinds: &[&'static str],
         default: Option<&'static str>,
     ) -> Option<Variant<'a>> {
-        self.note(key, one_of(kinds.iter().copied()), default.map(str::to_owned), doc);
+        self.note(key, KeyType::Item, one_of(kinds.iter().copied()), default.map(str::to_owned), doc);
         let Some(node) = self.table.get(key) else {
             return default.map(|kind| Variant { kind: kind.to_owned(), args: Args::new(&EMPTY, self.join(key), self.sink) });
         };
@@ -314,7 +362,7 @@ impl<'a> Args<'a> {
     /// Reads as [`Args::variant`] does; an absent key is an error.
     pub fn required_variant(&self, key: &'static str, doc: &'static str, kinds: &[&'static str]) -> Option<Variant<'a>> {
         if !self.has(key) {
-            self.note(key, one_of(kinds.iter().copied()), None, doc);
+            self.note(key, KeyType::Item, one_of(kinds.iter().copied()), None, doc);
             self.missing(key, &format!("a table with `kind` = {}", one_of(kinds.iter().copied())));
             return None;
         }
@@ -323,7 +371,7 @@ impl<'a> Args<'a> {
 
     /// Reads the `kind` of this table; `noun` names the thing it describes.
     pub fn kind(&self, noun: &str, kinds: &[&'static str]) -> Option<String> {
-        self.note("kind", one_of(kinds.iter().copied()), None, "");
+        self.note("kind", KeyType::Word, one_of(kinds.iter().copied()), None, "");
         match self.table.get("kind") {
             Some(Node { value: Value::Text(kind), span }) => {
                 if kinds.contains(&kind.as_str()) {
@@ -345,7 +393,7 @@ impl<'a> Args<'a> {
 
     /// Documents a key whose value is read elsewhere.
     pub fn documents(&self, key: &str, accepts: &str) {
-        self.note(key, accepts.to_owned(), None, "");
+        self.note(key, KeyType::Described, accepts.to_owned(), None, "");
     }
 
     /// Adds the keys that a nested reader documented.
@@ -425,10 +473,10 @@ impl<'a> Args<'a> {
         }
     }
 
-    pub(super) fn note(&self, key: &str, accepts: String, default: Option<String>, doc: &'static str) {
+    pub(super) fn note(&self, key: &str, of: KeyType, accepts: String, default: Option<String>, doc: &'static str) {
         let mut seen = self.seen.borrow_mut();
         if !seen.iter().any(|known| known.path == key) {
-            seen.push(KeyDoc { path: key.to_owned(), accepts, default, doc });
+            seen.push(KeyDoc { path: key.to_owned(), of, accepts, default, doc });
         }
     }
 

@@ -13,12 +13,14 @@
 
 mod args;
 mod entry;
+mod extensions;
 mod number;
 mod scalar;
 mod value;
 
-pub use args::{Args, KeyDoc, Sink, Variant};
+pub use args::{Args, KeyDoc, KeyType, Sink, Variant};
 pub use entry::{Named, find, names};
+pub use extensions::{Extension, Extensions, Items, List, ReadItem, interned};
 pub use number::{Count, Number};
 pub use scalar::Scalar;
 pub use value::{Entry, Node, Table, Value};

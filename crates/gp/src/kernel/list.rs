@@ -2,7 +2,7 @@
 
 use super::empirical::Normalise;
 use super::{Kernel, additive, empirical, linear, matern, squared_exponential};
-use privateer_config::params::{Args, Named, find, names};
+use privateer_config::params::{Args, Items, Named, find, names};
 use std::sync::Arc;
 
 /// States how a kernel is constructed.
@@ -54,13 +54,21 @@ pub static KERNELS: &[Named<KernelBuild>] = &[
     },
 ];
 
+/// Returns the kernels that the program adds to the list.
+fn added<'a>(args: &Args<'a>) -> Items<'a, Arc<dyn Kernel>> {
+    args.items(&[])
+}
+
 /// Reads a kernel under `key`; `None` if it is wrong (an error is then recorded).
 pub fn parse_kernel(args: &Args<'_>, key: &'static str) -> Option<KernelChoice> {
-    let variant = args.required_variant(key, "prior covariance", &names(KERNELS))?;
-    let choice = match find(KERNELS, &variant.kind)?.build {
-        KernelBuild::Function(build) => KernelChoice::Function(build(&variant.args)),
-        KernelBuild::Composed(build) => KernelChoice::Function(build(&variant.args)?),
-        KernelBuild::Empirical(build) => KernelChoice::Empirical(build(&variant.args)),
+    let added = added(args);
+    let kinds: Vec<&'static str> = names(KERNELS).into_iter().chain(added.names()).collect();
+    let variant = args.required_variant(key, "prior covariance", &kinds)?;
+    let choice = match find(KERNELS, &variant.kind).map(|entry| entry.build) {
+        Some(KernelBuild::Function(build)) => KernelChoice::Function(build(&variant.args)),
+        Some(KernelBuild::Composed(build)) => KernelChoice::Function(build(&variant.args)?),
+        Some(KernelBuild::Empirical(build)) => KernelChoice::Empirical(build(&variant.args)),
+        None => KernelChoice::Function(added.read(&variant.kind, &variant.args)?),
     };
     args.absorb(&variant.args);
     Some(choice)
@@ -69,10 +77,14 @@ pub fn parse_kernel(args: &Args<'_>, key: &'static str) -> Option<KernelChoice> 
 /// Reads the kernel of which a composed one is made; `None` if it is wrong (an error is then recorded).
 pub(super) fn parse_part(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>> {
     let plain = |entry: &&Named<KernelBuild>| matches!(entry.build, KernelBuild::Function(_));
-    let kinds: Vec<&'static str> = KERNELS.iter().filter(plain).map(|entry| entry.name).collect();
+    let added = added(args);
+    let kinds: Vec<&'static str> = KERNELS.iter().filter(plain).map(|entry| entry.name).chain(added.names()).collect();
     let variant = args.required_variant(key, "the kernel of which this one is made", &kinds)?;
-    let KernelBuild::Function(build) = find(KERNELS, &variant.kind)?.build else { return None };
-    let kernel = build(&variant.args);
+    let kernel = match find(KERNELS, &variant.kind).map(|entry| entry.build) {
+        Some(KernelBuild::Function(build)) => build(&variant.args),
+        Some(_) => return None,
+        None => added.read(&variant.kind, &variant.args)?,
+    };
     args.absorb(&variant.args);
     Some(kernel)
 }

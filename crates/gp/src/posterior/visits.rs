@@ -1,5 +1,6 @@
 //! The visited points, with the number of plays and the sum of rewards of each.
 
+use crate::score::lowest_within_tie;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ pub(super) fn are_possible(sums: [f64; 2], observations: u64) -> bool {
     observations <= MOST_COUNTED && sums.iter().all(|sum| sum.is_finite() && 0.0 <= *sum)
 }
 
-/// VisitedPoints points in the order of their first interactions.
+/// Visited points in the order of their first interactions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visits {
     /// Points, in the order of their first interactions.
@@ -69,6 +70,15 @@ impl Visits {
     #[must_use]
     pub fn largest_count(&self) -> u64 {
         self.counts.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Returns the point with the highest average reward, the lowest index among ties; `None` before the first observation.
+    #[must_use]
+    pub fn best_average(&self) -> Option<usize> {
+        let average = |slot: usize| (self.points[slot] as usize, self.sums[slot] / self.counts[slot] as f64);
+        let mut averages: Vec<(usize, f64)> = (0..self.n_distinct()).map(average).collect();
+        averages.sort_unstable_by_key(|&(point, _)| point);
+        lowest_within_tie(&averages)
     }
 
     /// Counts one observation; returns the point's slot and whether the point is new.

@@ -95,12 +95,17 @@ impl Streams {
             }
             None => hash.update([0]),
         }
-        let digest: [u8; 32] = hash.finalize().into();
-        let (mut state, mut selector) = ([0u8; 16], [0u8; 16]);
-        state.copy_from_slice(&digest[..16]);
-        selector.copy_from_slice(&digest[16..]);
-        (u128::from_le_bytes(state), u128::from_le_bytes(selector))
+        halves(hash)
     }
+}
+
+/// Returns the initial state and the selector of a generator from a digest.
+fn halves(hash: Sha256) -> (u128, u128) {
+    let digest: [u8; 32] = hash.finalize().into();
+    let (mut state, mut selector) = ([0u8; 16], [0u8; 16]);
+    state.copy_from_slice(&digest[..16]);
+    selector.copy_from_slice(&digest[16..]);
+    (u128::from_le_bytes(state), u128::from_le_bytes(selector))
 }
 
 /// One reproducible stream of simulation randomness, unsuitable for the release of real data.
@@ -121,6 +126,17 @@ impl Stream {
     #[must_use]
     pub fn drawn(&self) -> u64 {
         self.drawn
+    }
+
+    /// Returns a stream that begins at the next word, for code that may draw any number of words.
+    ///
+    /// It takes one word of this stream, whatever is drawn from the other.
+    pub fn fork(&mut self) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"fork");
+        hash.update(self.word().to_le_bytes());
+        let (state, selector) = halves(hash);
+        Self { generator: Pcg64::new(state, selector), drawn: 0 }
     }
 
     /// Skips `words` words.

@@ -64,7 +64,9 @@ impl Loss {
     pub fn of(event: &Event) -> Self {
         let checked = |loss: Self, size: f64| if size.is_finite() && 0.0 <= size { loss } else { Self::Unbounded };
         match *event {
-            Event::NonPrivate | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => Self::Unbounded,
+            Event::NonPrivate | Event::Unverified | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => {
+                Self::Unbounded
+            }
             Event::Laplace { scale, sensitivity: Some(sensitivity) } => {
                 let epsilon = sensitivity / scale;
                 checked(Self::Laplace { epsilon }, epsilon)

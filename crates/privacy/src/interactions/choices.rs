@@ -10,7 +10,7 @@
 //!
 //! Price: a replaced interaction changes either one arm's scores by their whole range, or two arms' scores by half of it each,
 //! compared with zero gradients. Both cost at most as much as one stream (E30), so neither the number of arms nor a factor 2
-//! enters. Proof: `docs/proofs/visits.md`.
+//! enters. Proof: `docs/proofs/interactions.md`.
 
 use super::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use crate::gradients::Start;

@@ -1,7 +1,7 @@
 //! Defines what a privatizer of interactions receives and releases.
 
 use super::choices::ArmStep;
-use super::sums::Layout;
+use crate::gram::GramLayout;
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 
@@ -24,7 +24,7 @@ pub enum InteractionSignal<'a> {
     /// Running sums, which replace the earlier ones.
     Sums {
         /// Order of the entries.
-        layout: Layout,
+        layout: GramLayout,
         /// Sums with their noise.
         entries: &'a [f64],
         /// Standard deviation of the noise on an off-diagonal entry of a matrix.

@@ -1,8 +1,9 @@
 //! States what contextual policies need of the privacy of interactions, and calibrates it.
 
 use super::arm_mechanism::{ArmMechanism, ChoicesNeed};
-use super::sums::{InteractionSums, Layout, SumsTerms};
+use super::sums::{InteractionSums, SumsTerms};
 use super::{ContextFacts, InteractionPrivatizer, no_privacy};
+use crate::gram::GramLayout;
 use crate::{Calibration, Ledger, Refusal, Request};
 use std::sync::Arc;
 
@@ -69,8 +70,8 @@ impl InteractionNeed {
                     ));
                 };
                 InteractionSums::calibrated(SumsTerms {
-                    layout: Layout {
-                        n_arms: facts.n_arms,
+                    layout: GramLayout {
+                        n_blocks: facts.n_arms,
                         dimension: facts.dimension,
                         joint: request.calibration != Calibration::Tight,
                     },

@@ -10,15 +10,16 @@
 //!
 //! Sensitivity: let one user's (phi, y) in block a become (phi', y') in block a'. In one block this is the pair of
 //! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value
-//! at c = 0. So the number of arms does not enter. Proof: `docs/proofs/visits.md`.
+//! at c = 0. So the number of arms does not enter. Proof: `docs/proofs/interactions.md`.
 
 use super::{Interaction, InteractionPrivatizer, InteractionSignal};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use crate::event::Factor;
+use crate::gram::GramLayout;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
-use crate::streams::{Factorisation, PrefixNoise, Shape};
+use crate::streams::{Factorisation, PrefixSums};
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, Released, analytic_gaussian_sigma,
     automatic,
@@ -26,85 +27,11 @@ use crate::{
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// Says how the sums over all arms are ordered in one slice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// Number of arms.
-    pub n_arms: usize,
-    /// Number of features of a context.
-    pub dimension: usize,
-    /// True if all arms share one matrix, false if each arm has its own.
-    pub joint: bool,
-}
-
-impl Layout {
-    /// Returns the number of matrices.
-    #[must_use]
-    pub fn n_groups(self) -> usize {
-        if self.joint { 1 } else { self.n_arms }
-    }
-
-    /// Returns the number of rows of a matrix.
-    #[must_use]
-    pub fn n_rows(self) -> usize {
-        if self.joint { self.n_arms * self.dimension } else { self.dimension }
-    }
-
-    /// Returns the shape of a matrix with its vector.
-    fn shape(self) -> Shape {
-        Shape::Bordered(self.n_rows())
-    }
-
-    /// Returns the number of entries of a packed upper triangle, row by row.
-    fn n_gram(self) -> usize {
-        Shape::Symmetric(self.n_rows()).len()
-    }
-
-    /// Returns the number of entries in all.
-    #[must_use]
-    pub fn len(self) -> usize {
-        self.n_groups() * self.shape().len()
-    }
-
-    /// Returns whether there are no entries.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the matrix that an arm's context enters, and its first row there.
-    #[must_use]
-    pub fn place(self, arm: usize) -> (usize, usize) {
-        if self.joint { (0, arm * self.dimension) } else { (arm, 0) }
-    }
-
-    /// Returns the packed matrix and the vector of a group.
-    #[must_use]
-    pub fn group(self, entries: &[f64], group: usize) -> (&[f64], &[f64]) {
-        let size = self.shape().len();
-        entries[group * size..(group + 1) * size].split_at(self.n_gram())
-    }
-
-    /// Adds `weight z z^T` and `y z` for a context in the block of an arm.
-    pub fn add(self, entries: &mut [f64], arm: usize, z: &[f64], y: f64) {
-        let (group, first) = self.place(arm);
-        let (size, n) = (self.shape().len(), self.n_rows());
-        let (gram, moment) = entries[group * size..(group + 1) * size].split_at_mut(self.n_gram());
-        for (i, &x) in z.iter().enumerate() {
-            let row = first + i;
-            // Row r of the packed triangle starts at r n - r (r - 1)/2; its first entry is on the diagonal.
-            let start = row * n - row * row.saturating_sub(1) / 2;
-            gram[start..start + z.len() - i].iter_mut().zip(&z[i..]).for_each(|(entry, other)| *entry += x * other);
-        }
-        moment[first..first + z.len()].iter_mut().zip(z).for_each(|(entry, x)| *entry += y * x);
-    }
-}
-
 /// States which sums are needed, and what is public.
 #[derive(Debug, Clone)]
 pub struct SumsTerms {
     /// Order of the entries.
-    pub layout: Layout,
+    pub layout: GramLayout,
     /// Rounds after which sums are released, ascending, at least 1.
     pub due: Arc<[u64]>,
     /// Number of rounds in all.
@@ -169,7 +96,7 @@ impl InteractionSums {
         let factorisation: Arc<dyn Factorisation> = match found {
             Some(factor) => factor.factorisation(releases),
             // The draws of all users add up.
-            None if terms.local => Arc::new(Own::new(1)),
+            None if terms.local => Arc::new(Own::new(releases)),
             None => {
                 let of = if name == "local-gaussian" { "every user's own item" } else { "a choice" };
                 let message = format!("`{name}` is noise of {of}, and this policy releases sums");
@@ -212,8 +139,7 @@ impl InteractionSums {
             }
         };
         if !(sigma * sigma).is_normal() {
-            let message = format!("the noise scale of mechanism `{name}` overflows f64 at `epsilon = {:e}`", epsilon.get());
-            return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
+            return Err(Refusal::overflow(name, epsilon));
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
         let stds = if terms.local {
@@ -270,7 +196,7 @@ impl InteractionSums {
 
     /// Returns the order of the entries.
     #[must_use]
-    pub fn layout(&self) -> Layout {
+    pub fn layout(&self) -> GramLayout {
         self.terms.layout
     }
 
@@ -299,13 +225,11 @@ impl InteractionSums {
             context_unit: self.context_unit,
             reward_unit: self.reward_unit,
             centre: self.centre,
-            noise: self.factorisation.noise(Shape::Vector(layout.len())),
+            sums: PrefixSums::new(&self.factorisation, layout.shape(), self.sigma),
             sigma: self.sigma,
             local: self.terms.local,
             stds: Arc::clone(&self.stds),
-            sum: vec![0.0; layout.len()],
             z: vec![0.0; layout.dimension],
-            released: vec![0.0; layout.len()],
             round: 0,
             releases: 0,
             stored: None,
@@ -326,13 +250,11 @@ impl InteractionSums {
             context_unit: 1.0,
             reward_unit: 1.0,
             centre: 0.0,
-            noise: self.factorisation.noise(Shape::Vector(layout.len())),
+            sums: PrefixSums::new(&self.factorisation, layout.shape(), self.sigma),
             sigma: self.sigma,
             local: false,
             stds: Arc::clone(&self.stds),
-            sum: vec![0.0; layout.len()],
             z: vec![0.0; layout.dimension],
-            released: vec![0.0; layout.len()],
             round: 0,
             releases: 0,
             stored: Some(draws.into()),
@@ -347,7 +269,8 @@ impl InteractionSums {
             calibration: self.terms.calibration,
             event: Event::Sums {
                 factor: self.factor,
-                releases: self.factorisation.rounds(),
+                // In the local model every user's item is released on its own.
+                releases: if self.terms.local { 1 } else { self.factorisation.rounds() },
                 // The event is stated for |phi| <= 1, contexts have length at most `context_bound`: sigma is divided by it.
                 gram_sigma: self.sigma / (self.context_bound * self.context_bound),
                 moment_sigma: self.sigma / self.context_bound,
@@ -369,20 +292,18 @@ impl InteractionSums {
 
 #[derive(Debug)]
 struct InteractionSumsPrivatizer {
-    layout: Layout,
+    layout: GramLayout,
     due: Arc<[u64]>,
     range: (f64, f64),
     length: f64,
     context_unit: f64,
     reward_unit: f64,
     centre: f64,
-    noise: Box<dyn PrefixNoise>,
+    sums: PrefixSums,
     sigma: f64,
     local: bool,
     stds: Arc<[f64]>,
-    sum: Vec<f64>,
     z: Vec<f64>,
-    released: Vec<f64>,
     round: u64,
     releases: usize,
     stored: Option<std::collections::VecDeque<Vec<f64>>>,
@@ -394,7 +315,7 @@ impl InteractionSumsPrivatizer {
     fn add(&mut self, interaction: Interaction<'_>) {
         let Interaction { context, arm, reward } = interaction;
         let finite = planted::is(PlantedFault::InteractionFinite) || context.iter().all(|x| x.is_finite());
-        if context.len() != self.z.len() || self.layout.n_arms <= arm || !finite {
+        if context.len() != self.z.len() || self.layout.n_blocks <= arm || !finite {
             return;
         }
         let every = (f64::NEG_INFINITY, f64::INFINITY);
@@ -405,7 +326,7 @@ impl InteractionSumsPrivatizer {
         let whole = length <= self.length || planted::is(PlantedFault::InteractionContextClip);
         let scale = if whole { 1.0 / self.context_unit } else { self.length / length / self.context_unit };
         self.z.iter_mut().zip(context).for_each(|(z, x)| *z = scale * x);
-        self.layout.add(&mut self.sum, arm, &self.z, y);
+        self.sums.add_by(|sums| self.layout.add(sums, arm, &self.z, y));
     }
 }
 
@@ -422,19 +343,19 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
         let local = self.local && !planted::is(PlantedFault::OwnNoise);
         let sigma = if local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };
         let (layout, stored) = (self.layout, &mut self.stored);
-        let noise = self.noise.next(&mut |out| match stored {
-            None => out.chunks_exact_mut(layout.shape().len()).for_each(|group| layout.shape().draw(sigma, stream, group)),
+        let released = self.sums.next(&mut |out| match stored {
+            None => layout.shape().draw(sigma, stream, out),
             Some(stored) => {
                 let next = stored.pop_front().unwrap_or_default();
                 out.fill(f64::NAN);
                 out.iter_mut().zip(next).for_each(|(out, next)| *out = sigma * next);
             }
         });
-        for ((out, sum), noise) in self.released.iter_mut().zip(&self.sum).zip(noise) {
-            *out = sum + noise;
-        }
         let gram_std = self.stds[self.releases];
         self.releases += 1;
-        Released::mark(InteractionSignal::Sums { layout, entries: &self.released, gram_std })
+        match released {
+            Ok(entries) => entries.map(|entries| InteractionSignal::Sums { layout, entries, gram_std }),
+            Err(_) => Released::mark(InteractionSignal::Nothing),
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Tests sums and choices: their values without noise, their noise, and the detection of faults.
 
 use super::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
-use super::sums::{InteractionSums, Layout, SumsTerms};
+use super::sums::{InteractionSums, SumsTerms};
 use super::{InteractionPrivatizer, InteractionSignal, Link, seal};
 use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::gradients::Start;
+use crate::gram::GramLayout;
 use crate::{Calibration, Delta, Epsilon, Guarantee, Raw, Refusal};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
@@ -15,7 +16,7 @@ fn stream(trial: u64) -> Stream {
 fn terms(calibration: Calibration, mechanism: &'static str, epsilon: f64) -> SumsTerms {
     let rounds = 40;
     SumsTerms {
-        layout: Layout { n_arms: 3, dimension: 2, joint: calibration != Calibration::Tight },
+        layout: GramLayout { n_blocks: 3, dimension: 2, joint: calibration != Calibration::Tight },
         due: (1..=rounds).collect(),
         rounds,
         context_length: 2.0,
@@ -35,7 +36,7 @@ fn sums(terms: SumsTerms) -> Result<InteractionSums, Refusal> {
 #[test]
 fn packed_sums_are_the_dense_ones() {
     for joint in [false, true] {
-        let layout = Layout { n_arms: 3, dimension: 2, joint };
+        let layout = GramLayout { n_blocks: 3, dimension: 2, joint };
         let mut entries = vec![0.0; layout.len()];
         let (n, mut dense, mut vector) = (6, vec![0.0; 36], vec![0.0; 6]);
         for (arm, z, y) in [(0, [1.0, 2.0], 3.0), (2, [-1.0, 0.5], 2.0), (1, [4.0, 5.0], -1.0), (2, [0.25, 8.0], 0.5)] {

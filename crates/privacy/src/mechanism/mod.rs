@@ -19,6 +19,7 @@ pub mod laplace;
 mod list;
 pub mod none;
 mod on_window;
+mod outside;
 pub mod piecewise;
 pub(super) mod window;
 
@@ -29,3 +30,4 @@ mod law;
 
 pub use contract::{MechanismEntry, RewardMechanism};
 pub use list::MECHANISMS;
+pub use outside::{CalibrateOutside, OutsideBudget, OutsideEntry, OutsideMechanism};

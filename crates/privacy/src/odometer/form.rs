@@ -1,6 +1,6 @@
 //! Where noise is added in a deployment, and so who sees raw values.
 
-use crate::{Adversary, Guarantee, Ledger, Provenance, SIMULATED_NOISE};
+use crate::{Adversary, Guarantee, Ledger, Provenance};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +37,6 @@ impl DeploymentForm {
     pub fn state_in(self, ledger: &mut Ledger) {
         // Fresh exact noise takes the place of the simulation's.
         ledger.provenance = Provenance::Released;
-        ledger.notes.retain(|note| note != SIMULATED_NOISE);
         if ledger.guarantee == Guarantee::NotPrivate {
             return;
         }

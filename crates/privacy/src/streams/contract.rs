@@ -16,6 +16,13 @@ pub enum Shape {
     /// A symmetric matrix with this number of rows, then a vector of equal length.
     /// Together they are a matrix with one more row, without its corner.
     Bordered(usize),
+    /// Several bordered matrices of one size, one after another.
+    Blocks {
+        /// Number of matrices.
+        count: usize,
+        /// Number of rows of each.
+        rows: usize,
+    },
 }
 
 impl Shape {
@@ -26,6 +33,7 @@ impl Shape {
             Self::Vector(n) => n,
             Self::Symmetric(n) => n * (n + 1) / 2,
             Self::Bordered(n) => n * (n + 1) / 2 + n,
+            Self::Blocks { count, rows } => count * Self::Bordered(rows).len(),
         }
     }
 
@@ -38,6 +46,10 @@ impl Shape {
     /// Fills `out` with one draw, using one random-stream word per entry.
     /// Entries have standard deviation `sigma`; those on the diagonal of a symmetric matrix `sqrt(2) sigma`.
     pub fn draw(self, sigma: f64, stream: &mut Stream, out: &mut [f64]) {
+        if let Self::Blocks { rows, .. } = self {
+            let block = Self::Bordered(rows);
+            return out.chunks_exact_mut(block.len().max(1)).for_each(|out| block.draw(sigma, stream, out));
+        }
         stream.normals(out);
         if planted::is(PlantedFault::SharedDraw) {
             out.fill(out[0]);

@@ -100,6 +100,12 @@ impl PrefixSums {
         }
     }
 
+    /// Adds to the row that the next release ends by a function on the raw sum.
+    /// What it adds must be finite.
+    pub(crate) fn add_by(&mut self, add: impl FnOnce(&mut [f64])) {
+        add(&mut self.sum);
+    }
+
     /// Releases the sum so far, with draws from `draw`.
     ///
     /// Draws must have the stated standard deviation; reference cases use stored ones.

@@ -116,9 +116,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
         let (sigma, noise_formula) =
             sigma(request.calibration, need.linear, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
         if !(sigma * sigma).is_normal() {
-            let message =
-                format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", request.mechanism, epsilon.get());
-            return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
+            return Err(Refusal::overflow(request.mechanism, epsilon));
         }
         let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
         Ok((Epoch { rounds, horizon, factorisation, sigma, stds }, noise_formula))

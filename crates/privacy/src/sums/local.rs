@@ -87,9 +87,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
         }
     };
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
-        let message =
-            format!("the noise scale of mechanism `{}` overflows f64 at `epsilon = {:e}`", request.mechanism, epsilon.get());
-        return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
+        return Err(Refusal::overflow(request.mechanism, epsilon));
     }
     let (clipping, reach) = (rewards.clipping, rewards.reach);
     Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clipping, reach, noise }))

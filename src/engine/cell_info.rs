@@ -1,16 +1,8 @@
-//! Defines cells and parts, the units in which results are stored.
+//! Describes the cells of a run: what each is, protects and measures.
 
-use crate::engine::Measures;
+use super::Measures;
 use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::path::{Path, PathBuf};
-
-/// Version of the layout of parts and of released parameters. A reader refuses what is newer than itself.
-pub const SCHEMA_VERSION: u32 = 1;
-
-/// Version of the layout of a results folder and its manifest; 2 added digests. A reader refuses every other one.
-pub const FOLDER_VERSION: u32 = 2;
 
 /// Holds one cell of a sweep: one sweep point and one policy or learner.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -35,62 +27,6 @@ pub struct CellInfo {
     /// What its parts measure.
     #[serde(default)]
     pub measures: Measures,
-}
-
-/// Holds one part: a block of trials of one cell. Ordered by cell, then by block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PartId {
-    /// The cell.
-    pub cell: u32,
-    /// The block of trials within it, from 0.
-    pub block: u32,
-}
-
-impl PartId {
-    /// Returns the part's file name, such as `c0003-b0001.parquet`.
-    #[must_use]
-    pub fn file_name(self) -> String {
-        format!("c{:04}-b{:04}.parquet", self.cell, self.block)
-    }
-
-    /// Returns the part's name in the list of digests: `cells/c0003-b0001.parquet`.
-    #[must_use]
-    pub fn listed_name(self) -> String {
-        format!("cells/{}", self.file_name())
-    }
-
-    /// Returns where this part lies in an output folder.
-    #[must_use]
-    pub fn path(self, out: &Path) -> PathBuf {
-        out.join("cells").join(self.file_name())
-    }
-
-    /// Returns the part that a file name denotes; `None` for any other name.
-    #[must_use]
-    pub fn from_file_name(name: &str) -> Option<Self> {
-        let (cell, block) = name.strip_suffix(".parquet")?.strip_prefix('c')?.split_once("-b")?;
-        let id = Self { cell: cell.parse().ok()?, block: block.parse().ok()? };
-        (id.file_name() == name).then_some(id)
-    }
-}
-
-impl fmt::Display for PartId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cell {} block {}", self.cell, self.block)
-    }
-}
-
-/// States what a part says about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartHeader {
-    /// Layout version.
-    pub schema_version: u32,
-    /// Hash of the resolved spec.
-    pub spec_hash: String,
-    /// The cell.
-    pub cell: u32,
-    /// The block of trials.
-    pub block: u32,
 }
 
 /// Gives each swept key one type over all cells: whole numbers become numbers where any cell has a number with a point,
@@ -135,16 +71,6 @@ pub(crate) mod tests {
             ledger: serde_json::json!({"mechanism": "laplace", "epsilon": epsilon, "guarantee": "holds"}),
             facts: serde_json::json!({"points": 100}),
             measures: Measures::Regret,
-        }
-    }
-
-    #[test]
-    fn file_names_go_there_and_back() {
-        let id = PartId { cell: 3, block: 12345 };
-        assert_eq!(id.file_name(), "c0003-b12345.parquet");
-        assert_eq!(PartId::from_file_name(&id.file_name()), Some(id));
-        for foreign in ["c3-b1.parquet", "c0003-b0001.parquet.7.tmp", "x", "c-b.parquet", "c+003-b0001.parquet"] {
-            assert_eq!(PartId::from_file_name(foreign), None, "{foreign}");
         }
     }
 

@@ -1,0 +1,161 @@
+//! Wraps plain functions that draw contexts and state mean rewards.
+
+use super::{ContextInstance, Contextual, ContextualPlan};
+use crate::env::BuildContext;
+use crate::env::noise::{Noise, parse_noise};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_privacy::Raw;
+use privateer_privacy::interactions::{ContextFacts, Link};
+use std::sync::Arc;
+
+/// Draws a context into a slice of its length.
+type DrawContext = Arc<dyn Fn(&mut [f64], &mut Stream) + Send + Sync>;
+/// Returns the mean reward of an arm for a context.
+type ArmMean = Arc<dyn Fn(&[f64], usize) -> f64 + Send + Sync>;
+
+/// Describes an environment that shows arms to users, from two functions.
+///
+/// Key in a spec: `noise`. Contexts are shortened to length 1, and means moved into the stated range: both bounds are public.
+#[derive(Clone)]
+pub struct FnContexts {
+    n_arms: usize,
+    dimension: usize,
+    context: DrawContext,
+    mean: ArmMean,
+    mean_range: (f64, f64),
+    noise: Option<Arc<dyn Noise>>,
+}
+
+impl FnContexts {
+    /// Describes an environment.
+    ///
+    /// * `n_arms` — at least 2
+    /// * `dimension` — number of features of a context, at least 1
+    /// * `mean_range` — public range of mean rewards
+    /// * `context` — draws a user's features
+    /// * `mean` — the mean reward of an arm, counted from 0, for a user's features
+    #[must_use]
+    pub fn new(
+        n_arms: usize,
+        dimension: usize,
+        mean_range: (f64, f64),
+        context: impl Fn(&mut [f64], &mut Stream) + Send + Sync + 'static,
+        mean: impl Fn(&[f64], usize) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        Self { n_arms, dimension, context: Arc::new(context), mean: Arc::new(mean), mean_range, noise: None }
+    }
+
+    /// Reads the keys of the environment's table.
+    #[must_use]
+    pub fn read(self, args: &Args<'_>) -> Self {
+        Self { noise: parse_noise(args, "noise"), ..self }
+    }
+}
+
+impl ContextualPlan for FnContexts {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+        let (lo, hi) = self.mean_range;
+        if self.n_arms < 2 || self.dimension == 0 || !(lo < hi && lo.is_finite() && hi.is_finite()) {
+            return Err(Error::input(
+                Diagnostic::new(format!(
+                    "the environment has {} arms, {} features and means in [{lo}, {hi}]",
+                    self.n_arms, self.dimension
+                ))
+                .hint("state at least 2 arms, 1 feature and a finite range lo < hi"),
+            ));
+        }
+        let Some(noise) = self.noise.clone() else {
+            return Err(Error::input(Diagnostic::new("the environment has no noise").hint("state the key `noise`")));
+        };
+        if let Some((least, most)) = noise.range().filter(|&(least, most)| lo < least || most < hi) {
+            return Err(Error::input(
+                Diagnostic::new(format!("the noise needs mean rewards from {least} to {most}, and they lie from {lo} to {hi}"))
+                    .hint("choose another noise"),
+            ));
+        }
+        let largest = lo.abs().max(hi.abs());
+        let facts = ContextFacts {
+            n_arms: self.n_arms,
+            dimension: self.dimension,
+            largest_entry: 1.0,
+            length: 1.0,
+            parameter_l1: largest * libm::sqrt(self.dimension as f64),
+            parameter_length: largest,
+            mean_range: self.mean_range,
+            range: noise.range().or(noise.bound().map(|bound| (lo - bound, hi + bound))),
+            noise_sd: noise.variance().map(libm::sqrt),
+            link: Link::Linear,
+            margin: 0.0,
+            rounds: context.rounds,
+        };
+        Ok(Arc::new(BuiltFnContexts { plan: self.clone(), noise, facts, streams: context.streams.clone() }))
+    }
+}
+
+struct BuiltFnContexts {
+    plan: FnContexts,
+    noise: Arc<dyn Noise>,
+    facts: ContextFacts,
+    streams: Streams,
+}
+
+impl Contextual for BuiltFnContexts {
+    fn facts(&self) -> &ContextFacts {
+        &self.facts
+    }
+
+    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+        Ok(Box::new(FnUsers {
+            plan: self.plan.clone(),
+            noise: Arc::clone(&self.noise),
+            users: self.streams.of(trial, Purpose::Contexts),
+            context: vec![0.0; self.plan.dimension],
+            means: vec![0.0; self.plan.n_arms],
+        }))
+    }
+
+    fn describe(&self) -> Vec<(String, serde_json::Value)> {
+        vec![("arms".to_owned(), self.plan.n_arms.into()), ("features of a context".to_owned(), self.plan.dimension.into())]
+    }
+}
+
+/// The users of one trial.
+struct FnUsers {
+    plan: FnContexts,
+    noise: Arc<dyn Noise>,
+    users: Stream,
+    context: Vec<f64>,
+    means: Vec<f64>,
+}
+
+impl ContextInstance for FnUsers {
+    fn next(&mut self) {
+        self.context.fill(0.0);
+        (self.plan.context)(&mut self.context, &mut self.users.fork());
+        let length = libm::sqrt(self.context.iter().map(|x| x * x).sum::<f64>());
+        assert!(length.is_finite(), "the environment drew a context that is not finite");
+        if 1.0 < length {
+            self.context.iter_mut().for_each(|x| *x /= length);
+        }
+        let (lo, hi) = self.plan.mean_range;
+        for (arm, mean) in self.means.iter_mut().enumerate() {
+            let stated = (self.plan.mean)(&self.context, arm);
+            assert!(!stated.is_nan(), "the environment states no mean reward of arm {arm}");
+            *mean = stated.clamp(lo, hi);
+        }
+    }
+
+    fn context(&self) -> &[f64] {
+        &self.context
+    }
+
+    fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64> {
+        Raw::seal(self.noise.reward(self.means[arm], arm, noise))
+    }
+}

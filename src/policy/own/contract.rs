@@ -1,0 +1,121 @@
+//! Defines what an algorithm from outside implements, and what it is told.
+
+use super::super::ReleasedFacts;
+use privateer_gp::Points;
+use privateer_gp::kernel::Kernel;
+use privateer_gp::score::GramSource;
+use privateer_numerics::rng::Stream;
+use privateer_privacy::RewardFacts;
+use std::error::Error;
+use std::sync::Arc;
+
+/// Why an algorithm cannot go on; the run ends with its message.
+pub type PolicyFailure = Box<dyn Error + Send + Sync>;
+
+/// States what is publicly known before the first round.
+#[derive(Debug, Clone)]
+pub struct PolicyStart {
+    /// Number of points of the domain.
+    pub n_points: usize,
+    /// Coordinates of the points, if the domain has any.
+    pub points: Option<Points>,
+    /// Prior covariance of the points.
+    pub covariance: Arc<dyn GramSource>,
+    /// The kernel of the covariance, if there is one.
+    pub kernel: Option<Arc<dyn Kernel>>,
+    /// Horizon.
+    pub rounds: u64,
+    /// The trials, in the order of every later call.
+    pub trials: Vec<TrialFacts>,
+}
+
+/// States the public constants of one trial.
+#[derive(Debug, Clone)]
+pub struct TrialFacts {
+    /// Number of the trial, from 0.
+    pub trial: u64,
+    /// Bounds on the function and its noise.
+    pub rewards: RewardFacts,
+    /// Constants of the mechanism that releases the rewards.
+    pub released: ReleasedFacts,
+}
+
+/// One trial that waits for its next point.
+#[derive(Debug)]
+pub struct TrialView<'a> {
+    /// Number of the trial, from 0.
+    pub trial: u64,
+    /// The coming round, from 1.
+    pub round: u64,
+    /// The points that may be played in this round, ascending; `None` where all of them may.
+    pub allowed: Option<&'a [u32]>,
+    /// The trial's own random stream.
+    pub random: &'a mut Stream,
+}
+
+/// What one trial has played, and the reward that its mechanism released.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToldReward {
+    /// Number of the trial, from 0.
+    pub trial: u64,
+    /// The point that was played.
+    pub point: usize,
+    /// The released reward: never the reward itself, unless the mechanism is `none`.
+    pub released: f64,
+}
+
+/// An algorithm that runs many trials at once.
+///
+/// Trials are told apart by their place in the slices, which is the same in every call. What is chosen in one trial should
+/// depend on that trial alone: see [`super::OwnPolicy::batched`].
+pub trait BatchPolicy: Send {
+    /// Returns the next point of each trial.
+    ///
+    /// # Errors
+    /// Whatever keeps the algorithm from going on; the run ends.
+    fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure>;
+
+    /// Learns the released reward of each trial.
+    ///
+    /// # Errors
+    /// Whatever keeps the algorithm from going on; the run ends.
+    fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure>;
+
+    /// Returns the point that the trial at this place would recommend now; `None` for the point of the largest average.
+    fn recommend(&self, place: usize) -> Option<usize> {
+        let _ = place;
+        None
+    }
+}
+
+/// An algorithm that runs one trial.
+pub trait TrialPolicy: Send {
+    /// Returns the next point.
+    fn ask(&mut self, trial: &mut TrialView<'_>) -> usize;
+
+    /// Learns the released reward of a point.
+    fn tell(&mut self, point: usize, released: f64);
+
+    /// Returns the point that it would recommend now; `None` for the played point of the largest average.
+    fn recommend(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Runs each trial by an algorithm of its own.
+pub(super) struct EachTrial(pub(super) Vec<Box<dyn TrialPolicy>>);
+
+impl BatchPolicy for EachTrial {
+    fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
+        Ok(self.0.iter_mut().zip(trials).map(|(policy, trial)| policy.ask(trial)).collect())
+    }
+
+    fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure> {
+        self.0.iter_mut().zip(told).for_each(|(policy, told)| policy.tell(told.point, told.released));
+        Ok(())
+    }
+
+    fn recommend(&self, place: usize) -> Option<usize> {
+        self.0[place].recommend()
+    }
+}

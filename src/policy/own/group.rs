@@ -1,0 +1,83 @@
+//! Guards the calls of an algorithm from outside: what it returns is checked, and what it throws ends the run with a message.
+
+use super::{BatchPolicy, PolicyFailure, ToldReward, TrialView};
+use privateer_config::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Trials that one algorithm from outside runs together.
+pub struct PolicyGroup {
+    batch: Box<dyn BatchPolicy>,
+    n_points: usize,
+}
+
+impl PolicyGroup {
+    pub(super) fn new(batch: Box<dyn BatchPolicy>, n_points: usize) -> Self {
+        Self { batch, n_points }
+    }
+
+    /// Returns the next point of each trial.
+    ///
+    /// * `label` — the policy's label, for messages
+    ///
+    /// # Errors
+    /// If the algorithm fails or panics, or returns a wrong number of points, or a point that may not be played.
+    pub fn ask(&mut self, label: &str, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, Error> {
+        let round = trials.first().map_or(0, |trial| trial.round);
+        let failed = |why: String| failure(label, &format!("round {round}"), why);
+        let points = guarded(|| self.batch.ask(trials)).map_err(failed)?;
+        if points.len() != trials.len() {
+            return Err(failed(format!("it returned {} points for {} trials", points.len(), trials.len())));
+        }
+        for (trial, &point) in trials.iter().zip(&points) {
+            let number = trial.trial;
+            if self.n_points <= point {
+                return Err(failed(format!("in trial {number} it chose point {point}, and the last is {}", self.n_points - 1)));
+            }
+            if trial.allowed.is_some_and(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
+                return Err(failed(format!("in trial {number} it chose point {point}, which is not allowed in this round")));
+            }
+        }
+        Ok(points)
+    }
+
+    /// Tells the released reward of each trial.
+    ///
+    /// # Errors
+    /// If the algorithm fails or panics.
+    pub fn tell(&mut self, label: &str, round: u64, told: &[ToldReward]) -> Result<(), Error> {
+        guarded(|| self.batch.tell(told)).map_err(|why| failure(label, &format!("round {round}"), why))
+    }
+
+    /// Returns the point that the trial at this place recommends, if the algorithm says one.
+    ///
+    /// # Errors
+    /// If the algorithm panics, or recommends a point that does not exist.
+    pub fn recommend(&self, label: &str, place: usize) -> Result<Option<usize>, Error> {
+        let failed = |why: String| failure(label, "its recommendation", why);
+        let point = guarded(|| Ok(self.batch.recommend(place))).map_err(failed)?;
+        match point {
+            Some(point) if self.n_points <= point => Err(failed(format!("there is no point {point}"))),
+            point => Ok(point),
+        }
+    }
+}
+
+/// Makes the error of an algorithm that failed.
+pub(super) fn failure(label: &str, at: &str, why: String) -> Error {
+    Error::Failed {
+        problem: format!("policy `{label}` failed in {at}: {why}"),
+        hint: "finished blocks are kept; mend the policy, and the same run resumes".to_owned(),
+    }
+}
+
+/// Calls foreign code; a panic becomes a message.
+pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, PolicyFailure>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(format!("it panicked: {}", text.unwrap_or("without a message")))
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Makes an algorithm from outside a policy like any other.
+
+use super::contract::EachTrial;
+use super::group::{failure, guarded};
+use super::trial::OwnTrial;
+use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, TrialFacts, TrialPolicy};
+use crate::policy::{Policy, PolicyMaker, PolicyPlan, Problem, Setting};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::score::Basis;
+use std::sync::Arc;
+
+/// Makes the algorithm for the trials of a start.
+type MakeBatch = Arc<dyn Fn(PolicyStart) -> Result<Box<dyn BatchPolicy>, PolicyFailure> + Send + Sync>;
+
+/// Describes a policy from outside.
+///
+/// It receives released rewards and nothing else, so its ledger is that of the mechanism, by post-processing; the ledger says
+/// that the algorithm is not this program's.
+#[derive(Clone)]
+pub struct OwnPolicy {
+    make: MakeBatch,
+    /// Whether the choices of a trial depend on the trials beside it.
+    depends_on_block: bool,
+}
+
+impl OwnPolicy {
+    /// Describes an algorithm that runs one trial; `make` is called once for each.
+    #[must_use]
+    pub fn per_trial<P: TrialPolicy + 'static>(
+        make: impl Fn(&PolicyStart, &TrialFacts) -> Result<P, PolicyFailure> + Send + Sync + 'static,
+    ) -> Self {
+        let each = move |start: PolicyStart| -> Result<Box<dyn BatchPolicy>, PolicyFailure> {
+            let policies = start.trials.iter().map(|trial| Ok(Box::new(make(&start, trial)?) as Box<dyn TrialPolicy>));
+            Ok(Box::new(EachTrial(policies.collect::<Result<_, PolicyFailure>>()?)))
+        };
+        Self { make: Arc::new(each), depends_on_block: false }
+    }
+
+    /// Describes an algorithm that runs many trials at once; `make` is called once for each block of trials.
+    ///
+    /// Sums over arrays round differently for other sizes, so the choices of a trial may depend on how many run beside it. Such
+    /// a policy always gets the trials of a whole block, and its cells record that their bits depend on the key `block`.
+    /// [`OwnPolicy::independent`] promises more.
+    #[must_use]
+    pub fn batched<P: BatchPolicy + 'static>(
+        make: impl Fn(PolicyStart) -> Result<P, PolicyFailure> + Send + Sync + 'static,
+    ) -> Self {
+        let boxed = move |start| -> Result<Box<dyn BatchPolicy>, PolicyFailure> { Ok(Box::new(make(start)?)) };
+        Self { make: Arc::new(boxed), depends_on_block: true }
+    }
+
+    /// Promises that a trial's choices have the same bits whatever trials run beside it: any number of them may.
+    ///
+    /// [`crate::testing::policy_contract`] tests the promise.
+    #[must_use]
+    pub fn independent(self) -> Self {
+        Self { depends_on_block: false, ..self }
+    }
+}
+
+impl PolicyPlan for OwnPolicy {
+    fn plays_sets(&self) -> bool {
+        true
+    }
+
+    fn is_foreign(&self) -> bool {
+        true
+    }
+
+    fn depends_on_block(&self) -> bool {
+        self.depends_on_block
+    }
+
+    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        let shared = problem.shared()?;
+        let start = PolicyStart {
+            n_points: problem.n_points(),
+            points: shared.points.clone(),
+            covariance: Arc::clone(&shared.gram),
+            kernel: shared.kernel.clone(),
+            rounds: problem.rounds,
+            trials: Vec::new(),
+        };
+        Ok(Box::new(OwnMaker { make: Arc::clone(&self.make), start, depends_on_block: self.depends_on_block }))
+    }
+}
+
+/// Makes the groups of a cell.
+pub(super) struct OwnMaker {
+    make: MakeBatch,
+    start: PolicyStart,
+    depends_on_block: bool,
+}
+
+impl PolicyMaker for OwnMaker {
+    fn basis(&self) -> Option<Basis> {
+        None
+    }
+
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let _ = setting;
+        Ok(Box::new(OwnTrial::default()))
+    }
+
+    fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
+        let facts = |&(trial, setting): &(u64, &Setting)| TrialFacts {
+            trial,
+            rewards: setting.facts.clone(),
+            released: setting.released,
+        };
+        let start = PolicyStart { trials: trials.iter().map(facts).collect(), ..self.start.clone() };
+        let batch = guarded(|| (self.make)(start)).map_err(|why| failure("from outside", "its start", why))?;
+        Ok(Some(PolicyGroup::new(batch, self.start.n_points)))
+    }
+
+    fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let bits = if self.depends_on_block { "depend on `block`" } else { "do not depend on the trials beside a trial" };
+        vec![("policy from outside: its bits".to_owned(), bits.into())]
+    }
+
+    fn restore(&self, _setting: &Setting, _state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        Err(Error::input(
+            Diagnostic::new("a policy from outside keeps no state that a session could store")
+                .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions"),
+        ))
+    }
+}

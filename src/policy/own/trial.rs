@@ -1,0 +1,46 @@
+//! Keeps what one trial of an algorithm from outside has played.
+
+use crate::policy::{Policy, PolicyStreams, Proposal};
+use privateer_gp::posterior::Visits;
+use privateer_gp::score::{Change, ScoreModel};
+use privateer_privacy::{Released, Signal};
+
+/// One trial of a group; the group proposes for it and is told what was released.
+#[derive(Debug, Default)]
+pub(super) struct OwnTrial {
+    visits: Visits,
+}
+
+impl Policy for OwnTrial {
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        Proposal::Refused("a policy from outside is asked together with the trials of its group")
+    }
+
+    fn model(&self) -> Option<&dyn ScoreModel> {
+        None
+    }
+
+    fn change(&self) -> Change<'_> {
+        Change::None
+    }
+
+    fn screened(&mut self) {}
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        let Some(reward) = signal.reward() else { return };
+        self.visits.add(point, reward);
+    }
+
+    /// Returns the point with the highest average released reward; an algorithm may recommend another one.
+    fn recommend(&self) -> Option<usize> {
+        self.visits.best_average()
+    }
+
+    fn told(&self) -> u64 {
+        self.visits.n_observations()
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!({ "policy": "from outside", "version": 1, "visits": self.visits })
+    }
+}

@@ -1,0 +1,158 @@
+//! Adds to the lists what a program brings itself.
+
+use crate::env::EnvironmentPlan;
+use crate::env::contextual::ContextualPlan;
+use crate::env::noise::Noise;
+use crate::oco::learner::LearnerPlan;
+use crate::policy::contextual::ContextPolicyPlan;
+use crate::policy::{FeaturesPlan, PolicyPlan};
+use privateer_config::params::{Args, Extensions, interned};
+use privateer_gp::kernel::Kernel;
+use privateer_privacy::mechanism::{OutsideBudget, OutsideEntry, OutsideMechanism};
+use std::sync::Arc;
+
+/// Holds everything that a spec can name: what this program has, and what was added.
+///
+/// An added name works like any other: in specs and their messages, in `list`, in reports, ledgers and audits. A name that the
+/// program already has for the same kind keeps its meaning; added items of one name and kind replace each other.
+///
+/// Each method takes the name as written in specs, one line for listings, and a function that reads the item's keys.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    added: Extensions,
+}
+
+impl Registry {
+    /// Returns what this program has.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self::default()
+    }
+
+    /// Returns what was added.
+    #[must_use]
+    pub fn added(&self) -> &Extensions {
+        &self.added
+    }
+
+    fn with<T: 'static>(mut self, name: &str, summary: &str, read: impl Fn(&Args<'_>) -> T + Send + Sync + 'static) -> Self {
+        self.added.add(name, summary, Arc::new(read));
+        self
+    }
+
+    /// Adds a policy over the points of a domain; see [`crate::policy::OwnPolicy`] for the short way.
+    #[must_use]
+    pub fn with_policy<P: PolicyPlan + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> P + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Box<dyn PolicyPlan> { Box::new(read(args)) })
+    }
+
+    /// Adds a policy that chooses arms by contexts.
+    #[must_use]
+    pub fn with_contextual_policy<P: ContextPolicyPlan + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> P + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Box<dyn ContextPolicyPlan> { Box::new(read(args)) })
+    }
+
+    /// Adds an environment; see [`crate::env::FnEnvironment`] for the short way.
+    #[must_use]
+    pub fn with_environment<E: EnvironmentPlan + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> E + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Box<dyn EnvironmentPlan> { Box::new(read(args)) })
+    }
+
+    /// Adds an environment that shows arms to users with contexts.
+    #[must_use]
+    pub fn with_contextual_environment<E: ContextualPlan + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> E + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Box<dyn ContextualPlan> { Box::new(read(args)) })
+    }
+
+    /// Adds a kernel, a function of two points.
+    #[must_use]
+    pub fn with_kernel<K: Kernel + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> K + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Arc<dyn Kernel> {
+            let kernel = read(args);
+            args.finish();
+            Arc::new(kernel)
+        })
+    }
+
+    /// Adds an observation noise.
+    #[must_use]
+    pub fn with_noise<N: Noise + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> N + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Arc<dyn Noise> {
+            let noise = read(args);
+            args.finish();
+            Arc::new(noise)
+        })
+    }
+
+    /// Adds a feature map.
+    #[must_use]
+    pub fn with_features<F: FeaturesPlan + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> F + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Arc<dyn FeaturesPlan> { Arc::new(read(args)) })
+    }
+
+    /// Adds a mechanism that releases one reward at a time.
+    ///
+    /// Its ledger says "claimed by NAME, not verified", with `proof`; an audit attacks it like any other.
+    ///
+    /// * `proof` — where the proof can be read, in a few words
+    /// * `calibrate` — makes the mechanism for a budget, or says why it cannot
+    #[must_use]
+    pub fn with_reward_mechanism<M: OutsideMechanism + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        proof: &str,
+        calibrate: impl Fn(&OutsideBudget) -> Result<M, String> + Send + Sync + 'static,
+    ) -> Self {
+        let calibrate =
+            move |budget: &OutsideBudget| -> Result<Box<dyn OutsideMechanism>, String> { Ok(Box::new(calibrate(budget)?)) };
+        let entry = OutsideEntry { name: interned(name), proof: proof.to_owned(), calibrate: Arc::new(calibrate) };
+        self.with(name, summary, move |_| entry.clone())
+    }
+
+    /// Adds a learner of online convex optimization.
+    #[must_use]
+    pub fn with_learner<L: LearnerPlan + 'static>(
+        self,
+        name: &str,
+        summary: &str,
+        read: impl Fn(&Args<'_>) -> L + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, summary, move |args| -> Box<dyn LearnerPlan> { Box::new(read(args)) })
+    }
+}

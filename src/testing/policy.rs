@@ -1,0 +1,170 @@
+//! The contract of a policy.
+
+use super::runs::{run, same, verdict};
+use crate::registry::Registry;
+use crate::spec::Task;
+use privateer_privacy::Guarantee;
+
+/// Tests a policy over points: it runs on every kind of domain, with and without privacy; its bits are the same again, for batch
+/// sizes 1, 7 and 32 and for two threads (unless it takes whole blocks); and it changes nothing for the policies beside it.
+///
+/// * `policy` — a name, or the lines of a policy's table with its `kind` and whatever keys it needs
+///
+/// # Errors
+/// Every broken promise, one on each line.
+pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> {
+    let table = if policy.contains('=') { policy.to_owned() } else { format!("kind = \"{policy}\"") };
+    let mut faults = Vec::new();
+    for (domain, environment) in ENVIRONMENTS {
+        for privacy in ["mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0"] {
+            let with = |trials: u32| {
+                format!(
+                    "seed = 5\nrounds = 30\ntrials = {trials}\nblock = 64\nrecord = {{ rounds = \"all\" }}\n[environment]\n{environment}\n[privacy]\n{privacy}\n\
+                     [[policy]]\nkind = \"uniform\"\nlabel = \"beside\"\n"
+                )
+            };
+            let spec = |trials: u32| format!("{}[[policy]]\n{table}\n", with(trials));
+            let at = format!("{domain}, {}", privacy.replace('\n', ", "));
+            let first = match run(registry, &spec(33), Some(32), 1) {
+                Ok(first) => first,
+                Err(why) => {
+                    faults.push(format!("{at}: {why}"));
+                    continue;
+                }
+            };
+            let mut compared = |what: &str, text: &str, batch: usize, threads: usize, trials: usize| match run(
+                registry,
+                text,
+                Some(batch),
+                threads,
+            ) {
+                Err(why) => faults.push(format!("{at}: {what}: {why}")),
+                Ok(again) => {
+                    let rows = trials * 30;
+                    if !same(&first.traces[1].first_rows(rows), &again.traces[1].first_rows(rows)) {
+                        faults.push(format!("{at}: {what}: other bits"));
+                    }
+                }
+            };
+            compared("the same run again", &spec(33), 32, 1, 33);
+            let block_bound = registry.parse("contract.toml", &spec(1), &[]).is_ok_and(|sweep| {
+                sweep.cells.iter().any(|cell| matches!(&cell.task, Task::Bandit(bandit) if bandit.policy_plan.depends_on_block()))
+            });
+            if !block_bound {
+                compared("batches of 1", &spec(33), 1, 1, 33);
+                compared("batches of 7 on two threads", &spec(33), 7, 2, 33);
+                compared("3 trials in place of 33", &spec(3), 32, 1, 3);
+            }
+            match run(registry, &with(33), Some(32), 1) {
+                Ok(alone) if same(&alone.traces[0], &first.traces[0]) => {}
+                Ok(_) => faults.push(format!("{at}: another policy plays differently beside it")),
+                Err(why) => faults.push(format!("{at}: {why}")),
+            }
+            let stated = first.cells[1].ledger["guarantee"].as_str().unwrap_or_default().to_owned();
+            let expected = if privacy.contains("laplace") { Guarantee::Holds } else { Guarantee::NotPrivate };
+            if Guarantee::try_from(stated.clone()) != Ok(expected) {
+                faults.push(format!("{at}: the ledger states `{stated}`"));
+            }
+        }
+    }
+    verdict(faults)
+}
+
+/// Kinds of domain that a policy meets.
+const ENVIRONMENTS: [(&str, &str); 3] = [
+    (
+        "a line",
+        "kind = \"rkhs\"\nlabel = \"line\"\nbound = 2.0\ndomain = { kind = \"grid\", points = 40 }\n\
+         kernel = { kind = \"squared-exponential\", lengthscale = 0.2 }\nnoise = { kind = \"uniform\", bound = 0.5 }",
+    ),
+    (
+        "a square",
+        "kind = \"gp-sample\"\nlabel = \"square\"\nbound = 3.0\ndomain = { kind = \"grid\", dimension = 2, points = 6 }\n\
+         kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.4 }\nnoise = { kind = \"uniform\", bound = 0.2 }",
+    ),
+    (
+        "sets that change every round",
+        "kind = \"rkhs\"\nlabel = \"sets\"\nbound = 2.0\ndomain = { kind = \"grid\", points = 40 }\n\
+         sets = { kind = \"random\", points = 5 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.2 }\n\
+         noise = { kind = \"uniform\", bound = 0.5 }",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{BatchPolicy, OwnPolicy, PolicyFailure, ToldReward, TrialPolicy, TrialView};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct FirstAllowed;
+
+    impl TrialPolicy for FirstAllowed {
+        fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
+            match trial.allowed {
+                Some(allowed) => allowed[trial.random.index(allowed.len())] as usize,
+                None => trial.random.index(36),
+            }
+        }
+
+        fn tell(&mut self, _point: usize, _released: f64) {}
+    }
+
+    /// Chooses by the number of trials beside it, by a counter that all runs share, or by nothing.
+    struct Faulty(Fault);
+
+    #[derive(Clone, Copy)]
+    enum Fault {
+        Neighbours,
+        Shared,
+        Outside,
+        Panics,
+    }
+
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+    impl BatchPolicy for Faulty {
+        fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
+            let point = match self.0 {
+                Fault::Neighbours => trials.len() % 30,
+                Fault::Shared => CALLS.fetch_add(1, Ordering::Relaxed) % 29,
+                Fault::Outside => 1_000_000,
+                Fault::Panics => panic!("on purpose"),
+            };
+            let own = |trial: &TrialView<'_>| trial.allowed.map_or(point, |allowed| allowed[point % allowed.len()] as usize);
+            Ok(trials.iter().map(own).collect())
+        }
+
+        fn tell(&mut self, _told: &[ToldReward]) -> Result<(), PolicyFailure> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn own_policies_keep_the_contract() {
+        let registry =
+            Registry::builtin().with_policy("plain", "the first point", |_| OwnPolicy::per_trial(|_, _| Ok(FirstAllowed)));
+        policy_contract(&registry, "plain").expect("the contract");
+        policy_contract(&registry, "kind = \"igp-ucb\"\nfeatures = \"exact\"").expect("the contract");
+    }
+
+    #[test]
+    fn planted_faults_are_caught() {
+        let caught = |fault: Fault, independent: bool| {
+            let registry = Registry::builtin().with_policy("faulty", "chooses wrongly", move |_| {
+                let plan = OwnPolicy::batched(move |_| Ok(Faulty(fault)));
+                if independent { plan.independent() } else { plan }
+            });
+            policy_contract(&registry, "faulty").err().unwrap_or_default()
+        };
+        let neighbours = caught(Fault::Neighbours, true);
+        assert!(neighbours.contains("batches of 1: other bits") && neighbours.contains("3 trials in place"), "{neighbours}");
+        assert_eq!(caught(Fault::Neighbours, false), "", "a whole block is always the same");
+        assert!(caught(Fault::Shared, false).contains("the same run again: other bits"));
+        let outside = caught(Fault::Outside, false);
+        assert!(
+            outside.contains("policy `faulty` failed in round 1: in trial 0 it chose point 1000000, and the last is"),
+            "{outside}"
+        );
+        assert!(caught(Fault::Panics, false).contains("it panicked: on purpose"));
+    }
+}

@@ -1,0 +1,142 @@
+//! Mechanisms, policies and environments from outside: in specs, in messages, in ledgers, under attack.
+
+use privateer::audit::{Settings, Verdict, of_runs};
+use privateer::numerics::rng::Stream;
+use privateer::privacy::Guarantee;
+use privateer::{
+    BatchPolicy, Cpu, DataFolder, FnContexts, OutsideMechanism, OwnPolicy, PolicyFailure, Preparation, Quantity, Registry,
+    RunOptions, Simulator, Stop, ToldReward, TrialPolicy, TrialView, run_in_memory, run_to_folder,
+};
+
+/// Laplace noise of a stated scale.
+#[derive(Debug)]
+struct Noisy(f64);
+
+impl OutsideMechanism for Noisy {
+    fn release(&self, reward: f64, random: &mut Stream) -> f64 {
+        reward + random.laplace(self.0)
+    }
+
+    fn noise_variance(&self) -> f64 {
+        2.0 * self.0 * self.0
+    }
+}
+
+/// Plays points by the trial's own stream.
+struct Random(usize);
+
+impl TrialPolicy for Random {
+    fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
+        trial.random.index(self.0)
+    }
+
+    fn tell(&mut self, _point: usize, _released: f64) {}
+}
+
+/// A mechanism with the noise that its claim needs, and one with a quarter of it.
+fn registry() -> Registry {
+    let with = |registry: Registry, name: &str, share: f64| {
+        registry.with_reward_mechanism(name, "Laplace noise from outside", "page 3 of our notes", move |budget| {
+            Ok(Noisy(share * (budget.clip.1 - budget.clip.0) / budget.epsilon))
+        })
+    };
+    let registry = with(with(Registry::builtin(), "sound-noise", 1.0), "weak-noise", 0.25);
+    registry
+        .with_policy("my-elimination", "a policy of ours", |_| OwnPolicy::per_trial(|start, _| Ok(Random(start.n_points))))
+        .with_contextual_environment("my-visitors", "users of ours", |args| {
+            FnContexts::new(3, 2, (0.0, 1.0), |x, random| x.fill_with(|| random.uniform()), |x, arm| x[arm % 2]).read(args)
+        })
+}
+
+fn spec(mechanism: &str, policy: &str) -> String {
+    format!(
+        "seed = 2\nrounds = 12\ntrials = 4\n[environment]\nkind = \"rkhs\"\nbound = 2.0\ndomain = {{ kind = \"grid\", points = 20 }}\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 0.5 }}\n\
+         [privacy]\nmechanism = \"{mechanism}\"\nepsilon = 1.0\n[[policy]]\nkind = \"{policy}\"\n"
+    )
+}
+
+#[test]
+fn claims_from_outside_are_attacked_like_ours() {
+    let settings = Settings { samples: 4000, seed: 3, ..Settings::default() };
+    let audited = |mechanism: &str| {
+        let sweep = registry().parse("outside.toml", &spec(mechanism, "igp-ucb"), &[]).expect("a spec");
+        let audit = of_runs(&sweep, &DataFolder::default(), &Cpu::default(), settings).expect("an audit");
+        assert!(!audit.findings.is_empty(), "{:?}", audit.passed_over);
+        audit.findings.iter().any(|finding| finding.verdict == Verdict::Refuted)
+    };
+    assert!(!audited("sound-noise"));
+    assert!(audited("weak-noise"), "a quarter of the noise that the claim needs");
+}
+
+#[test]
+fn ledgers_say_who_claims() {
+    let run = |mechanism: &str, policy: &str| {
+        let sweep = registry().parse("outside.toml", &spec(mechanism, policy), &[]).expect("a spec");
+        run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run").cells[0].ledger.clone()
+    };
+    let foreign = run("sound-noise", "igp-ucb");
+    assert_eq!(foreign["guarantee"], "claimed by sound-noise, not verified (page 3 of our notes)");
+    assert_eq!(foreign["delivered"], "not verified");
+    let own = run("laplace", "my-elimination");
+    assert_eq!(Guarantee::try_from(own["guarantee"].as_str().unwrap_or_default().to_owned()), Ok(Guarantee::Holds));
+    assert!(own["notes"].to_string().contains("the policy is foreign code: it received released rewards alone"), "{own}");
+}
+
+#[test]
+fn added_names_are_suggested_and_reported() {
+    let wrong = registry().parse("outside.toml", &spec("laplace", "my-eliminaton"), &[]).map(drop).expect_err("a mistake");
+    assert!(wrong.to_string().contains("did you mean `my-elimination`?"), "{wrong}");
+    let wrong = registry().parse("outside.toml", &spec("sound-noize", "igp-ucb"), &[]).map(drop).expect_err("a mistake");
+    assert!(wrong.to_string().contains("did you mean `sound-noise`?"), "{wrong}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let sweep = registry().parse("outside.toml", &spec("sound-noise", "my-elimination"), &[]).expect("a spec");
+    let done = run_to_folder(&sweep, folder.path(), &RunOptions::default(), &Stop::new(), &()).expect("a run");
+    let page = std::fs::read_to_string(done.report.expect("a report").report_path).expect("the page");
+    assert!(page.contains("my-elimination") && page.contains("claimed by sound-noise, not verified"), "the page names both");
+    let visitors = "seed = 1\nrounds = 20\ntrials = 3\nenvironment = { kind = \"my-visitors\", noise = { kind = \"uniform\", bound = 0.1 } }\n\
+                    policy = [{ kind = \"linucb\" }]\n";
+    let sweep = registry().parse("visitors.toml", visitors, &[]).expect("a spec");
+    let run = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+    assert!(run.traces[0].measured().iter().flatten().all(|value| value.is_finite()));
+}
+
+/// Fails in its third round.
+struct Failing(u32);
+
+impl BatchPolicy for Failing {
+    fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
+        self.0 += 1;
+        if self.0 == 3 { Err("the disk of the policy is full".into()) } else { Ok(vec![0; trials.len()]) }
+    }
+
+    fn tell(&mut self, _told: &[ToldReward]) -> Result<(), PolicyFailure> {
+        Ok(())
+    }
+}
+
+#[test]
+fn failures_name_policy_and_round() {
+    let registry = registry().with_policy("failing", "fails", |_| OwnPolicy::batched(|_| Ok(Failing(0))));
+    let sweep = registry.parse("outside.toml", &spec("laplace", "failing"), &[]).expect("a spec");
+    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string();
+    assert!(error.contains("policy `failing` failed in round 3: the disk of the policy is full"), "{error}");
+}
+
+#[test]
+fn a_simulator_replays_what_a_run_played() {
+    let sweep = Registry::builtin().parse("steps.toml", &spec("laplace", "uniform"), &[]).expect("a spec");
+    let sweep = sweep.to_builder().record_all().build().expect("a spec");
+    let run = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+    let (data, backend) = (DataFolder::default(), Cpu::default());
+    let preparation = Preparation::new(&sweep, &data, &backend);
+    let mut simulator = Simulator::new(&preparation, &sweep.cells[0], 0).expect("a trial");
+    let trace = &run.traces[0];
+    let regrets: Vec<f64> =
+        (0..12).map(|i| simulator.step(trace.point[i].expect("a point") as usize).expect("a step").regret).collect();
+    assert_eq!(regrets, trace[Quantity::Regret][..12]);
+    assert!(simulator.is_over() && simulator.step(0).is_err());
+    let mut other = Simulator::new(&preparation, &sweep.cells[0], 1).expect("a trial");
+    assert!(other.step(20).map(drop).expect_err("no such point").to_string().contains("a number from 0 to 19"));
+    assert_eq!(other.round(), 1);
+}
