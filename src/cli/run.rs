@@ -38,6 +38,9 @@ pub struct RunArgs {
     /// Run the I-th of N shares of the work; join them with `merge`
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
+    /// Refuse specs with settings that mislead, such as a clip that cuts the function off
+    #[arg(long)]
+    strict: bool,
     /// Print nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -112,6 +115,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         threads: args.threads,
         batch: args.batch,
         shard: args.shard,
+        strict: args.strict,
     };
     let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new() };
     let RunFolder { path, report, audit_error } = run_to_folder(sweep, out, &options, &STOP, &messages)?;
@@ -154,6 +158,8 @@ impl RunObserver for RunMessages {
                 }
                 self.progress.get_or_init(|| Progress::new(trial_rounds, self.quiet));
             }
+            Notice::Misleading { lines } if !self.quiet => lines.iter().for_each(|line| note(&format!("warning: {line}"))),
+            Notice::Misleading { .. } => {}
             Notice::Simulated => {
                 if let Some(progress) = self.progress.get() {
                     progress.finish();

@@ -20,6 +20,7 @@ mod session;
 mod session_parts;
 mod simulator;
 mod trace;
+mod warnings;
 
 pub use ask_tell::AskTell;
 #[cfg(test)]
@@ -34,3 +35,4 @@ pub use scoring_error::scoring_error;
 pub use session::{Session, ToldRound};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};
+pub use warnings::{CellWarning, grouped_warnings, refuse_misleading};

@@ -135,6 +135,7 @@ pub struct Instance {
     facts: RewardFacts,
     bound_stated: bool,
     largest: f64,
+    least: f64,
     sets: Option<Arc<Sets>>,
     /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
     plays: Option<Vec<f64>>,
@@ -232,7 +233,19 @@ impl Instance {
             noise_variance: noise.variance(),
             rounds,
         };
-        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest, sets: None, plays: None, best_mean })
+        Ok(Self {
+            values,
+            noise,
+            best,
+            unit,
+            facts,
+            bound_stated: bound.is_some(),
+            largest,
+            least,
+            sets: None,
+            plays: None,
+            best_mean,
+        })
     }
 
     /// Returns the same function with another noise; its rewards' public facts stay unchanged.
@@ -311,6 +324,19 @@ impl Instance {
     #[must_use]
     pub fn largest(&self) -> f64 {
         self.largest
+    }
+
+    /// Returns the least and the largest mean reward.
+    #[must_use]
+    pub fn range(&self) -> (f64, f64) {
+        (self.least, self.best_mean)
+    }
+
+    /// Returns the share of the points whose mean reward is outside of a range; `None` over a product domain.
+    #[must_use]
+    pub fn share_outside(&self, low: f64, high: f64) -> Option<f64> {
+        let n_outside = self.values.iter().filter(|value| !(low..=high).contains(*value)).count();
+        self.plays.is_none().then(|| n_outside as f64 / self.values.len() as f64)
     }
 
     /// Returns the best point (the lowest index among ties).

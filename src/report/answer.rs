@@ -126,10 +126,12 @@ fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, leve
                     let numbers = format!("{}: {} against {} after {until}", run.words.long, mean(cell), mean(other));
                     match (found.ratio, found.excess) {
                         (Some(ratio), _) => {
-                            let open = if ratio.interval.is_none() && 1 < run.manifest.trials {
-                                ", with no bounded interval because that loss cannot be told from zero"
-                            } else {
-                                ""
+                            let open = match found.excess.filter(|_| ratio.interval.is_none() && 1 < run.manifest.trials) {
+                                None => String::new(),
+                                Some(more) => format!(
+                                    " — no bounded interval, because that loss cannot be told from zero; the difference is {} —",
+                                    plus_minus(more.mean, more.half)
+                                ),
                             };
                             format!("{at} {subject} loses {} times what {what}{open} ({numbers}).", ratio_text(ratio))
                         }

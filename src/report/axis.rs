@@ -56,12 +56,12 @@ impl Axis {
         axis
     }
 
-    /// Returns whether ascending values are better spread on a logarithmic axis: they span a factor of ten or are geometric.
+    /// Returns whether ascending values are better spread on a logarithmic axis: they span a factor of five or are geometric.
     pub(super) fn suits_logarithm(values: &[f64]) -> bool {
         let (Some(low), Some(high)) = (values.first(), values.last()) else { return false };
         let ratios: Vec<f64> = values.windows(2).map(|pair| pair[1] / pair[0]).collect();
         let is_geometric = 2 <= ratios.len() && ratios.iter().all(|ratio| (ratio / ratios[0] - 1.0).abs() < 0.02);
-        0.0 < *low && (10.0 * low <= *high || is_geometric)
+        0.0 < *low && (5.0 * low <= *high || is_geometric)
     }
 
     /// Adds a margin at both ends.

@@ -313,6 +313,7 @@ pub(crate) mod tests {
                         "provenance": "simulated: not a private release", "notes": ["rewards are clipped to [-1, 1]"],
                     }),
                     measures: Measures::Regret,
+                    warnings: Vec::new(),
                     facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}),
                 });
             }

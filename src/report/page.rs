@@ -9,6 +9,7 @@ use super::page_ledger::{ledger, provenance};
 use super::page_tables::{facts, legend, numbers, results, shown};
 use super::summary::SummaryRow;
 use super::words::capital;
+use crate::record::grouped_warnings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Returns the page's text.
@@ -21,6 +22,7 @@ pub(super) fn page(
 ) -> String {
     let sections = sections(run, points, rows, figures, audit);
     let title = &run.manifest.spec_name;
+    let misleading = grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -38,6 +40,9 @@ pub(super) fn page(
                     p.notice { b { "Synthetic substitute data." } " " (text) }
                 }
                 p.answer { (answer(run, points)) }
+                @if !misleading.is_empty() {
+                    div.notice { b { "Settings that mislead." } ul { @for line in &misleading { li { (line) } } } }
+                }
                 nav aria-label="Contents" {
                     ol { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }
                 }

@@ -18,11 +18,20 @@ pub struct RunOptions {
     pub batch: Option<usize>,
     /// The shard of the work to run; all of it if absent.
     pub shard: Option<Shard>,
+    /// Whether a sweep with settings that mislead is refused; otherwise an observer is told of them.
+    pub strict: bool,
 }
 
 impl Default for RunOptions {
     /// Runs everything on the processor.
     fn default() -> Self {
-        Self { data: DataFolder::default(), backend: Arc::new(Cpu::default()), threads: None, batch: None, shard: None }
+        Self {
+            data: DataFolder::default(),
+            backend: Arc::new(Cpu::default()),
+            threads: None,
+            batch: None,
+            shard: None,
+            strict: false,
+        }
     }
 }
