@@ -1,7 +1,7 @@
 //! Warns of settings that mislead: a clip that cuts the function off, noise that drowns it, too few rounds.
 //!
-//! The function itself is read where its values are simulated, declared public or unprotected; elsewhere its stated bound
-//! takes its place.
+//! The function itself is read only where its values are simulated or declared public; elsewhere its stated bound takes its
+//! place.
 
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::env::DataDerived;
@@ -100,7 +100,7 @@ pub(super) fn bandit_warnings(
         );
         warnings.push(CellWarning::new("rounds", text));
     }
-    if let Some(values) = known_values(cell, trial, ledger) {
+    if let Some(values) = known_values(cell, trial) {
         warnings.extend(clip_warning(trial, ledger, &values));
         warnings.extend(noise_warning(plan, trial, &values));
         warnings.extend(factor_warning(plan, cell, trial, &values));
@@ -109,11 +109,11 @@ pub(super) fn bandit_warnings(
 }
 
 /// Returns the range of the function, as far as it may be known; `None` if neither values nor bound are public.
-fn known_values(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger) -> Option<KnownValues> {
+fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
     let environment = &cell.environment;
     let is_generated = environment.fingerprint().is_none() || environment.facts().iter().any(|(name, _)| name == "synthetic");
     let is_public = environment.derived_from_rewards().declared.contains(&DataDerived::Range);
-    if environment.simulates() && (is_generated || is_public || ledger.epsilon.is_none()) {
+    if environment.simulates() && (is_generated || is_public) {
         let (least, greatest) = trial.instance.range();
         return Some(KnownValues { least, greatest, are_read: true });
     }

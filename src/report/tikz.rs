@@ -93,7 +93,10 @@ impl Panel {
                 points.iter().filter_map(end).collect::<Vec<_>>()
             };
             let outline: Vec<String> = side(true).into_iter().chain(side(false).into_iter().rev()).collect();
-            text += &format!("\\addplot[draw=none, fill={colour}, fill opacity=0.16, forget plot] coordinates {{{}}} \\closedcycle;\n", outline.join(" "));
+            text += &format!(
+                "\\addplot[draw=none, fill={colour}, fill opacity=0.16, forget plot] coordinates {{{}}} \\closedcycle;\n",
+                outline.join(" ")
+            );
         }
         let style = if series.guide {
             "gray, thin, no markers".to_owned()
@@ -110,7 +113,13 @@ impl Panel {
             .iter()
             .map(|&(i, (x, y))| match ends(i).filter(|_| series.bars) {
                 Some((low, high)) => {
-                    format!("({},{}) += (0,{}) -= (0,{})", number(*x), number(*y), number(shown(high) - y), number(y - shown(low)))
+                    format!(
+                        "({},{}) += (0,{}) -= (0,{})",
+                        number(*x),
+                        number(*y),
+                        number(shown(high) - y),
+                        number(y - shown(low))
+                    )
                 }
                 None => format!("({},{})", number(*x), number(*y)),
             })
@@ -144,9 +153,18 @@ mod tests {
         };
         let chart = Chart { title: "t".to_owned(), panels: vec![panel] };
         let tikz = chart.tikz();
-        for part in ["xmode=log", "title={50 \\%}", "(1,2) += (0,1) -= (0,1) (10,3)", "\\addlegendentry{a\\_b}", "xlabel={$\\varepsilon$}"] {
+        for part in [
+            "xmode=log",
+            "title={50 \\%}",
+            "(1,2) += (0,1) -= (0,1) (10,3)",
+            "\\addlegendentry{a\\_b}",
+            "xlabel={$\\varepsilon$}",
+        ] {
             assert!(tikz.contains(part), "{part}: {tikz}");
         }
-        assert_eq!(chart.csv(), "panel,series,\"ε\",\"y\",ci95_low,ci95_high\n\"50 %\",\"a_b\",1,2,1,3\n\"50 %\",\"a_b\",10,3,,\n");
+        assert_eq!(
+            chart.csv(),
+            "panel,series,\"ε\",\"y\",ci95_low,ci95_high\n\"50 %\",\"a_b\",1,2,1,3\n\"50 %\",\"a_b\",10,3,,\n"
+        );
     }
 }
