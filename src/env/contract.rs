@@ -3,7 +3,7 @@
 use super::data_derived::DerivedNumbers;
 use super::noise::Noise;
 use super::sets::{Sets, SetsPlan};
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
@@ -449,11 +449,23 @@ impl DataFolder {
         };
         let instead =
             if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
-        Err(Error::input(
-            Diagnostic::new(format!("data file `{name}`{what} is not {place}"))
-                .hint(format!("name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}")),
-        ))
+        Err(Error::input(Diagnostic::new(format!("data file `{name}`{what} is not {place}")).hint(match similar_file(&path) {
+            Some(near) => format!("did you mean `{}`?", near.display()),
+            None => format!("name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}"),
+        })))
     }
+}
+
+/// Returns the file of the same folder whose name is closest to that of a missing file, if one is likely meant.
+#[must_use]
+pub fn similar_file(missing: &Path) -> Option<PathBuf> {
+    let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?;
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
+    names.sort();
+    let near = closest(missing.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(missing.with_file_name(near))
 }
 
 impl fmt::Display for DataFolder {

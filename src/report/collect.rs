@@ -174,8 +174,11 @@ fn words(manifest: &Manifest, measure: Option<&str>) -> Result<ReportWords, Erro
             None => {
                 let known: Vec<&str> = columns.iter().map(|column| column.name()).collect();
                 let problem = Diagnostic::new(format!("this run does not measure `{name}`"));
-                let hint = suggestion(name, known.iter().copied()).unwrap_or_default();
-                return Err(Error::input(problem.expected(format!("one of {}", known.join(", "))).hint(hint)));
+                let problem = problem.expected(format!("one of {}", known.join(", ")));
+                return Err(Error::input(match suggestion(name, known.iter().copied()) {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                }));
             }
         },
     };

@@ -4,6 +4,7 @@ use super::canvas::Chart;
 use super::collect::ReportRun;
 use super::compare::{ComparedPoint, sweep_points};
 use super::figures::{Along, ChartPlan, Height, chart};
+use super::text::short_key;
 use super::{page_tables, summary};
 use crate::record::write_whole;
 use privateer_config::error::{Diagnostic, Error, suggestion};
@@ -126,9 +127,13 @@ fn whole_key(run: &ReportRun, name: &str, others: &[&str]) -> Result<String, Err
     let ends = |key: &&&str| key.rsplit('.').next() == Some(name);
     let found = keys.iter().find(|key| **key == name).or_else(|| keys.iter().find(ends));
     found.map(|key| (*key).to_owned()).ok_or_else(|| {
-        let known: Vec<&str> = keys.iter().copied().chain(others.iter().copied()).collect();
+        let words = keys.iter().map(|key| short_key(key, &keys));
+        let known: Vec<&str> = words.chain(others.iter().copied()).collect();
         let problem = Diagnostic::new(format!("this run sweeps no `{name}`")).expected(format!("one of {}", known.join(", ")));
-        Error::input(problem.hint(suggestion(name, known.iter().copied()).unwrap_or_default()))
+        Error::input(match suggestion(name, known.iter().copied()) {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        })
     })
 }
 

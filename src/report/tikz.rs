@@ -63,8 +63,12 @@ impl Panel {
                 labels.join(",")
             )
         };
-        // The first panel carries the legend, inside of its axes.
-        let legend = if with_legend { "legend pos=north east" } else { "legend entries={}" };
+        // The first panel carries the legend, above all of them.
+        let legend = if with_legend {
+            "legend style={at={(0,1.2)}, anchor=south west, fill=none}, legend columns=4"
+        } else {
+            "legend entries={}"
+        };
         let mut text = format!(
             "\\nextgroupplot[title={{{}}}, {},\n  {}, {legend}]\n",
             tex_text(&self.title),
