@@ -33,7 +33,10 @@ impl Progress {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
             let template = "{bar:32} {percent:>3} % of {human_len} trial-rounds, {rate} a second, {eta} left";
             let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-            let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| drop(write!(out, "{}", count(state.per_sec())));
+            let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                // Writing to the bar's line cannot fail.
+                let _ = write!(out, "{}", count(state.per_sec()));
+            };
             bar.set_style(style.with_key("rate", rate));
             Mode::Bar(bar)
         } else {
@@ -98,4 +101,15 @@ pub fn count(value: f64) -> String {
         }
     }
     format!("{value:.0}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_three_digits() {
+        let shown = [5.0, 999.0, 1000.0, 1234.0, 9600.0, 14_038.0, 999_600.0, 1.2345e6].map(count);
+        assert_eq!(shown, ["5", "999", "1 k", "1.23 k", "9.6 k", "14 k", "1000 k", "1.23 M"]);
+    }
 }

@@ -214,3 +214,49 @@ fn digits(x: f64) -> String {
     let text = format!("{x:.*}", (2.0 - magnitude).max(0.0) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Preparation;
+    use super::*;
+    use crate::env::DataFolder;
+    use crate::spec::Sweep;
+    use privateer_backend::Cpu;
+
+    /// Returns the topics of the warnings of a one-cell spec with these lines.
+    fn topics(rounds: u32, privacy: &str, policy: &str) -> Vec<String> {
+        let spec = format!(
+            "rounds = {rounds}\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", dimension = 1, points = 30 }}\n\
+             kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 0.1 }}\n\
+             [privacy]\n{privacy}\n[[policy]]\nkind = \"gp-ucb\"\n{policy}\n"
+        );
+        let sweep = Sweep::parse("spec.toml", &spec, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        let facts = Preparation::new(&sweep, &data, &backend).facts_in_short(&sweep.cells[0]).expect("prepared");
+        facts.warnings.into_iter().map(|warning| warning.topic).collect()
+    }
+
+    const ORDER: &str = "beta = { kind = \"order\", factor = 0.5 }";
+
+    #[test]
+    fn each_misleading_setting_is_named_and_good_ones_are_not() {
+        let gaussian = |rest: &str| format!("mechanism = \"gaussian\"\nepsilon = 8.0\n{rest}");
+        assert_eq!(topics(10_000, &gaussian("delta = 1e-6"), ORDER), [""; 0]);
+        assert_eq!(topics(10_000, &gaussian("delta = 1e-3"), ORDER), ["delta"]);
+        assert_eq!(topics(10_000, &gaussian("delta = 1e-6\nclip = [-0.01, 0.01]"), ORDER), ["clip"]);
+        assert_eq!(topics(1_000_000, &gaussian("delta = 1e-9\nclip = [-900.0, 900.0]"), ORDER), ["clip"]);
+        assert_eq!(topics(10, "mechanism = \"laplace\"\nepsilon = 0.01", ORDER), ["noise"]);
+        assert_eq!(
+            topics(10, "mechanism = \"none\"", &format!("{ORDER}\ninitial = {{ kind = \"random\", points = 10 }}")),
+            ["rounds"]
+        );
+    }
+
+    #[test]
+    fn warnings_of_many_cells_are_one_line_each() {
+        let warnings = [CellWarning::new("clip", "too narrow".to_owned())];
+        let lines = grouped_warnings(["a", "b", "c"].into_iter().map(|label| (label, warnings.as_slice())));
+        assert_eq!(lines, ["clip, in a (and in 2 more cells): too narrow"]);
+        assert!(refuse_misleading(&lines).is_err() && refuse_misleading(&[]).is_ok());
+    }
+}

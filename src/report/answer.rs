@@ -129,11 +129,11 @@ fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, leve
                             let open = match found.excess.filter(|_| ratio.interval.is_none() && 1 < run.manifest.trials) {
                                 None => String::new(),
                                 Some(more) => format!(
-                                    " — no bounded interval, because that loss cannot be told from zero; the difference is {} —",
+                                    "; difference {}; the ratio has no bounded interval, because the loss without privacy cannot be told from zero",
                                     plus_minus(more.mean, more.half)
                                 ),
                             };
-                            format!("{at} {subject} loses {} times what {what}{open} ({numbers}).", ratio_text(ratio))
+                            format!("{at} {subject} loses {} times what {what} ({numbers}{open}).", ratio_text(ratio))
                         }
                         (None, excess) => {
                             let more = excess.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));

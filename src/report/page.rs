@@ -41,7 +41,7 @@ pub(super) fn page(
                 }
                 p.answer { (answer(run, points)) }
                 @if !misleading.is_empty() {
-                    div.notice { b { "Settings that mislead." } ul { @for line in &misleading { li { (line) } } } }
+                    div.notice { b { "Settings that mislead." } ul { @for line in &misleading { li { (with_code(line)) } } } }
                 }
                 nav aria-label="Contents" {
                     ol { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }
@@ -57,6 +57,11 @@ pub(super) fn page(
         }
     };
     page.into_string()
+}
+
+/// Returns a sentence with what stands between backquotes as code.
+fn with_code(line: &str) -> Markup {
+    html! { @for (i, part) in line.split('`').enumerate() { @if i % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 
 struct Section {

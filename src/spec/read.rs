@@ -116,3 +116,16 @@ fn convert(from: &Spanned<DeValue<'_>>, source: usize, sink: &Sink) -> Node {
     };
     Node { value, span: Some(span) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_e_are_numbers() {
+        assert_eq!(text_or_power("exp(0.5)"), Value::Float(libm::exp(0.5)));
+        for text in ["exp", "exp()", "exp(a)", "exp(1e9)", "exponential"] {
+            assert_eq!(text_or_power(text), Value::Text(text.to_owned()));
+        }
+    }
+}
