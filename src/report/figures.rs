@@ -120,7 +120,7 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
         }
     }
     // Panels, each with the coordinates that distinguish it, and a line for each name.
-    let mut panels: Vec<(Vec<(String, String)>, Vec<Series>)> = Vec::new();
+    let mut panels: Vec<PanelLines> = Vec::new();
     for (cell_idx, cell) in run.cells.iter().enumerate() {
         let Some(line) = line(run, points, plan, cell_idx) else { continue };
         let (name, rest) = place(run, plan, cell);
@@ -184,6 +184,9 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
     Some((Chart { title, panels }, n_left_out))
 }
 
+/// The coordinates that distinguish a panel, as keys and values, with its lines.
+type PanelLines = (Vec<(String, String)>, Vec<Series>);
+
 /// A point with its interval.
 type PointInterval = ((f64, f64), Option<(f64, f64)>);
 
@@ -239,7 +242,7 @@ fn place(run: &ReportRun, plan: &ChartPlan, cell: &CellData) -> (String, Vec<(St
 }
 
 /// Returns the axes that all panels share.
-fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[(Vec<(String, String)>, Vec<Series>)]) -> (Axis, Axis) {
+fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) -> (Axis, Axis) {
     let lines = || panels.iter().flat_map(|(_, lines)| lines);
     let means = || lines().flat_map(|line| line.points.iter().map(|point| point.1));
     let ends = || lines().flat_map(|line| line.intervals.iter().flatten());
