@@ -5,7 +5,7 @@
 #   trusted-curator  the clinic runs the session too, is told raw outcomes and trusted with them; the company sees the answer
 #   sh examples/two_parties.sh [FOLDER]      PRIVATEER=path/to/privateer names the program
 set -eu
-privateer=${PRIVATEER:-target/release/privateer}
+privateer=${PRIVATEER:-$(dirname "$0")/../target/release/privateer}
 work=${1:-$(mktemp -d)}
 mkdir -p "$work/clinic" "$work/company"
 outcome() { awk -F, -v row="$1" 'NR == row + 2 { print $3 }' "$work/clinic/patients.csv"; }

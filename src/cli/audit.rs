@@ -82,7 +82,17 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
         say(&table(&findings, &passed_over, args.confidence));
     }
     let refuted: Vec<String> = findings.iter().filter(|found| found.verdict == Verdict::Refuted).map(sentence).collect();
-    if refuted.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(refuted.join("\n"))) }
+    if refuted.is_empty() {
+        return Ok(());
+    }
+    if findings.iter().all(|found| found.verdict != Verdict::Refuted || found.erratum.is_some()) {
+        return Err(Error::CheckSaidNo(format!(
+            "{}\nas expected: these are formulas as printed in the papers, which `docs/privacy.md` lists as errata; no other claim is \
+             refuted",
+            refuted.join("\n")
+        )));
+    }
+    Err(Error::CheckSaidNo(refuted.join("\n")))
 }
 
 fn cases(names: &[String]) -> Result<Vec<Case>, Error> {

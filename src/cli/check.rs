@@ -3,7 +3,7 @@
 use super::commands::say;
 use super::progress::count;
 use super::source::SpecArgs;
-use crate::engine::{Preparation, units};
+use crate::engine::{Preparation, grouped_warnings, refuse_misleading, units};
 use crate::registry::Registry;
 use clap::Args;
 use privateer_backend::Cpu;
@@ -19,6 +19,9 @@ pub struct CheckArgs {
     specs: Vec<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
+    /// Refuse specs with settings that mislead, such as a clip that cuts the function off
+    #[arg(long)]
+    strict: bool,
 }
 
 /// Reads every spec and its data, makes the first trial of each cell, and says what a run would do.
@@ -31,7 +34,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
         let data = args.spec.data();
         let backend = Cpu::default();
         let preparation = Preparation::new(&sweep, &data, &backend);
-        let mut without = Vec::new();
+        let (mut without, mut warnings) = (Vec::new(), Vec::new());
         for plan in &sweep.cells {
             let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
             for ledger in [Some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
@@ -39,6 +42,11 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
                     without.push(format!("  {}: {}", plan.label(), ledger.guarantee));
                 }
             }
+            warnings.push((plan.label(), facts.warnings));
+        }
+        let warnings = grouped_warnings(warnings.iter().map(|(label, warnings)| (label.as_str(), warnings.as_slice())));
+        if args.strict {
+            refuse_misleading(&warnings)?;
         }
         let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();
         let rows: f64 = sweep.cells.iter().map(|cell| sweep.recorded.n_rounds(cell.rounds) as f64 * sweep.trials as f64).sum();
@@ -55,6 +63,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
         if !without.is_empty() {
             say(&format!("  without a privacy guarantee:\n{}", without.join("\n")));
         }
+        warnings.iter().for_each(|line| say(&format!("  warning: {line}")));
     }
     Ok(())
 }

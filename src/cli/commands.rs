@@ -1,12 +1,13 @@
 //! The command line and its one `match` from outcome to exit code.
 
 use super::{
-    account, audit, backends, bench, check, curate, devices, fit, ledger, list, odometer, plan, predict, release, run, session,
-    slurm, status, verify,
+    account, audit, backends, bench, check, curate, devices, fit, ledger, list, odometer, plan, predict, release, report, run,
+    session, slurm, status, verify,
 };
 use crate::engine::{Shard, UnitList};
+use crate::record;
 use crate::registry::Registry;
-use crate::{record, report};
+use crate::report::write_report;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(feature = "planted-faults")]
@@ -92,12 +93,10 @@ enum Command {
     Status(status::StatusArgs),
     /// Check every file of a results folder against the digests that were written with it
     Verify(verify::VerifyArgs),
-    /// Write summary, plots and page again from the recorded parts
-    Report {
-        /// A results folder
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
-    },
+    /// Write summary, plots and page again from the recorded parts, or export one figure or table
+    Report(report::ReportArgs),
+    /// Compare the cells that two results folders share, trial by trial
+    Compare(report::CompareArgs),
     /// List graphics adapters, their limits, and which one `--backend` would take
     Devices {
         /// As JSON
@@ -160,7 +159,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
         Command::Run(args) => run::run(registry, &args),
         Command::Merge { folders, out, quiet } => {
             record::merge(&folders, &out)?;
-            let outcome = report::write_report(&out)?;
+            let outcome = write_report(&out)?;
             if !quiet {
                 say(&outcome.table);
                 say(&format!("report: {}", outcome.report_path.display()));
@@ -182,16 +181,11 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
         Command::Predict(args) => predict::predict(registry, &args),
         Command::Bench(args) => bench::bench(registry, &args),
         Command::List { what, json } => list::list(registry, what.as_deref(), json),
-        Command::Report { folder } => {
-            let outcome = report::write_report(&folder)?;
-            say_removed(outcome.removed);
-            say(&outcome.table);
-            say(&format!("report: {}", outcome.report_path.display()));
-            Ok(())
-        }
         Command::Plan(args) => plan::plan(registry, &args),
         Command::Slurm(args) => slurm::slurm(registry, &args),
         Command::Status(args) => status::status(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Compare(args) => report::compare(&args),
         Command::Verify(args) => verify::verify(registry, &args),
         Command::Devices { json } => {
             devices::devices(json);

@@ -60,7 +60,7 @@ pub struct CurateArgs {
     /// Seed of the projection: public, written to the ledger, and chosen without a look at the data
     #[arg(long, value_name = "N", default_value_t = PUBLIC_SEED, requires = "projection")]
     projection_seed: u64,
-    /// Where the released inputs go; their ledger goes beside them, to OUT.ledger.json
+    /// Where the released inputs go; their ledger goes beside them, to OUT.csv.ledger.json
     #[arg(short, long, value_name = "OUT.csv")]
     out: PathBuf,
     /// Refused: noise from a seed can be subtracted

@@ -20,6 +20,7 @@ mod predict;
 mod price;
 mod progress;
 mod release;
+mod report;
 mod run;
 mod session;
 mod slurm;

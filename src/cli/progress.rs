@@ -1,7 +1,7 @@
 //! Shows progress: a bar on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`.
 
 use super::commands::note;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,8 +31,13 @@ impl Progress {
             Mode::Quiet
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
-            let template = "{bar:32} {percent:>3} % of {human_len} trial-rounds, {per_sec}, {eta} left";
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            let template = "{bar:32} {percent:>3} % of {human_len} trial-rounds, {rate} a second, {eta} left";
+            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                // Writing to the bar's line cannot fail.
+                let _ = write!(out, "{}", count(state.per_sec()));
+            };
+            bar.set_style(style.with_key("rate", rate));
             Mode::Bar(bar)
         } else {
             Mode::Lines(Mutex::new(Instant::now()))
@@ -88,8 +93,23 @@ impl Progress {
 pub fn count(value: f64) -> String {
     for (unit, size) in [("G", 1e9), ("M", 1e6), ("k", 1e3)] {
         if size <= value {
-            return format!("{:.3} {unit}", value / size).replacen(".000", "", 1);
+            let scaled = value / size;
+            let n_decimals = if scaled < 9.995 { 2 } else { usize::from(scaled < 99.95) };
+            let text = format!("{scaled:.n_decimals$}");
+            let text = if n_decimals == 0 { &text } else { text.trim_end_matches('0').trim_end_matches('.') };
+            return format!("{text} {unit}");
         }
     }
     format!("{value:.0}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_three_digits() {
+        let shown = [5.0, 999.0, 1000.0, 1234.0, 9600.0, 14_038.0, 999_600.0, 1.2345e6].map(count);
+        assert_eq!(shown, ["5", "999", "1 k", "1.23 k", "9.6 k", "14 k", "1000 k", "1.23 M"]);
+    }
 }

@@ -48,6 +48,9 @@ pub struct RunArgs {
     /// Compare every choice with the best of all points in f64: takes as long as a dense run, or longer
     #[arg(long)]
     verify: bool,
+    /// Refuse specs with settings that mislead, such as a clip that cuts the function off
+    #[arg(long)]
+    strict: bool,
     /// Print nothing but errors
     #[arg(long)]
     quiet: bool,
@@ -133,6 +136,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         batch: args.batch,
         verify: args.verify,
         share: share(args),
+        strict: args.strict,
     };
     let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new(), wrong: AtomicU64::new(0) };
     let RunFolder { path, report, audit_error } = run_to_folder(sweep, out, &options, &STOP, &messages)?;
@@ -185,6 +189,8 @@ impl RunObserver for RunMessages {
                 }
                 self.progress.get_or_init(|| Progress::new(trial_rounds, self.quiet));
             }
+            Notice::Misleading { lines } if !self.quiet => lines.iter().for_each(|line| note(&format!("warning: {line}"))),
+            Notice::Misleading { .. } => {}
             Notice::Simulated => {
                 if let Some(progress) = self.progress.get() {
                     progress.finish();

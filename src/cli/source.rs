@@ -1,6 +1,6 @@
 //! Finds a spec and its data, and applies the changes that the command line states.
 
-use crate::env::DataFolder;
+use crate::env::{DataFolder, similar_file};
 use crate::registry::Registry;
 use crate::spec::Sweep;
 use clap::Args;
@@ -109,9 +109,10 @@ fn unreadable(path: &Path, source: &std::io::Error) -> Error {
     use std::io::ErrorKind as K;
     let shown = path.display();
     Error::input(match source.kind() {
-        K::NotFound => {
-            Diagnostic::new(format!("there is no spec `{shown}`")).hint("check the path; ready specs are in `examples/`")
-        }
+        K::NotFound => Diagnostic::new(format!("there is no spec `{shown}`")).hint(match similar_file(path) {
+            Some(near) => format!("did you mean `{}`?", near.display()),
+            None => "check the path; ready specs are in `examples/`".to_owned(),
+        }),
         K::IsADirectory => Diagnostic::new(format!("the spec `{shown}` is a folder")).hint("name a TOML file in it"),
         _ => Diagnostic::new(format!("cannot read the spec `{shown}`: {source}")).hint("a spec is a TOML file that you may read"),
     })

@@ -1,6 +1,6 @@
 //! Describes the cells of a run: what each is, protects and measures.
 
-use super::Measures;
+use super::{CellWarning, Measures};
 use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,9 @@ pub struct CellInfo {
     /// What its parts measure.
     #[serde(default)]
     pub measures: Measures,
+    /// Settings that mislead whoever reads the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<CellWarning>,
 }
 
 /// Gives each swept key one type over all cells: whole numbers become numbers where any cell has a number with a point,
@@ -71,6 +74,7 @@ pub(crate) mod tests {
             ledger: serde_json::json!({"mechanism": "laplace", "epsilon": epsilon, "guarantee": "holds"}),
             facts: serde_json::json!({"points": 100}),
             measures: Measures::Regret,
+            warnings: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::observer::{Observer, Place, Stop};
 use super::prepare::CellFacts;
+use super::warnings::delta_warning;
 use super::{Measures, Trace};
 use crate::env::contextual::Contextual;
 use crate::policy::contextual::{PreparedContextual, Scratch};
@@ -44,7 +45,8 @@ impl ContextualCell {
         if ledger.epsilon.is_some() {
             ledger.notes.extend(self.environment.notes());
         }
-        Ok(CellFacts { ledger, inputs: None, facts })
+        let warnings = delta_warning(&ledger, self.plan.rounds, "interactions").into_iter().collect();
+        Ok(CellFacts { ledger, inputs: None, facts, warnings })
     }
 
     /// Runs one trial to the end; returns `None` if stopped.

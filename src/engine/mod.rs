@@ -21,6 +21,7 @@ mod session_parts;
 mod share;
 mod simulator;
 mod trace;
+mod warnings;
 
 pub use ask_tell::AskTell;
 #[cfg(test)]
@@ -36,3 +37,4 @@ pub use session::{Session, ToldRound};
 pub use share::{Shard, Share, UnitList};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};
+pub use warnings::{CellWarning, grouped_warnings, refuse_misleading};

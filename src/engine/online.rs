@@ -5,6 +5,7 @@
 
 use super::observer::{Observer, Place, Stop};
 use super::prepare::{CellFacts, lock};
+use super::warnings::delta_warning;
 use super::{Measures, Quantity, Trace};
 use crate::oco::learner::{LearnerStreams, PreparedLearner, Rates};
 use crate::oco::problem::{Problem, ProblemContext};
@@ -150,7 +151,8 @@ impl OnlinePreparation {
             );
         }
         let ledger = Ledger::of(claim);
-        Ok(CellFacts { ledger, inputs: None, facts })
+        let warnings = delta_warning(&ledger, plan.rounds, "samples").into_iter().collect();
+        Ok(CellFacts { ledger, inputs: None, facts, warnings })
     }
 }
 

@@ -6,6 +6,7 @@
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
 use super::scoring_error;
+use super::warnings::{CellWarning, bandit_warnings};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
@@ -91,6 +92,8 @@ pub struct CellFacts {
     pub inputs: Option<Ledger>,
     /// Facts about the problem.
     pub facts: Vec<(String, serde_json::Value)>,
+    /// Settings that mislead.
+    pub warnings: Vec<CellWarning>,
 }
 
 impl CellFacts {
@@ -422,7 +425,7 @@ impl<'a> Preparation<'a> {
             );
         }
         let mut facts = cell.environment.facts();
-        facts.extend(trial.facts);
+        facts.extend(trial.facts.clone());
         if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
             facts.extend(curator.facts(&inputs));
         }
@@ -434,7 +437,8 @@ impl<'a> Preparation<'a> {
         if let Some(inputs) = &mut inputs {
             cell.environment.derived_from_inputs().state_in(inputs);
         }
-        Ok(CellFacts { ledger, inputs, facts })
+        let warnings = bandit_warnings(plan, &cell, &trial, &ledger, inputs.as_ref());
+        Ok(CellFacts { ledger, inputs, facts, warnings })
     }
 }
 

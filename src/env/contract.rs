@@ -3,7 +3,7 @@
 use super::data_derived::DerivedNumbers;
 use super::noise::Noise;
 use super::sets::{Sets, SetsPlan};
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
@@ -135,6 +135,7 @@ pub struct Instance {
     facts: RewardFacts,
     bound_stated: bool,
     largest: f64,
+    least: f64,
     sets: Option<Arc<Sets>>,
     /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
     plays: Option<Vec<f64>>,
@@ -241,6 +242,7 @@ impl Instance {
             facts,
             bound_stated: bound.is_some(),
             largest,
+            least,
             sets: None,
             plays: None,
             best_mean,
@@ -336,6 +338,19 @@ impl Instance {
     #[must_use]
     pub fn largest(&self) -> f64 {
         self.largest
+    }
+
+    /// Returns the least and the largest mean reward.
+    #[must_use]
+    pub fn range(&self) -> (f64, f64) {
+        (self.least, self.best_mean)
+    }
+
+    /// Returns the share of the points whose mean reward is outside of a range; `None` over a product domain.
+    #[must_use]
+    pub fn share_outside(&self, low: f64, high: f64) -> Option<f64> {
+        let n_outside = self.values.iter().filter(|value| !(low..=high).contains(*value)).count();
+        self.plays.is_none().then(|| n_outside as f64 / self.values.len() as f64)
     }
 
     /// Returns the best point (the lowest index among ties).
@@ -448,11 +463,23 @@ impl DataFolder {
         };
         let instead =
             if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
-        Err(Error::input(
-            Diagnostic::new(format!("data file `{name}`{what} is not {place}"))
-                .hint(format!("name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}")),
-        ))
+        Err(Error::input(Diagnostic::new(format!("data file `{name}`{what} is not {place}")).hint({
+            let near = similar_file(&path).map(|near| format!("did you mean `{}`? otherwise ", near.display()));
+            format!("{}name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}", near.unwrap_or_default())
+        })))
     }
+}
+
+/// Returns the file of the same folder whose name is closest to that of a missing file, if one is likely meant.
+#[must_use]
+pub fn similar_file(missing: &Path) -> Option<PathBuf> {
+    let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?;
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
+    names.sort();
+    let near = closest(missing.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(missing.with_file_name(near))
 }
 
 impl fmt::Display for DataFolder {

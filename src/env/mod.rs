@@ -20,7 +20,7 @@ mod sets;
 mod synthetic;
 pub mod test_function;
 
-pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, RegretUnit};
+pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, RegretUnit, similar_file};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use domain::DomainPlan;

@@ -362,6 +362,12 @@ pub trait PolicyMaker: Send + Sync {
         Ok(None)
     }
 
+    /// Returns the least exploration factor that the policy can have from this round on; `None` if it is unknown.
+    fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
+        let _ = (setting, round);
+        None
+    }
+
     /// Returns the given or estimated constants that the manifest must record, as (name, value).
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let _ = setting;

@@ -140,6 +140,15 @@ impl PolicyMaker for GpMaker {
         self.assemble(setting, self.posterior.prior(setting, self.ridge)?, 1)
     }
 
+    fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
+        let (n_features, feature_error) = self.posterior.feature_error();
+        let n_points = self.posterior.basis().n_points();
+        // All factors grow with the round and with the information gain, which is at least zero.
+        let facts =
+            RoundFacts { round, gain: 0.0, started: self.initial.rounds().min(round), n_points, n_features, feature_error };
+        Some(self.rule.rule(setting, self.ridge).ok()?.beta(&facts))
+    }
+
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let mut facts = self.rule.facts(setting);
         facts.extend_from_slice(self.posterior.facts());

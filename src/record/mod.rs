@@ -28,7 +28,7 @@ mod timings;
 mod verify;
 mod whole_file;
 
-pub use crate::engine::{CellInfo, Measures, Quantity, Trace};
+pub use crate::engine::{CellInfo, Measures, Quantity, Trace, grouped_warnings};
 pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
 pub use folder::{Folder, OpenedFolder, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};

@@ -1,28 +1,28 @@
 //! Writes the answer in words: a short paragraph computed from recorded numbers alone.
+//!
+//! Its first sentence is the cost of privacy: what the best private policy with a guarantee loses, over what it loses without
+//! privacy. Every policy is named or counted.
 
 use super::collect::{CellData, ReportRun};
-use super::compare::{ComparedPoint, best, paired, reference};
+use super::compare::{ComparedPoint, best_of, candidates, cost, is_privacy_key, kind, p_value};
 use super::stats::{SampleMoments, known};
-use super::text::{plus_minus, short, short_key};
-use super::words::ReportWords;
+use super::text::{plus_minus, ratio_text, short, short_key, swept_text};
+use crate::record::Quantity;
 
-/// Number of sweep points in the paragraph: the first and the last; the table has the others.
-const N_POINTS: usize = 2;
-/// Largest number of policies that the paragraph names at each sweep point.
-const N_POLICIES: usize = 4;
+/// Largest number of policies that the paragraph names one by one; further ones are counted.
+const N_NAMED: usize = 6;
+
+/// Holds the private cells of one budget on one problem.
+struct BudgetGroup {
+    epsilon: f64,
+    /// Values of the swept keys that are not about privacy, and the environment.
+    problem: String,
+    cells: Vec<usize>,
+}
 
 /// Returns the paragraph.
 pub(super) fn answer(run: &ReportRun, points: &[ComparedPoint]) -> String {
-    let mut chosen: Vec<&ComparedPoint> = points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last)).collect();
-    chosen.truncate(N_POINTS);
-    let mut sentences: Vec<String> = chosen.iter().flat_map(|point| at_point(run, point)).collect();
-    if chosen.len() < points.len() {
-        let n_others = points.len() - chosen.len();
-        sentences.push(match n_others {
-            1 => "The table has the other sweep point.".to_owned(),
-            many => format!("The table has the other {many} sweep points."),
-        });
-    }
+    let mut sentences = if run.words.estimates { estimates(run, points) } else { costs(run, points) };
     if run.manifest.trials < 2 {
         sentences.push("One trial tells nothing about chance: no interval can be given.".to_owned());
     }
@@ -30,116 +30,283 @@ pub(super) fn answer(run: &ReportRun, points: &[ComparedPoint]) -> String {
     sentences.join(" ")
 }
 
-/// Returns one sentence per reference policy: which policies lost how much more than it.
-fn at_point(run: &ReportRun, point: &ComparedPoint) -> Vec<String> {
-    let at = place(run, point);
-    if run.words().estimates {
-        return estimates(run, point, &at).into_iter().collect();
+/// Returns the sentences on the cost of privacy.
+fn costs(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
+    let groups = budget_groups(run);
+    let away = |group: &&BudgetGroup| libm::fabs(libm::log(group.epsilon));
+    let Some(head) = groups.iter().min_by(|left, right| away(left).total_cmp(&away(right))) else {
+        return vec![nothing_private(run, points)];
+    };
+    // The same problem at the least and the greatest budget.
+    let here = || groups.iter().filter(|group| group.problem == head.problem);
+    let order = |left: &&BudgetGroup, right: &&BudgetGroup| left.epsilon.total_cmp(&right.epsilon);
+    let ends = [here().min_by(order), here().max_by(order)];
+    let ends: Vec<&BudgetGroup> = ends.into_iter().flatten().filter(|end| end.epsilon != head.epsilon).collect();
+    let n_ratios: usize = ends.iter().map(|end| end.cells.len()).sum::<usize>() + head.cells.len();
+    let level = 1.0 - 0.05 / n_ratios as f64;
+
+    let mut sentences = headline(run, points, head, level);
+    let further: Vec<String> = ends.iter().filter_map(|end| at_end(run, points, end, level)).collect();
+    if !further.is_empty() {
+        sentences.push(format!("At {}.", further.join("; at ")));
     }
-    let is_private = |cell_idx: &&usize| !run.cells[**cell_idx].is_not_private();
-    let mut pairs: Vec<(usize, usize)> = point
-        .cells
-        .iter()
-        .filter(is_private)
-        .filter_map(|&cell_idx| reference(run, point, cell_idx).map(|other| (other, cell_idx)))
-        .collect();
-    let against_open = !pairs.is_empty();
-    if let (false, Some(winner)) = (against_open, best(run, point)) {
-        pairs = point.cells.iter().filter(|&&other| other != winner).map(|&other| (winner, other)).collect();
+    sentences.extend(against_random_play(run, points, head));
+    sentences.extend(without_privacy(run, head));
+    let problems: std::collections::BTreeSet<&str> = groups.iter().map(|group| group.problem.as_str()).collect();
+    if let 2.. = problems.len() {
+        sentences.push(match problems.len() - 1 {
+            1 => "The figures show the other setting of what is swept besides privacy.".to_owned(),
+            many => format!("The figures show the {many} other settings of what is swept besides privacy."),
+        });
     }
-    pairs.truncate(N_POLICIES);
-    if pairs.is_empty() {
-        return means(run, point, &at).into_iter().collect();
-    }
-    let mut sentences: Vec<String> = Vec::new();
-    for group in pairs.chunk_by(|left, right| name(run, *left) == name(run, *right)) {
-        let other = name(run, group[0]);
-        let than = if against_open { format!("{other}, which is not private") } else { other.to_owned() };
-        let than = if other.is_empty() { format!("the same {} without privacy", run.words().who) } else { than };
-        let clauses: Vec<String> =
-            group.iter().filter_map(|&(other, cell)| clause(run.words(), &run.cells[cell], &run.cells[other])).collect();
-        if !clauses.is_empty() {
-            let compared = if at.is_empty() { "Compared" } else { "compared" };
-            sentences.push(format!("{at}{compared} with {than}, {}.", clauses.join("; ")));
-        }
+    if 1 < run.manifest.trials {
+        let together = if 1 < n_ratios { format!(", all {n_ratios} together (Bonferroni)") } else { String::new() };
+        sentences.push(format!("Intervals: 95 %, paired over {} trials{together}.", run.manifest.trials));
     }
     sentences
 }
 
-/// Returns "At epsilon = 0.5, dimension = 1, "; empty if nothing is swept.
-fn place(run: &ReportRun, point: &ComparedPoint) -> String {
+/// Returns the private cells by budget and problem, in canonical order.
+fn budget_groups(run: &ReportRun) -> Vec<BudgetGroup> {
+    let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
     let keys = run.swept_keys();
-    let swept = run.cells[point.cells[0]].info.swept.iter();
-    let short: Vec<String> = swept.map(|(key, value)| format!("{} = {value}", short_key(key, &keys))).collect();
-    match (short.is_empty(), point.label.is_empty()) {
-        (false, _) => format!("At {}, ", short.join(", ")),
-        (true, false) => format!("On {}, ", point.label),
-        (true, true) => String::new(),
+    let mut groups: Vec<BudgetGroup> = Vec::new();
+    for (cell_idx, cell) in run.cells.iter().enumerate() {
+        let Some(epsilon) = cell.epsilon().filter(|epsilon| !cell.is_not_private() && 0.0 < *epsilon && epsilon.is_finite())
+        else {
+            continue;
+        };
+        let values = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key));
+        let values = values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value)));
+        let environment = many_environments.then(|| cell.info.environment.clone());
+        let problem = environment.into_iter().chain(values).collect::<Vec<_>>().join(", ");
+        match groups.iter_mut().find(|group| group.epsilon == epsilon && group.problem == problem) {
+            Some(group) => group.cells.push(cell_idx),
+            None => groups.push(BudgetGroup { epsilon, problem, cells: vec![cell_idx] }),
+        }
     }
+    groups
 }
 
-/// Returns the name of a pair's reference policy; empty if both are the same policy.
-fn name(run: &ReportRun, (other, cell): (usize, usize)) -> &str {
-    let (other, cell) = (&run.cells[other].info.policy, &run.cells[cell].info.policy);
-    if other == cell { "" } else { other }
+/// Returns the first sentences: the best private policy, then the other ones, at one budget.
+fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, level: f64) -> Vec<String> {
+    let (who, many) = (run.words.who, run.words.many);
+    let problem = if group.problem.is_empty() { String::new() } else { format!(" ({})", group.problem) };
+    let at = format!("At ε = {}{problem}", short(group.epsilon));
+    let best = best_of(run, &candidates(run, &group.cells));
+    let mut sentences = Vec::new();
+    match best {
+        None => sentences.push(format!("{at} no private {who} that learns keeps the guarantee it claims.")),
+        Some(best) => {
+            let cell = &run.cells[best];
+            let which = match (group.cells.len(), candidates(run, &group.cells).len()) {
+                (1, _) => format!("only private {who}"),
+                (_, 1) => format!("only private {who} with a guarantee"),
+                _ => format!("best private {who}"),
+            };
+            let subject = format!("the {which}, {},", name_in(run, best, group));
+            let mean = |cell: &CellData| {
+                SampleMoments::of(&cell.finals(run.words.measure)).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half))
+            };
+            let until = format!("{} {}", cell.last_round, if run.words.who == "learner" { "samples" } else { "rounds" });
+            sentences.push(match cost(run, points, best, level) {
+                None => format!(
+                    "{at} {subject} ends with a {} of {} after {until}; this run has no {who} without privacy, so that the cost of \
+                     privacy cannot be stated.",
+                    run.words.long,
+                    mean(cell)
+                ),
+                Some(found) => {
+                    let other = &run.cells[found.reference];
+                    let what = if is_twin(cell, other) {
+                        "it loses without privacy".to_owned()
+                    } else {
+                        format!("“{}”, which is not private, loses", other.info.policy)
+                    };
+                    let numbers = format!("{}: {} against {} after {until}", run.words.long, mean(cell), mean(other));
+                    match (found.ratio, found.excess) {
+                        (Some(ratio), _) => {
+                            let open = match found.excess.filter(|_| ratio.interval.is_none() && 1 < run.manifest.trials) {
+                                None => String::new(),
+                                Some(more) => format!(
+                                    "; difference {}; the ratio has no bounded interval, because the loss without privacy cannot be told from zero",
+                                    plus_minus(more.mean, more.half)
+                                ),
+                            };
+                            format!("{at} {subject} loses {} times what {what} ({numbers}{open}).", ratio_text(ratio))
+                        }
+                        (None, excess) => {
+                            let more = excess.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+                            format!("{at} {subject} loses {more} more than what {what} ({numbers}).")
+                        }
+                    }
+                }
+            });
+        }
+    }
+    let others: Vec<usize> = group.cells.iter().copied().filter(|&cell| Some(cell) != best).collect();
+    let others = first_of_the_same(run, &others, best);
+    if others.is_empty() {
+        return sentences;
+    }
+    let mut clauses: Vec<String> = others
+        .iter()
+        .take(N_NAMED)
+        .map(|&cell_idx| {
+            let found = cost(run, points, cell_idx, level);
+            let number = match (found.and_then(|found| found.ratio), found.and_then(|found| found.excess)) {
+                (Some(ratio), _) => ratio_text(ratio),
+                (None, Some(excess)) => format!("{} more", plus_minus(excess.mean, excess.half)),
+                (None, None) => SampleMoments::of(&run.cells[cell_idx].finals(run.words.measure))
+                    .map_or("–".to_owned(), |m| plus_minus(m.mean, m.half)),
+            };
+            let mark = if run.cells[cell_idx].has_no_guarantee() { ", no guarantee" } else { "" };
+            format!("{}: {number}{mark}", name_in(run, cell_idx, group))
+        })
+        .collect();
+    if N_NAMED < others.len() {
+        clauses.push(format!("and {} more in the table", others.len() - N_NAMED));
+    }
+    sentences.push(format!("Other private {many} there: {}.", clauses.join("; ")));
+    sentences
 }
 
-/// Returns the means alone, if nothing can be compared or no difference is beyond chance.
-fn means(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String> {
+/// Leaves out cells of the same policy with the very same results, such as two calibrations that come to the same noise.
+fn first_of_the_same(run: &ReportRun, cells: &[usize], best: Option<usize>) -> Vec<usize> {
+    let mut kept: Vec<usize> = best.into_iter().collect();
+    for &cell_idx in cells {
+        let cell = &run.cells[cell_idx];
+        let is_known = |&known: &usize| {
+            let known = &run.cells[known];
+            known.info.policy == cell.info.policy
+                && known.has_no_guarantee() == cell.has_no_guarantee()
+                && known.same_results(cell, run.words.measure)
+        };
+        if !kept.iter().any(is_known) {
+            kept.push(cell_idx);
+        }
+    }
+    kept.into_iter().filter(|&cell| Some(cell) != best).collect()
+}
+
+/// Returns whether the reference is the same policy without privacy.
+fn is_twin(cell: &CellData, reference: &CellData) -> bool {
+    cell.info.policy == reference.info.policy || (!kind(cell).is_empty() && kind(cell) == kind(reference))
+}
+
+/// Returns the policy with the privacy keys, apart from epsilon, that distinguish it from others of the group.
+fn name_in(run: &ReportRun, cell_idx: usize, group: &BudgetGroup) -> String {
+    let (cell, keys) = (&run.cells[cell_idx], run.swept_keys());
+    let apart = |key: &str, value| {
+        let of = |other: &usize| &run.cells[*other];
+        group.cells.iter().any(|other| of(other).info.policy == cell.info.policy && of(other).swept(key) != Some(value))
+    };
+    let shown: Vec<String> = cell
+        .info
+        .swept
+        .iter()
+        .filter(|(key, value)| is_privacy_key(key) && !key.ends_with("epsilon") && apart(key, value))
+        .map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value)))
+        .collect();
+    let name = format!("{}{}", cell.info.policy, if cell.plays_at_random() { ", which plays at random" } else { "" });
+    if shown.is_empty() { name } else { format!("{name} ({})", shown.join(", ")) }
+}
+
+/// Returns a clause such as "at ε = 8 it is 1.2 (1.1 to 1.3) times, by tgp-ucb".
+fn at_end(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, level: f64) -> Option<String> {
+    let best = best_of(run, &candidates(run, &group.cells))?;
+    let found = cost(run, points, best, level)?;
+    let number = match (found.ratio, found.excess) {
+        (Some(ratio), _) => format!("{} times", ratio_text(ratio)),
+        (None, Some(excess)) => format!("{} more", plus_minus(excess.mean, excess.half)),
+        (None, None) => return None,
+    };
+    Some(format!("ε = {} the best, {}, loses {number}", short(group.epsilon), name_in(run, best, group)))
+}
+
+/// Says so where the best private policy is not clearly better than random play.
+fn against_random_play(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup) -> Option<String> {
+    let best = best_of(run, &candidates(run, &group.cells))?;
+    let point = points.iter().find(|point| point.cells.contains(&best))?;
+    let random = *point.cells.iter().find(|&&cell| run.cells[cell].plays_at_random())?;
+    let (cell, random) = (&run.cells[best], &run.cells[random]);
+    let measure = run.words.measure;
+    let gap = super::compare::paired(cell, random, measure)?;
+    let is_better = p_value(cell, random, measure) < 0.05 && (gap.mean < 0.0) == run.words.less_is_better();
+    (!is_better && 1 < run.manifest.trials)
+        .then(|| format!("It is not clearly better than random play ({}).", random.info.policy))
+}
+
+/// Names what runs without privacy at the same budget's sweep points.
+fn without_privacy(run: &ReportRun, group: &BudgetGroup) -> Option<String> {
+    let mut open: Vec<&str> = Vec::new();
+    for cell in run.cells.iter().filter(|cell| cell.is_not_private()) {
+        if !open.contains(&cell.info.policy.as_str())
+            && group.cells.iter().all(|&other| run.cells[other].info.policy != cell.info.policy)
+        {
+            open.push(&cell.info.policy);
+        }
+    }
+    let names = match open.len() {
+        0 => return None,
+        1..=N_NAMED => open.join("; "),
+        many => format!("{}; and {} more", open[..N_NAMED].join("; "), many - N_NAMED),
+    };
+    Some(format!("Without privacy: {names}."))
+}
+
+/// Returns the answer of a run in which nothing is private.
+fn nothing_private(run: &ReportRun, points: &[ComparedPoint]) -> String {
+    let (words, keys) = (run.words, run.swept_keys());
+    let Some(point) = points.first() else { return String::new() };
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
-        let moments = SampleMoments::of(&cell.finals())?;
-        let regret = plus_minus(moments.mean, moments.half);
-        Some(if run.words().adds_up {
-            format!("{} lost {regret} in {} rounds", cell.info.policy, cell.last_round)
-        } else {
-            format!("{} has risk {regret} after {} samples", cell.info.policy, cell.last_round)
-        })
+        let m = SampleMoments::of(&cell.finals(words.measure))?;
+        Some(format!("{} {}", cell.info.policy, plus_minus(m.mean, m.half)))
     };
-    let means: Vec<String> = point.cells.iter().take(N_POLICIES).filter_map(said).collect();
-    let no_best = format!("; no {} is clearly the best", run.words().who);
-    let verdict = if 1 < means.len() && 1 < run.manifest.trials { &no_best } else { "" };
-    (!means.is_empty()).then(|| format!("{at}{}{verdict}.", means.join(", ")))
+    let shown: Vec<String> = point.cells.iter().filter_map(said).take(N_NAMED).collect();
+    let more = match point.cells.len() - shown.len() {
+        0 => String::new(),
+        many => format!("; and {many} more in the table"),
+    };
+    let swept = run.cells[point.cells[0]].info.swept.iter();
+    let at: Vec<String> = swept.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+    let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
+    format!(
+        "Nothing in this run is private, so that no cost of privacy is shown. {}{at}: {}{more}.",
+        words.title(),
+        shown.join("; ")
+    )
 }
 
 /// Returns the estimates from a log with the standard errors that the log's chance causes.
-fn estimates(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String> {
-    let said = |&cell_idx: &usize| {
-        let cell = &run.cells[cell_idx];
-        let (name, values) = (&cell.info.policy, cell.finals());
-        let errors: Vec<f64> = known(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>());
-        let (Some(value), Some(error)) = (SampleMoments::of(&values), SampleMoments::of(&errors)) else {
-            return Some(format!("{name} has no estimate: no row matched its choices"));
+fn estimates(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
+    let keys = run.swept_keys();
+    let at_point = |point: &ComparedPoint| {
+        let said = |&cell_idx: &usize| {
+            let cell = &run.cells[cell_idx];
+            let (name, values) = (&cell.info.policy, cell.finals(Quantity::Value));
+            let errors: Vec<f64> = known(&cell.finals(Quantity::StandardError));
+            let (Some(value), Some(error)) = (SampleMoments::of(&values), SampleMoments::of(&errors)) else {
+                return format!("{name} has no estimate: no row matched its choices");
+            };
+            let (n, unmatched) = (cell.ends.len(), cell.ends.len() - values.len());
+            let without =
+                if unmatched == 0 { String::new() } else { format!(", without {unmatched} of {n} trials, which no row matched") };
+            format!("{name} is estimated to be worth {} (standard error {}{without})", short(value.mean), short(error.mean))
         };
-        let (n, unmatched) = (cell.ends.len(), cell.ends.len() - values.len());
-        let without =
-            if unmatched == 0 { String::new() } else { format!(", without {unmatched} of {n} trials, which no row matched") };
-        Some(format!("{name} is estimated to be worth {} (standard error {}{without})", short(value.mean), short(error.mean)))
+        let mut said: Vec<String> = point.cells.iter().take(N_NAMED).map(said).collect();
+        if N_NAMED < point.cells.len() {
+            said.push(format!("{} more are in the table", point.cells.len() - N_NAMED));
+        }
+        let swept = run.cells[point.cells[0]].info.swept.iter();
+        let at: Vec<String> = swept.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+        let at = if at.is_empty() { String::new() } else { format!("At {}, ", at.join(", ")) };
+        format!("{at}{} a round.", said.join(", "))
     };
-    let said: Vec<String> = point.cells.iter().take(N_POLICIES).filter_map(said).collect();
-    (!said.is_empty()).then(|| format!("{at}{} a round.", said.join(", ")))
+    let ends = points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last));
+    ends.map(at_point).collect()
 }
-
-/// Returns one comparison: regret per thousand rounds, or risk.
-fn clause(words: &ReportWords, cell: &CellData, other: &CellData) -> Option<String> {
-    let gap = paired(cell, other)?;
-    let (factor, unit) =
-        if words.adds_up { (1000.0 / f64::from(cell.last_round.max(1)), " per 1000 rounds") } else { (1.0, " in risk") };
-    let half = gap.half.map(|half| half * factor);
-    let policy = &cell.info.policy;
-    if half.is_some() && !gap.excludes_zero() {
-        let shown = plus_minus(gap.mean * factor, half).replace('-', "−");
-        return Some(format!("{policy} shows no difference beyond chance ({shown}{unit})"));
-    }
-    let word = if gap.mean < 0.0 { "less" } else { "more" };
-    let shown = plus_minus(gap.mean.abs() * factor, half);
-    Some(if words.adds_up {
-        format!("{policy} lost {shown} {word} per 1000 rounds")
-    } else {
-        format!("{policy} has {shown} {word} risk after {} samples", cell.last_round)
-    })
-}
-
 /// Names the private runs without a guarantee, and where it fails if it holds elsewhere.
 fn unprotected(run: &ReportRun) -> Option<String> {
     let mut named: Vec<(&str, Vec<&str>, bool)> = Vec::new();
@@ -171,41 +338,4 @@ fn unprotected(run: &ReportRun) -> Option<String> {
     let (last, others) = shown.split_last()?;
     let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
     Some(format!("The privacy claimed for {names} does not hold as calibrated here: see the ledger."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
-    use super::super::compare::sweep_points;
-    use super::*;
-
-    fn said(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> String {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), epsilons, policies, n_trials);
-        let run = ReportRun::read(folder.path()).expect("read");
-        answer(&run, &sweep_points(&run))
-    }
-
-    #[test]
-    fn the_price_of_privacy_is_said_per_thousand_rounds() {
-        // The private policy loses 60/epsilon more than the non-private one in 400 rounds, with equal random parts.
-        assert_eq!(
-            said(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6),
-            "At epsilon = 0.5, compared with igp-ucb, which is not private, tgp-ucb lost 300 ± 0 more per 1000 rounds. \
-             At epsilon = 2, compared with igp-ucb, which is not private, tgp-ucb lost 75 ± 0 more per 1000 rounds. \
-             The table has the other sweep point."
-        );
-    }
-
-    #[test]
-    fn ties_single_trials_and_broken_promises_are_said() {
-        let twin = Planted { policy: "twin", guarantee: "holds", ..OPEN };
-        assert!(said(&[1.0], &[twin, OPEN], 6).contains("twin shows no difference beyond chance (0 ± 0 per 1000 rounds)"));
-        let alone = Planted { guarantee: "no guarantee: the noise is too small (E1)", ..PRIVATE };
-        assert_eq!(
-            said(&[1.0], &[alone], 1),
-            "tgp-ucb lost 105 in 400 rounds. One trial tells nothing about chance: no interval can be given. \
-             The privacy claimed for tgp-ucb does not hold as calibrated here: see the ledger."
-        );
-    }
 }

@@ -1,6 +1,6 @@
 //! Lays out one axis of a plot: range, ticks, and positions of values.
 
-use super::text::tick;
+use super::text::{short, tick};
 
 /// Represents a linear or logarithmic axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,14 @@ impl Axis {
         axis
     }
 
+    /// Returns whether ascending values are better spread on a logarithmic axis: they span a factor of five or are geometric.
+    pub(super) fn suits_logarithm(values: &[f64]) -> bool {
+        let (Some(low), Some(high)) = (values.first(), values.last()) else { return false };
+        let ratios: Vec<f64> = values.windows(2).map(|pair| pair[1] / pair[0]).collect();
+        let is_geometric = 2 <= ratios.len() && ratios.iter().all(|ratio| (ratio / ratios[0] - 1.0).abs() < 0.02);
+        0.0 < *low && (5.0 * low <= *high || is_geometric)
+    }
+
     /// Adds a margin at both ends.
     pub(super) fn with_air(mut self, share: f64) -> Self {
         if self.logarithmic {
@@ -90,7 +98,7 @@ impl Axis {
     /// Returns the ticks within the range, with their texts.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         if !self.marks.is_empty() {
-            return self.marks.iter().map(|mark| (*mark, tick(*mark, 0.0))).collect();
+            return self.marks.iter().map(|mark| (*mark, short(*mark))).collect();
         }
         let logarithmic = if self.logarithmic { self.log_ticks() } else { Vec::new() };
         if 2 <= logarithmic.len() {
@@ -153,6 +161,18 @@ mod tests {
         let axis = Axis::marking("dimension", false, &[1.0, 2.0]).with_air(0.03);
         assert_eq!((texts(&axis).join(" "), axis.low), ("1 2".to_owned(), 0.97));
         assert!(Axis::marking("x", false, &[1.0, 1.001, 2.0]).marks.is_empty());
+    }
+
+    #[test]
+    fn geometric_budgets_have_a_logarithmic_axis() {
+        assert!(Axis::suits_logarithm(&[0.5, 1.0, 2.0, 4.0]) && Axis::suits_logarithm(&[1.0, 10.0]));
+        assert!(Axis::suits_logarithm(&[1.0, 1.0_f64.exp(), 2.0_f64.exp()]));
+        assert!(
+            !Axis::suits_logarithm(&[1.0, 2.0])
+                && !Axis::suits_logarithm(&[1.0, 2.0, 3.0])
+                && !Axis::suits_logarithm(&[0.0, 1.0])
+        );
+        assert_eq!(texts(&Axis::marking("x", true, &[1.0, 0.5_f64.exp(), 1.0_f64.exp()])), ["1", "1.649", "2.718"]);
     }
 
     #[test]

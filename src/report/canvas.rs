@@ -1,58 +1,39 @@
-//! Draws one chart as SVG: grid, axes, legend, bands, error bars, dashed lines, markers.
+//! Draws charts as SVG: panels with grid, axes, bands, error bars, dashed lines and markers, and one legend.
 //!
 //! The colours are those of Okabe and Ito, which readers with any colour vision can distinguish. Dashes and markers differ as
-//! well, so that the chart remains readable in grey. It is drawn at twice its shown size, so that whole pixels are fine enough.
+//! well, so that a chart remains readable in grey. Every marker says its numbers as a title, which browsers show on hovering.
 //! The neutral colours are constants, because the page replaces their values in dark mode.
 
 use super::axis::Axis;
-use maud::html;
-use plotters::coord::Shift;
-use plotters::element::DashedPathElement;
-use plotters::prelude::*;
-use plotters::style::FontFamily;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use super::text::short;
+use maud::{Markup, PreEscaped, html};
 
-/// Colour of the background.
-pub(super) const PAPER: RGBColor = RGBColor(255, 255, 255);
-/// Colour of texts.
-pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
-/// Colour of axis lines.
-pub(super) const AXIS: RGBColor = RGBColor(138, 138, 138);
-/// Colour of grid lines.
-pub(super) const GRID: RGBColor = RGBColor(227, 227, 227);
-
-const PALETTE: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(122, 122, 122),
-];
-/// Dash and gap in pixels; the first line is solid.
-const DASHES: [Option<(i32, i32)>; 5] = [None, Some((22, 10)), Some((8, 8)), Some((32, 8)), Some((4, 10))];
+const INK: &str = "#222222";
+const AXIS: &str = "#8A8A8A";
+const GRID: &str = "#E3E3E3";
+/// Colours of the series, which TikZ shares.
+pub(super) const PALETTE: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A7A7A"];
+/// Dash patterns; the first line is solid.
+const DASHES: [&str; 5] = ["", "9 4", "3 3", "13 4", "1.5 4"];
 const N_MARKERS: usize = 6;
 
-const WIDTH: i32 = 1240;
-const PLOT_HEIGHT: i32 = 640;
-const LEFT: i32 = 150;
-const RIGHT: i32 = 40;
-const BOTTOM: i32 = 112;
-const LEGEND_ROW: i32 = 44;
-const FONT: f64 = 27.0;
+/// Size of a panel in pixels, with its margins for texts.
+const PANEL: (f64, f64) = (440.0, 318.0);
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 46.0;
+const LEGEND_ROW: f64 = 20.0;
+const FONT: f64 = 13.0;
+/// Largest number of panels beside each other in a file.
+const N_COLUMNS: usize = 3;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
-
-/// Holds one line of a chart.
+/// Holds one line of a panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Series {
     pub(super) name: String,
-    /// Index of the colour and the marker.
-    pub(super) colour: usize,
-    /// Index of the dash.
-    pub(super) dash: usize,
+    /// Index of colour, marker and dash; equal for the same name in all panels of a chart.
+    pub(super) style: usize,
     /// Points `(x, y)` in the order of x.
     pub(super) points: Vec<(f64, f64)>,
     /// `(low, high)` of each point, where known.
@@ -63,220 +44,245 @@ pub(super) struct Series {
     pub(super) guide: bool,
 }
 
-/// Holds a chart, ready to be drawn.
+/// Holds one pair of axes with its lines.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Chart {
-    /// Description of the chart, for readers who cannot see it.
+pub(super) struct Panel {
     pub(super) title: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
     pub(super) series: Vec<Series>,
 }
 
+/// Holds a chart of one or more panels with the same legend.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Chart {
+    /// Description of the chart, for readers who cannot see it.
+    pub(super) title: String,
+    pub(super) panels: Vec<Panel>,
+}
+
 impl Chart {
-    /// Returns the SVG document.
-    ///
-    /// # Errors
-    /// The message of the drawing library; drawing into memory is not expected to fail.
-    pub(super) fn svg(&self) -> Result<String, String> {
-        let legend = self.legend();
-        let top = 24 + LEGEND_ROW * legend.iter().map(|place| place.1 + 1).max().unwrap_or(0);
-        let mut text = String::new();
-        let size = (WIDTH as u32, (top + PLOT_HEIGHT + BOTTOM) as u32);
-        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        let frame = Frame { chart: self, top };
-        frame.draw(&area, &legend).map_err(|source| source.to_string())?;
-        area.present().map_err(|source| source.to_string())?;
-        drop(area);
-        let described = format!("<svg role=\"img\" aria-label=\"{}\" ", html! { (self.title) }.into_string());
-        Ok(text.replacen("<svg ", &described, 1))
-    }
-
-    /// Returns the left end (in pixels) and the row of each legend entry.
-    ///
-    /// The columns are as wide as the longest name needs.
-    fn legend(&self) -> Vec<(i32, i32)> {
-        let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
-        let width = 96 + (longest as f64 * FONT * 0.56) as i32 + 36;
-        let n_columns = ((WIDTH - LEFT) / width).max(1);
-        (0..self.series.len() as i32).map(|i| (LEFT + i % n_columns * width, i / n_columns)).collect()
-    }
-}
-
-struct Frame<'c> {
-    chart: &'c Chart,
-    top: i32,
-}
-
-impl Frame<'_> {
-    fn at(&self, x: f64, y: f64) -> (i32, i32) {
-        (self.x(x), self.y(y))
-    }
-
-    fn x(&self, x: f64) -> i32 {
-        LEFT + (self.chart.x.place(x) * f64::from(WIDTH - LEFT - RIGHT)).round() as i32
-    }
-
-    fn y(&self, y: f64) -> i32 {
-        self.top + PLOT_HEIGHT - (self.chart.y.place(y) * f64::from(PLOT_HEIGHT)).round() as i32
-    }
-
-    fn draw(&self, area: &Area<'_>, legend: &[(i32, i32)]) -> Drawn {
-        area.fill(&PAPER)?;
-        self.axes(area)?;
-        for series in &self.chart.series {
-            if !series.bars {
-                self.band(area, series)?;
+    /// Returns the entries of the legend: one series for each name, in order of first appearance.
+    pub(super) fn legend(&self) -> Vec<&Series> {
+        let mut entries: Vec<&Series> = Vec::new();
+        for series in self.panels.iter().flat_map(|panel| &panel.series) {
+            if !entries.iter().any(|known| known.name == series.name) {
+                entries.push(series);
             }
         }
-        for series in &self.chart.series {
-            self.line(area, series)?;
-        }
-        for (series, (x, row)) in self.chart.series.iter().zip(legend) {
-            let y = 24 + LEGEND_ROW * row + LEGEND_ROW / 2 - 8;
-            stroke(area, &[(*x, y), (x + 84, y)], series)?;
-            if !series.guide {
-                marker(area, (x + 42, y), series.colour)?;
-            }
-            area.draw_text(&series.name, &text_style(HPos::Left, VPos::Center), (x + 98, y))?;
-        }
-        Ok(())
+        entries
     }
 
-    fn axes(&self, area: &Area<'_>) -> Drawn {
-        let (right, bottom) = (WIDTH - RIGHT, self.top + PLOT_HEIGHT);
-        for (x, text) in self.chart.x.ticks() {
-            let x = self.x(x);
-            area.draw(&PathElement::new(vec![(x, self.top), (x, bottom)], GRID.stroke_width(2)))?;
-            area.draw_text(&text, &text_style(HPos::Center, VPos::Top), (x, bottom + 14))?;
-        }
-        for (y, text) in self.chart.y.ticks() {
-            let y = self.y(y);
-            area.draw(&PathElement::new(vec![(LEFT, y), (right, y)], GRID.stroke_width(2)))?;
-            area.draw_text(&text, &text_style(HPos::Right, VPos::Center), (LEFT - 14, y))?;
-        }
-        area.draw(&PathElement::new(vec![(LEFT, self.top), (LEFT, bottom), (right, bottom)], AXIS.stroke_width(2)))?;
-        let middle = LEFT + (right - LEFT) / 2;
-        area.draw_text(&self.chart.x.label, &text_style(HPos::Center, VPos::Top), (middle, bottom + 64))?;
-        let turned = text_style(HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
-        area.draw_text(&self.chart.y.label, &turned, (18, self.top + PLOT_HEIGHT / 2))?;
-        Ok(())
-    }
-
-    fn band(&self, area: &Area<'_>, series: &Series) -> Drawn {
-        let known: Vec<(f64, f64, f64)> = series
-            .points
-            .iter()
-            .zip(&series.intervals)
-            .filter(|((x, y), _)| self.chart.x.can_show(*x) && self.chart.y.can_show(*y))
-            .filter_map(|((x, _), interval)| interval.map(|(low, high)| (*x, low, high)))
-            .collect();
-        if known.len() < 2 {
-            return Ok(());
-        }
-        let mut outline: Vec<(i32, i32)> = known.iter().map(|(x, _, high)| self.at(*x, *high)).collect();
-        outline.extend(known.iter().rev().map(|(x, low, _)| self.at(*x, *low)));
-        area.draw(&Polygon::new(outline, colour(series.colour).mix(0.16).filled()))?;
-        Ok(())
-    }
-
-    fn line(&self, area: &Area<'_>, series: &Series) -> Drawn {
-        let shown: Vec<usize> = (0..series.points.len())
-            .filter(|&i| self.chart.x.can_show(series.points[i].0) && self.chart.y.can_show(series.points[i].1))
-            .collect();
-        let places: Vec<(i32, i32)> = shown.iter().map(|&i| self.at(series.points[i].0, series.points[i].1)).collect();
-        if 2 <= places.len() {
-            stroke(area, &places, series)?;
-        }
-        if series.bars {
-            for (&i, &place) in shown.iter().zip(&places) {
-                if let Some((low, high)) = series.intervals.get(i).copied().flatten() {
-                    self.bar(area, place.0, (self.y(low), self.y(high)), series.colour)?;
+    /// Returns the whole chart as one SVG document.
+    pub(super) fn svg(&self) -> String {
+        let n_columns = self.panels.len().clamp(1, N_COLUMNS);
+        let n_rows = self.panels.len().div_ceil(n_columns);
+        let width = PANEL.0 * n_columns as f64;
+        let entries = self.legend();
+        let longest = entries.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
+        let entry_width = 56.0 + longest as f64 * FONT * 0.56;
+        let per_row = (((width - LEFT) / entry_width) as usize).max(1);
+        let top = 8.0 + LEGEND_ROW * entries.len().div_ceil(per_row) as f64;
+        let height = top + PANEL.1 * n_rows as f64;
+        let body = html! {
+            rect width=(width) height=(height) fill="#FFFFFF" {}
+            @for (i, series) in entries.iter().enumerate() {
+                g transform=(format!("translate({:.1} {:.1})", LEFT + (i % per_row) as f64 * entry_width, 8.0 + (i / per_row) as f64 * LEGEND_ROW)) {
+                    (sample(series))
+                    text x="40" y="13.5" fill=(INK) { (series.name) }
                 }
-                marker(area, place, series.colour)?;
             }
-        } else if !series.guide {
-            for place in spaced(&places, series.colour) {
-                marker(area, place, series.colour)?;
+            @for (i, panel) in self.panels.iter().enumerate() {
+                g transform=(format!("translate({} {})", (i % n_columns) as f64 * PANEL.0, top + (i / n_columns) as f64 * PANEL.1)) {
+                    (panel.body())
+                }
             }
-        }
-        Ok(())
-    }
-
-    fn bar(&self, area: &Area<'_>, x: i32, (low, high): (i32, i32), colour_idx: usize) -> Drawn {
-        let style = colour(colour_idx).stroke_width(3);
-        for path in [[(x, low), (x, high)], [(x - 9, low), (x + 9, low)], [(x - 9, high), (x + 9, high)]] {
-            area.draw(&PathElement::new(path.to_vec(), style))?;
-        }
-        Ok(())
+        };
+        document(&self.title, width, height, &body)
     }
 }
 
-/// Returns about seven positions, evenly spread over a curve's width.
-///
-/// They are shifted a little from series to series.
-fn spaced(places: &[(i32, i32)], series_idx: usize) -> Vec<(i32, i32)> {
-    let every = (WIDTH - LEFT - RIGHT) / 7;
-    let mut next = LEFT + every / 2 + (series_idx as i32 * 31) % every;
+fn document(title: &str, width: f64, height: f64, body: &Markup) -> String {
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label=(title) viewBox=(format!("0 0 {width} {height}"))
+            width=(width) height=(height) font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" font-size=(FONT) {
+            (body)
+        }
+    }
+    .into_string()
+}
+
+/// Returns the sample of a line for a legend, 34 by 20 pixels.
+pub(super) fn sample(series: &Series) -> Markup {
+    html! { (stroke("M0 9H34", series)) @if !series.guide { (marker((17.0, 9.0), series, None)) } }
+}
+
+impl Panel {
+    /// Returns the panel alone as an SVG document, without a legend.
+    pub(super) fn svg(&self, title: &str) -> String {
+        document(&format!("{title} {}", self.title), PANEL.0, PANEL.1, &self.body())
+    }
+
+    fn x(&self, x: f64) -> f64 {
+        LEFT + self.x.place(x) * (PANEL.0 - LEFT - RIGHT)
+    }
+
+    fn y(&self, y: f64) -> f64 {
+        PANEL.1 - BOTTOM - self.y.place(y) * (PANEL.1 - TOP - BOTTOM)
+    }
+
+    fn body(&self) -> Markup {
+        html! {
+            text x=(LEFT) y="18" fill=(INK) font-weight="600" { (self.title) }
+            (self.axes())
+            @for series in &self.series {
+                g class=(format!("series s{}", series.style)) data-series=(series.name) {
+                    @if !series.bars { (self.band(series)) }
+                    (self.line(series))
+                }
+            }
+        }
+    }
+
+    fn axes(&self) -> Markup {
+        let (right, bottom) = (PANEL.0 - RIGHT, PANEL.1 - BOTTOM);
+        let (middle, half_up) = (0.5 * (LEFT + right), 0.5 * (TOP + bottom));
+        html! {
+            @for (x, text) in self.x.ticks() {
+                @let x = format!("{:.1}", self.x(x));
+                path d=(format!("M{x} {TOP}V{bottom}")) stroke=(GRID) {}
+                text x=(x) y=(bottom + 17.0) fill=(INK) text-anchor="middle" { (text) }
+            }
+            @for (y, text) in self.y.ticks() {
+                @let y = self.y(y);
+                path d=(format!("M{LEFT} {y:.1}H{right}")) stroke=(GRID) {}
+                text x=(LEFT - 6.0) y=(format!("{:.1}", y + 4.5)) fill=(INK) text-anchor="end" { (text) }
+            }
+            path d=(format!("M{LEFT} {TOP}V{bottom}H{right}")) stroke=(AXIS) fill="none" {}
+            text x=(middle) y=(bottom + 37.0) fill=(INK) text-anchor="middle" { (self.x.label) }
+            text transform=(format!("translate(13 {half_up}) rotate(-90)")) fill=(INK) text-anchor="middle" { (self.y.label) }
+        }
+    }
+
+    /// Returns the positions of the points that can be shown, with their indices.
+    fn shown(&self, series: &Series) -> Vec<(usize, (f64, f64))> {
+        let can = |(_, (x, y)): &(usize, &(f64, f64))| self.x.can_show(*x) && self.y.can_show(*y);
+        // Bars at the same x stand beside each other.
+        let rank = self.series.iter().filter(|other| other.bars && other.style < series.style).count() as f64;
+        let n_bars = self.series.iter().filter(|other| other.bars).count() as f64;
+        let aside = if series.bars { 3.0 * (rank - 0.5 * (n_bars - 1.0)) } else { 0.0 };
+        series.points.iter().enumerate().filter(can).map(|(i, (x, y))| (i, (self.x(*x) + aside, self.y(*y)))).collect()
+    }
+
+    fn band(&self, series: &Series) -> Markup {
+        let ends = |(i, (x, _)): &(usize, (f64, f64))| {
+            let (low, high) = series.intervals.get(*i).copied().flatten()?;
+            Some((*x, self.y(low), self.y(high)))
+        };
+        let known: Vec<(f64, f64, f64)> = self.shown(series).iter().filter_map(ends).collect();
+        if known.len() < 2 {
+            return html! {};
+        }
+        let upper = known.iter().map(|(x, _, high)| (*x, *high));
+        let outline: Vec<(f64, f64)> = upper.chain(known.iter().rev().map(|(x, low, _)| (*x, *low))).collect();
+        html! { path d=(path(&outline) + "Z") fill=(colour(series)) fill-opacity="0.16" {} }
+    }
+
+    fn line(&self, series: &Series) -> Markup {
+        let shown = self.shown(series);
+        let places: Vec<(f64, f64)> = shown.iter().map(|(_, place)| *place).collect();
+        let marked = if series.guide {
+            Vec::new()
+        } else if series.bars {
+            shown
+        } else {
+            spaced(&shown, series.style)
+        };
+        html! {
+            @if 2 <= places.len() { (stroke(&path(&places), series)) }
+            @for (i, place) in marked {
+                @let interval = series.intervals.get(i).copied().flatten();
+                @if let (true, Some((low, high))) = (series.bars, interval) {
+                    @let (x, low, high) = (place.0, self.y(low), self.y(high));
+                    path d=(format!("M{x:.1} {low:.1}V{high:.1}M{0:.1} {low:.1}h6M{0:.1} {high:.1}h6", x - 3.0))
+                        stroke=(colour(series)) stroke-width="1.3" fill="none" {}
+                }
+                (marker(place, series, Some(self.reading(series, i))))
+            }
+        }
+    }
+
+    /// Returns the numbers at a point: what its marker says on hovering.
+    fn reading(&self, series: &Series, i: usize) -> String {
+        let (x, y) = series.points[i];
+        let interval = series.intervals.get(i).copied().flatten();
+        let interval = interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", short(low), short(high)));
+        format!("{}: {} {}{interval} at {} {}", series.name, self.y.label, short(y), self.x.label, short(x))
+    }
+}
+
+/// Returns a path through these places, to a tenth of a pixel.
+fn path(places: &[(f64, f64)]) -> String {
+    let step = |(i, (x, y)): (usize, &(f64, f64))| format!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+    places.iter().enumerate().map(step).collect()
+}
+
+/// Returns about seven of the points, evenly spread over the width and shifted a little from series to series.
+fn spaced(shown: &[(usize, (f64, f64))], style: usize) -> Vec<(usize, (f64, f64))> {
+    let every = (PANEL.0 - LEFT - RIGHT) / 7.0;
+    let mut next = LEFT + 0.5 * every + (11.0 * style as f64) % every;
     let mut chosen = Vec::new();
-    for &place in places {
+    for &(i, place) in shown {
         if next <= place.0 {
-            chosen.push(place);
+            chosen.push((i, place));
             next = place.0 + every;
         }
     }
-    if chosen.is_empty() { places.last().copied().into_iter().collect() } else { chosen }
+    if chosen.is_empty() { shown.last().copied().into_iter().collect() } else { chosen }
 }
 
-fn stroke(area: &Area<'_>, places: &[(i32, i32)], series: &Series) -> Drawn {
-    if series.guide {
-        area.draw(&PathElement::new(places.to_vec(), AXIS.stroke_width(2)))?;
-        return Ok(());
+fn stroke(d: &str, series: &Series) -> Markup {
+    let dash = DASHES[series.style % DASHES.len()];
+    html! {
+        @if series.guide { path d=(d) stroke=(AXIS) fill="none" {} }
+        @else { path d=(d) stroke=(colour(series)) stroke-width="2" fill="none" stroke-dasharray=[(!dash.is_empty()).then_some(dash)] {} }
     }
-    let style = colour(series.colour).stroke_width(4);
-    match DASHES[series.dash % DASHES.len()] {
-        None => area.draw(&PathElement::new(places.to_vec(), style))?,
-        Some((dash, gap)) => area.draw(&DashedPathElement::new(places.to_vec(), dash, gap, style))?,
-    }
-    Ok(())
 }
 
-fn marker(area: &Area<'_>, (x, y): (i32, i32), series_idx: usize) -> Drawn {
-    let style = colour(series_idx).filled();
-    let polygon = |corners: &[(i32, i32)]| {
-        area.draw(&Polygon::new(corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect::<Vec<_>>(), style))
+fn marker((x, y): (f64, f64), series: &Series, reading: Option<String>) -> Markup {
+    let shape = match series.style % N_MARKERS {
+        0 => "m-4.2 0a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0 -8.4 0z",
+        1 => "m-4 -4h8v8h-8z",
+        2 => "m0 -5.5l5 9h-10z",
+        3 => "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z",
+        4 => "m0 5.5l5 -9h-10z",
+        _ => "m-1.8 -5.5h3.6v3.7h3.7v3.6h-3.7v3.7h-3.6v-3.7h-3.7v-3.6h3.7z",
     };
-    match series_idx % N_MARKERS {
-        0 => area.draw(&Circle::new((x, y), 9, style))?,
-        1 => polygon(&[(-9, -9), (9, -9), (9, 9), (-9, 9)])?,
-        2 => polygon(&[(0, -12), (11, 8), (-11, 8)])?,
-        3 => polygon(&[(0, -12), (12, 0), (0, 12), (-12, 0)])?,
-        4 => polygon(&[(0, 12), (11, -8), (-11, -8)])?,
-        _ => polygon(&[
-            (-4, -12),
-            (4, -12),
-            (4, -4),
-            (12, -4),
-            (12, 4),
-            (4, 4),
-            (4, 12),
-            (-4, 12),
-            (-4, 4),
-            (-12, 4),
-            (-12, -4),
-            (-4, -4),
-        ])?,
+    html! {
+        path d=(format!("M{x:.1} {y:.1}{shape}")) fill=(colour(series)) { @if let Some(reading) = reading { title { (reading) } } }
     }
-    Ok(())
 }
 
-fn colour(series_idx: usize) -> RGBColor {
-    PALETTE[series_idx % PALETTE.len()]
+fn colour(series: &Series) -> &'static str {
+    PALETTE[series.style % PALETTE.len()]
 }
 
-fn text_style(horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
-    // The SVG writer divides sizes by 1.24.
-    TextStyle::from((FontFamily::SansSerif, FONT * 1.24)).color(&INK).pos(Pos::new(horizontal, vertical))
+/// Returns the parts of a chart for a page: its legend and one drawing for each panel.
+pub(super) fn parts(chart: &Chart) -> Markup {
+    html! {
+        @let entries = chart.legend();
+        @if 1 < entries.len() {
+            ul.legend {
+                @for series in entries {
+                    li data-series=(series.name) {
+                        svg viewBox="0 0 34 18" width="34" height="18" aria-hidden="true" { (sample(series)) }
+                        span { (series.name) }
+                    }
+                }
+            }
+        }
+        div.panels { @for panel in &chart.panels { div { (PreEscaped(panel.svg(&chart.title))) } } }
+    }
 }
 
 #[cfg(test)]
@@ -290,23 +296,26 @@ mod tests {
                 let series = (0..14)
                     .map(|i| Series {
                         name: format!("a <b> & \"{i}\""),
-                        colour: i,
-                        dash: i,
+                        style: i,
                         intervals: points.iter().map(|(_, y)| Some((y - 1.0, y + 1.0))).collect(),
                         points: points.clone(),
                         bars,
                         guide: i == 13,
                     })
                     .collect();
-                let chart = Chart {
-                    title: "<t> & 'u'".to_owned(),
+                let panel = Panel {
+                    title: "<p>".to_owned(),
                     x: Axis::holding("x", logarithmic, points.iter().map(|p| p.0)),
                     y: Axis::holding("y", logarithmic, points.iter().map(|p| p.1)),
                     series,
                 };
-                let svg = chart.svg().expect("drawn");
-                assert!(svg.starts_with("<svg role=\"img\" aria-label=\"&lt;t&gt; &amp; 'u'\""), "{}", &svg[..90]);
-                assert!(svg.trim_end().ends_with("</svg>") && !svg.contains("<b>") && !svg.contains("NaN"));
+                let chart = Chart { title: "<t> & 'u'".to_owned(), panels: vec![panel.clone(), panel] };
+                for svg in [chart.svg(), parts(&chart).into_string()] {
+                    assert!(svg.contains("aria-label=\"&lt;t&gt; &amp; 'u'"), "{svg}");
+                    assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
+                    assert!(!svg.contains("<b>") && !svg.contains("<p>") && !svg.contains("NaN"));
+                }
+                assert_eq!(chart.legend().len(), 14);
             }
         }
     }

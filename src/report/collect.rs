@@ -2,22 +2,20 @@
 
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
+use super::words::ReportWords;
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, read_part};
-use privateer_config::error::{Error, printable};
+use privateer_config::error::{Diagnostic, Error, printable, suggestion};
 use privateer_privacy::Guarantee;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
 /// Holds the last recorded round of one trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct ReportTrialEnd {
     pub(super) trial: u32,
-    /// Cumulative regret, or risk.
-    pub(super) main: f64,
-    /// Simple regret, or suboptimality.
-    pub(super) second: f64,
-    pub(super) recommended: f64,
+    /// The measured quantities, in the order of the cell's columns.
+    pub(super) values: Vec<f64>,
 }
 
 /// Holds one cell, reduced to the data of the report.
@@ -32,9 +30,57 @@ pub(super) struct CellData {
 }
 
 impl CellData {
-    /// Returns the final cumulative regret, or final risk, of each trial.
-    pub(super) fn finals(&self) -> Vec<f64> {
-        known(&self.ends.iter().map(|end| end.main).collect::<Vec<f64>>())
+    /// Returns a quantity at the last round of each trial, without NaN; empty if the run does not measure it.
+    pub(super) fn finals(&self, quantity: Quantity) -> Vec<f64> {
+        known(&self.ends.iter().map(|end| self.at_end(end, quantity)).collect::<Vec<f64>>())
+    }
+
+    fn at_end(&self, end: &ReportTrialEnd, quantity: Quantity) -> f64 {
+        let column = self.info.measures.columns().iter().position(|known| *known == quantity);
+        column.and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
+    }
+
+    /// Returns a quantity at the last round of this cell and of another one, for their common trials.
+    pub(super) fn pairs(&self, other: &Self, quantity: Quantity) -> Vec<(f64, f64)> {
+        let mut others = other.ends.iter().peekable();
+        let mut pairs = Vec::with_capacity(self.ends.len());
+        for end in &self.ends {
+            while others.next_if(|other| other.trial < end.trial).is_some() {}
+            if let Some(found) = others.next_if(|other| other.trial == end.trial) {
+                pairs.push((self.at_end(end, quantity), other.at_end(found, quantity)));
+            }
+        }
+        pairs
+    }
+
+    /// Returns whether every trial ended with the very same value of a quantity in both cells.
+    pub(super) fn same_results(&self, other: &Self, quantity: Quantity) -> bool {
+        let bits = |cell: &Self| -> Vec<u64> { cell.ends.iter().map(|end| cell.at_end(end, quantity).to_bits()).collect() };
+        self.last_round == other.last_round && bits(self) == bits(other)
+    }
+
+    /// Returns the stated budget: of the inputs if only they are protected, else of the rewards.
+    pub(super) fn epsilon(&self) -> Option<f64> {
+        let of = |ledger: &serde_json::Value| ledger.get("epsilon")?.as_f64();
+        of(&self.info.ledger).or_else(|| self.inputs_ledger().and_then(of))
+    }
+
+    /// Returns whether the policy plays at random and learns nothing.
+    pub(super) fn plays_at_random(&self) -> bool {
+        let kind = self.info.resolved["policy"]["kind"].as_str().unwrap_or(&self.info.policy);
+        ["uniform", "random-arm"].contains(&kind)
+    }
+
+    /// Returns whether the cell is private and its guarantee is known to hold, rather than claimed by a plug-in.
+    pub(super) fn is_protected(&self) -> bool {
+        let known = |found| matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate));
+        !self.is_not_private() && self.guarantees().all(known)
+    }
+
+    /// Reads the guarantees of the cell's ledgers.
+    fn guarantees(&self) -> impl Iterator<Item = Result<Guarantee, String>> {
+        let stated = [Some(&self.info.ledger), self.inputs_ledger()].into_iter().flatten();
+        stated.filter_map(|ledger| ledger.get("guarantee")?.as_str()).map(|text| Guarantee::try_from(text.to_owned()))
     }
 
     /// Returns the value of a swept key.
@@ -54,10 +100,7 @@ impl CellData {
 
     /// Returns whether one of the cell's ledgers states that its claim does not hold, or states what nobody can read.
     pub(super) fn has_no_guarantee(&self) -> bool {
-        let stated = [Some(&self.info.ledger), self.inputs_ledger()].into_iter().flatten();
-        let texts = stated.filter_map(|ledger| ledger.get("guarantee")?.as_str());
-        texts
-            .map(|text| Guarantee::try_from(text.to_owned()))
+        self.guarantees()
             .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate | Guarantee::Unverified { .. })))
     }
 
@@ -73,15 +116,16 @@ impl CellData {
 pub(super) struct ReportRun {
     pub(super) manifest: Manifest,
     pub(super) cells: Vec<CellData>,
+    pub(super) words: ReportWords,
 }
 
 impl ReportRun {
-    /// Reads a folder.
+    /// Reads a folder for a report on `measure`, or on the usual quantity of this kind of run.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
+    /// [`Error::Input`] if the run does not measure the quantity, [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
     /// [`Folder::existing`].
-    pub(super) fn read(out: &Path) -> Result<Self, Error> {
+    pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
         let (manifest, done) = Folder::existing(out)?;
         let total = manifest.n_parts();
         let n_missing = total - done.len();
@@ -96,8 +140,9 @@ impl ReportRun {
             });
         }
         let manifest = shown(manifest)?;
-        let cells = manifest.cells.iter().map(|info| cell(out, &manifest, info)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { manifest, cells })
+        let words = words(&manifest, measure)?;
+        let cells = manifest.cells.iter().map(|info| cell(out, &manifest, info, words.measure)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { manifest, cells, words })
     }
 
     /// Returns the policies in order of first appearance.
@@ -115,6 +160,29 @@ impl ReportRun {
     pub(super) fn swept_keys(&self) -> Vec<&str> {
         self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| key.as_str()).collect())
     }
+}
+
+/// Returns the words for the requested quantity.
+fn words(manifest: &Manifest, measure: Option<&str>) -> Result<ReportWords, Error> {
+    let measures = manifest.cells.first().map_or_else(Measures::default, |cell| cell.measures);
+    let outsourced = manifest.cells.iter().any(|cell| cell.ledger.get("inputs").is_some());
+    let columns = measures.columns();
+    let chosen = match measure {
+        None => None,
+        Some(name) => match columns.iter().find(|column| column.name() == name) {
+            Some(found) => Some(*found),
+            None => {
+                let known: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+                let problem = Diagnostic::new(format!("this run does not measure `{name}`"));
+                let problem = problem.expected(format!("one of {}", known.join(", ")));
+                return Err(Error::input(match suggestion(name, known.iter().copied()) {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                }));
+            }
+        },
+    };
+    Ok(ReportWords::of(measures, outsourced, chosen))
 }
 
 /// Returns the manifest with every text made safe to show, because a folder may be untrusted.
@@ -137,16 +205,10 @@ fn shown(manifest: Manifest) -> Result<Manifest, Error> {
     serde_json::from_value(value).map_err(failed)
 }
 
-fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Error> {
+fn cell(out: &Path, manifest: &Manifest, info: &CellInfo, curve: Quantity) -> Result<CellData, Error> {
     let mut builder: Option<CurveBuilder> = None;
     let mut ends = Vec::new();
     let mut last_round = 0;
-    let (main, second, curve) = match info.measures {
-        Measures::Regret => (Quantity::CumulativeRegret, Quantity::SimpleRegret, Quantity::CumulativeRegret),
-        Measures::Contextual => (Quantity::CumulativeRegret, Quantity::BestShare, Quantity::CumulativeRegret),
-        Measures::Replay => (Quantity::Value, Quantity::StandardError, Quantity::Value),
-        Measures::Risk => (Quantity::Risk, Quantity::Suboptimality, Quantity::Suboptimality),
-    };
     for block in 0..manifest.n_blocks {
         let path = PartId { cell: info.cell, block }.path(out);
         let (_, rows) = read_part(&path)?;
@@ -170,12 +232,8 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
             builder.add(&rows[curve][range.clone()]);
             let at = range.end - 1;
             last_round = rows.round[at];
-            ends.push(ReportTrialEnd {
-                trial: rows.trial[at],
-                main: rows[main][at],
-                second: rows[second][at],
-                recommended: if rows.has(Quantity::RecommendedRegret) { rows[Quantity::RecommendedRegret][at] } else { f64::NAN },
-            });
+            let values = rows.measured().iter().map(|column| column[at]).collect();
+            ends.push(ReportTrialEnd { trial: rows.trial[at], values });
         }
     }
     let Some(builder) = builder else {
@@ -185,7 +243,7 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
             hint: "delete the folder and run the sweep again".to_owned(),
         });
     };
-    let (curve, exponent) = builder.finish();
+    let (curve, exponent) = builder.finish(info.measures == Measures::Risk);
     Ok(CellData { info: info.clone(), ends, last_round, curve, exponent })
 }
 
@@ -258,6 +316,7 @@ pub(crate) mod tests {
                         "provenance": "simulated: not a private release", "notes": ["rewards are clipped to [-1, 1]"],
                     }),
                     measures: Measures::Regret,
+                    warnings: Vec::new(),
                     facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}),
                 });
             }
@@ -306,12 +365,12 @@ pub(crate) mod tests {
     fn ends_are_those_planted() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let run = ReportRun::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path(), None).expect("read");
         assert_eq!(run.policies(), ["tgp-ucb", "igp-ucb"]);
         assert_eq!(run.swept_keys(), ["privacy.epsilon"]);
         let cell = &run.cells[2];
         assert_eq!((cell.ends.len(), cell.last_round), (6, 400));
-        assert_eq!(cell.finals(), [75.0, 65.0, 75.0, 65.0, 75.0, 65.0]);
+        assert_eq!(cell.finals(Quantity::CumulativeRegret), [75.0, 65.0, 75.0, 65.0, 75.0, 65.0]);
         assert!((cell.exponent.expect("fitted") - 0.75).abs() < 1e-9);
     }
 
@@ -320,7 +379,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 6);
         std::fs::remove_file(PartId { cell: 1, block: 0 }.path(folder.path())).expect("removed");
-        let error = ReportRun::read(folder.path()).expect_err("incomplete").to_string();
+        let error = ReportRun::read(folder.path(), None).expect_err("incomplete").to_string();
         assert!(error.contains("3 of 4 blocks are done; 1 block is missing, the first is cell 1 block 0"), "{error}");
     }
 }

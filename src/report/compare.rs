@@ -1,10 +1,12 @@
 //! Groups cells into sweep points, and compares policies on the same trials.
 
 use super::collect::{CellData, ReportRun};
-use super::stats::SampleMoments;
+use super::stats::{Ratio, SampleMoments, holm};
+use super::text::swept_text;
+use crate::record::Quantity;
 use privateer_config::params::Scalar;
 
-/// Holds the difference of final cumulative regret, or of risk, trial by trial.
+/// Holds a difference of two cells, trial by trial.
 pub type Paired = SampleMoments;
 
 /// Groups the cells that differ only in the policy.
@@ -34,48 +36,97 @@ pub(super) fn sweep_points(run: &ReportRun) -> Vec<ComparedPoint> {
 }
 
 fn label(cell: &CellData, many_environments: bool) -> String {
-    let keys = cell.info.swept.iter().map(|(key, value)| format!("{key} = {value}"));
+    let keys = cell.info.swept.iter().map(|(key, value)| format!("{key} = {}", swept_text(value)));
     let environment = many_environments.then(|| cell.info.environment.clone());
     environment.into_iter().chain(keys).collect::<Vec<_>>().join(", ")
 }
 
-/// Compares final cumulative regret: `cell` minus `reference`, over their common trials.
-pub(super) fn paired(cell: &CellData, reference: &CellData) -> Option<Paired> {
-    let mut others = reference.ends.iter().peekable();
-    let mut differences = Vec::with_capacity(cell.ends.len());
-    for end in &cell.ends {
-        while others.next_if(|other| other.trial < end.trial).is_some() {}
-        if let Some(other) = others.next_if(|other| other.trial == end.trial) {
-            differences.push(end.main - other.main);
-        }
-    }
+/// Compares a quantity at the last round: `cell` minus `reference`, over their common trials.
+pub(super) fn paired(cell: &CellData, reference: &CellData, quantity: Quantity) -> Option<Paired> {
+    let differences: Vec<f64> = cell.pairs(reference, quantity).into_iter().map(|(here, there)| here - there).collect();
     SampleMoments::of(&differences)
 }
 
-/// Returns the policy with the least mean regret at a sweep point, if it is beyond chance.
-///
-/// Its paired intervals against all others must exclude zero. `None` where values are estimates from one log.
-pub(super) fn best(run: &ReportRun, point: &ComparedPoint) -> Option<usize> {
-    if run.words().estimates {
-        return None;
-    }
-    let mean = |cell_idx: usize| SampleMoments::of(&run.cells[cell_idx].finals()).map(|moments| moments.mean);
-    let least = point
-        .cells
-        .iter()
-        .copied()
-        .filter_map(|cell_idx| mean(cell_idx).map(|mean| (cell_idx, mean)))
-        .min_by(|left, right| left.1.total_cmp(&right.1))?
-        .0;
-    let clear =
-        |other: usize| paired(&run.cells[other], &run.cells[least]).is_some_and(|gap| 0.0 < gap.mean && gap.excludes_zero());
-    let mut others = point.cells.iter().copied().filter(|&other| other != least).peekable();
-    others.peek()?;
-    others.all(clear).then_some(least)
+/// Holds what privacy costs in one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrivacyCost {
+    /// Index of the cell without privacy.
+    pub reference: usize,
+    /// The quantity at the last round minus that of the reference.
+    pub excess: Option<Paired>,
+    /// The quantity at the last round over that of the reference.
+    pub ratio: Option<Ratio>,
 }
 
-/// Kinds of policies that do not learn from data.
-const LEARN_NOTHING: [&str; 2] = ["uniform", "random-arm"];
+/// Returns the cost of privacy of a private cell, with an interval of this level for the ratio.
+pub(super) fn cost(run: &ReportRun, points: &[ComparedPoint], cell_idx: usize, level: f64) -> Option<PrivacyCost> {
+    let cell = &run.cells[cell_idx];
+    if cell.is_not_private() || run.words.estimates {
+        return None;
+    }
+    let point = points.iter().find(|point| point.cells.contains(&cell_idx))?;
+    let reference = reference(run, point, cell_idx)?;
+    let pairs = cell.pairs(&run.cells[reference], run.words.measure);
+    let excess = paired(cell, &run.cells[reference], run.words.measure);
+    Some(PrivacyCost { reference, excess, ratio: Ratio::of(&pairs, level) })
+}
+
+/// Names the best cell of a sweep point among those that keep a guarantee.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Leader {
+    pub(super) cell: usize,
+    /// Whether it is better than every rival beyond chance, after Holm's correction over the whole page.
+    pub(super) clear: bool,
+}
+
+/// Returns the leader of each sweep point; `None` with fewer than two candidates.
+///
+/// Candidates are private with a guarantee and learn from data. Where nothing in the run is private, all that learn are candidates.
+/// The second result is the number of comparisons.
+pub(super) fn leaders(run: &ReportRun, points: &[ComparedPoint]) -> (Vec<Option<Leader>>, usize) {
+    let rivals_of = |point: &ComparedPoint| -> Option<(usize, Vec<usize>)> {
+        let candidates = candidates(run, &point.cells);
+        let best = best_of(run, &candidates)?;
+        let others: Vec<usize> = candidates.into_iter().filter(|&other| other != best).collect();
+        (!others.is_empty() && !run.words.estimates).then_some((best, others))
+    };
+    let found: Vec<_> = points.iter().map(rivals_of).collect();
+    let p_values: Vec<f64> = found
+        .iter()
+        .flatten()
+        .flat_map(|(best, others)| others.iter().map(|&other| p_value(&run.cells[other], &run.cells[*best], run.words.measure)))
+        .collect();
+    let mut rejected = holm(&p_values, 0.05).into_iter();
+    let mut leader = |(cell, others): (usize, Vec<usize>)| {
+        let verdicts: Vec<bool> = rejected.by_ref().take(others.len()).collect();
+        Leader { cell, clear: verdicts.iter().all(|verdict| *verdict) }
+    };
+    (found.into_iter().map(|found| found.map(&mut leader)).collect(), p_values.len())
+}
+
+/// Returns the p-value of "both cells are equally good", by the paired t-test.
+pub(super) fn p_value(cell: &CellData, other: &CellData, quantity: Quantity) -> f64 {
+    paired(cell, other, quantity).map_or(1.0, |gap| gap.p_value(cell.pairs(other, quantity).len()))
+}
+
+/// Returns the cells that may be called the best.
+pub(super) fn candidates(run: &ReportRun, cells: &[usize]) -> Vec<usize> {
+    let nothing_is_private = run.cells.iter().all(CellData::is_not_private);
+    let may = |cell: &CellData| !cell.plays_at_random() && (nothing_is_private || cell.is_protected());
+    cells.iter().copied().filter(|&cell_idx| may(&run.cells[cell_idx])).collect()
+}
+
+/// Returns the cell with the best mean.
+pub(super) fn best_of(run: &ReportRun, cells: &[usize]) -> Option<usize> {
+    let sign = if run.words.less_is_better() { 1.0 } else { -1.0 };
+    let mean = |&cell: &usize| SampleMoments::of(&run.cells[cell].finals(run.words.measure)).map(|m| (cell, sign * m.mean));
+    cells.iter().filter_map(mean).min_by(|left, right| left.1.total_cmp(&right.1)).map(|(cell, _)| cell)
+}
+
+/// Returns whether a swept key is about privacy.
+pub(super) fn is_privacy_key(key: &str) -> bool {
+    key.split('.').any(|part| ["privacy", "curator"].contains(&part))
+}
 
 /// Returns the cell without privacy with which a private cell is compared.
 ///
@@ -85,22 +136,23 @@ const LEARN_NOTHING: [&str; 2] = ["uniform", "random-arm"];
 pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
     let outside = |cell: &CellData| -> Vec<(String, Scalar)> {
-        cell.info.swept.iter().filter(|(key, _)| !key.split('.').any(|part| part == "privacy")).cloned().collect()
+        cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key)).cloned().collect()
     };
     let fits = |other: &CellData| {
         other.is_not_private()
-            && !LEARN_NOTHING.contains(&kind(other))
+            && !other.plays_at_random()
             && other.info.environment == cell.info.environment
             && outside(other) == outside(cell)
     };
     let parameters = |cell: &CellData| {
         let mut policy = cell.info.resolved["policy"].clone();
         if let Some(keys) = policy.as_object_mut() {
-            keys.retain(|key, _| key != "label" && key != "privacy");
+            keys.retain(|key, _| key != "label" && key != "privacy" && key != "curator");
         }
         policy
     };
-    let mean = |other: &usize| SampleMoments::of(&run.cells[*other].finals()).map_or(f64::INFINITY, |moments| moments.mean);
+    let finals = |other: &usize| SampleMoments::of(&run.cells[*other].finals(run.words.measure));
+    let mean = |other: &usize| finals(other).map_or(f64::INFINITY, |moments| moments.mean);
     let candidates: Vec<usize> = (0..run.cells.len()).filter(|&other| fits(&run.cells[other])).collect();
     let least = |among: &mut dyn Iterator<Item = &usize>| among.min_by(|left, right| mean(left).total_cmp(&mean(right))).copied();
     // Prefers a cell of the same sweep point.
@@ -121,7 +173,7 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
 }
 
 /// Returns the policy's registered name; empty if the manifest does not state it.
-fn kind(cell: &CellData) -> &str {
+pub(super) fn kind(cell: &CellData) -> &str {
     cell.info.resolved["policy"]["kind"].as_str().unwrap_or("")
 }
 
@@ -134,12 +186,15 @@ mod tests {
     fn shared_luck_cancels() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let run = ReportRun::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path(), None).expect("read");
         let points = sweep_points(&run);
         assert_eq!(points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(), ["privacy.epsilon = 1", "privacy.epsilon = 2"]);
-        let gap = paired(&run.cells[0], &run.cells[1]).expect("paired");
+        let gap = paired(&run.cells[0], &run.cells[1], Quantity::CumulativeRegret).expect("paired");
         assert_eq!((gap.mean, gap.sd), (60.0, Some(0.0)));
-        assert_eq!(best(&run, &points[0]), Some(1));
+        // Only one policy is private: there is nothing to choose from.
+        assert_eq!(leaders(&run, &points), (vec![None, None], 0));
+        let cost = cost(&run, &points, 0, 0.95).expect("a reference");
+        assert_eq!((cost.reference, cost.ratio.expect("positive").value), (1, 2.5));
         assert_eq!(reference(&run, &points[1], 2), Some(3));
     }
 
@@ -148,7 +203,7 @@ mod tests {
     fn the_price_is_counted_against_the_same_policy() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, OPEN, OPEN, OPEN], 6);
-        let mut run = ReportRun::read(folder.path()).expect("read");
+        let mut run = ReportRun::read(folder.path(), None).expect("read");
         let policies = [("igp-ucb", 1.0), ("uniform", 1.0), ("gp-ucb", 1.0), ("igp-ucb", 1.0)];
         for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
             let policy = format!("{kind} {}", cell.info.cell);
@@ -159,28 +214,31 @@ mod tests {
         assert_eq!(reference(&run, &points[0], 0), Some(3));
         run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } });
         assert_eq!(reference(&run, &points[0], 0), Some(3));
-        for kind in LEARN_NOTHING {
+        for kind in ["uniform", "random-arm"] {
             run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": kind } });
             assert_eq!(reference(&run, &points[0], 0), Some(2));
         }
     }
 
-    #[test]
-    fn a_tie_has_no_best() {
+    fn led(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> Vec<Option<Leader>> {
         let folder = tempfile::tempdir().expect("a folder");
-        let twin = Planted { policy: "twin", ..OPEN };
-        plant(folder.path(), &[1.0], &[twin, OPEN], 6);
-        let run = ReportRun::read(folder.path()).expect("read");
-        let points = sweep_points(&run);
-        assert_eq!((points.len(), points[0].label.as_str()), (1, ""));
-        assert_eq!(best(&run, &points[0]), None);
+        plant(folder.path(), epsilons, policies, n_trials);
+        let run = ReportRun::read(folder.path(), None).expect("read");
+        leaders(&run, &sweep_points(&run)).0
     }
 
     #[test]
-    fn one_trial_has_no_best() {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 1);
-        let run = ReportRun::read(folder.path()).expect("read");
-        assert_eq!(best(&run, &sweep_points(&run)[0]), None);
+    fn the_best_has_a_guarantee_and_is_clear_of_chance() {
+        let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
+        let broken = Planted { policy: "broken", guarantee: "no guarantee: too little noise (E1)", level: |_| 10.0, ..PRIVATE };
+        // Neither the broken promise nor the policy without privacy is the best, though both lose less.
+        assert_eq!(led(&[1.0], &[PRIVATE, better, broken, OPEN], 6), [Some(Leader { cell: 1, clear: true })]);
+        let twin = Planted { policy: "twin", ..PRIVATE };
+        assert_eq!(led(&[1.0], &[twin, PRIVATE], 6), [Some(Leader { cell: 0, clear: false })]);
+        let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
+        assert_eq!(led(&[1.0], &[PRIVATE, better], 1), [Some(Leader { cell: 1, clear: false })]);
+        // Nothing is private: the best of all is marked.
+        let worse = Planted { policy: "worse", level: |_| 60.0, ..OPEN };
+        assert_eq!(led(&[1.0], &[worse, OPEN], 6), [Some(Leader { cell: 1, clear: true })]);
     }
 }

@@ -50,8 +50,16 @@ impl CurveBuilder {
     }
 
     /// Returns the curve and the fitted exponent.
-    pub(super) fn finish(self) -> (Curve, Option<f64>) {
+    ///
+    /// Where `answers_late`, the curve begins with the first answer: the rounds before it repeat the starting point.
+    pub(super) fn finish(mut self, answers_late: bool) -> (Curve, Option<f64>) {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.n_trials as f64).collect();
+        let starts = |values: &Vec<f64>| values.iter().all(|value| *value == 1.0);
+        let n_before = if answers_late { self.values.iter().take_while(|values| starts(values)).count() } else { 0 };
+        if n_before < self.values.len() {
+            self.kept.drain(..n_before);
+            self.values.drain(..n_before);
+        }
         let curve = Curve {
             rounds: self.kept.iter().map(|at| self.rounds[*at]).collect(),
             moments: self.values.iter().map(|values| SampleMoments::of(&known(values))).collect(),
@@ -105,8 +113,16 @@ mod tests {
             builder.add(&rounds.iter().map(|&t| scale * f64::from(t).sqrt()).collect::<Vec<_>>());
         }
         assert!(builder.accepts(&rounds) && !builder.accepts(&rounds[1..]));
-        let (curve, exponent) = builder.finish();
+        let (curve, exponent) = builder.finish(false);
         assert_eq!(curve.moments.last().copied().flatten().expect("last").mean, 2.0 * 1000.0_f64.sqrt());
         assert!((exponent.expect("fitted") - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn late_learners_begin_with_their_first_answer() {
+        let mut builder = CurveBuilder::new(&[1, 2, 3, 4]);
+        builder.add(&[1.0, 1.0, 0.5, 0.25]);
+        let (curve, _) = builder.finish(true);
+        assert_eq!(curve.rounds, [3, 4]);
     }
 }

@@ -72,7 +72,7 @@ mod tests {
     use super::super::collect::ReportRun;
     use super::super::collect::tests::{OPEN, PRIVATE, plant};
     use super::super::compare::sweep_points;
-    use super::super::{page_figures, plot_final};
+    use super::super::figures::{Along, ChartPlan, Height, chart, figures};
     use super::*;
     use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ mod tests {
     fn run(kernel: Value, adversary: &str) -> ReportRun {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let mut run = ReportRun::read(folder.path()).expect("read");
+        let mut run = ReportRun::read(folder.path(), None).expect("read");
         for (i, cell) in run.cells.iter_mut().enumerate() {
             cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}});
             cell.info.facts = json!({"dimension": 2});
@@ -106,22 +106,26 @@ mod tests {
     fn lines_pass_through_the_least_regret_and_stay_on_the_paper() {
         let run = run(json!({"kind": "squared-exponential"}), LOCAL);
         let points = sweep_points(&run);
-        for chart in super::super::plot_curves::charts(&run, &points[0]) {
-            let [.., least, line] = &chart.series[..] else { panic!("a line") };
+        let drawn = |along| {
+            let plan = ChartPlan { along, height: Height::Mean, by: "policy".to_owned() };
+            chart(&run, &points, &plan).expect("a chart").0
+        };
+        for panel in drawn(Along::Rounds).panels {
+            let [.., least, line] = &panel.series[..] else { panic!("a line") };
             assert!(line.guide && !least.guide);
             // The regret of the best planted policy, which ends at 40, also grows like the square root.
             assert_eq!(line.points.last(), Some(&(400.0, 40.0)));
-            assert!(line.points.iter().all(|&(round, y)| (y - 2.0 * round.sqrt()).abs() < 1e-9 && chart.y.low <= y));
+            assert!(line.points.iter().all(|&(round, y)| (y - 2.0 * round.sqrt()).abs() < 1e-9 && panel.y.low <= y));
         }
-        let line = plot_final::plots(&run)[0].chart.series.last().expect("a line").clone();
+        let chart = drawn(Along::Key("privacy.epsilon".to_owned()));
+        let line = chart.panels[0].series.last().expect("a line");
         assert!(line.guide);
         assert_eq!(line.points[0], (0.5, 40.0));
         assert!((line.points[2].1 - 40.0 * 0.5_f64.exp_m1() / 2.0_f64.exp_m1()).abs() < 1e-12);
-        let captions =
-            |run: &ReportRun| page_figures::figures(run, &points).into_iter().all(|figure| figure.caption.contains("Theorem 1"));
-        assert!(captions(&run));
-        let mut open = run;
+        let explained = |run: &ReportRun| figures(run, &points).iter().any(|figure| figure.caption.contains("Theorem 1"));
+        assert!(explained(&run));
+        let mut open = run.clone();
         open.cells.iter_mut().for_each(|cell| cell.info.ledger = json!({"epsilon": null}));
-        assert!(!captions(&open));
+        assert!(!explained(&open));
     }
 }

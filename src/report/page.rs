@@ -1,21 +1,16 @@
 //! Writes `report.html`: one page that contains everything it shows.
 
 use super::answer::answer;
+use super::canvas::parts;
 use super::collect::ReportRun;
 use super::compare::ComparedPoint;
-use super::page_figures::Group;
-use super::page_tables::{facts, ledger, more_numbers, provenance, results, shown};
-use super::plot_curves;
+use super::figures::{Figure, Group, N_PANELS};
+use super::page_ledger::{ledger, provenance};
+use super::page_tables::{facts, legend, numbers, results, shown};
 use super::summary::SummaryRow;
+use super::words::capital;
+use crate::record::grouped_warnings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-
-/// Holds a drawn figure.
-#[derive(Clone, Debug)]
-pub(super) struct Figure {
-    pub(super) group: Group,
-    pub(super) svgs: Vec<String>,
-    pub(super) caption: String,
-}
 
 /// Returns the page's text.
 pub(super) fn page(
@@ -27,6 +22,7 @@ pub(super) fn page(
 ) -> String {
     let sections = sections(run, points, rows, figures, audit);
     let title = &run.manifest.spec_name;
+    let misleading = grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -44,6 +40,9 @@ pub(super) fn page(
                     p.notice { b { "Synthetic substitute data." } " " (text) }
                 }
                 p.answer { (answer(run, points)) }
+                @if !misleading.is_empty() {
+                    div.notice { b { "Settings that mislead." } ul { @for line in &misleading { li { (with_code(line)) } } } }
+                }
                 nav aria-label="Contents" {
                     ol { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }
                 }
@@ -53,15 +52,21 @@ pub(super) fn page(
                 footer {
                     "Computed from the recorded parts alone; " code { "privateer report" } " makes this page again."
                 }
+                script { (PreEscaped(include_str!("page.js"))) }
             } }
         }
     };
     page.into_string()
 }
 
+/// Returns a sentence with what stands between backquotes as code.
+fn with_code(line: &str) -> Markup {
+    html! { @for (i, part) in line.split('`').enumerate() { @if i % 2 == 1 { code { (part) } } @else { (part) } } }
+}
+
 struct Section {
     id: &'static str,
-    title: &'static str,
+    title: String,
     body: Markup,
 }
 
@@ -72,95 +77,73 @@ fn sections(
     figures: &[Figure],
     audit: Option<Markup>,
 ) -> Vec<Section> {
-    let words = run.words();
-    let titled = |regret, value, risk| match (words.adds_up, words.estimates) {
-        (true, _) => regret,
-        (false, true) => value,
-        (false, false) => risk,
-    };
-    let mut sections = vec![Section { id: "results", title: "Results", body: results_text(run, points, rows) }];
+    let words = &run.words;
     let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
-    let draw = |group: Group| html! { @for (i, figure) in of(group) { (figure_text(i + 1, figure)) } };
-    if 0 < of(Group::Final).count() {
-        let title = titled("Regret against what was swept", "Value against what was swept", "Risk against what was swept");
-        sections.push(Section { id: "swept", title, body: draw(Group::Final) });
+    let draw = |group: Group| {
+        let are_small = of(group).all(|(_, figure)| figure.chart.panels.len() == 1);
+        html! { div.pair[are_small] { @for (i, figure) in of(group) { (figure_text(i + 1, figure)) } } }
+    };
+    let mut sections = Vec::new();
+    if 0 < of(Group::Cost).count() {
+        sections.push(Section { id: "cost", title: "The cost of privacy".to_owned(), body: draw(Group::Cost) });
+    }
+    sections.push(Section { id: "results", title: "Results".to_owned(), body: results_text(run, points, rows) });
+    if 0 < of(Group::Swept).count() {
+        let title = format!("{} against what was swept", capital(words.short));
+        sections.push(Section { id: "swept", title, body: draw(Group::Swept) });
     }
     let curves = html! {
         (draw(Group::Curves))
-        @if plot_curves::N_POINTS < points.len() {
-            p {
-                "The first " (plot_curves::N_POINTS) " of " (points.len()) " sweep points are drawn; "
-                code { "plots/curves.csv" } " has the curves of all."
-            }
+        @if N_PANELS < points.len() {
+            p { "The first " (N_PANELS) " of " (points.len()) " sweep points are drawn; " code { "plots/curves.csv" } " has all." }
         }
     };
-    let title = titled("Regret against the round", "Value against the rows of the log", "Suboptimality against the round");
-    sections.push(Section { id: "curves", title, body: curves });
+    sections.push(Section { id: "curves", title: format!("{} against the round", capital(words.curve)), body: curves });
     let body = html! {
         p {
-            "What each run protects, how strongly, and whether the noise_formula used here delivers what is claimed. Provenance of \
-             all numbers on this page: " b { (provenance(run)) } "."
+            "What each run protects, how strongly, and whether its noise delivers what is claimed. Provenance of all numbers on this \
+             page: " b { (provenance(run)) } "."
         }
         (ledger(run))
     };
-    sections.push(Section { id: "ledger", title: "Privacy ledger", body });
+    sections.push(Section { id: "ledger", title: "Privacy ledger".to_owned(), body });
     if let Some(body) = audit {
-        sections.push(Section { id: "audit", title: "Audit", body });
+        sections.push(Section { id: "audit", title: "Audit".to_owned(), body });
     }
     let body = html! { p { (run.manifest.environment_summary) } (facts(run)) };
-    sections.push(Section { id: "problem", title: "The problem", body });
-    sections.push(Section { id: "again", title: "How to get these numbers again", body: reproduce(run) });
+    sections.push(Section { id: "problem", title: "The problem".to_owned(), body });
+    sections.push(Section { id: "again", title: "How to get these numbers again".to_owned(), body: reproduce(run) });
     sections
 }
 
 fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Markup {
-    let words = run.words();
-    let (who, curve) = (words.who, words.curve);
-    let more = match (words.recommends, words.adds_up) {
-        (true, _) => "Average, simple and recommended regret, ",
-        (false, true) => "Average regret, share of rounds in which the best arm was shown, ",
-        (false, false) if words.estimates => "Standard error by the log's chance, ",
-        (false, false) => "Suboptimality, ",
-    };
+    let words = &run.words;
+    let grid = results(run, points, rows);
     html! {
-        p {
-            (words.main_title) ": "
-            @if run.manifest.trials < 2 { "one trial, so no interval" }
-            @else { "mean over " (run.manifest.trials) " trials ± half of the 95 % Student-t interval" }
-            "."
-            @if words.estimates {
-                " Every trial reads the same log in another order: this interval says nothing of the log's own chance. The standard \
-                 error in the table below does; nobody is called the best."
-            } @else if 1 < run.policies().len() {
-                " A star marks the " (who) " of least " (words.least) " where the 95 % interval of its difference to each other "
-                (who) ", taken trial by trial, leaves out zero; no correction is made for the number of comparisons."
-            }
-            @if run.cells.iter().any(|cell| cell.has_no_guarantee()) {
-                " A dagger marks runs whose claimed privacy does not hold as calibrated here."
-            }
-            " All numbers are in " code { "summary.csv" } "."
-        }
-        (results(run, points, rows))
+        p { (words.title()) " at the last round. All numbers are in " code { "summary.csv" } "." }
+        (grid.html())
+        @for note in legend(run, points) { p.note { (note) } }
         details open[words.estimates] {
-            @if words.estimates {
-                summary { (more) "at the last row" }
-            } @else {
-                summary { (more) "paired differences, fitted exponents" }
-                p {
-                    "At the last round. The exponent is the slope of mean " (curve) " against the round on logarithmic axes, over the \
-                     last nine tenths of the rounds; a dash stands where a number has no meaning."
+            summary { "Further numbers of every cell" }
+            p {
+                @if rows.iter().any(|row| row.cost.is_some()) {
+                    "Times without privacy: ratio of the means with its paired 95 % interval, one by one (Fieller). "
+                }
+                @if !words.estimates {
+                    "The exponent is the slope of mean " (words.curve) " against the round on logarithmic axes, over the last nine \
+                     tenths of the rounds."
                 }
             }
-            (more_numbers(run, rows))
+            (numbers(run, points, rows, true).html())
         }
     }
 }
 
 fn figure_text(number: usize, figure: &Figure) -> Markup {
     html! {
-        figure.figure.single[figure.svgs.len() == 1] {
-            div.panels { @for svg in &figure.svgs { div { (PreEscaped(svg)) } } }
-            figcaption { b { "Figure " (number) "." } " " (figure.caption) }
+        figure.figure {
+            (parts(&figure.chart))
+            figcaption { b { "Figure " (number) "." } " " (figure.caption) " File: " code { "plots/" (figure.stem) ".svg" } "." }
         }
     }
 }
@@ -168,7 +151,7 @@ fn figure_text(number: usize, figure: &Figure) -> Markup {
 fn overview(run: &ReportRun, points: &[ComparedPoint]) -> String {
     let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let n_policies = run.policies().len();
-    let words = run.words();
+    let words = &run.words;
     let policies = if n_policies == 1 { format!("1 {}", words.who) } else { format!("{n_policies} {}", words.many) };
     [
         run.manifest.environment_summary.clone(),
@@ -212,11 +195,9 @@ fn reproduce(run: &ReportRun) -> Markup {
              machine and backend:"
         }
         pre { "privateer run spec.resolved.toml --out again" }
-        div.scroll { table.facts { tbody {
-            @for (name, text) in rows.iter().filter(|(_, text)| !text.is_empty()) {
-                tr { th scope="row" { (name) } td.hash { (text) } }
-            }
-        } } }
+        dl.facts {
+            @for (name, text) in rows.iter().filter(|(_, text)| !text.is_empty()) { div { dt { (name) } dd.hash { (text) } } }
+        }
         details { summary { "The resolved spec" } pre { (manifest.spec_text) } }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! The section appears where the run's spec requested an audit.
 
+use super::grid::Grid;
+use super::text::short;
 use crate::audit::{AuditFile, Finding, PassedOver, Verdict};
 use crate::record::read_listed;
 use maud::{Markup, html};
@@ -33,34 +35,27 @@ fn body(file: &AuditFile) -> Markup {
              seen. An attack shows what epsilon is at least; it can refute a claim and never prove one. A true claim among these is refuted \
              with probability at most " ((1e9 * (1.0 - file.confidence)).round() / 1e9) "."
         }
-        div.scroll { table {
-            thead { tr {
-                th { "claim" } th { "neighbours" } th { "score" } th.n { "epsilon" } th.n { "at least" } th { "verdict" }
-            } }
-            tbody { @for found in &file.findings { (row(found)) } }
-        } }
+        (findings(&file.findings).html())
         @for PassedOver { name, reason } in &file.passed_over {
             p { "Not attacked: " (name) ": " (reason) "." }
         }
     }
 }
 
-fn row(found: &Finding) -> Markup {
-    html! {
-        tr {
-            th scope="row" { (found.name) }
-            td { (found.pair) }
-            td { (found.score) }
-            td.n {
-                @match found.epsilon {
-                    None => "–",
-                    Some(epsilon) => { (epsilon) @if found.delta != 0.0 { " at " (found.delta) } },
-                }
-            }
-            td.n { (format!("{:.3}", found.at_least)) }
-            td { @if found.verdict == Verdict::Refuted { b { "refuted" } } @else { (found.verdict) } }
-        }
-    }
+fn findings(found: &[Finding]) -> Grid {
+    let mut grid = Grid::default();
+    let titles =
+        [("claim", false), ("neighbours", false), ("score", false), ("epsilon", true), ("at least", true), ("verdict", false)];
+    titles.into_iter().for_each(|(title, is_number)| grid.column(title, title, is_number));
+    grid.rows.extend(found.iter().map(|found| {
+        let epsilon = found.epsilon.map_or("–".to_owned(), |epsilon| match found.delta {
+            0.0 => short(epsilon),
+            delta => format!("{} at {}", short(epsilon), short(delta)),
+        });
+        let verdict = if found.verdict == Verdict::Refuted { "REFUTED".to_owned() } else { found.verdict.to_string() };
+        vec![found.name.clone(), found.pair.clone(), found.score.clone(), epsilon, format!("{:.3}", found.at_least), verdict]
+    }));
+    grid
 }
 
 #[cfg(test)]
@@ -98,7 +93,7 @@ mod tests {
         let text = serde_json::to_string(&file).expect("json");
         rewrite_listed(folder.path(), AuditFile::NAME, text.as_bytes(), "write").expect("written");
         let html = section(folder.path()).expect("read").expect("a section").into_string();
-        for part in ["a &lt;policy&gt;", "<b>refuted</b>", "2.500", "at most 0.01", "Not attacked: b: claims nothing."] {
+        for part in ["a &lt;policy&gt;", "REFUTED", "2.500", "at most 0.01", "Not attacked: b: claims nothing."] {
             assert!(html.contains(part), "{part}: {html}");
         }
         // One epsilon of the file was altered.

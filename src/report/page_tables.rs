@@ -1,104 +1,257 @@
-//! Writes the page's tables: results, ledger, facts.
+//! Writes the page's tables: results, further numbers, facts.
 
 use super::collect::{CellData, ReportRun};
-use super::compare::{ComparedPoint, best};
+use super::compare::{ComparedPoint, leaders};
+use super::grid::Grid;
 use super::stats::SampleMoments;
 use super::summary::SummaryRow;
-use super::text::{plus_minus, short, short_key};
+use super::text::{plus_minus, ratio_text, short, short_key, swept_text};
+use super::words::names;
 use maud::{Markup, html};
-use privateer_config::params::Scalar;
-use privateer_privacy::Guarantee;
 use serde_json::Value;
 
 /// Largest number of distinct sets of facts shown next to each other.
 const N_FACT_SETS: usize = 8;
-
-/// Returns the results: one row per sweep point, one column per policy.
-///
-/// A cell shows the mean final regret and half of its interval.
-pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Markup {
-    let (policies, keys) = (run.policies(), run.swept_keys());
-    let number = |cell_idx: Option<usize>| moments(cell_idx.and_then(|cell_idx| rows[cell_idx].main));
-    let at = |point: &ComparedPoint, policy: &str| {
-        point.cells.iter().copied().find(|&cell_idx| run.cells[cell_idx].info.policy == policy)
-    };
-    html! {
-        div.scroll { table.numbers {
-            thead { tr {
-                (key_headers(&keys))
-                @if points.iter().any(|point| keys.is_empty() && !point.label.is_empty()) { th { "environment" } }
-                @for policy in &policies { th.n { (policy) } }
-            } }
-            tbody {
-                @for (point, winner) in points.iter().map(|point| (point, best(run, point))) {
-                    @let swept = &rows[point.cells[0]].swept;
-                    tr {
-                        (key_values(swept))
-                        @if swept.is_empty() && !point.label.is_empty() { th scope="row" { (point.label) } }
-                        @for cell_idx in policies.iter().map(|policy| at(point, policy)) {
-                            @let is_best = winner.is_some() && winner == cell_idx;
-                            td.n.best[is_best] {
-                                (number(cell_idx))
-                                @if is_best { " " span title="least, beyond chance" { "★" } }
-                                @if cell_idx.is_some_and(|cell_idx| run.cells[cell_idx].has_no_guarantee()) {
-                                    " " span title="no guarantee: see the ledger" { "†" }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        } }
-    }
-}
+/// Largest number of policies that have a column each.
+const N_COLUMNS: usize = 6;
 
 /// Returns a mean with half of its interval; a dash if there is none.
-fn moments(moments: Option<SampleMoments>) -> String {
+pub(super) fn moments(moments: Option<SampleMoments>) -> String {
     moments.map_or("–".to_owned(), |moments| plus_minus(moments.mean, moments.half).replace('-', "−"))
 }
 
-/// Returns the headers of the swept keys: short where unambiguous, with the whole key on hovering.
-fn key_headers(keys: &[&str]) -> Markup {
-    html! { @for key in keys { th title=(key) { (short_key(key, keys)) } } }
-}
-
-/// Returns the values of the swept keys, as headers of a row.
-fn key_values(swept: &[(String, Scalar)]) -> Markup {
-    html! { @for (_, value) in swept { th scope="row" { (value) } } }
-}
-
-/// Returns every cell with its other numbers.
-pub(super) fn more_numbers(run: &ReportRun, rows: &[SummaryRow]) -> Markup {
-    let words = run.words();
-    let compares = !words.estimates;
-    let less = format!("less first {}", words.who);
-    let second = if words.recommends { "simple regret" } else { words.second };
-    let exponent =
-        |row: &SummaryRow| row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−"));
-    html! {
-        div.scroll { table.numbers {
-            thead { tr {
-                (key_headers(&run.swept_keys()))
-                th { (words.who) }
-                @if words.adds_up { th.n { "per round" } }
-                th.n { (second) }
-                @if words.recommends { th.n { "recommended" } }
-                @if compares { th.n { (less) } th.n { "exponent" } }
-            } }
-            tbody {
-                @for row in rows {
-                    tr {
-                        (key_values(&row.swept))
-                        th scope="row" { (row.policy) }
-                        @if words.adds_up { td.n { (moments(row.average_regret)) } }
-                        td.n { (moments(row.second)) }
-                        @if words.recommends { td.n { (moments(row.recommended_regret)) } }
-                        @if compares { td.n { (moments(row.paired_difference)) } td.n { (exponent(row)) } }
-                    }
-                }
-            }
-        } }
+/// Returns the mark of each cell: a full star, a hollow star, a dagger, or nothing.
+fn marks(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
+    let mut marks: Vec<String> =
+        run.cells.iter().map(|cell| if cell.has_no_guarantee() { " †".to_owned() } else { String::new() }).collect();
+    for leader in leaders(run, points).0.into_iter().flatten().filter(|_| 1 < run.manifest.trials) {
+        marks[leader.cell] += if leader.clear { " ★" } else { " ☆" };
     }
+    marks
+}
+
+/// Returns what the marks mean and how it was tested.
+pub(super) fn legend(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
+    let (found, n) = leaders(run, points);
+    let (who, trials) = (run.words.who, run.manifest.trials);
+    let mut notes = Vec::new();
+    notes.push(match (trials, run.words.estimates) {
+        (1, _) => "One trial has no interval: nothing here is beyond chance.".to_owned(),
+        (_, true) => format!(
+            "± is half of the 95 % interval over {trials} trials, which all read one log: what the log's own chance leaves open is the \
+             standard error. No {who} is called the best."
+        ),
+        _ => format!("± is half of the 95 % interval over {trials} trials."),
+    });
+    if 1 < trials && found.iter().any(Option::is_some) {
+        let private = if run.cells.iter().all(CellData::is_not_private) { "" } else { "private, guaranteed " };
+        let has = |clear: bool| found.iter().flatten().any(|leader| leader.clear == clear);
+        if has(true) {
+            notes.push(format!(
+                "★ best {private}{who}: it differs from each other one by a paired t-test at 5 % (Holm's correction for {n} comparisons)."
+            ));
+        }
+        if has(false) {
+            notes.push(format!(
+                "☆ best mean of the {private}{}, but not beyond chance (paired t-tests at 5 %, Holm's correction for {n} comparisons).",
+                run.words.many
+            ));
+        }
+    }
+    if run.cells.iter().any(CellData::has_no_guarantee) {
+        notes.push("† no guarantee: the privacy claimed does not hold as calibrated here; see the report's ledger.".to_owned());
+    }
+    notes
+}
+
+/// Says why cells that differ in swept keys ended with the very same numbers.
+fn why_same(cells: &[&CellData]) -> &'static str {
+    if cells[0].plays_at_random() {
+        "it plays at random and learns nothing"
+    } else if cells.iter().all(|cell| cell.is_not_private()) {
+        "without privacy, nothing that is swept here reaches it"
+    } else if cells.iter().all(|cell| cell.info.ledger.get("event") == cells[0].info.ledger.get("event")) {
+        "the noise comes out the same"
+    } else {
+        "every trial ended with the same numbers"
+    }
+}
+
+/// Returns the values of the swept keys, with all values of cells that share a row.
+fn swept_values(cells: &[&CellData]) -> Vec<String> {
+    let n_keys = cells[0].info.swept.len();
+    let joined = |i: usize| {
+        let mut values: Vec<String> = Vec::new();
+        for cell in cells {
+            let text = cell.info.swept.get(i).map_or(String::new(), |(_, value)| swept_text(value));
+            if !values.contains(&text) {
+                values.push(text);
+            }
+        }
+        values.join(", ")
+    };
+    (0..n_keys).map(joined).collect()
+}
+
+/// Returns the results: one row per sweep point, one column per policy; one row per cell where policies are many.
+///
+/// A policy with the same results at every sweep point has a sentence instead of a column, and so have rows that are all the same.
+pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Grid {
+    let policies = run.policies();
+    if N_COLUMNS < policies.len() || points.iter().any(|point| policies.len() < point.cells.len()) {
+        return Grid { notes: Vec::new(), ..numbers(run, points, rows, false) };
+    }
+    let (keys, marks) = (run.swept_keys(), marks(run, points));
+    let cells_of = |policy: &str| run.cells.iter().filter(|cell| cell.info.policy == policy).collect::<Vec<_>>();
+    let is_constant = |policy: &&str| {
+        let cells = cells_of(policy);
+        1 < cells.len()
+            && cells.len() == points.len()
+            && cells.iter().all(|cell| {
+                cell.same_results(cells[0], run.words.measure) && !marks[cell.info.cell as usize].contains(['★', '☆'])
+            })
+    };
+    let (constant, varying): (Vec<&str>, Vec<&str>) = policies.into_iter().partition(is_constant);
+    let mut grid = Grid::default();
+    keys.iter().for_each(|key| grid.column(short_key(key, &keys), key, false));
+    let labelled = keys.is_empty() && points.iter().any(|point| !point.label.is_empty());
+    if labelled {
+        grid.column("environment", "environment", false);
+    }
+    varying.iter().for_each(|policy| grid.column(policy, policy, true));
+    let at =
+        |point: &ComparedPoint, policy: &str| point.cells.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
+    let same = |left: &ComparedPoint, right: &ComparedPoint| {
+        varying.iter().all(|policy| match (at(left, policy), at(right, policy)) {
+            (Some(left), Some(right)) => {
+                marks[left] == marks[right] && run.cells[left].same_results(&run.cells[right], run.words.measure)
+            }
+            (left, right) => left == right,
+        })
+    };
+    let mut joined: Vec<Vec<&ComparedPoint>> = Vec::new();
+    for point in points {
+        match joined.iter_mut().find(|group| !varying.is_empty() && same(group[0], point)) {
+            Some(group) => group.push(point),
+            None if varying.is_empty() => {}
+            None => joined.push(vec![point]),
+        }
+    }
+    for group in &joined {
+        let cells: Vec<&CellData> = group.iter().map(|point| &run.cells[point.cells[0]]).collect();
+        let mut row = swept_values(&cells);
+        if labelled {
+            row.push(group[0].label.clone());
+        }
+        row.extend(varying.iter().map(|policy| match at(group[0], policy) {
+            Some(cell) => format!("{}{}", moments(measured(run, &run.cells[cell])), marks[cell]),
+            None => "–".to_owned(),
+        }));
+        grid.rows.push(row);
+        if 1 < group.len() {
+            let compared: Vec<&CellData> =
+                group.iter().filter_map(|point| at(point, varying[0])).map(|cell| &run.cells[cell]).collect();
+            let values = swept_values(&cells).into_iter().zip(&keys).filter(|(value, _)| value.contains(", "));
+            let values: Vec<String> = values.map(|(value, key)| format!("{} = {value}", short_key(key, &keys))).collect();
+            grid.notes.push(format!("{} share a row: {}.", values.join("; "), why_same(&compared)));
+        }
+    }
+    for policy in constant {
+        let cells = cells_of(policy);
+        let mark = if cells[0].has_no_guarantee() { " †" } else { "" };
+        let reference = if cells[0].is_not_private() && !cells[0].plays_at_random() { " (reference, not private)" } else { "" };
+        grid.notes.push(format!(
+            "{policy}{reference}: {}{mark} at every sweep point; {}.",
+            moments(measured(run, cells[0])),
+            why_same(&cells)
+        ));
+    }
+    grid
+}
+
+/// Returns the moments of the page's quantity at the last round.
+fn measured(run: &ReportRun, cell: &CellData) -> Option<SampleMoments> {
+    SampleMoments::of(&cell.finals(run.words.measure))
+}
+
+/// Returns one row per cell with its numbers; cells of one policy with the very same results share a row.
+///
+/// `full` adds further quantities and the fitted exponent.
+pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow], full: bool) -> Grid {
+    let (words, keys, marks) = (&run.words, run.swept_keys(), marks(run, points));
+    let has_costs = rows.iter().any(|row| row.cost.is_some());
+    let per_round = words.adds_up && words.measure == words.columns[0].1;
+    let has_exponent = full && rows.iter().any(|row| row.exponent.is_some()) && !words.estimates;
+    let others = &words.others[..if full { words.others.len() } else { words.others.len().min(1) }];
+    let mut grid = Grid::default();
+    keys.iter().for_each(|key| grid.column(short_key(key, &keys), key, false));
+    grid.column(words.who, words.who, false);
+    grid.column(words.short, words.measure.name(), true);
+    if has_costs {
+        grid.column("times without privacy", "ratio", true);
+    }
+    if per_round {
+        grid.column("per round", "average", true);
+    }
+    others.iter().for_each(|other| grid.column(names(*other)[0], other.name(), true));
+    if has_exponent {
+        grid.column("exponent", words.exponent, true);
+    }
+    // The texts of a row after the swept values, with the cells that have them.
+    let mut lines: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
+    for (i, (cell, row)) in run.cells.iter().zip(rows).enumerate() {
+        let mut line = vec![format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[i])];
+        line.push(moments(measured(run, cell)));
+        if has_costs {
+            let is_reference = rows.iter().any(|other| other.cost.is_some_and(|cost| cost.reference == i));
+            line.push(match row.cost {
+                Some(cost) => cost.ratio.map_or("–".to_owned(), ratio_text),
+                None => if is_reference { "1 (reference)" } else { "" }.to_owned(),
+            });
+        }
+        if per_round {
+            line.push(row.average_regret.map_or("–".to_owned(), |m| short(m.mean)));
+        }
+        line.extend(others.iter().map(|other| moments(SampleMoments::of(&cell.finals(*other)))));
+        if has_exponent {
+            line.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−")));
+        }
+        let same = |known: &&mut (Vec<String>, Vec<usize>)| {
+            known.0[..2] == line[..2] && run.cells[known.1[0]].same_results(cell, words.measure)
+        };
+        match lines.iter_mut().find(same) {
+            Some((_, cells)) => cells.push(i),
+            None => lines.push((line, vec![i])),
+        }
+    }
+    for (line, cells) in lines {
+        let cells: Vec<&CellData> = cells.into_iter().map(|i| &run.cells[i]).collect();
+        grid.rows.push(swept_values(&cells).into_iter().chain(line).collect());
+        if 1 < cells.len() {
+            let note = format!("{}, {} sweep points in one row: {}.", cells[0].info.policy, cells.len(), why_same(&cells));
+            if !grid.notes.contains(&note) {
+                grid.notes.push(note);
+            }
+        }
+    }
+    grid
+}
+
+/// Returns the table for the terminal, with its legend.
+pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
+    let mut grid = numbers(run, points, rows, false);
+    grid.notes.extend(legend(run, points));
+    if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
+        grid.notes.push("times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).".to_owned());
+    }
+    grid.plain()
+}
+
+fn cut(text: &str, widest: usize) -> String {
+    if text.chars().count() <= widest {
+        return text.to_owned();
+    }
+    text.chars().take(widest - 1).chain(['…']).collect()
 }
 
 /// Returns the cells grouped by equal values of a field, in order of first appearance.
@@ -113,125 +266,18 @@ fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellD
     groups
 }
 
-/// Places in a ledger, as JSON pointers, with their titles.
-const LEDGER_COLUMNS: [(&str, &str); 13] = [
-    ("/guarantee", "guarantee"),
-    ("/epsilon", "ε"),
-    ("/delta", "δ"),
-    ("/mechanism", "mechanism"),
-    ("/calibration", "calibration"),
-    ("/threat_model/unit/words", "protects"),
-    ("/threat_model/adversary/words", "against"),
-    ("/threat_model/neighbours/words", "neighbours"),
-    ("/threat_model/participations/words", "participations"),
-    ("/claimed", "claimed"),
-    ("/delivered", "delivered"),
-    ("/clip", "clip"),
-    ("/event", "event"),
-];
-
-/// Columns that stay in the table even if all rows agree.
-const ALWAYS_SHOWN: [&str; 3] = ["/guarantee", "/epsilon", "/mechanism"];
-
-/// Returns one row per distinct ledger, and marks guarantees that do not hold.
-///
-/// Entries that all rows share are stated once, below.
-pub(super) fn ledger(run: &ReportRun) -> Markup {
-    let policies = run.policies();
-    let mut groups: Vec<(&Value, Vec<&CellData>)> = Vec::new();
-    for (first, cells) in distinct(run, |cell| &cell.info.ledger) {
-        // If only the inputs are protected, the reward's ledger is left out.
-        let rewards = first.inputs_ledger().is_none() || first.ledger_text("guarantee") != "not private";
-        let ledgers = [rewards.then_some(&first.info.ledger), first.inputs_ledger()];
-        groups.extend(ledgers.into_iter().flatten().map(|ledger| (ledger, cells.clone())));
-    }
-    let text_of = |ledger: &Value, place: &str| shown(ledger.pointer(place).unwrap_or(&Value::Null));
-    let is_shared =
-        |key: &str| 1 < groups.len() && groups.windows(2).all(|pair| text_of(pair[0].0, key) == text_of(pair[1].0, key));
-    let (columns, shared): (Vec<_>, Vec<_>) =
-        LEDGER_COLUMNS.into_iter().partition(|(key, _)| ALWAYS_SHOWN.contains(key) || !is_shared(key));
-    let common = groups.first().map(|(first, _)| notes_of(first));
-    let common = common.filter(|notes| notes != "–" && groups.iter().all(|(first, _)| notes_of(first) == *notes));
-    let mut below: Vec<String> = shared
-        .iter()
-        .filter_map(|(key, title)| groups.first().map(|(first, _)| format!("{title}: {}", text_of(first, key))))
-        .collect();
-    below.extend(common.clone());
-    groups.sort_by_key(|(_, cells)| {
-        policies.iter().position(|policy| cells.first().is_some_and(|cell| *policy == cell.info.policy))
-    });
-    html! {
-        div.scroll { table.ledger {
-            thead { tr { th { "applies to" } @for (_, title) in &columns { th { (title) } } } }
-            tbody {
-                @for (first, cells) in &groups {
-                    tr {
-                        th scope="row" { (named(cells)) }
-                        @for (key, _) in &columns {
-                            td { @if *key == "/guarantee" { (guarantee(&text_of(first, key))) } @else { (text_of(first, key)) } }
-                        }
-                    }
-                    @let notes = notes_of(first);
-                    @if notes != "–" && common.is_none() {
-                        tr.notes { td {} td colspan=(columns.len()) { (notes) } }
-                    }
-                }
-            }
-        } }
-        @if !below.is_empty() {
-            p { "For all rows:" }
-            ul { @for text in &below { li { (text) } } }
-        }
-    }
-}
-
-fn notes_of(ledger: &Value) -> String {
-    shown(ledger.get("notes").unwrap_or(&Value::Null))
-}
-
-/// Returns the origin of the numbers, in the ledgers' own words.
-pub(super) fn provenance(run: &ReportRun) -> String {
-    let mut known: Vec<&str> = Vec::new();
-    for cell in &run.cells {
-        let text = match cell.ledger_text("provenance") {
-            "" => "simulated: not a private release",
-            text => text,
-        };
-        if !known.contains(&text) {
-            known.push(text);
-        }
-    }
-    known.join("; ")
-}
-
-fn guarantee(text: &str) -> Markup {
-    let class = match Guarantee::try_from(text.to_owned()) {
-        Ok(Guarantee::Holds) => "good",
-        Ok(Guarantee::NoGuarantee { .. }) | Err(_) => "bad",
-        Ok(Guarantee::NotPrivate | Guarantee::Unverified { .. }) => "plain",
-    };
-    html! { span.badge.(class) { (text) } }
-}
-
-fn named(cells: &[&CellData]) -> String {
+/// Returns the policies of a group of cells.
+pub(super) fn policies_of(cells: &[&CellData]) -> String {
     let mut policies: Vec<&str> = Vec::new();
     for cell in cells {
         if !policies.contains(&cell.info.policy.as_str()) {
             policies.push(&cell.info.policy);
         }
     }
-    let names = policies.join(", ");
-    // Cells of one sweep point share its values, so the policies come first and the values once.
-    match cells.first() {
-        Some(first) if cells.iter().all(|cell| cell.info.swept == first.info.swept) => {
-            let values = first.info.swept.iter().map(|(key, value)| format!(" · {key} = {value}"));
-            values.fold(names, |text, value| text + &value)
-        }
-        _ => format!("{names} ({} cells)", cells.len()),
-    }
+    policies.join(", ")
 }
 
-/// Returns the facts: one row per fact, one column per distinct set.
+/// Returns the facts: those that all cells share as a list, the others with one column per distinct set.
 pub(super) fn facts(run: &ReportRun) -> Markup {
     let groups = distinct(run, |cell| &cell.info.facts);
     let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
@@ -246,23 +292,23 @@ pub(super) fn facts(run: &ReportRun) -> Markup {
     if keys.is_empty() {
         return html! { p { "The run recorded no facts about its problem." } };
     }
+    let text = |cell: &CellData, key: &str| shown(cell.info.facts.get(key).unwrap_or(&Value::Null));
+    let is_shared = |key: &&str| groups.iter().all(|(first, _)| text(first, key) == text(groups[0].0, key));
+    let (shared, apart): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(is_shared);
+    let mut grid = Grid::default();
+    grid.column("applies to", "applies to", false);
+    apart.iter().for_each(|key| grid.column(&key.replace('_', " "), key, true));
+    for (first, cells) in shown_groups {
+        let mut row = vec![what_differs(run, cells)];
+        row.extend(apart.iter().map(|key| text(first, key)));
+        grid.rows.push(row);
+    }
+    if N_FACT_SETS < groups.len() {
+        grid.notes.push(format!("{} more sets of facts are in manifest.json.", groups.len() - N_FACT_SETS));
+    }
     html! {
-        div.scroll { table.facts {
-            @if 1 < groups.len() {
-                thead { tr { th {} @for (_, cells) in shown_groups { th.n { (what_differs(run, cells)) } } } }
-            }
-            tbody {
-                @for key in keys {
-                    tr {
-                        th scope="row" { (key.replace('_', " ")) }
-                        @for (first, _) in shown_groups { td.n { (shown(first.info.facts.get(key).unwrap_or(&Value::Null))) } }
-                    }
-                }
-            }
-        } }
-        @if N_FACT_SETS < groups.len() {
-            p { (groups.len() - N_FACT_SETS) " more sets of facts are in manifest.json." }
-        }
+        dl.facts { @for key in shared { div { dt { (key.replace('_', " ")) } dd { (text(groups[0].0, key)) } } } }
+        @if !apart.is_empty() { (grid.html()) }
     }
 }
 
@@ -275,11 +321,11 @@ fn what_differs(run: &ReportRun, cells: &[&CellData]) -> String {
         let has = |cell: &CellData| cell.swept(key) == Some(value);
         cells.iter().all(|cell| has(cell)) && !run.cells.iter().all(has)
     });
-    let mut words: Vec<String> = apart.map(|(key, value)| format!("{} = {value}", short_key(key, &keys))).collect();
-    if cells.iter().all(|cell| cell.info.policy == cells[0].info.policy) && 1 < run.policies().len() {
-        words.insert(0, cells[0].info.policy.clone());
+    let mut words: Vec<String> = apart.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+    if words.is_empty() || (cells.iter().all(|cell| cell.info.policy == cells[0].info.policy) && 1 < run.policies().len()) {
+        words.insert(0, policies_of(cells));
     }
-    if words.is_empty() { named(cells) } else { words.join(", ") }
+    words.join(", ")
 }
 
 /// Formats a JSON value for readers.
@@ -297,5 +343,44 @@ pub(super) fn shown(value: &Value) -> String {
         Value::Object(fields) => {
             fields.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect::<Vec<_>>().join(", ")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
+    use super::super::compare::sweep_points;
+    use super::super::summary;
+    use super::*;
+
+    fn tables(policies: &[Planted]) -> (Grid, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[0.5, 2.0], policies, 6);
+        let run = ReportRun::read(folder.path(), None).expect("read");
+        let points = sweep_points(&run);
+        let rows = summary::rows(&run, &points);
+        (results(&run, &points, &rows), terminal(&run, &points, &rows))
+    }
+
+    #[test]
+    fn the_star_is_private_and_the_reference_has_one_line() {
+        let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
+        let (grid, text) = tables(&[PRIVATE, better, OPEN]);
+        assert_eq!(grid.rows, [["0.5", "160.0 ± 5.7", "50.0 ± 5.7 ★"], ["2", "70.0 ± 5.7", "50.0 ± 5.7 ★"]]);
+        assert_eq!(
+            grid.notes,
+            [
+                "igp-ucb (reference, not private): 40.0 ± 5.7 at every sweep point; without privacy, nothing that is swept here reaches it."
+            ]
+        );
+        assert_eq!(
+            text.lines().next(),
+            Some("epsilon  policy    final regret   times without privacy  per round  simple regret")
+        );
+        assert!(
+            text.contains("★ best private, guaranteed policy") && text.contains("Holm's correction for 2 comparisons"),
+            "{text}"
+        );
+        assert!(text.lines().take(5).all(|line| line.chars().count() <= 120));
     }
 }

@@ -40,6 +40,20 @@ impl SampleMoments {
         Some(Self { mean, sd: Some(sd), se: Some(se), half: Some(t_975(n - 1) * se) })
     }
 
+    /// Returns the two-sided p-value of "the mean is zero"; 1 if it cannot be tested.
+    pub(super) fn p_value(&self, n: usize) -> f64 {
+        match self.se {
+            Some(se) if 0.0 < se => {
+                let t = StudentsT::new(0.0, 1.0, (n - 1) as f64);
+                let tail = t.map_or(1.0, |t| 2.0 * t.sf((self.mean / se).abs()));
+                // Rounded, so that it is the same number on every platform.
+                (tail * 1e12).round() / 1e12
+            }
+            Some(_) if self.mean != 0.0 => 0.0,
+            _ => 1.0,
+        }
+    }
+
     /// Returns the lower end of the 95 % interval.
     #[must_use]
     pub fn low(&self) -> Option<f64> {
@@ -92,12 +106,67 @@ impl Quantiles {
     }
 }
 
-/// Returns the 97.5 % quantile of Student's t.
+fn t_975(degrees: usize) -> f64 {
+    t_quantile(degrees, 0.975)
+}
+
+/// Returns a quantile of Student's t.
 ///
 /// It is rounded to nine decimals, so that it is the same number on every platform.
-pub(super) fn t_975(degrees: usize) -> f64 {
-    let quantile = StudentsT::new(0.0, 1.0, degrees as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
+fn t_quantile(degrees: usize, probability: f64) -> f64 {
+    let quantile = StudentsT::new(0.0, 1.0, degrees as f64).map_or(f64::NAN, |t| t.inverse_cdf(probability));
     (quantile * 1e9).round() / 1e9
+}
+
+/// Holds a ratio of two means over the same trials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Mean of the numerator over the mean of the denominator.
+    pub value: f64,
+    /// Fieller's interval; `None` with fewer than two trials, or if the denominator cannot be told from zero.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Ratio {
+    /// Computes the ratio over pairs `(numerator, denominator)` with Fieller's interval of this level.
+    ///
+    /// The interval holds every r for which the paired t-test does not reject "numerator minus r times denominator has mean
+    /// zero" \[Fieller, J. R. Stat. Soc. B 16, 1954\]. `None` unless both means are positive.
+    pub(super) fn of(pairs: &[(f64, f64)], level: f64) -> Option<Self> {
+        let n = pairs.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
+        let (x, y) = (mean(|pair| pair.0), mean(|pair| pair.1));
+        if !(0.0 < x && 0.0 < y && (x / y).is_finite()) {
+            return None;
+        }
+        let value = x / y;
+        if pairs.len() < 2 {
+            return Some(Self { value, interval: None });
+        }
+        let t = t_quantile(pairs.len() - 1, 0.5 + 0.5 * level);
+        // Variances and covariance of the means, times the square of the quantile.
+        let spread = |of: &dyn Fn(&(f64, f64)) -> f64| t * t * pairs.iter().map(of).sum::<f64>() / (n - 1.0) / n;
+        let (xx, yy) = (spread(&|pair| (pair.0 - x) * (pair.0 - x)), spread(&|pair| (pair.1 - y) * (pair.1 - y)));
+        let xy = spread(&|pair| (pair.0 - x) * (pair.1 - y));
+        let (a, b, c) = (y * y - yy, x * y - xy, x * x - xx);
+        let root = (b * b - a * c).max(0.0).sqrt();
+        let interval = (0.0 < a).then(|| (((b - root) / a).max(0.0), (b + root) / a));
+        Some(Self { value, interval })
+    }
+}
+
+/// Returns which hypotheses Holm's method rejects, so that a false rejection among all has probability at most `level`.
+pub(super) fn holm(p_values: &[f64], level: f64) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|left, right| p_values[*left].total_cmp(&p_values[*right]));
+    let mut rejected = vec![false; p_values.len()];
+    for (rank, at) in order.into_iter().enumerate() {
+        if level < p_values[at] * (p_values.len() - rank) as f64 {
+            break;
+        }
+        rejected[at] = true;
+    }
+    rejected
 }
 
 /// Returns the exponent b of `regret ≈ a · round^b`, by least squares of ln regret on ln round.
@@ -148,6 +217,34 @@ mod tests {
         assert_eq!(SampleMoments::of(&[]), None);
         assert_eq!(SampleMoments::of(&[1.0, f64::NAN]), None);
         assert_eq!(SampleMoments::of(&known(&[1.0, f64::NAN, 3.0])), SampleMoments::of(&[1.0, 3.0]));
+    }
+
+    #[test]
+    fn ratios_have_fiellers_interval() {
+        // A constant ratio has no spread.
+        let exact = Ratio::of(&[(20.0, 10.0), (22.0, 11.0), (24.0, 12.0)], 0.95).expect("positive");
+        assert_eq!(
+            (exact.value, exact.interval.map(|(low, high)| (low - 2.0).abs() + (high - 2.0).abs() < 1e-6)),
+            (2.0, Some(true))
+        );
+        // At its ends the paired difference just excludes zero.
+        let pairs = [(4.0, 1.0), (5.0, 1.3), (3.0, 0.9), (4.5, 0.8)];
+        let (low, high) = Ratio::of(&pairs, 0.95).and_then(|ratio| ratio.interval).expect("bounded");
+        for end in [low, high] {
+            let gap = SampleMoments::of(&pairs.map(|(x, y)| x - end * y)).expect("a sample");
+            assert!((gap.half.expect("half") - gap.mean.abs()).abs() < 1e-9);
+        }
+        assert!(low < 4.25 && 4.25 < high);
+        assert_eq!(Ratio::of(&[(1.0, 0.0), (2.0, 5.0)], 0.95).expect("positive").interval, None);
+        assert_eq!(Ratio::of(&[(1.0, 0.0), (2.0, 0.0)], 0.95), None);
+    }
+
+    #[test]
+    fn holm_rejects_step_by_step() {
+        assert_eq!(holm(&[0.04, 0.01, 0.03, 0.005], 0.05), [false, true, false, true]);
+        assert_eq!(holm(&[0.02, 0.02], 0.05), [true, true]);
+        let p = SampleMoments::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("a sample").p_value(5);
+        assert!((p - 0.013_235_599).abs() < 1e-8, "{p}");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Writes `summary.csv`: one row per cell, computed from the parts alone.
 
 use super::collect::{CellData, ReportRun};
-use super::compare::{ComparedPoint, Paired, paired};
-use super::stats::{Quantiles, SampleMoments, known};
+use super::compare::{ComparedPoint, Paired, PrivacyCost, cost, paired};
+use super::stats::{Quantiles, SampleMoments};
 use super::text::{csv_text, number};
 use super::words::ReportWords;
+use crate::record::Quantity;
 use privateer_config::error::Error;
 use privateer_config::params::Scalar;
 use std::path::Path;
@@ -42,6 +43,8 @@ pub struct SummaryRow {
     ///
     /// `None` for the first policy itself.
     pub paired_difference: Option<Paired>,
+    /// What privacy costs, in the quantity of the page; `None` for cells without privacy or without a reference.
+    pub cost: Option<PrivacyCost>,
     /// Fitted exponent of cumulative regret, or of suboptimality, in the round.
     pub exponent: Option<f64>,
 }
@@ -55,17 +58,17 @@ pub(super) fn rows(run: &ReportRun, points: &[ComparedPoint]) -> Vec<SummaryRow>
         .enumerate()
         .map(|(cell_idx, cell)| {
             let first = first_of(cell_idx);
-            let gap = (first != cell_idx).then(|| paired(cell, &run.cells[first])).flatten();
-            row(cell, gap)
+            let gap = (first != cell_idx).then(|| paired(cell, &run.cells[first], run.words.columns[0].1)).flatten();
+            row(&run.words, cell, gap, cost(run, points, cell_idx, 0.95))
         })
         .collect()
 }
 
-fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
-    let finals = cell.finals();
+fn row(words: &ReportWords, cell: &CellData, paired_difference: Option<Paired>, cost: Option<PrivacyCost>) -> SummaryRow {
+    let [(_, main), (_, second)] = words.columns;
+    let finals = cell.finals(main);
     let averages: Vec<f64> = finals.iter().map(|regret| regret / f64::from(cell.last_round)).collect();
-    let simple: Vec<f64> = known(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>());
-    let recommended: Vec<f64> = cell.ends.iter().map(|end| end.recommended).collect();
+    let seconds = cell.finals(second);
     SummaryRow {
         cell: cell.info.cell,
         policy: cell.info.policy.clone(),
@@ -77,10 +80,11 @@ fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
         main_quantiles: Quantiles::of(&finals),
         average_regret: SampleMoments::of(&averages),
         average_quantiles: Quantiles::of(&averages),
-        second: SampleMoments::of(&simple),
-        second_quantiles: Quantiles::of(&simple),
-        recommended_regret: SampleMoments::of(&recommended),
+        second: SampleMoments::of(&seconds),
+        second_quantiles: Quantiles::of(&seconds),
+        recommended_regret: SampleMoments::of(&cell.finals(Quantity::RecommendedRegret)),
         paired_difference,
+        cost,
         exponent: cell.exponent,
     }
 }
@@ -102,7 +106,7 @@ pub(super) fn csv(path: &Path, words: &ReportWords, rows: &[SummaryRow]) -> Resu
 }
 
 fn header(words: &ReportWords, rows: &[SummaryRow]) -> Vec<String> {
-    let ([main, second, exponent], full) = (words.columns, ["mean", "sd", "se", "ci95_low", "ci95_high"]);
+    let ([main, second], full) = (words.columns.map(|column| column.0), ["mean", "sd", "se", "ci95_low", "ci95_high"]);
     let mut names: Vec<String> = ["cell", "policy", "environment"].map(str::to_owned).to_vec();
     names.extend(rows.first().map_or(Vec::new(), |row| row.swept.iter().map(|(key, _)| csv_text(key)).collect()));
     names.extend(["trials", "rounds"].map(str::to_owned));
@@ -121,7 +125,9 @@ fn header(words: &ReportWords, rows: &[SummaryRow]) -> Vec<String> {
         add("recommended_regret", &["mean", "se"]);
     }
     add("paired_difference", &["mean", "se", "ci95_low", "ci95_high"]);
-    names.push(exponent.to_owned());
+    add("excess", &["mean", "ci95_low", "ci95_high"]);
+    add("ratio", &["mean", "ci95_low", "ci95_high"]);
+    names.extend(["reference".to_owned(), words.exponent.to_owned()]);
     names
 }
 
@@ -152,7 +158,13 @@ fn record(words: &ReportWords, row: &SummaryRow) -> Vec<String> {
     }
     let [mean, _, se, low, high] = full(row.paired_difference);
     add(&[mean, se, low, high]);
-    add(&[row.exponent]);
+    let excess = row.cost.and_then(|cost| cost.excess);
+    add(&[excess.map(|m| m.mean), excess.and_then(|m| m.low()), excess.and_then(|m| m.high())]);
+    let ratio = row.cost.and_then(|cost| cost.ratio);
+    let interval = ratio.and_then(|ratio| ratio.interval);
+    add(&[ratio.map(|ratio| ratio.value), interval.map(|ends| ends.0), interval.map(|ends| ends.1)]);
+    fields.push(row.cost.map_or(String::new(), |cost| cost.reference.to_string()));
+    fields.push(row.exponent.filter(|x| x.is_finite()).map_or(String::new(), number));
     fields
 }
 
@@ -166,8 +178,8 @@ mod tests {
     fn table(epsilons: &[f64], n_trials: u32) -> Vec<BTreeMap<String, String>> {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), epsilons, &[OPEN, PRIVATE], n_trials);
-        let run = ReportRun::read(folder.path()).expect("read");
-        let bytes = csv(Path::new("x"), run.words(), &rows(&run, &sweep_points(&run))).expect("csv");
+        let run = ReportRun::read(folder.path(), None).expect("read");
+        let bytes = csv(Path::new("x"), &run.words, &rows(&run, &sweep_points(&run))).expect("csv");
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         reader.deserialize().map(|row| row.expect("row")).collect()
     }

@@ -1,5 +1,8 @@
 //! Formats numbers and names for readers.
 
+use super::stats::Ratio;
+use privateer_config::params::Scalar;
+
 /// Returns a text as a CSV field; an apostrophe disables what a spreadsheet runs as a formula.
 pub(super) fn csv_text(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() }
@@ -39,6 +42,25 @@ pub(super) fn plus_minus(x: f64, half: Option<f64>) -> String {
         }
         Some(_) => format!("{} ± 0", short(x)),
         None => short(x),
+    }
+}
+
+/// Formats a ratio with its interval: `4.2 (3.6 to 4.9)`.
+pub(super) fn ratio_text(ratio: Ratio) -> String {
+    let Some((low, high)) = ratio.interval.filter(|(low, high)| low < high) else {
+        let magnitude = ratio.value.log10().floor();
+        return trim_zeros(&format!("{:.*}", (1.0 - magnitude).clamp(0.0, 4.0) as usize, ratio.value));
+    };
+    let half = 0.5 * (high - low);
+    let n_decimals = (1.0 - half.log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{:.n_decimals$} ({low:.n_decimals$} to {high:.n_decimals$})", ratio.value)
+}
+
+/// Formats a swept value; numbers with four significant digits.
+pub(super) fn swept_text(value: &Scalar) -> String {
+    match value {
+        Scalar::Float(number) => short(*number),
+        other => other.to_string(),
     }
 }
 
@@ -99,6 +121,14 @@ mod tests {
             [tick(0.30000000000000004, 0.1), tick(2e6, 1e6), tick(1e-17, 0.1), tick(1000.0, 0.0)],
             ["0.3", "2e6", "0", "1000"]
         );
+    }
+
+    #[test]
+    fn budgets_and_ratios_have_few_digits() {
+        assert_eq!(swept_text(&Scalar::Float(0.5_f64.exp())), "1.649");
+        assert_eq!(ratio_text(Ratio { value: 4.234, interval: Some((3.61, 4.87)) }), "4.23 (3.61 to 4.87)");
+        assert_eq!(ratio_text(Ratio { value: 42.34, interval: Some((30.61, 54.87)) }), "42 (31 to 55)");
+        assert_eq!(ratio_text(Ratio { value: 1.5, interval: None }), "1.5");
     }
 
     #[test]

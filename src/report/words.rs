@@ -1,110 +1,115 @@
-//! Names the numbers of a run: regrets of policies, or risks of learners.
+//! Names the quantities of a run for readers.
 
-use super::collect::ReportRun;
-use crate::record::Measures;
+use crate::record::{Measures, Quantity};
 
-/// Names of the two quantities that a report shows, and of the compared policies or learners.
-#[derive(Debug)]
+/// Names of the quantity that a report shows, and of the compared policies or learners.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ReportWords {
     /// Name of what is compared: "policy".
     pub(super) who: &'static str,
     /// The plural of `who`.
     pub(super) many: &'static str,
-    /// The first quantity at the last round, short, as a column's title.
-    pub(super) main: &'static str,
-    /// The first quantity at the last round, in full, at the start of a sentence.
-    pub(super) main_title: &'static str,
-    /// The first quantity at the last round, in full, inside a sentence.
-    pub(super) main_long: &'static str,
-    /// The quantity of which "least" is said, and in which comparisons are stated.
-    pub(super) least: &'static str,
-    /// The second quantity, short.
-    pub(super) second: &'static str,
-    /// The second quantity in full, if it has its own figure against the swept numbers.
-    pub(super) second_title: Option<&'static str>,
-    /// The quantity of the curves, at the start of a sentence.
-    pub(super) curve_title: &'static str,
-    /// The quantity of the curves, inside a sentence.
+    /// The quantity that the page is about.
+    pub(super) measure: Quantity,
+    /// The quantity at the last round, short, as a column's title.
+    pub(super) short: &'static str,
+    /// The quantity at the last round, in full, inside a sentence.
+    pub(super) long: &'static str,
+    /// The quantity along the rounds, inside a sentence.
     pub(super) curve: &'static str,
-    /// Prefixes of the columns of `summary.csv`: first quantity, second, exponent.
-    pub(super) columns: [&'static str; 3],
-    /// Whether the first quantity adds up over rounds.
+    /// Further quantities, shown below the main table.
+    pub(super) others: &'static [Quantity],
+    /// Prefixes of the columns of `summary.csv`: first and second quantity.
+    pub(super) columns: [(&'static str, Quantity); 2],
+    /// Name of the column of the fitted exponent.
+    pub(super) exponent: &'static str,
+    /// Whether the first column of `summary.csv` adds up over rounds.
     pub(super) adds_up: bool,
     /// Whether a point is recommended.
     pub(super) recommends: bool,
-    /// Whether the first quantity is an estimate from one log, with the second as standard error.
+    /// Whether the quantity is an estimate from one log.
     ///
     /// Trials then do not reflect the log's chance, and no policy is called the best.
     pub(super) estimates: bool,
 }
 
-const REGRET: ReportWords = ReportWords {
-    who: "policy",
-    many: "policies",
-    main: "final regret",
-    main_title: "Final cumulative regret",
-    main_long: "final cumulative regret",
-    least: "regret",
-    second: "simple",
-    second_title: None,
-    curve_title: "Cumulative regret",
-    curve: "cumulative regret",
-    columns: ["final_regret", "simple_regret", "regret_exponent"],
-    adds_up: true,
-    recommends: true,
-    estimates: false,
-};
+/// Returns short name, full name at the end of a run, and name along the rounds.
+pub(super) fn names(quantity: Quantity) -> [&'static str; 3] {
+    match quantity {
+        Quantity::Regret => ["last regret", "regret of the last round", "regret of the round"],
+        Quantity::CumulativeRegret => ["final regret", "final cumulative regret", "cumulative regret"],
+        Quantity::SimpleRegret => ["simple regret"; 3],
+        Quantity::RecommendedRegret => ["recommended", "regret of the recommended point", "regret of the recommended point"],
+        Quantity::BestShare => ["best arm", "share of rounds with the best arm", "share of rounds with the best arm"],
+        Quantity::Taken => ["rows taken", "number of matched log rows", "number of matched log rows"],
+        Quantity::Value => ["value", "off-policy estimate of the mean reward", "estimated mean reward"],
+        Quantity::StandardError => ["standard error", "standard error of the estimate", "standard error of the estimate"],
+        Quantity::Risk => ["risk", "final risk", "risk"],
+        Quantity::Suboptimality => ["suboptimality", "final suboptimality", "suboptimality"],
+    }
+}
 
-const CONTEXTUAL: ReportWords = ReportWords {
-    second: "best arm",
-    second_title: Some("Share of rounds in which the best arm was shown"),
-    columns: ["final_regret", "best_arm_share", "regret_exponent"],
-    recommends: false,
-    ..REGRET
-};
-
-const RISK: ReportWords = ReportWords {
-    who: "learner",
-    many: "learners",
-    main: "risk",
-    main_title: "Final risk",
-    main_long: "final risk",
-    least: "risk",
-    second: "suboptimality",
-    second_title: None,
-    curve_title: "Suboptimality",
-    curve: "suboptimality",
-    columns: ["risk", "suboptimality", "suboptimality_exponent"],
-    adds_up: false,
-    recommends: false,
-    estimates: false,
-};
-
-const VALUE: ReportWords = ReportWords {
-    who: "policy",
-    many: "policies",
-    main: "value",
-    main_title: "Off-policy estimate of the mean reward",
-    main_long: "estimated mean reward",
-    least: "value",
-    second: "standard error",
-    second_title: None,
-    curve_title: "Estimated mean reward",
-    curve: "estimated mean reward",
-    columns: ["value", "standard_error", "value_exponent"],
-    adds_up: false,
-    recommends: false,
-    estimates: true,
-};
-
-impl ReportRun {
-    /// Returns the words of this run, whose cells all measure the same quantity.
-    pub(super) fn words(&self) -> &'static ReportWords {
-        match self.cells.first().map_or(Measures::Regret, |cell| cell.info.measures) {
-            Measures::Regret => &REGRET,
-            Measures::Contextual => &CONTEXTUAL,
-            Measures::Replay => &VALUE,
-            Measures::Risk => &RISK,
+impl ReportWords {
+    /// Returns the words for a kind of run; `outsourced` if a curator releases the inputs, so that one good point is sought.
+    pub(super) fn of(measures: Measures, outsourced: bool, chosen: Option<Quantity>) -> Self {
+        use Quantity as Q;
+        let (usual, columns, others): (_, _, &[Q]) = match measures {
+            Measures::Regret if outsourced => (
+                Q::SimpleRegret,
+                [("final_regret", Q::CumulativeRegret), ("simple_regret", Q::SimpleRegret)],
+                &[Q::RecommendedRegret, Q::CumulativeRegret],
+            ),
+            Measures::Regret => (
+                Q::CumulativeRegret,
+                [("final_regret", Q::CumulativeRegret), ("simple_regret", Q::SimpleRegret)],
+                &[Q::SimpleRegret, Q::RecommendedRegret],
+            ),
+            Measures::Contextual => {
+                (Q::CumulativeRegret, [("final_regret", Q::CumulativeRegret), ("best_arm_share", Q::BestShare)], &[Q::BestShare])
+            }
+            Measures::Replay => {
+                (Q::Value, [("value", Q::Value), ("standard_error", Q::StandardError)], &[Q::StandardError, Q::Taken])
+            }
+            Measures::Risk => (Q::Suboptimality, [("risk", Q::Risk), ("suboptimality", Q::Suboptimality)], &[Q::Risk]),
+        };
+        let measure = chosen.unwrap_or(usual);
+        let [short, long, curve] = names(measure);
+        let (who, many) = if measures == Measures::Risk { ("learner", "learners") } else { ("policy", "policies") };
+        Self {
+            who,
+            many,
+            measure,
+            short,
+            long,
+            curve,
+            others,
+            columns,
+            exponent: match measure {
+                Q::CumulativeRegret => "regret_exponent",
+                Q::SimpleRegret => "simple_regret_exponent",
+                Q::Suboptimality => "suboptimality_exponent",
+                Q::Value => "value_exponent",
+                _ => "exponent",
+            },
+            adds_up: matches!(measures, Measures::Regret | Measures::Contextual),
+            recommends: measures == Measures::Regret,
+            estimates: measures == Measures::Replay,
         }
     }
+
+    /// Returns whether less of the quantity is better.
+    pub(super) fn less_is_better(&self) -> bool {
+        !matches!(self.measure, Quantity::BestShare | Quantity::Value | Quantity::Taken)
+    }
+
+    /// Returns the quantity at the last round with a capital, for the start of a sentence.
+    pub(super) fn title(&self) -> String {
+        capital(self.long)
+    }
+}
+
+/// Returns a text with its first letter in upper case.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -29,6 +29,7 @@ pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result
                     Task::Contextual(_) => Measures::Contextual,
                     Task::Online(_) => Measures::Risk,
                 },
+                warnings: facts.warnings,
             })
         })
         .collect::<Result<Vec<CellInfo>, Error>>()?;

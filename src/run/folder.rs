@@ -7,7 +7,7 @@ use super::observer::{Notice, RunObserver};
 use super::recorder::Recorder;
 use super::threads::thread_pool;
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
-use crate::engine::{self, Options, Preparation, Stop, Unit};
+use crate::engine::{self, Options, Preparation, Stop, Unit, grouped_warnings, refuse_misleading};
 use crate::record::{self, Folder};
 use crate::report::{self, Outcome};
 use crate::spec::Sweep;
@@ -33,7 +33,7 @@ pub struct RunFolder {
 /// A complete folder is audited, if the spec asks for that, and reported.
 ///
 /// # Errors
-/// [`Error::Incomplete`] after a request to `stop`; [`Error::Folder`] if `out` cannot be used; the first failure of the simulation
+/// [`Error::Input`] if settings mislead and the options are strict; [`Error::Incomplete`] after a request to `stop`; [`Error::Folder`] if `out` cannot be used; the first failure of the simulation
 /// or of the disk. Finished parts are kept, except after [`Error::Untrusted`].
 pub fn run_to_folder(
     sweep: &Sweep,
@@ -46,6 +46,13 @@ pub fn run_to_folder(
     let pool = thread_pool(options.threads)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
     let cells = cell_infos(sweep, &preparation)?;
+    let lines = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));
+    if options.strict {
+        refuse_misleading(&lines)?;
+    }
+    if !lines.is_empty() {
+        observer.notice(Notice::Misleading { lines: &lines });
+    }
     let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), &options.share);
     let opened = Folder::open(out, &manifest)?;
     let units = options.share.of(engine::units(sweep))?;

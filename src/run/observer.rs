@@ -35,6 +35,11 @@ pub enum Notice<'a> {
         /// Trial-rounds that remain.
         trial_rounds: u64,
     },
+    /// Settings of the spec mislead; one line for each.
+    Misleading {
+        /// The lines.
+        lines: &'a [String],
+    },
     /// The simulation has ended, complete or not.
     Simulated,
     /// The device returned wrong results, so the blocks that this run had finished were removed.

@@ -20,6 +20,8 @@ pub struct RunOptions {
     pub verify: bool,
     /// The part of the work to run.
     pub share: Share,
+    /// Whether a sweep with settings that mislead is refused; otherwise an observer is told of them.
+    pub strict: bool,
 }
 
 impl Default for RunOptions {
@@ -32,6 +34,7 @@ impl Default for RunOptions {
             batch: None,
             verify: false,
             share: Share::All,
+            strict: false,
         }
     }
 }

@@ -15,6 +15,7 @@ mod privacy;
 mod read;
 mod recorded;
 mod sweep;
+mod wildcard;
 
 pub use builder::{Item, SettingValue, SweepBuilder, items};
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};

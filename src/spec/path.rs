@@ -121,6 +121,15 @@ pub fn covers(outer: &str, inner: &str) -> bool {
     outer.len() <= inner.len() && outer.iter().zip(&inner).all(|(a, b)| a == b || *a == "*" || *b == "*")
 }
 
+/// Returns the kind of one table of an array.
+pub fn name_of_kind(item: &Node) -> Option<&str> {
+    let Value::Table(table) = &item.value else { return None };
+    match table.get("kind") {
+        Some(Node { value: Value::Text(text), .. }) => Some(text.as_str()),
+        _ => None,
+    }
+}
+
 /// Returns the label, else the kind, of one table of an array.
 pub fn name_of(item: &Node) -> Option<&str> {
     let Value::Table(table) = &item.value else { return None };

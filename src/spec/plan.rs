@@ -5,6 +5,7 @@ use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
+use super::wildcard::expanded;
 use super::{Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
@@ -98,8 +99,10 @@ impl Sweep {
             let node = read::value(value, option.len(), source, &sink);
             let at = option.find(key_path.as_str()).unwrap_or(0);
             let key_span = Span { source, range: at..at + key_path.len() };
-            if let Err(diagnostic) = path::set(&mut base, key_path, Some(&key_span), &node) {
-                sink.push_at(Some(&key_span), diagnostic);
+            for path in expanded(&base, key_path, registry) {
+                if let Err(diagnostic) = path::set(&mut base, &path, Some(&key_span), &node) {
+                    sink.push_at(Some(&key_span), diagnostic);
+                }
             }
         }
         sink.into_result()?;

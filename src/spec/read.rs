@@ -49,7 +49,7 @@ pub fn value(text: &str, at: usize, source: usize, sink: &Sink) -> Node {
         Some(value) => convert(value, source, sink),
         None => {
             refuse_unprintable(text, &whole, sink);
-            Node { value: Value::Text(text.to_owned()), span: Some(whole) }
+            Node { value: text_or_power(text), span: Some(whole) }
         }
     }
 }
@@ -61,6 +61,15 @@ fn refuse_unprintable(text: &str, span: &Span, sink: &Sink) {
     if text.contains(is_unprintable) {
         let diagnostic = Diagnostic::new(format!("`{}` holds a control character", printable(text)));
         sink.push_at(Some(span), diagnostic.expected("characters that can be shown"));
+    }
+}
+
+/// Returns the number that a text such as `exp(0.5)` states, else the text.
+fn text_or_power(text: &str) -> Value {
+    let power = text.strip_prefix("exp(").and_then(|rest| rest.strip_suffix(')')).and_then(|x| x.trim().parse::<f64>().ok());
+    match power.map(libm::exp).filter(|x| x.is_finite()) {
+        Some(x) => Value::Float(x),
+        None => Value::Text(text.to_owned()),
     }
 }
 
@@ -87,7 +96,7 @@ fn convert(from: &Spanned<DeValue<'_>>, source: usize, sink: &Sink) -> Node {
     let value = match from.get_ref() {
         DeValue::String(text) => {
             refuse_unprintable(text, &span, sink);
-            Value::Text(text.to_string())
+            text_or_power(text)
         }
         DeValue::Boolean(flag) => Value::Bool(*flag),
         DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
@@ -106,4 +115,17 @@ fn convert(from: &Spanned<DeValue<'_>>, source: usize, sink: &Sink) -> Node {
         DeValue::Table(nested) => Value::Table(table(nested, from.span(), source, sink)),
     };
     Node { value, span: Some(span) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_e_are_numbers() {
+        assert_eq!(text_or_power("exp(0.5)"), Value::Float(libm::exp(0.5)));
+        for text in ["exp", "exp()", "exp(a)", "exp(1e9)", "exponential"] {
+            assert_eq!(text_or_power(text), Value::Text(text.to_owned()));
+        }
+    }
 }

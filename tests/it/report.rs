@@ -50,6 +50,7 @@ fn cells() -> Vec<CellInfo> {
                     resolved: json!({}),
                     ledger: ledger(private.then_some(epsilon), guarantee),
                     measures: Measures::Regret,
+                    warnings: Vec::new(),
                     facts: json!({"points": 100_i64.pow(dimension as u32), "kernel": "matern 5/2", "norm_bound": 1.5}),
                 });
             }

@@ -1,0 +1,262 @@
+//! Warns of settings that mislead: a clip that cuts the function off, noise that drowns it, too few rounds.
+//!
+//! The function itself is read only where its values are simulated or declared public; elsewhere its stated bound takes its
+//! place.
+
+use super::prepare::{ReadyCell, ReadyTrial};
+use crate::env::DataDerived;
+use crate::spec::CellPlan;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::Ledger;
+use privateer_privacy::sums::Spectrum;
+use serde::{Deserialize, Serialize};
+
+/// Clip ranges wider than this multiple of the rewards' range are far outside of it.
+const FAR: f64 = 5.0;
+
+/// States one setting of a cell that misleads whoever reads its results.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct CellWarning {
+    /// The setting, for example "clip"; warnings of many cells are grouped by it.
+    pub topic: String,
+    /// A sentence with the numbers of this cell and what to do.
+    pub text: String,
+}
+
+impl CellWarning {
+    fn new(topic: &str, text: String) -> Self {
+        Self { topic: topic.to_owned(), text }
+    }
+}
+
+/// Returns one line for each setting: the first warning, with the number of further cells that have one.
+#[must_use]
+pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarning])>) -> Vec<String> {
+    let mut groups: Vec<(&str, &str, &str, usize)> = Vec::new();
+    for (label, warning) in cells.flat_map(|(label, warnings)| warnings.iter().map(move |warning| (label, warning))) {
+        match groups.iter_mut().find(|group| group.0 == warning.topic) {
+            Some(group) => group.3 += 1,
+            None => groups.push((&warning.topic, label, &warning.text, 0)),
+        }
+    }
+    let line = |(topic, label, text, more): (&str, &str, &str, usize)| {
+        let further = match more {
+            0 => String::new(),
+            1 => " (and in 1 more cell)".to_owned(),
+            _ => format!(" (and in {more} more cells)"),
+        };
+        format!("{topic}, in {label}{further}: {text}")
+    };
+    groups.into_iter().map(line).collect()
+}
+
+/// Refuses what these lines of [`grouped_warnings`] warn of.
+///
+/// # Errors
+/// [`Error::Input`] with each line, if there is any.
+pub fn refuse_misleading(lines: &[String]) -> Result<(), Error> {
+    if lines.is_empty() { Ok(()) } else { Err(Error::Input(lines.iter().map(Diagnostic::new).collect())) }
+}
+
+/// Returns a warning if delta is so large that publishing one of `n` records in full, on average, would satisfy it.
+pub(super) fn delta_warning(ledger: &Ledger, n: u64, records: &str) -> Option<CellWarning> {
+    let (delta, share) = (ledger.delta, 1.0 / n as f64);
+    (ledger.epsilon.is_some() && (1.0 - 1e-9) * share <= delta).then(|| {
+        let text = format!(
+            "delta = {} is at least 1/n = {} for {n} {records}: publishing each in full with that probability, one of them on \
+             average, would satisfy it; choose a delta far below 1/n",
+            digits(delta),
+            digits(share)
+        );
+        CellWarning::new("delta", text)
+    })
+}
+
+/// Holds what may be known of the function's values.
+struct KnownValues {
+    least: f64,
+    greatest: f64,
+    /// Whether the values themselves were read, as opposed to their stated bound.
+    are_read: bool,
+}
+
+/// Returns the warnings of a cell whose policy plays points of a domain.
+pub(super) fn bandit_warnings(
+    plan: &CellPlan,
+    cell: &ReadyCell,
+    trial: &ReadyTrial,
+    ledger: &Ledger,
+    inputs: Option<&Ledger>,
+) -> Vec<CellWarning> {
+    let mut warnings: Vec<CellWarning> = delta_warning(ledger, plan.rounds, "rewards").into_iter().collect();
+    if let (Some(inputs), Some(points)) = (inputs, cell.environment.points()) {
+        warnings.extend(delta_warning(inputs, points.n_points() as u64, "rows"));
+    }
+    let n_initial = plan.resolved["policy"]["initial"]["points"].as_u64().unwrap_or(0);
+    if plan.rounds <= n_initial {
+        let text = format!(
+            "all {} rounds belong to the {n_initial} random points of `initial`, so that the policy never chooses; raise `rounds`",
+            plan.rounds
+        );
+        warnings.push(CellWarning::new("rounds", text));
+    }
+    if let Some(values) = known_values(cell, trial) {
+        warnings.extend(clip_warning(trial, ledger, &values));
+        warnings.extend(noise_warning(plan, trial, &values));
+        warnings.extend(factor_warning(plan, cell, trial, &values));
+    }
+    warnings
+}
+
+/// Returns the range of the function, as far as it may be known; `None` if neither values nor bound are public.
+fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
+    let environment = &cell.environment;
+    let is_generated = environment.fingerprint().is_none() || environment.facts().iter().any(|(name, _)| name == "synthetic");
+    let is_public = environment.derived_from_rewards().declared.contains(&DataDerived::Range);
+    if environment.simulates() && (is_generated || is_public) {
+        let (least, greatest) = trial.instance.range();
+        return Some(KnownValues { least, greatest, are_read: true });
+    }
+    let bound = trial.instance.bound_stated().then(|| trial.instance.facts().bound)?;
+    Some(KnownValues { least: -bound, greatest: bound, are_read: false })
+}
+
+fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Option<CellWarning> {
+    let [low, high] = ledger.clip.filter(|_| ledger.epsilon.is_some())?;
+    let (clip, tolerance) = (format!("[{}, {}]", digits(low), digits(high)), 1e-9 * (values.greatest - values.least));
+    let cuts_best = high < values.greatest - tolerance;
+    if values.are_read && (cuts_best || values.least + tolerance < low) {
+        let share = trial
+            .instance
+            .share_outside(low, high)
+            .map_or(String::new(), |share| format!(" at {} % of the points", digits(100.0 * share)));
+        let best = if cuts_best { ", the best point among them" } else { "" };
+        let text = format!(
+            "rewards are clipped to {clip}, and the mean reward lies outside{share}{best} (it goes from {} to {}); widen `clip`, in the \
+             units of the rewards as the spec transforms them",
+            digits(values.least),
+            digits(values.greatest)
+        );
+        return Some(CellWarning::new("clip", text));
+    }
+    if cuts_best {
+        let text = format!(
+            "rewards are clipped to {clip}, and the stated `bound` lets the mean reward reach {}; widen `clip`, or lower `bound`",
+            digits(values.greatest)
+        );
+        return Some(CellWarning::new("clip", text));
+    }
+    let facts = trial.instance.facts();
+    let around = facts.noise_bound.or_else(|| facts.noise_variance.map(|variance| 3.0 * libm::sqrt(variance)))?;
+    let (least, greatest) = facts.range.unwrap_or((values.least - around, values.greatest + around));
+    let times = (high - low) / (greatest - least);
+    (values.are_read && FAR < times).then(|| {
+        let text = format!(
+            "rewards are clipped to {clip}, {} times as wide as their range, [{}, {}], and the noise grows with the clip; state a \
+             narrower `clip` or `bound`",
+            digits(times),
+            digits(least),
+            digits(greatest)
+        );
+        CellWarning::new("clip", text)
+    })
+}
+
+/// Returns a warning if the mean of all released rewards would have a larger noise than the function has differences.
+fn noise_warning(plan: &CellPlan, trial: &ReadyTrial, values: &KnownValues) -> Option<CellWarning> {
+    let rounds = plan.rounds as f64;
+    let deviation = match (trial.mechanism.rewards(), trial.mechanism.sums().map(|sums| sums.facts().spectrum)) {
+        (Some(rewards), _) => libm::sqrt(rewards.noise_variance() / rounds),
+        (None, Some(Spectrum::Local { moment, .. })) => moment / libm::sqrt(rounds),
+        (None, Some(Spectrum::Joint { std })) => std / rounds,
+        _ => return None,
+    };
+    let spread = values.greatest - values.least;
+    (0.0 < spread && spread < deviation).then(|| {
+        let known = if values.are_read { "the mean rewards differ" } else { "the stated `bound` lets mean rewards differ" };
+        let text = format!(
+            "even the average of all {} released rewards has noise of standard deviation {}, and {known} by at most {}; raise `epsilon` \
+             or `rounds`, or narrow `clip`",
+            plan.rounds,
+            digits(deviation),
+            digits(spread)
+        );
+        CellWarning::new("noise", text)
+    })
+}
+
+/// Returns a warning if the theorem's factor exceeds all differences of the function for the second half of the rounds.
+fn factor_warning(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, values: &KnownValues) -> Option<CellWarning> {
+    let beta = &plan.resolved["policy"]["beta"];
+    let kind = beta.as_str().or(beta["kind"].as_str()).or(plan.resolved["defaults"]["policy.beta"].as_str())?;
+    let least = cell.maker.least_factor(&trial.setting, plan.rounds.div_ceil(2))?;
+    let prior = libm::sqrt(if cell.environment.product().is_some() { 1.0 } else { cell.environment.gram().diagonal(0) });
+    let (reach, spread) = (least * prior, values.greatest - values.least);
+    (["theory", "scaled"].contains(&kind) && 0.0 < spread && spread < reach).then(|| {
+        let known = if values.are_read { "the mean rewards differ" } else { "the stated `bound` lets mean rewards differ" };
+        let text = format!(
+            "the theorem's exploration factor adds at least {} to the score of an unknown point for half of the rounds or more, and \
+             {known} by at most {}: the policy explores almost everywhere; `beta = {{ kind = \"order\", factor = 0.5 }}` drops the \
+             theorem's constants",
+            digits(reach),
+            digits(spread)
+        );
+        CellWarning::new("exploration factor", text)
+    })
+}
+
+/// Formats a number with three significant digits.
+fn digits(x: f64) -> String {
+    let magnitude = if x == 0.0 { 0.0 } else { libm::floor(libm::log10(x.abs())) };
+    if !(-4.0..6.0).contains(&magnitude) {
+        return format!("{x:.2e}");
+    }
+    let text = format!("{x:.*}", (2.0 - magnitude).max(0.0) as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Preparation;
+    use super::*;
+    use crate::env::DataFolder;
+    use crate::spec::Sweep;
+    use privateer_backend::Cpu;
+
+    /// Returns the topics of the warnings of a one-cell spec with these lines.
+    fn topics(rounds: u32, privacy: &str, policy: &str) -> Vec<String> {
+        let spec = format!(
+            "rounds = {rounds}\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", dimension = 1, points = 30 }}\n\
+             kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 0.1 }}\n\
+             [privacy]\n{privacy}\n[[policy]]\nkind = \"gp-ucb\"\n{policy}\n"
+        );
+        let sweep = Sweep::parse("spec.toml", &spec, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        let facts = Preparation::new(&sweep, &data, &backend).facts_in_short(&sweep.cells[0]).expect("prepared");
+        facts.warnings.into_iter().map(|warning| warning.topic).collect()
+    }
+
+    const ORDER: &str = "beta = { kind = \"order\", factor = 0.5 }";
+
+    #[test]
+    fn each_misleading_setting_is_named_and_good_ones_are_not() {
+        let gaussian = |rest: &str| format!("mechanism = \"gaussian\"\nepsilon = 8.0\n{rest}");
+        assert_eq!(topics(10_000, &gaussian("delta = 1e-6"), ORDER), [""; 0]);
+        assert_eq!(topics(10_000, &gaussian("delta = 1e-3"), ORDER), ["delta"]);
+        assert_eq!(topics(10_000, &gaussian("delta = 1e-6\nclip = [-0.01, 0.01]"), ORDER), ["clip"]);
+        assert_eq!(topics(1_000_000, &gaussian("delta = 1e-9\nclip = [-900.0, 900.0]"), ORDER), ["clip"]);
+        assert_eq!(topics(10, "mechanism = \"laplace\"\nepsilon = 0.01", ORDER), ["noise"]);
+        assert_eq!(
+            topics(10, "mechanism = \"none\"", &format!("{ORDER}\ninitial = {{ kind = \"random\", points = 10 }}")),
+            ["rounds"]
+        );
+    }
+
+    #[test]
+    fn warnings_of_many_cells_are_one_line_each() {
+        let warnings = [CellWarning::new("clip", "too narrow".to_owned())];
+        let lines = grouped_warnings(["a", "b", "c"].into_iter().map(|label| (label, warnings.as_slice())));
+        assert_eq!(lines, ["clip, in a (and in 2 more cells): too narrow"]);
+        assert!(refuse_misleading(&lines).is_err() && refuse_misleading(&[]).is_ok());
+    }
+}

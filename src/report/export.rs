@@ -1,0 +1,160 @@
+//! Exports one figure or table of a folder, as SVG, CSV, LaTeX or PDF.
+
+use super::canvas::Chart;
+use super::collect::ReportRun;
+use super::compare::{ComparedPoint, sweep_points};
+use super::figures::{Along, ChartPlan, Height, chart};
+use super::text::short_key;
+use super::{page_tables, summary};
+use crate::record::write_whole;
+use privateer_config::error::{Diagnostic, Error, suggestion};
+use std::path::Path;
+
+/// States what [`export`] writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The quantity, by the name of its column; the usual one of this kind of run if absent.
+    pub measure: Option<String>,
+    /// What the x axis shows: `round`, or a swept key or its last word; the budgets if absent.
+    pub x: Option<String>,
+    /// What the lines are: `policy`, or a swept key or its last word.
+    pub by: String,
+    /// What the y axis shows.
+    pub y: ExportHeight,
+    /// Whether the table of results is written in place of a figure.
+    pub is_table: bool,
+    /// The format.
+    pub format: ExportFormat,
+}
+
+/// Names what a figure shows along its y axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportHeight {
+    /// The quantity itself.
+    Mean,
+    /// The quantity minus that of the run without privacy.
+    Excess,
+    /// The quantity over that of the run without privacy.
+    Ratio,
+}
+
+/// Names a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// A drawing for web pages.
+    Svg,
+    /// One row for each point.
+    Csv,
+    /// TikZ for `pgfplots`, or a table for `booktabs`.
+    Tex,
+    /// A drawing for documents, with an embedded font.
+    Pdf,
+}
+
+/// Returns a figure or table of a finished folder, computed from its parts alone.
+///
+/// # Errors
+/// Those of [`super::write_report`]; [`Error::Input`] if the run has no such quantity, key or format.
+pub fn export(out: &Path, what: &Export) -> Result<Vec<u8>, Error> {
+    let run = ReportRun::read(out, what.measure.as_deref())?;
+    let points = sweep_points(&run);
+    if what.is_table {
+        let rows = summary::rows(&run, &points);
+        let grid = page_tables::numbers(&run, &points, &rows, true);
+        return match what.format {
+            ExportFormat::Csv => Ok(grid.csv().into_bytes()),
+            ExportFormat::Tex => Ok(grid.tex().into_bytes()),
+            ExportFormat::Svg | ExportFormat::Pdf => {
+                let problem = Diagnostic::new("a table is text, not a drawing");
+                Err(Error::input(problem.expected("`--format csv` or `--format tex`")))
+            }
+        };
+    }
+    let chart = planned(&run, &points, what)?;
+    match what.format {
+        ExportFormat::Svg => Ok(chart.svg().into_bytes()),
+        ExportFormat::Csv => Ok(chart.csv().into_bytes()),
+        ExportFormat::Tex => Ok(chart.tikz().into_bytes()),
+        ExportFormat::Pdf => pdf(&chart.svg()),
+    }
+}
+
+/// Exports to a file; see [`export`].
+///
+/// # Errors
+/// As [`export`], or if the disk fails.
+pub fn export_to(out: &Path, what: &Export, file: &Path) -> Result<(), Error> {
+    write_whole(file, &export(out, what)?, "write the export")
+}
+
+fn planned(run: &ReportRun, points: &[ComparedPoint], what: &Export) -> Result<Chart, Error> {
+    let height = match what.y {
+        ExportHeight::Mean => Height::Mean,
+        ExportHeight::Excess => Height::Excess,
+        ExportHeight::Ratio => Height::Ratio,
+    };
+    let along = match what.x.as_deref() {
+        Some("round" | "rounds") => Along::Rounds,
+        Some(key) => Along::Key(whole_key(run, key, &["round"])?),
+        None => Along::Budgets,
+    };
+    if along == Along::Rounds && height != Height::Mean {
+        let problem = Diagnostic::new("the cost of privacy is known at the last round alone");
+        return Err(Error::input(problem.expected("`--y mean` along the rounds, or another `--x`")));
+    }
+    let by = if what.by == "policy" { what.by.clone() } else { whole_key(run, &what.by, &["policy"])? };
+    if matches!(&along, Along::Key(key) if *key == by) {
+        return Err(Error::input(
+            Diagnostic::new(format!("`{by}` cannot be both the x axis and the lines")).expected("two keys"),
+        ));
+    }
+    let plan = ChartPlan { along, height, by };
+    chart(run, points, &plan).map(|(chart, _)| chart).ok_or_else(|| {
+        let x = what.x.as_deref().unwrap_or("epsilon");
+        let problem = Diagnostic::new(format!("this run has fewer than two values of `{x}` to draw against"));
+        let hint = if what.y == ExportHeight::Mean {
+            "draw against the rounds with `--x round`"
+        } else {
+            "a cost of privacy needs a sweep and a policy without privacy; `--x round --y mean` draws the curves"
+        };
+        Error::input(problem.hint(hint))
+    })
+}
+
+/// Returns the swept key that a name, whole or its last word, stands for.
+fn whole_key(run: &ReportRun, name: &str, others: &[&str]) -> Result<String, Error> {
+    let keys = run.swept_keys();
+    let ends = |key: &&&str| key.rsplit('.').next() == Some(name);
+    let found = keys.iter().find(|key| **key == name).or_else(|| keys.iter().find(ends));
+    found.map(|key| (*key).to_owned()).ok_or_else(|| {
+        let words = keys.iter().map(|key| short_key(key, &keys));
+        let known: Vec<&str> = words.chain(others.iter().copied()).collect();
+        let problem = Diagnostic::new(format!("this run sweeps no `{name}`")).expected(format!("one of {}", known.join(", ")));
+        Error::input(match suggestion(name, known.iter().copied()) {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        })
+    })
+}
+
+/// Converts a drawing to PDF with the free font Ubuntu Light embedded.
+#[cfg(feature = "pdf")]
+fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
+    use svg2pdf::usvg;
+    let failed = |problem: String| Error::Failed { problem, hint: "export `--format svg` and report this".to_owned() };
+    let mut options = usvg::Options { font_family: "Ubuntu".to_owned(), ..usvg::Options::default() };
+    options.fontdb_mut().load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+    options.fontdb_mut().set_sans_serif_family("Ubuntu");
+    let tree = usvg::Tree::from_str(svg, &options).map_err(|error| failed(format!("the drawing: {error}")))?;
+    svg2pdf::to_pdf(&tree, svg2pdf::ConversionOptions::default(), svg2pdf::PageOptions::default())
+        .map_err(|error| failed(format!("the PDF: {error}")))
+}
+
+#[cfg(not(feature = "pdf"))]
+fn pdf(_svg: &str) -> Result<Vec<u8>, Error> {
+    Err(Error::input(
+        Diagnostic::new("this build writes no PDF")
+            .expected("`--format svg`, `csv` or `tex`")
+            .hint("build with `cargo build --release --features pdf`; or compile the `tex` with LaTeX"),
+    ))
+}

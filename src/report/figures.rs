@@ -1,0 +1,368 @@
+//! Builds the charts of a run: a quantity, its excess or its ratio over the run without privacy, against budgets, keys or rounds.
+//!
+//! One builder serves the page and the exported figures. What is neither on the x axis nor a line distinguishes the panels.
+
+use super::axis::Axis;
+use super::canvas::{Chart, Panel, Series};
+use super::collect::{CellData, ReportRun};
+use super::compare::{ComparedPoint, cost};
+use super::guide;
+use super::stats::{Ratio, SampleMoments};
+use super::text::{csv_text, number, safe_name, short_key, swept_text};
+use super::words::capital;
+
+/// Largest number of panels in one chart.
+pub(super) const N_PANELS: usize = 12;
+/// Largest number of lines in one panel.
+const N_LINES: usize = 12;
+
+/// Names what a chart shows along its x axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Along {
+    /// The rounds.
+    Rounds,
+    /// The stated budgets.
+    Budgets,
+    /// A swept key with numbers.
+    Key(String),
+}
+
+/// Names what a chart shows along its y axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Height {
+    /// The quantity itself.
+    Mean,
+    /// The quantity minus that of the run without privacy.
+    Excess,
+    /// The quantity over that of the run without privacy.
+    Ratio,
+}
+
+/// Says what a chart shows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ChartPlan {
+    pub(super) along: Along,
+    pub(super) height: Height,
+    /// What the lines are: `policy`, or a swept key.
+    pub(super) by: String,
+}
+
+/// Holds a figure of the page.
+#[derive(Clone, Debug)]
+pub(super) struct Figure {
+    pub(super) group: Group,
+    /// Name of the file, without its ending.
+    pub(super) stem: String,
+    pub(super) chart: Chart,
+    pub(super) caption: String,
+}
+
+/// Names the page's section of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// Cost of privacy against the budget.
+    Cost,
+    /// The quantity against a swept number.
+    Swept,
+    /// The quantity against the round.
+    Curves,
+}
+
+/// Returns all figures, in the order of the page.
+pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> {
+    let (trials, words) = (run.manifest.trials, &run.words);
+    let over = if trials == 1 { "One trial".to_owned() } else { format!("Mean over {trials} trials") };
+    let bars = if trials < 2 { "no interval" } else { "bars are 95 % intervals" };
+    let mut figures = Vec::new();
+    let mut add = |group, stem: &str, along: &Along, height, caption: String| {
+        let plan = ChartPlan { along: along.clone(), height, by: "policy".to_owned() };
+        if let Some((chart, n_left_out)) = chart(run, points, &plan) {
+            let mut caption = caption;
+            if 0 < n_left_out {
+                caption +=
+                    &format!(" {n_left_out} more panels or lines are in the files; `privateer report --format svg` draws them.");
+            }
+            if chart.panels.iter().flat_map(|panel| &panel.series).any(|series| series.guide && series.name.contains("slope")) {
+                caption += guide::CAPTION;
+            }
+            figures.push(Figure { group, stem: stem.to_owned(), chart, caption });
+        }
+    };
+    let paired = if trials < 2 { "no interval" } else { "bars are paired 95 % intervals" };
+    let dagger = " A dagger marks policies without a guarantee; what has no privacy is the grey line.";
+    let caption = format!("Cost of privacy: {} over that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
+    add(Group::Cost, "cost-ratio", &Along::Budgets, Height::Ratio, caption);
+    let caption = format!("Cost of privacy: {} minus that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
+    add(Group::Cost, "cost-excess", &Along::Budgets, Height::Excess, caption);
+    for (i, key) in run.swept_keys().into_iter().enumerate() {
+        let caption = format!("{} against {key}. {over}; {bars}.", words.title());
+        let stem = format!("final-{i}-{}", safe_name(key));
+        add(Group::Swept, &stem, &Along::Key(key.to_owned()), Height::Mean, caption);
+    }
+    let band = if trials < 2 { "no band" } else { "bands are 95 % intervals of the mean" };
+    let late = if run.words.who == "learner" { " A curve begins with the learner's first answer." } else { "" };
+    let caption = format!("{} against the round. {over}; {band}.{late}", capital(words.curve));
+    add(Group::Curves, "curves", &Along::Rounds, Height::Mean, caption);
+    figures
+}
+
+/// Returns a chart with the number of panels and lines that were omitted; `None` if its x axis has fewer than two values.
+pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
+    let keys = run.swept_keys();
+    // The same policy has the same colour in every chart of a page.
+    let mut names: Vec<String> = Vec::new();
+    if plan.by == "policy" {
+        for cell in &run.cells {
+            let (name, _) = place(run, plan, cell);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    // Panels, each with the coordinates that distinguish it, and a line for each name.
+    let mut panels: Vec<PanelLines> = Vec::new();
+    for (cell_idx, cell) in run.cells.iter().enumerate() {
+        let Some(line) = line(run, points, plan, cell_idx) else { continue };
+        let (name, rest) = place(run, plan, cell);
+        let style = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name.clone());
+            names.len() - 1
+        });
+        let at = panels.iter().position(|(known, _)| *known == rest).unwrap_or_else(|| {
+            panels.push((rest, Vec::new()));
+            panels.len() - 1
+        });
+        let series = &mut panels[at].1;
+        let at = series.iter().position(|known| known.name == name).unwrap_or_else(|| {
+            series.push(Series { name, style, bars: plan.along != Along::Rounds, ..Series::default() });
+            series.len() - 1
+        });
+        for (point, interval) in line {
+            // Policies without privacy repeat their result at every budget that shares a panel.
+            if !series[at].points.contains(&point) {
+                series[at].points.push(point);
+                series[at].intervals.push(interval);
+            }
+        }
+    }
+    let mut xs: Vec<f64> =
+        panels.iter().flat_map(|(_, lines)| lines).flat_map(|line| &line.points).map(|point| point.0).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    if xs.len() < 2 {
+        return None;
+    }
+    let mut n_left_out = panels.len().saturating_sub(N_PANELS);
+    panels.truncate(N_PANELS);
+    for (_, lines) in &mut panels {
+        n_left_out += lines.len().saturating_sub(N_LINES);
+        lines.truncate(N_LINES);
+        lines.iter_mut().for_each(sort_by_x);
+    }
+    let varying = |coordinate: &(String, String)| panels.iter().any(|(rest, _)| !rest.contains(coordinate));
+    let titles: Vec<String> = panels
+        .iter()
+        .map(|(rest, _)| {
+            let shown = rest.iter().filter(|coordinate| varying(coordinate));
+            let shown = shown.map(|(key, value)| match key.as_str() {
+                "policy" | "environment" => value.clone(),
+                key => format!("{} = {value}", short_key(key, &keys)),
+            });
+            shown.collect::<Vec<_>>().join(", ")
+        })
+        .collect();
+    let (x, y) = axes(run, plan, &xs, &panels);
+    let panels: Vec<Panel> = panels
+        .into_iter()
+        .zip(titles)
+        .map(|((rest, mut series), title)| {
+            series.extend(guides(run, plan, &rest, &series, &xs, &y));
+            Panel { title, x: x.clone(), y: y.clone(), series }
+        })
+        .collect();
+    let title = format!("{} against {}", capital(&y.label), x.label);
+    Some((Chart { title, panels }, n_left_out))
+}
+
+/// The coordinates that distinguish a panel, as keys and values, with its lines.
+type PanelLines = (Vec<(String, String)>, Vec<Series>);
+
+/// A point with its interval.
+type PointInterval = ((f64, f64), Option<(f64, f64)>);
+
+/// Returns the points that a cell adds to a chart; `None` if it has none.
+fn line(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan, cell_idx: usize) -> Option<Vec<PointInterval>> {
+    let cell = &run.cells[cell_idx];
+    let moments = |m: &SampleMoments| (m.mean, m.low().zip(m.high()));
+    let at = |x: f64, (y, interval)| Some(vec![((x, y), interval)]);
+    let x = match &plan.along {
+        Along::Rounds => {
+            let known = cell.curve.rounds.iter().zip(&cell.curve.moments);
+            let known = known.filter_map(|(round, m)| m.as_ref().map(|m| (f64::from(*round), moments(m))));
+            return Some(known.map(|(x, (y, interval))| ((x, y), interval)).collect());
+        }
+        Along::Budgets => cell.epsilon().filter(|_| !cell.is_not_private()).or_else(|| swept_epsilon(cell))?,
+        Along::Key(key) => cell.swept(key)?.as_f64()?,
+    };
+    let x = Some(x).filter(|x| x.is_finite())?;
+    match plan.height {
+        Height::Mean => at(x, moments(&SampleMoments::of(&cell.finals(run.words.measure))?)),
+        Height::Excess => at(x, moments(&cost(run, points, cell_idx, 0.95)?.excess?)),
+        Height::Ratio => {
+            let Ratio { value, interval } = cost(run, points, cell_idx, 0.95)?.ratio?;
+            at(x, (value, interval))
+        }
+    }
+}
+
+/// Returns the budget that a sweep states for a cell.
+fn swept_epsilon(cell: &CellData) -> Option<f64> {
+    cell.info.swept.iter().find(|(key, _)| is_budget(key)).and_then(|(_, value)| value.as_f64())
+}
+
+fn is_budget(key: &str) -> bool {
+    key.rsplit('.').next() == Some("epsilon")
+}
+
+/// Returns the name of a cell's line, and the coordinates of its panel.
+fn place(run: &ReportRun, plan: &ChartPlan, cell: &CellData) -> (String, Vec<(String, String)>) {
+    let on_x = |key: &str| match &plan.along {
+        Along::Rounds => false,
+        Along::Budgets => is_budget(key),
+        Along::Key(known) => known == key,
+    };
+    let broken = run.cells.iter().any(|other| other.info.policy == cell.info.policy && other.has_no_guarantee());
+    let policy = format!("{}{}", cell.info.policy, if broken { " †" } else { "" });
+    let mut coordinates = vec![("policy".to_owned(), policy), ("environment".to_owned(), cell.info.environment.clone())];
+    let swept = cell.info.swept.iter().filter(|(key, _)| !on_x(key));
+    coordinates.extend(swept.map(|(key, value)| (key.clone(), swept_text(value))));
+    let at = coordinates.iter().position(|(key, _)| *key == plan.by).unwrap_or(0);
+    let (key, value) = coordinates.remove(at);
+    (if key == "policy" { value } else { format!("{} = {value}", short_key(&key, &run.swept_keys())) }, coordinates)
+}
+
+/// Returns the axes that all panels share.
+fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) -> (Axis, Axis) {
+    let lines = || panels.iter().flat_map(|(_, lines)| lines);
+    let means = || lines().flat_map(|line| line.points.iter().map(|point| point.1));
+    let ends = || lines().flat_map(|line| line.intervals.iter().flatten());
+    let (least, greatest) = means().fold((f64::INFINITY, 0.0_f64), |(low, high), y| (low.min(y), high.max(y)));
+    let (label, logarithmic) = match plan.height {
+        Height::Mean if plan.along == Along::Rounds => (run.words.curve.to_owned(), false),
+        Height::Mean => (run.words.long.to_owned(), 0.0 < least && 30.0 * least < greatest),
+        Height::Excess => (format!("excess {}", run.words.short), false),
+        Height::Ratio => ("times without privacy".to_owned(), 0.0 < least && 5.0 * least < greatest),
+    };
+    // On a logarithmic axis the means alone set the floor, because a band that reaches zero would stretch it without end.
+    let line_at = match plan.height {
+        Height::Mean => None,
+        Height::Excess => Some(0.0),
+        Height::Ratio => Some(1.0),
+    };
+    let (low, high) = (ends().map(|end| if logarithmic { end.1 } else { end.0 }), ends().map(|end| end.1));
+    // An interval that is many times wider than all means would press the curves together.
+    let most = 3.0 * greatest.max(1e-300);
+    let y = Axis::holding(&label, logarithmic, means().chain(low.chain(high).filter(|y| y.abs() <= most)).chain(line_at))
+        .with_air(0.03);
+    let x = match &plan.along {
+        Along::Rounds => Axis::holding(if run.words.who == "learner" { "sample" } else { "round" }, false, xs.iter().copied()),
+        Along::Budgets => Axis::marking("ε", Axis::suits_logarithm(xs), xs).with_air(0.03),
+        Along::Key(key) => Axis::marking(key, Axis::suits_logarithm(xs), xs).with_air(0.03),
+    };
+    (x, y)
+}
+
+/// Returns the grey lines of a panel: no privacy, and the slope of a lower bound.
+fn guides(run: &ReportRun, plan: &ChartPlan, rest: &[(String, String)], series: &[Series], xs: &[f64], y: &Axis) -> Vec<Series> {
+    let flat = |height: f64| {
+        let points = vec![(xs[0], height), (xs[xs.len() - 1], height)];
+        Series { name: "without privacy".to_owned(), style: 6, points, guide: true, ..Series::default() }
+    };
+    let cells = || run.cells.iter().filter(|cell| place(run, plan, cell).1 == rest);
+    let least = |points: &mut dyn Iterator<Item = (f64, f64)>| {
+        points.filter(|(_, y)| 0.0 < *y).min_by(|left, right| left.1.total_cmp(&right.1))
+    };
+    let adds_up = run.words.measure == crate::record::Quantity::CumulativeRegret;
+    match (plan.height, &plan.along) {
+        (Height::Excess, _) => vec![flat(0.0)],
+        (Height::Ratio, _) => vec![flat(1.0)],
+        (Height::Mean, Along::Rounds) if adds_up => {
+            let lowest = least(&mut series.iter().filter_map(|line| line.points.last().copied()));
+            guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_rounds(xs, lowest, y.low)).into_iter().collect()
+        }
+        (Height::Mean, Along::Key(key)) if adds_up && is_budget(key) && 0.0 < xs[0] => {
+            let lowest =
+                least(&mut series.iter().filter_map(|line| line.points.first().copied()).filter(|point| point.0 == xs[0]));
+            guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_budgets(xs, lowest)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn sort_by_x(line: &mut Series) {
+    let mut order: Vec<usize> = (0..line.points.len()).collect();
+    order.sort_by(|&left, &right| line.points[left].0.total_cmp(&line.points[right].0));
+    line.points = order.iter().map(|&i| line.points[i]).collect();
+    line.intervals = order.iter().map(|&i| line.intervals[i]).collect();
+}
+
+/// Returns `plots/curves.csv`: mean, interval and quantiles of the curves' quantity at the plotted rounds of all cells.
+pub(super) fn curves_csv(run: &ReportRun) -> String {
+    let mut text = "cell,policy,round,mean,ci95_low,ci95_high,q05,q25,q50,q75,q95\n".to_owned();
+    for cell in &run.cells {
+        let policy = csv_text(&cell.info.policy).replace(['"', ',', '\n', '\r'], " ");
+        for ((round, moments), quantiles) in cell.curve.rounds.iter().zip(&cell.curve.moments).zip(&cell.curve.quantiles) {
+            let mut fields = vec![cell.info.cell.to_string(), policy.clone(), round.to_string()];
+            let low_high = [moments.and_then(|m| m.low()), moments.and_then(|m| m.high())];
+            let numbers = [moments.map(|m| m.mean)].into_iter().chain(low_high);
+            let numbers = numbers.chain(quantiles.map_or([None; 5], |q| q.0.map(Some)));
+            fields.extend(numbers.map(|value| value.map_or(String::new(), number)));
+            text += &fields.join(",");
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, plant};
+    use super::super::compare::sweep_points;
+    use super::*;
+
+    fn drawn(epsilons: &[f64], along: Along, height: Height) -> Option<Chart> {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), epsilons, &[PRIVATE, OPEN], 6);
+        let run = ReportRun::read(folder.path(), None).expect("read");
+        let plan = ChartPlan { along, height, by: "policy".to_owned() };
+        chart(&run, &sweep_points(&run), &plan).map(|(chart, _)| chart)
+    }
+
+    #[test]
+    fn costs_are_drawn_against_the_budget() {
+        let chart = drawn(&[4.0, 0.25, 1.0], Along::Budgets, Height::Ratio).expect("a chart");
+        let [panel] = &chart.panels[..] else { panic!("one panel") };
+        assert!(panel.x.logarithmic && panel.title.is_empty());
+        assert_eq!(panel.series[0].points, [(0.25, 7.0), (1.0, 2.5), (4.0, 1.375)]);
+        // The policy without privacy is the grey line at 1.
+        assert_eq!((panel.series[1].guide, panel.series[1].points.as_slice()), (true, &[(0.25, 1.0), (4.0, 1.0)][..]));
+        let chart = drawn(&[4.0, 0.25, 1.0], Along::Budgets, Height::Excess).expect("a chart");
+        assert_eq!(chart.panels[0].series[0].points, [(0.25, 240.0), (1.0, 60.0), (4.0, 15.0)]);
+        assert_eq!(drawn(&[1.0], Along::Budgets, Height::Ratio), None);
+    }
+
+    #[test]
+    fn curves_are_small_multiples_with_one_scale() {
+        let chart = drawn(&[0.5, 2.0], Along::Rounds, Height::Mean).expect("a chart");
+        let titles: Vec<&str> = chart.panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(titles, ["epsilon = 0.5", "epsilon = 2"]);
+        assert_eq!(chart.panels[0].y, chart.panels[1].y);
+        assert_eq!(chart.legend().iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["tgp-ucb", "igp-ucb"]);
+        assert_eq!(chart.panels[0].series[0].points.last(), Some(&(400.0, 160.0)));
+        let key = Along::Key("privacy.epsilon".to_owned());
+        assert_eq!(
+            drawn(&[0.5, 2.0], key, Height::Mean).expect("a chart").panels[0].series[0].points,
+            [(0.5, 160.0), (2.0, 70.0)]
+        );
+    }
+}

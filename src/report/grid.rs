@@ -1,0 +1,152 @@
+//! Holds a table once, for the page, the terminal, CSV and LaTeX.
+
+use super::text::csv_text;
+use maud::{Markup, html};
+
+/// A column's title.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Heading {
+    pub(super) text: String,
+    /// The whole key of a shortened title, shown on hovering.
+    pub(super) full: String,
+    /// Whether the column has numbers, which are flush right.
+    pub(super) is_number: bool,
+}
+
+/// Holds texts in rows and columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Grid {
+    pub(super) headings: Vec<Heading>,
+    pub(super) rows: Vec<Vec<String>>,
+    /// Sentences below the table.
+    pub(super) notes: Vec<String>,
+}
+
+/// Marks of cells, with their meaning in LaTeX.
+const SYMBOLS: [(char, &str); 12] = [
+    ('\\', "\\textbackslash{}"),
+    ('±', "$\\pm$"),
+    ('−', "$-$"),
+    ('–', "--"),
+    ('★', "$\\star$"),
+    ('☆', "$\\circ$"),
+    ('†', "\\dag{}"),
+    ('ε', "$\\varepsilon$"),
+    ('δ', "$\\delta$"),
+    ('·', "$\\cdot$"),
+    ('²', "$^2$"),
+    ('…', "\\dots{}"),
+];
+
+impl Grid {
+    /// Adds a column; `key` is the whole name if `text` is a short one.
+    pub(super) fn column(&mut self, text: &str, key: &str, is_number: bool) {
+        self.headings.push(Heading { text: text.to_owned(), full: key.to_owned(), is_number });
+    }
+
+    /// Returns the table of a page: it can be read on a narrow screen, where each row becomes a card.
+    pub(super) fn html(&self) -> Markup {
+        html! {
+            div.scroll { table.stack {
+                thead { tr {
+                    @for heading in &self.headings {
+                        th.n[heading.is_number] scope="col" title=[(heading.full != heading.text).then_some(&heading.full)] { (heading.text) }
+                    }
+                } }
+                tbody {
+                    @for row in &self.rows {
+                        tr {
+                            @for (heading, text) in self.headings.iter().zip(row) {
+                                td.n[heading.is_number].best[text.contains('★')] data-label=(heading.text) { (text) }
+                            }
+                        }
+                    }
+                }
+            } }
+            @for note in &self.notes { p.note { (note) } }
+        }
+    }
+
+    /// Returns the table as CSV.
+    pub(super) fn csv(&self) -> String {
+        let quoted = |text: &str| {
+            let text = csv_text(text);
+            if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+        };
+        let line = |texts: &mut dyn Iterator<Item = &str>| texts.map(quoted).collect::<Vec<_>>().join(",") + "\n";
+        let mut text = line(&mut self.headings.iter().map(|heading| heading.full.as_str()));
+        self.rows.iter().for_each(|row| text += &line(&mut row.iter().map(String::as_str)));
+        text
+    }
+
+    /// Returns the table as LaTeX for the package `booktabs`.
+    pub(super) fn tex(&self) -> String {
+        let columns: String = self.headings.iter().map(|heading| if heading.is_number { 'r' } else { 'l' }).collect();
+        let line =
+            |texts: &mut dyn Iterator<Item = &str>| format!("{} \\\\\n", texts.map(tex_text).collect::<Vec<_>>().join(" & "));
+        let mut text = format!("\\begin{{tabular}}{{{columns}}}\n\\toprule\n");
+        text += &line(&mut self.headings.iter().map(|heading| heading.text.as_str()));
+        text += "\\midrule\n";
+        self.rows.iter().for_each(|row| text += &line(&mut row.iter().map(String::as_str)));
+        text += "\\bottomrule\n\\end{tabular}\n";
+        self.notes.iter().for_each(|note| text += &format!("% {note}\n"));
+        text
+    }
+
+    /// Returns the table in plain text with aligned columns, and its notes.
+    pub(super) fn plain(&self) -> String {
+        let headings: Vec<String> = self.headings.iter().map(|heading| heading.text.clone()).collect();
+        let lines = || std::iter::once(&headings).chain(&self.rows);
+        let width = |column: usize| lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+        let mut text = String::new();
+        for line in lines() {
+            let padded: Vec<String> = line
+                .iter()
+                .zip(&self.headings)
+                .zip(&widths)
+                .map(
+                    |((cell, heading), &width)| {
+                        if heading.is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+                    },
+                )
+                .collect();
+            text += padded.join("  ").trim_end();
+            text.push('\n');
+        }
+        self.notes.iter().for_each(|note| text += &format!("{note}\n"));
+        text
+    }
+}
+
+/// Returns a text with LaTeX's own characters escaped.
+pub(super) fn tex_text(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match SYMBOLS.iter().find(|(symbol, _)| *symbol == c) {
+            Some((_, tex)) => escaped += tex,
+            None if "&%$#_{}".contains(c) => escaped += &format!("\\{c}"),
+            None if c == '~' || c == '^' => escaped += &format!("\\{c}{{}}"),
+            None => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_table_has_four_forms() {
+        let mut grid = Grid { notes: vec!["a note".to_owned()], ..Grid::default() };
+        grid.column("epsilon", "privacy.epsilon", false);
+        grid.column("a_b <c>", "a_b <c>", true);
+        grid.rows.push(vec!["0.5".to_owned(), "1 ± 2 ★".to_owned()]);
+        assert_eq!(grid.plain(), "epsilon  a_b <c>\n0.5      1 ± 2 ★\na note\n");
+        assert_eq!(grid.csv(), "privacy.epsilon,a_b <c>\n0.5,1 ± 2 ★\n");
+        assert!(grid.tex().contains("epsilon & a\\_b <c> \\\\\n\\midrule\n0.5 & 1 $\\pm$ 2 $\\star$ \\\\\n\\bottomrule"));
+        let html = grid.html().into_string();
+        assert!(html.contains("title=\"privacy.epsilon\"") && html.contains("a_b &lt;c&gt;") && html.contains("best"), "{html}");
+    }
+}
