@@ -24,4 +24,5 @@ mod session;
 mod source;
 mod verify;
 
-pub use commands::{main, main_with};
+pub use backends::{OpenedBackend, open as open_backend, with_hint};
+pub use commands::{CapturedText, captured, main, main_with};

@@ -1,0 +1,182 @@
+//! Runs and audits, on a thread of their own, so that the interpreter goes on and Ctrl-C works.
+
+use super::failure::{Phase, exception, named};
+use super::policy::RunGuard;
+use super::spec::Sweep;
+use privateer::audit::{AuditFile, RunsAudit, Settings, of_runs};
+use privateer::cli::{open_backend, with_hint};
+use privateer::{Error, Notice, RunObserver, RunOptions, Stop, run_to_folder};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time between two looks at signals and progress.
+const EVERY: Duration = Duration::from_millis(50);
+/// Longest that an interrupted run is waited for; then it ends in the background.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// Process whose run is under way; 0 without one. A fork of a running process has none.
+static RUNNING: AtomicU32 = AtomicU32::new(0);
+
+/// Marks a run as under way until it is dropped.
+struct Turn;
+
+impl Turn {
+    /// Takes the turn; `None` while another run has it.
+    fn take() -> Option<Self> {
+        let own = std::process::id();
+        let taken = |running: u32| (running != own).then_some(own);
+        RUNNING.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok().then_some(Self)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        RUNNING.store(0, Ordering::Release);
+    }
+}
+
+/// What a run reports, as its caller looks at it.
+#[derive(Default)]
+struct Progress {
+    total: AtomicU64,
+    done: AtomicU64,
+    notes: Mutex<Vec<String>>,
+}
+
+impl Progress {
+    fn note(&self, text: String) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    fn notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl RunObserver for Progress {
+    fn progressed(&self, trial_rounds: u64) {
+        self.done.fetch_add(trial_rounds, Ordering::Relaxed);
+    }
+
+    fn notice(&self, notice: Notice<'_>) {
+        match notice {
+            Notice::Opened { folder, trial_rounds, .. } => {
+                self.total.store(trial_rounds, Ordering::Relaxed);
+                folder.altered.iter().chain(&folder.warnings).for_each(|warning| self.note(warning.clone()));
+            }
+            Notice::Withdrawn { n_blocks } => {
+                self.note(format!("removed the {n_blocks} blocks that this run had finished on the device"));
+            }
+            Notice::BandViolations { n_points } => {
+                self.note(format!("{n_points} points left their error band: please report this with the spec"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Computes on a thread of its own; calls `progress(done, total)`, in trial-rounds, from this one.
+fn in_background<T: Send + 'static>(
+    py: Python<'_>,
+    guard: &Arc<RunGuard>,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&Stop, &Progress) -> Result<T, Error> + Send + 'static,
+) -> PyResult<(T, Vec<String>)> {
+    let Some(turn) = Turn::take() else {
+        return Err(named(py, "RunError", "a run is under way in this process\nhint: wait for it, or use another process"));
+    };
+    guard.begin();
+    let (stop, seen) = (Arc::new(Stop::new()), Arc::new(Progress::default()));
+    let (sender, results) = channel();
+    let (of_worker, seen_by_worker) = (Arc::clone(&stop), Arc::clone(&seen));
+    std::thread::Builder::new().name("privateer".to_owned()).spawn(move || {
+        let result = work(&of_worker, &seen_by_worker);
+        drop(turn);
+        // An interrupted caller no longer listens.
+        drop(sender.send(result));
+    })?;
+    // The worker may drop its end at any time, and only one thread reads: a mutex makes the end shareable.
+    let results = Mutex::new(results);
+    let wait = |time| results.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time);
+    let interrupt = |error: PyErr| {
+        stop.ask();
+        guard.stop();
+        drop(py.detach(|| wait(GRACE)));
+        error
+    };
+    let mut shown = Instant::now();
+    let result = loop {
+        match py.detach(|| wait(EVERY)) {
+            Ok(result) => break result,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(named(py, "RunError", "the run panicked\nhint: please report this"));
+            }
+            Err(RecvTimeoutError::Timeout) => py.check_signals().map_err(interrupt)?,
+        }
+        if let Some(progress) = progress.filter(|_| 4 * EVERY <= shown.elapsed()) {
+            shown = Instant::now();
+            let (done, total) = (seen.done.load(Ordering::Relaxed), seen.total.load(Ordering::Relaxed));
+            progress.call1(py, (done, total)).map_err(interrupt)?;
+        }
+    };
+    let result = result.map_err(with_hint).map_err(|error| match guard.take() {
+        None => exception(py, &error, Phase::Running),
+        Some(cause) => {
+            let failure = named(py, "PolicyError", &error.to_string());
+            failure.set_cause(py, Some(cause));
+            failure
+        }
+    })?;
+    Ok((result, seen.notes()))
+}
+
+/// Runs a sweep into a folder, which may hold finished parts of it. Returns notes.
+#[pyfunction]
+#[pyo3(signature = (sweep, out, *, backend, threads=None, batch=None, data=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "the keywords of the Python function")]
+pub fn run(
+    py: Python<'_>,
+    sweep: &Sweep,
+    out: PathBuf,
+    backend: String,
+    threads: Option<usize>,
+    batch: Option<usize>,
+    data: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<String>> {
+    let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
+    let ((), notes) = in_background(py, &sweep.guard, progress.as_ref(), move |stop, seen| {
+        let options = RunOptions { data, backend: open_backend(&backend, None, true)?.backend, threads, batch, shard: None };
+        let folder = run_to_folder(&plan, &out, &options, stop, seen)?;
+        folder.audit_error.map_or(Ok(()), Err)
+    })?;
+    Ok(notes)
+}
+
+/// Attacks every cell of a sweep that claims privacy; returns the findings as JSON.
+#[pyfunction]
+#[pyo3(signature = (sweep, *, backend, samples, seed, confidence, data=None))]
+pub fn audit(
+    py: Python<'_>,
+    sweep: &Sweep,
+    backend: String,
+    samples: u64,
+    seed: u64,
+    confidence: f64,
+    data: Option<PathBuf>,
+) -> PyResult<String> {
+    let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
+    let (text, _) = in_background(py, &sweep.guard, None, move |_, _| {
+        let backend = open_backend(&backend, None, true)?.backend;
+        let settings = Settings { samples, seed, confidence };
+        let RunsAudit { findings, passed_over } = of_runs(&plan, &data, backend.as_ref(), settings)?;
+        let file = AuditFile { confidence, seed, findings, passed_over };
+        serde_json::to_string(&file)
+            .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })
+    })?;
+    Ok(text)
+}
