@@ -2,6 +2,7 @@
 
 import csv
 import json
+import logging
 import os
 import tempfile
 import warnings
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from . import _native
 from .spec import Spec
+
+LOG = logging.getLogger("privateer")
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,10 @@ def command(arguments: Sequence[Any], spec: Spec | None = None) -> str:
     """Runs a command of the program and returns what it would print."""
     said, noted = _native.command([str(argument) for argument in arguments], list(spec.items) if spec else [])
     for note in noted:
-        warnings.warn(note.removeprefix("warning: "), stacklevel=3)
+        if note.startswith("warning: "):
+            warnings.warn(note.removeprefix("warning: "), stacklevel=3)
+        else:
+            LOG.info("%s", note)
     return said
 
 

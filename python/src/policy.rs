@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct RunGuard {
     exception: Mutex<Option<PyErr>>,
+    failed: AtomicBool,
     stopped: AtomicBool,
 }
 
@@ -22,6 +23,7 @@ impl RunGuard {
     /// Begins a run.
     pub fn begin(&self) {
         self.stopped.store(false, Ordering::Relaxed);
+        self.failed.store(false, Ordering::Relaxed);
         drop(self.take());
     }
 
@@ -35,12 +37,23 @@ impl RunGuard {
         self.exception.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Returns whether code of the user has failed.
+    pub fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Notes that code of the user has failed.
+    fn refuse(&self, message: String) -> PolicyFailure {
+        self.failed.store(true, Ordering::Relaxed);
+        message.into()
+    }
+
     /// Keeps an exception and returns its message.
     pub fn raised(&self, py: Python<'_>, place: &str, error: PyErr) -> PolicyFailure {
         let message = format!("`{place}` raised {}", error.to_string().trim());
         let mut first = self.exception.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert_with(|| error.clone_ref(py));
-        message.into()
+        self.refuse(message)
     }
 
     /// Calls code of the user, unless the run was stopped.
@@ -80,7 +93,7 @@ impl PythonPolicy {
             let policy = item.instance(py, keys).map_err(|error| guard.raised(py, &item.class_name, error))?;
             for method in ["start", "ask", "tell"] {
                 if !policy.getattr(method).is_ok_and(|method| method.is_callable()) {
-                    return Err(format!("`{}` has no method `{method}`", item.class_name).into());
+                    return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
                 }
             }
             Ok(Self {
@@ -110,7 +123,8 @@ impl PythonPolicy {
     /// Reads what `ask` or `recommend` has returned.
     fn points(&self, answer: &Bound<'_, PyAny>, n_trials: usize, method: &str) -> Result<Vec<i64>, PolicyFailure> {
         let wrong = |found: String| -> PolicyFailure {
-            format!("`{}.{method}` returned {found}, expected an array int64[{n_trials}] of points", self.class_name).into()
+            let class_name = &self.class_name;
+            self.guard.refuse(format!("`{class_name}.{method}` returned {found}, expected an array int64[{n_trials}] of points"))
         };
         let Ok(array) = answer.cast::<PyArray1<i64>>() else {
             return Err(wrong(described(answer)));

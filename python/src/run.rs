@@ -123,13 +123,13 @@ fn in_background<T: Send + 'static>(
             progress.call1(py, (done, total)).map_err(interrupt)?;
         }
     };
-    let result = result.map_err(with_hint).map_err(|error| match guard.take() {
-        None => exception(py, &error, Phase::Running),
-        Some(cause) => {
-            let failure = named(py, "PolicyError", &error.to_string());
-            failure.set_cause(py, Some(cause));
-            failure
+    let result = result.map_err(with_hint).map_err(|error| {
+        if !guard.failed() {
+            return exception(py, &error, Phase::Running);
         }
+        let failure = named(py, "PolicyError", &error.to_string());
+        failure.set_cause(py, guard.take());
+        failure
     })?;
     Ok((result, seen.notes()))
 }
