@@ -112,6 +112,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         threads: args.threads,
         batch: args.batch,
         shard: args.shard,
+        ..RunOptions::default()
     };
     let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new() };
     let RunFolder { path, report, audit_error } = run_to_folder(sweep, out, &options, &STOP, &messages)?;

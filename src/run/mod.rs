@@ -24,4 +24,4 @@ pub use observer::{Notice, ReleaseSummary, RunObserver};
 pub use options::RunOptions;
 #[cfg(feature = "report")]
 pub use rerun::{choose_parts, run_again};
-pub use threads::{MOST_THREADS, thread_pool};
+pub use threads::{MOST_THREADS, ThreadSetup, thread_pool};

@@ -1,5 +1,6 @@
 //! Defines the options of a run.
 
+use super::threads::ThreadSetup;
 use crate::engine::Shard;
 use crate::env::DataFolder;
 use privateer_backend::{Backend, Cpu};
@@ -14,6 +15,8 @@ pub struct RunOptions {
     pub backend: Arc<dyn Backend>,
     /// Number of worker threads; one for each core if absent.
     pub threads: Option<usize>,
+    /// What surrounds the work of each worker thread.
+    pub thread_setup: ThreadSetup,
     /// Number of trials in lockstep; the backend chooses if absent.
     pub batch: Option<usize>,
     /// The shard of the work to run; all of it if absent.
@@ -23,6 +26,13 @@ pub struct RunOptions {
 impl Default for RunOptions {
     /// Runs everything on the processor.
     fn default() -> Self {
-        Self { data: DataFolder::default(), backend: Arc::new(Cpu::default()), threads: None, batch: None, shard: None }
+        Self {
+            data: DataFolder::default(),
+            backend: Arc::new(Cpu::default()),
+            threads: None,
+            thread_setup: ThreadSetup::default(),
+            batch: None,
+            shard: None,
+        }
     }
 }
