@@ -11,6 +11,7 @@ environments of your own beside the built-in ones, and the price of privacy.
 
 from importlib.metadata import version as _version
 
+from ._native import Problem
 from .accounting import Price, account, curate
 from .audits import Audit, audit
 from .errors import CheckError, DataError, DeviceError, FolderError, PolicyError, PrivateerError, RunError, SpecError
@@ -35,6 +36,7 @@ __all__ = [
     "PolicyError",
     "Price",
     "PrivateerError",
+    "Problem",
     "Results",
     "RunError",
     "Session",

@@ -90,7 +90,8 @@ impl PythonEnvironment {
         let means = if instance.hasattr("mean")? {
             let shaped: Bound<'_, PyArray2<f64>> = PyArray1::from_slice(py, &coordinates).reshape([n_points, dimension])?;
             let means = instance.call_method1("mean", (shaped,))?;
-            let means: Option<Vec<f64>> = means.extract::<PyReadonlyArray1<'_, f64>>().ok().map(|means| means.as_array().to_vec());
+            let means: Option<Vec<f64>> =
+                means.extract::<PyReadonlyArray1<'_, f64>>().ok().map(|means| means.as_array().to_vec());
             match means.filter(|means| means.len() == n_points && means.iter().all(|mean| mean.is_finite())) {
                 Some(means) => Some(means),
                 None => return Err(wrong(format!("`mean(points)` did not return finite numbers float64[{n_points}]"))),

@@ -174,7 +174,8 @@ impl BatchPolicy for PythonPolicy {
                 None => policy.call_method1(ask, (round,)),
                 // Decision sets of several sizes: one array for each trial.
                 Some(sets) => {
-                    let arrays = sets.iter().map(|set| PyArray1::from_vec(py, set.iter().map(|&point| i64::from(point)).collect()));
+                    let arrays =
+                        sets.iter().map(|set| PyArray1::from_vec(py, set.iter().map(|&point| i64::from(point)).collect()));
                     PyList::new(py, arrays).and_then(|sets| policy.call_method1(ask, (round, sets)))
                 }
             };

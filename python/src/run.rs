@@ -5,7 +5,7 @@ use super::policy::RunGuard;
 use super::spec::Sweep;
 use privateer::audit::{AuditFile, RunsAudit, Settings, of_runs};
 use privateer::cli::{open_backend, with_hint};
-use privateer::{Error, Notice, RunObserver, RunOptions, Stop, run_to_folder};
+use privateer::{Error, Notice, RunObserver, RunOptions, Stop, ThreadSetup, run_to_folder};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -134,6 +134,15 @@ fn in_background<T: Send + 'static>(
     Ok((result, seen.notes()))
 }
 
+/// Registers each worker thread with the interpreter once, without which every call of a policy would register and forget it.
+fn registered() -> ThreadSetup {
+    ThreadSetup::around(|work| {
+        if Python::try_attach(|py| py.detach(&mut *work)).is_none() {
+            work();
+        }
+    })
+}
+
 /// Runs a sweep into a folder, which may hold finished parts of it. Returns notes.
 #[pyfunction]
 #[pyo3(signature = (sweep, out, *, backend, threads=None, batch=None, data=None, progress=None))]
@@ -150,7 +159,8 @@ pub fn run(
 ) -> PyResult<Vec<String>> {
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
     let ((), notes) = in_background(py, &sweep.guard, progress.as_ref(), move |stop, seen| {
-        let options = RunOptions { data, backend: open_backend(&backend, None, true)?.backend, threads, batch, shard: None };
+        let backend = open_backend(&backend, None, true)?.backend;
+        let options = RunOptions { data, backend, threads, batch, thread_setup: registered(), shard: None };
         let folder = run_to_folder(&plan, &out, &options, stop, seen)?;
         folder.audit_error.map_or(Ok(()), Err)
     })?;

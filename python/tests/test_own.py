@@ -134,7 +134,7 @@ def test_decision_sets_are_passed(spec: pv.Spec) -> None:
         def ask(self, t: int, allowed: list[np.ndarray]) -> np.ndarray:
             return np.array([points[0] for points in allowed])
 
-    rows = pv.run(spec.set("environment.sets", {"kind": "random", "size": 5}).without_policies().policy(Chosen), progress=False).rows
+    rows = pv.run(spec.set("environment.sets", {"kind": "random", "points": 5}).without_policies().policy(Chosen), progress=False).rows
     assert 1 < len(np.unique(rows["point"]))
 
 
