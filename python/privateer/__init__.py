@@ -9,8 +9,7 @@ environments of your own beside the built-in ones, and the price of privacy.
 >>> results.summary().to_pandas()
 """
 
-from importlib.metadata import version as _version
-
+from ._native import VERSION as __version__
 from ._native import Problem
 from .accounting import Price, account, curate
 from .audits import Audit, audit
@@ -21,8 +20,6 @@ from .runs import run
 from .session import Session
 from .spec import Spec
 from .table import Table
-
-__version__ = _version("privateer")
 
 __all__ = [
     "Audit",

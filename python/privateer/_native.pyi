@@ -5,9 +5,11 @@ Native half of `privateer`; use the functions of the package instead.
 from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from types import CapsuleType
-from typing import Any, SupportsFloat, SupportsIndex, final
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Problem", "Sweep", "arrow_stream", "audit", "command", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
+__all__ = ["VERSION", "Problem", "Sweep", "arrow_stream", "audit", "command", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
+
+VERSION: Final[str]
 
 @final
 class Problem:

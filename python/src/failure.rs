@@ -23,6 +23,11 @@ pub fn exception(py: Python<'_>, error: &Error, phase: Phase) -> PyErr {
         (Error::CheckSaidNo(_), _) => "CheckError",
         (Error::Incomplete { .. } | Error::Failed { .. }, _) => "RunError",
     };
+    of_class(py, class, error)
+}
+
+/// Returns the exception of a class of `privateer.errors` for an error.
+pub fn of_class(py: Python<'_>, class: &str, error: &Error) -> PyErr {
     let text = printable(&error.to_string()).into_owned();
     named(py, class, text.strip_prefix("error: ").unwrap_or(&text))
 }

@@ -19,6 +19,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
     use super::arrow::arrow_stream;
     #[pymodule_export]
     use super::command::{command, main};

@@ -1,6 +1,6 @@
 //! Runs and audits, on a thread of their own, so that the interpreter goes on and Ctrl-C works.
 
-use super::failure::{Phase, exception, named};
+use super::failure::{Phase, exception, named, of_class};
 use super::policy::RunGuard;
 use super::spec::Sweep;
 use privateer::audit::{AuditFile, RunsAudit, Settings, of_runs};
@@ -127,7 +127,7 @@ fn in_background<T: Send + 'static>(
         if !guard.failed() {
             return exception(py, &error, Phase::Running);
         }
-        let failure = named(py, "PolicyError", &error.to_string());
+        let failure = of_class(py, "PolicyError", &error);
         failure.set_cause(py, guard.take());
         failure
     })?;

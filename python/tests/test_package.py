@@ -40,6 +40,6 @@ def test_readme_is_true() -> None:
 
 
 def test_the_import_is_quick() -> None:
-    program = "import numpy, time; start = time.perf_counter(); import privateer; print(time.perf_counter() - start)"
+    program = "import numpy, time; start = time.process_time(); import privateer; print(time.process_time() - start)"
     times = [float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout) for _ in range(3)]
     assert min(times) < 0.3
