@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Problem", "Sweep", "arrow_stream", "audit", "command", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
+__all__ = ["VERSION", "Problem", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -110,6 +110,11 @@ def audit(sweep: Sweep, *, backend: str, samples: SupportsIndex, seed: SupportsI
 def command(arguments: SupportsGetItem[int, str], items: SupportsGetItem[int, Incomplete]) -> tuple[str, list[str]]:
     """
     Runs one command and returns what it would have printed: results, and notes.
+    """
+
+def finish() -> None:
+    """
+    Ends the run under way, if there is one; called at the exit of the interpreter.
     """
 
 def main(arguments: SupportsGetItem[int, str]) -> int:

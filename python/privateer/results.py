@@ -55,6 +55,11 @@ class Results:
         self._temporary = temporary
         self._manifest: dict[str, Any] = json.loads(_native.manifest(self.folder))
 
+    def __reduce__(self) -> Any:
+        if self._temporary is not None:
+            raise TypeError("these results are in a temporary folder\nhint: run with `out=...`, then they can be pickled")
+        return Results, (self.folder,)
+
     @property
     def cells(self) -> list[dict[str, Any]]:
         """The cells in canonical order: label, policy, swept keys, ledger, facts."""

@@ -1,5 +1,6 @@
 """Runs of specs."""
 
+import atexit
 import os
 import sys
 import tempfile
@@ -11,6 +12,9 @@ from typing import Any
 from . import _native
 from .results import Results
 from .spec import Spec
+
+# Threads of an interrupted run must not outlive the interpreter.
+atexit.register(_native.finish)
 
 
 def run(

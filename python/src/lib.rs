@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::results::{manifest, mean_interval, rows};
     #[pymodule_export]
-    use super::run::{audit, run};
+    use super::run::{audit, finish, run};
     #[pymodule_export]
     use super::spec::{Sweep, toml_as_json};
 }

@@ -8,9 +8,9 @@ use privateer::cli::{open_backend, with_hint};
 use privateer::{Error, Notice, RunObserver, RunOptions, Stop, ThreadSetup, run_to_folder};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time between two looks at signals and progress.
@@ -21,6 +21,19 @@ const GRACE: Duration = Duration::from_millis(100);
 /// Process whose run is under way; 0 without one. A fork of a running process has none.
 static RUNNING: AtomicU32 = AtomicU32::new(0);
 
+/// Whether the run under way was interrupted: it ends soon, and the next run waits for that.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Number of worker threads that the interpreter knows.
+static REGISTERED: AtomicUsize = AtomicUsize::new(0);
+
+/// How the latest run is stopped.
+static CURRENT: Mutex<Option<(Arc<Stop>, Arc<RunGuard>)>> = Mutex::new(None);
+
+fn current() -> MutexGuard<'static, Option<(Arc<Stop>, Arc<RunGuard>)>> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Marks a run as under way until it is dropped.
 struct Turn;
 
@@ -29,7 +42,26 @@ impl Turn {
     fn take() -> Option<Self> {
         let own = std::process::id();
         let taken = |running: u32| (running != own).then_some(own);
-        RUNNING.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok().then_some(Self)
+        RUNNING.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).ok()?;
+        // A fork has no threads of the process that it came from.
+        REGISTERED.store(0, Ordering::Release);
+        Some(Self)
+    }
+
+    /// Takes the turn, after an interrupted run has ended.
+    fn wait(py: Python<'_>) -> PyResult<Self> {
+        loop {
+            if let Some(turn) = Self::take() {
+                ENDING.store(false, Ordering::Release);
+                return Ok(turn);
+            }
+            if !ENDING.load(Ordering::Acquire) {
+                let text = "a run is under way in this process\nhint: wait for it, or use another process";
+                return Err(named(py, "RunError", text));
+            }
+            py.detach(|| std::thread::sleep(EVERY));
+            py.check_signals()?;
+        }
     }
 }
 
@@ -86,15 +118,18 @@ fn in_background<T: Send + 'static>(
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&Stop, &Progress) -> Result<T, Error> + Send + 'static,
 ) -> PyResult<(T, Vec<String>)> {
-    let Some(turn) = Turn::take() else {
-        return Err(named(py, "RunError", "a run is under way in this process\nhint: wait for it, or use another process"));
-    };
+    let turn = Turn::wait(py)?;
     guard.begin();
     let (stop, seen) = (Arc::new(Stop::new()), Arc::new(Progress::default()));
+    *current() = Some((Arc::clone(&stop), Arc::clone(guard)));
     let (sender, results) = channel();
     let (of_worker, seen_by_worker) = (Arc::clone(&stop), Arc::clone(&seen));
     std::thread::Builder::new().name("privateer".to_owned()).spawn(move || {
         let result = work(&of_worker, &seen_by_worker);
+        // Threads that outlive the interpreter would abort the process.
+        while 0 < REGISTERED.load(Ordering::Acquire) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
         drop(turn);
         // An interrupted caller no longer listens.
         drop(sender.send(result));
@@ -103,6 +138,7 @@ fn in_background<T: Send + 'static>(
     let results = Mutex::new(results);
     let wait = |time| results.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time);
     let interrupt = |error: PyErr| {
+        ENDING.store(true, Ordering::Release);
         stop.ask();
         guard.stop();
         drop(py.detach(|| wait(GRACE)));
@@ -137,10 +173,24 @@ fn in_background<T: Send + 'static>(
 /// Registers each worker thread with the interpreter once, without which every call of a policy would register and forget it.
 fn registered() -> ThreadSetup {
     ThreadSetup::around(|work| {
+        REGISTERED.fetch_add(1, Ordering::AcqRel);
         if Python::try_attach(|py| py.detach(&mut *work)).is_none() {
             work();
         }
+        REGISTERED.fetch_sub(1, Ordering::AcqRel);
     })
+}
+
+/// Ends the run under way, if there is one; called at the exit of the interpreter.
+#[pyfunction]
+pub fn finish(py: Python<'_>) {
+    if let Some((stop, guard)) = current().take() {
+        stop.ask();
+        guard.stop();
+    }
+    while RUNNING.load(Ordering::Acquire) == std::process::id() && py.check_signals().is_ok() {
+        py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+    }
 }
 
 /// Runs a sweep into a folder, which may hold finished parts of it. Returns notes.

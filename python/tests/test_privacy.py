@@ -78,7 +78,7 @@ def test_inputs_are_released(tmp_path: Path) -> None:
 def test_a_session_learns_released_rewards(tmp_path: Path) -> None:
     curated(tmp_path)
     outcome = people()["outcome"]
-    session = pv.Session(pv.Spec.load(SESSION), tmp_path / "state", budget="epsilon=8", data=tmp_path)
+    session = pv.Session(pv.Spec.load(SESSION), tmp_path / "state", budget="epsilon=100", data=tmp_path)
     for at in range(10):
         asked = session.ask()
         assert asked == session.ask() and asked.round == at + 1

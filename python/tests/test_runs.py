@@ -1,6 +1,7 @@
 """Specs, runs and their results."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -208,3 +209,46 @@ def test_a_forked_process_can_run(spec: pv.Spec) -> None:
         except BaseException:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+SLOW = """
+import time, numpy as np, pathlib, sys, privateer as pv
+class Slow:
+    def start(self, problem, trials, rngs):
+        self.n = len(trials)
+    def ask(self, t):
+        time.sleep(0.6)
+        return np.zeros(self.n, dtype=np.int64)
+    def tell(self, points, released):
+        pass
+spec = pv.Spec.load(pathlib.Path(sys.argv[1]).read_text())
+print("ready", flush=True)
+try:
+    pv.run(spec.without_policies().policy(Slow), threads=1)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+pv.run(spec)
+print("again", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_slow_policy_is_interrupted_and_the_next_run_waits_for_its_end(spec: pv.Spec, tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(spec.text)
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "spec.toml")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(0.9)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
+    assert time.monotonic() - sent < 0.5
+    assert process.stdout.readline() == "again\n" and process.wait(30) == 0
+
+
+def test_specs_and_kept_results_can_be_pickled(spec: pv.Spec, tmp_path: Path) -> None:
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    kept = pickle.loads(pickle.dumps(pv.run(spec, tmp_path / "kept", progress=False)))
+    assert kept.rows.n_rows
+    with pytest.raises(TypeError, match="temporary folder"):
+        pickle.dumps(pv.run(spec, progress=False))
