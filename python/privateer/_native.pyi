@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Problem", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
+__all__ = ["VERSION", "Problem", "Simulators", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -55,6 +55,30 @@ class Problem:
     def rounds(self, /) -> int:
         """
         Horizon: number of rounds.
+        """
+
+@final
+class Simulators:
+    """
+    Several trials of a cell, whose points the caller chooses.
+    """
+    def __new__(cls, /, sweep: Sweep, cell: SupportsIndex, trials: SupportsGetItem[int, SupportsIndex], data: str | PathLike[str] | None = None) -> Simulators:
+        """
+        Makes the trials of these numbers of a cell, before their first round.
+        """
+    @property
+    def is_over(self, /) -> bool:
+        """
+        Whether the horizon is reached.
+        """
+    @property
+    def n_points(self, /) -> int:
+        """
+        Number of points of the domain.
+        """
+    def step(self, /, points: Incomplete) -> tuple[Incomplete, Incomplete]:
+        """
+        Plays a point in each trial; returns the released rewards, NaN where none is released, and the regrets.
         """
 
 @final

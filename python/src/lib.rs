@@ -11,6 +11,7 @@ mod policy;
 mod problem;
 mod results;
 mod run;
+mod simulator;
 mod spec;
 
 use pyo3::prelude::*;
@@ -31,6 +32,8 @@ mod _native {
     use super::results::{manifest, mean_interval, rows};
     #[pymodule_export]
     use super::run::{audit, finish, run};
+    #[pymodule_export]
+    use super::simulator::Simulators;
     #[pymodule_export]
     use super::spec::{Sweep, toml_as_json};
 }
