@@ -115,7 +115,7 @@ def keys(factory: Callable[..., Any], class_name: str) -> list[KeyDescription]:
     """Returns the keyword arguments that a spec can state."""
     found = []
     try:
-        parameters = inspect.signature(factory).parameters.values()
+        parameters = list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     for parameter in parameters:

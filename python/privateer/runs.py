@@ -60,8 +60,8 @@ def run(
         if value is not None and not 1 <= value <= 4096:
             raise ValueError(f"{name} is {value}, expected a whole number from 1 to 4096")
     sweep = spec._native()
-    temporary = None if out is not None else tempfile.TemporaryDirectory(prefix="privateer-")
-    folder = Path(out) if temporary is None else Path(temporary.name) / "run"
+    temporary = tempfile.TemporaryDirectory(prefix="privateer-") if out is None else None
+    folder = Path(temporary.name if temporary else out or "") / ("run" if temporary else "")
     show = Line() if progress is True else progress or None
     try:
         notes = _native.run(
