@@ -117,8 +117,12 @@ class Spec:
         if isinstance(kind, str):
             return self, kind
         own = item(role, kind)
-        others = tuple(other for other in self.items if (other.role, other.name) != (role, own.name))
-        return replace(self, items=(*others, own)), own.name
+        known = next((other for other in self.items if (other.role, other.name) == (role, own.name)), None)
+        if known is None:
+            return replace(self, items=(*self.items, own)), own.name
+        if known.factory is not kind:
+            raise SpecError(f"two classes are called `{own.name}`\nhint: give one of them an attribute `name`")
+        return self, own.name
 
     def _native(self) -> _native.Sweep:
         return _native.Sweep(self.file, self.text, self.folder, list(self.overrides), list(self.items))

@@ -18,7 +18,7 @@ pub fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// Runs one command and returns what it would have printed: results, and notes.
 #[pyfunction]
 pub fn command(py: Python<'_>, arguments: Vec<OsString>, items: Vec<OwnItem>) -> PyResult<(String, Vec<String>)> {
-    let registry = registry(items, &Arc::new(RunGuard::default()));
+    let registry = registry(py, items, &Arc::new(RunGuard::default()))?;
     let arguments = [OsString::from("privateer")].into_iter().chain(arguments);
     let (done, CapturedText { said, noted }) = py.detach(|| captured(&registry, arguments));
     done.map_err(|error| exception(py, &error, Phase::Reading))?;

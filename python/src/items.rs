@@ -1,9 +1,11 @@
 //! Policies and environments that are written in Python, as the library's registry takes them.
 
 use super::environment::environment;
+use super::failure::named;
 use super::policy::{RunGuard, own_policy};
 use privateer::Registry;
 use privateer::config::params::{Args, interned};
+use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, POLICIES};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -80,13 +82,33 @@ impl KeyDescription {
 }
 
 /// Returns the library's registry with these items; their failures go to `guard`.
-pub fn registry(items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> Registry {
-    items.into_iter().map(Arc::new).fold(Registry::builtin(), |registry, item| {
+///
+/// # Errors
+/// If an item has the name of a built-in one, which would be meant instead.
+pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> PyResult<Registry> {
+    for OwnItem { role, name, class_name, .. } in &items {
+        let builtin = match role.as_str() {
+            "policy" => {
+                POLICIES.iter().any(|known| known.name == name) || CONTEXTUAL_POLICIES.iter().any(|known| known.name == name)
+            }
+            _ => {
+                ENVIRONMENTS.iter().any(|known| known.name == name)
+                    || CONTEXTUAL_ENVIRONMENTS.iter().any(|known| known.name == name)
+            }
+        };
+        if builtin {
+            let text = format!(
+                "`{class_name}` is called `{name}` in specs, as a built-in {role} is\nhint: give the class an attribute `name`"
+            );
+            return Err(named(py, "SpecError", &text));
+        }
+    }
+    Ok(items.into_iter().map(Arc::new).fold(Registry::builtin(), |registry, item| {
         let (name, summary) = (item.name.clone(), item.summary.clone());
         let guard = Arc::clone(guard);
         match item.role.as_str() {
             "policy" => registry.with_policy(&name, &summary, move |args| own_policy(&item, item.read(args), &guard)),
             _ => registry.with_environment(&name, &summary, move |args| environment(&item, args, &guard)),
         }
-    })
+    }))
 }

@@ -188,7 +188,9 @@ pub fn finish(py: Python<'_>) {
         stop.ask();
         guard.stop();
     }
-    while RUNNING.load(Ordering::Acquire) == std::process::id() && py.check_signals().is_ok() {
+    // What takes longer is between two looks at the request, and calls no Python.
+    let until = Instant::now() + Duration::from_secs(2);
+    while RUNNING.load(Ordering::Acquire) == std::process::id() && Instant::now() < until && py.check_signals().is_ok() {
         py.detach(|| std::thread::sleep(Duration::from_millis(1)));
     }
 }

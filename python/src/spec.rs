@@ -29,7 +29,7 @@ impl Sweep {
         items: Vec<OwnItem>,
     ) -> PyResult<Self> {
         let guard = Arc::new(RunGuard::default());
-        let registry = registry(items, &guard);
+        let registry = registry(py, items, &guard)?;
         let sweep = registry.parse(file, text, &overrides).map_err(|error| exception(py, &error, Phase::Reading))?;
         Ok(Self { sweep: Arc::new(sweep), guard, folder })
     }

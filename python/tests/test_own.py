@@ -208,6 +208,10 @@ def test_other_mistakes(spec: pv.Spec) -> None:
         pv.run(spec.policy(BadStart), progress=False)
     with pytest.raises(pv.SpecError, match="expected its class"):
         spec.policy(RandomPoints())  # type: ignore[arg-type]
+    with pytest.raises(pv.SpecError, match="two classes are called `fails`"):
+        spec.policy(Fails).policy(type("Fails", (RandomPoints,), {}))
+    with pytest.raises(pv.SpecError, match="as a built-in policy is"):
+        spec.policy(type("Uniform", (RandomPoints,), {})).check()
     with pytest.raises(pv.SpecError, match="keyword arguments are keys of the spec"):
         spec.policy(with_list)
 
