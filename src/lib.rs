@@ -56,7 +56,7 @@
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
-pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, run_in_memory};
+pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, ThreadSetup, run_in_memory};
 #[cfg(feature = "report")]
 pub use self::run::{RunFolder, run_to_folder};
 pub use engine::{

@@ -10,9 +10,8 @@ use crate::registry::Registry;
 use crate::report::write_report;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
-#[cfg(feature = "planted-faults")]
-use privateer_config::error::Diagnostic;
-use privateer_config::error::{Error, ExitCode, printable, renamed};
+use privateer_config::error::{Diagnostic, Error, ExitCode, printable, renamed};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -115,6 +114,22 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     main_with(&Registry::builtin(), arguments)
 }
 
+/// Runs one command (the first argument is the program's name) and returns what it would have printed, on both streams.
+///
+/// For programs that present the results of a command in another way. Only what the calling thread prints is kept.
+///
+/// # Errors
+/// As the command's; arguments that it refuses are [`Error::Input`].
+pub fn captured(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> (Result<(), Error>, CapturedText) {
+    CAPTURED.replace(Some(CapturedText::default()));
+    let refused = |error: clap::Error| {
+        let text = error.to_string();
+        Error::input(Diagnostic::new(text.trim().trim_start_matches("error: ").to_owned()))
+    };
+    let done = Cli::try_parse_from(arguments).map_err(refused).and_then(|cli| dispatch(registry, cli.command));
+    (done.map_err(backends::with_hint), CAPTURED.take().unwrap_or_default())
+}
+
 /// Runs the program with what a registry adds to its lists; the `main` of a program with policies or environments of its own.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
@@ -200,15 +215,39 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
     }
 }
 
+/// What a command has printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CapturedText {
+    /// Results, of the standard output.
+    pub said: String,
+    /// Warnings and notes, of the standard error, one for each line or more.
+    pub noted: Vec<String>,
+}
+
+thread_local! {
+    static CAPTURED: RefCell<Option<CapturedText>> = const { RefCell::new(None) };
+}
+
+/// Passes printed text to the caller of [`captured`]; returns whether there is one.
+fn capture(keep: impl FnOnce(&mut CapturedText)) -> bool {
+    CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(keep).is_some())
+}
+
 /// Prints to stdout; a closed pipe (`| head`) is not an error.
 pub(super) fn say(text: &str) {
     use std::io::Write;
+    if capture(|captured| captured.said.extend([text.trim_end_matches('\n'), "\n"])) {
+        return;
+    }
     drop(writeln!(std::io::stdout(), "{}", printable(text.trim_end_matches('\n'))));
 }
 
 /// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
 pub(super) fn note(text: &str) {
     use std::io::Write;
+    if capture(|captured| captured.noted.push(text.trim_end_matches('\n').to_owned())) {
+        return;
+    }
     drop(writeln!(std::io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
 }
 

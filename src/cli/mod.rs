@@ -28,4 +28,5 @@ mod source;
 mod status;
 mod verify;
 
-pub use commands::{main, main_with};
+pub use backends::{OpenedBackend, open as open_backend, with_hint};
+pub use commands::{CapturedText, captured, main, main_with};

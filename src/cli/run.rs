@@ -137,6 +137,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         verify: args.verify,
         share: share(args),
         strict: args.strict,
+        ..RunOptions::default()
     };
     let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new(), wrong: AtomicU64::new(0) };
     let RunFolder { path, report, audit_error } = run_to_folder(sweep, out, &options, &STOP, &messages)?;

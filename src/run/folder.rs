@@ -5,7 +5,7 @@ use super::cells::cell_infos;
 use super::manifest::{added, counters_json, manifest};
 use super::observer::{Notice, RunObserver};
 use super::recorder::Recorder;
-use super::threads::thread_pool;
+use super::threads::thread_pool_with;
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
 use crate::engine::{self, Options, Preparation, Stop, Unit, grouped_warnings, refuse_misleading};
 use crate::record::{self, Folder};
@@ -43,7 +43,7 @@ pub fn run_to_folder(
     observer: &dyn RunObserver,
 ) -> Result<RunFolder, Error> {
     let backend = options.backend.as_ref();
-    let pool = thread_pool(options.threads)?;
+    let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
     let cells = cell_infos(sweep, &preparation)?;
     let lines = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));

@@ -3,7 +3,7 @@
 use super::RunOptions;
 use super::cells::cell_infos;
 use super::observer::RunObserver;
-use super::threads::thread_pool;
+use super::threads::thread_pool_with;
 use crate::engine::{self, CellInfo, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::spec::Sweep;
 use privateer_backend::Counters;
@@ -28,7 +28,7 @@ pub struct MemoryRun {
 /// # Errors
 /// [`Error::Incomplete`] after a request to `stop`, and the first failure of the simulation: nothing is kept then.
 pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer: &dyn RunObserver) -> Result<MemoryRun, Error> {
-    let pool = thread_pool(options.threads)?;
+    let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
     let cells = cell_infos(sweep, &preparation)?;
     let collector = Collector { observer, units: Mutex::default() };

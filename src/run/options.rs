@@ -1,5 +1,6 @@
 //! Defines the options of a run.
 
+use super::threads::ThreadSetup;
 use crate::engine::Share;
 use crate::env::DataFolder;
 use privateer_backend::{Backend, Cpu};
@@ -14,6 +15,8 @@ pub struct RunOptions {
     pub backend: Arc<dyn Backend>,
     /// Number of worker threads; one for each core if absent.
     pub threads: Option<usize>,
+    /// What surrounds the work of each worker thread.
+    pub thread_setup: ThreadSetup,
     /// Number of trials in lockstep; the backend chooses if absent.
     pub batch: Option<usize>,
     /// Whether the choices of screens are compared with the best of all points in f64, which takes as long as a dense run.
@@ -31,6 +34,7 @@ impl Default for RunOptions {
             data: DataFolder::default(),
             backend: Arc::new(Cpu::default()),
             threads: None,
+            thread_setup: ThreadSetup::default(),
             batch: None,
             verify: false,
             share: Share::All,

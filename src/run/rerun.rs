@@ -2,7 +2,7 @@
 
 use super::RunOptions;
 use super::cells::cell_infos;
-use super::threads::thread_pool;
+use super::threads::thread_pool_with;
 use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::record::{self, Manifest, PartId};
 use crate::registry::Registry;
@@ -53,7 +53,7 @@ pub fn run_again(
     let others: BTreeSet<Unit> = engine::units(&sweep).into_iter().filter(|unit| !is_chosen(unit)).collect();
     let comparison = Comparison { out, manifest, problems: Mutex::default() };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: engine::Share::All };
-    let pool = thread_pool(options.threads)?;
+    let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     pool.install(|| engine::run(&sweep, &preparation, engine_options, &others, &Stop::new(), &comparison))?;
     problems.extend(comparison.problems.into_inner().unwrap_or_else(PoisonError::into_inner));
     Ok(problems)

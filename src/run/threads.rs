@@ -1,18 +1,69 @@
 //! Starts worker threads.
 
 use privateer_config::error::{Diagnostic, Error};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use std::fmt;
+use std::sync::Arc;
 
 /// Largest number of worker threads.
 pub const MOST_THREADS: usize = 4096;
+
+/// What surrounds the work of each thread; by default nothing.
+///
+/// For programs that must register their threads somewhere, such as with an interpreter.
+#[derive(Clone, Default)]
+pub struct ThreadSetup(Option<Arc<AroundThread>>);
+
+/// Prepares the current thread, calls its work once, and cleans up.
+type AroundThread = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
+
+impl ThreadSetup {
+    /// Surrounds the work of each thread by a function, which calls its argument once.
+    #[must_use]
+    pub fn around(setup: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(setup)))
+    }
+
+    fn run(&self, work: impl FnOnce() + Send) {
+        let mut work = Some(work);
+        let mut once = || {
+            if let Some(work) = work.take() {
+                work();
+            }
+        };
+        match &self.0 {
+            Some(around) => around(&mut once),
+            None => once(),
+        }
+    }
+}
+
+impl fmt::Debug for ThreadSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "ThreadSetup(around)" } else { "ThreadSetup" })
+    }
+}
 
 /// Returns a pool of `threads` threads, or of one for each core if absent.
 ///
 /// # Errors
 /// [`Error::Input`] if the system refuses to start them.
 pub fn thread_pool(threads: Option<usize>) -> Result<ThreadPool, Error> {
+    thread_pool_with(threads, &ThreadSetup::default())
+}
+
+/// Returns a pool as [`thread_pool`] does, whose threads are surrounded by `setup`.
+///
+/// # Errors
+/// As [`thread_pool`].
+pub(super) fn thread_pool_with(threads: Option<usize>, setup: &ThreadSetup) -> Result<ThreadPool, Error> {
+    let spawned = |thread: ThreadBuilder| {
+        let setup = setup.clone();
+        std::thread::Builder::new().spawn(move || setup.run(|| thread.run())).map(drop)
+    };
     ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
+        .spawn_handler(spawned)
         .build()
         .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("use fewer threads")))
 }

@@ -1,12 +1,15 @@
 //! Mechanisms, policies and environments from outside: in specs, in messages, in ledgers, under attack.
 
 use privateer::audit::{Settings, Verdict, of_runs};
+use privateer::cli::captured;
 use privateer::numerics::rng::Stream;
 use privateer::privacy::Guarantee;
 use privateer::{
     BatchPolicy, Cpu, DataFolder, FnContexts, OutsideMechanism, OwnPolicy, PolicyFailure, Preparation, Quantity, Registry,
-    RunOptions, Simulator, Stop, ToldReward, TrialPolicy, TrialView, run_in_memory, run_to_folder,
+    RunOptions, Simulator, Stop, ThreadSetup, ToldReward, TrialPolicy, TrialView, run_in_memory, run_to_folder,
 };
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Laplace noise of a stated scale.
 #[derive(Debug)]
@@ -121,6 +124,40 @@ fn failures_name_policy_and_round() {
     let sweep = registry.parse("outside.toml", &spec("laplace", "failing"), &[]).expect("a spec");
     let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string();
     assert!(error.contains("policy `failing` failed in round 3: the disk of the policy is full"), "{error}");
+}
+
+#[test]
+fn commands_can_be_called_for_their_output() {
+    let call = |arguments: &[&str]| {
+        let arguments = [&["privateer"], arguments].concat();
+        captured(&registry(), arguments.into_iter().map(std::ffi::OsString::from))
+    };
+    let (done, printed) = call(&["list", "my-elimination"]);
+    assert!(done.is_ok() && printed.said.contains("a policy of ours"), "{printed:?}");
+    let (refused, _) = call(&["list", "--jason"]);
+    assert!(refused.expect_err("no such option").to_string().contains("--jason"));
+    let (refused, printed) = call(&["check", "absent.toml"]);
+    assert!(refused.expect_err("no such file").to_string().contains("there is no spec `absent.toml`") && printed.said.is_empty());
+}
+
+#[test]
+fn a_program_surrounds_the_work_of_its_threads() {
+    let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (begins, ends) = (Arc::clone(&begun), Arc::clone(&ended));
+    let thread_setup = ThreadSetup::around(move |work| {
+        begins.fetch_add(1, Ordering::SeqCst);
+        work();
+        ends.fetch_add(1, Ordering::SeqCst);
+    });
+    let sweep = Registry::builtin().parse("threads.toml", &spec("laplace", "uniform"), &[]).expect("a spec");
+    let options = RunOptions { threads: Some(3), thread_setup, ..RunOptions::default() };
+    let rows = |options: &RunOptions| run_in_memory(&sweep, options, &Stop::new(), &()).expect("a run").traces;
+    assert_eq!(rows(&options), rows(&RunOptions::default()));
+    assert_eq!(begun.load(Ordering::SeqCst), 3);
+    // Threads end in the background.
+    while ended.load(Ordering::SeqCst) < 3 {
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -1,0 +1,47 @@
+"""What does privacy cost this optimizer?
+
+Simulates differentially private bandits and Bayesian optimization: sweeps of specs, results as tables, policies and
+environments of your own beside the built-in ones, and the price of privacy.
+
+>>> import privateer as pv
+>>> spec = pv.Spec.load("study.toml").set("privacy.epsilon", [1, 4]).trials(20)
+>>> results = pv.run(spec)
+>>> results.summary().to_pandas()
+"""
+
+from ._native import VERSION as __version__
+from ._native import Problem
+from .accounting import Price, account, curate
+from .audits import Audit, audit
+from .errors import CheckError, DataError, DeviceError, FolderError, PolicyError, PrivateerError, RunError, SpecError
+from .own import Environment, Policy
+from .results import Difference, Results
+from .runs import run
+from .session import Session
+from .spec import Spec
+from .table import Table
+
+__all__ = [
+    "Audit",
+    "CheckError",
+    "DataError",
+    "DeviceError",
+    "Difference",
+    "Environment",
+    "FolderError",
+    "Policy",
+    "PolicyError",
+    "Price",
+    "PrivateerError",
+    "Problem",
+    "Results",
+    "RunError",
+    "Session",
+    "Spec",
+    "SpecError",
+    "Table",
+    "account",
+    "audit",
+    "curate",
+    "run",
+]

@@ -1,0 +1,5 @@
+"""`python -m privateer` is the command `privateer`."""
+
+from .cli import main
+
+main()

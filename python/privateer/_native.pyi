@@ -1,0 +1,174 @@
+"""
+Native half of `privateer`; use the functions of the package instead.
+"""
+
+from _typeshed import Incomplete, SupportsGetItem
+from os import PathLike
+from types import CapsuleType
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
+
+__all__ = ["VERSION", "Problem", "Simulators", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
+
+VERSION: Final[str]
+
+@final
+class Problem:
+    """
+    What is publicly known about the problem before the first round.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def bound(self, /) -> Incomplete:
+        """
+        Public bound B on the magnitude of the mean reward, float64[trials].
+        """
+    @property
+    def clipped_bound(self, /) -> Incomplete:
+        """
+        Bound on the magnitude of a reward before the mechanism's noise, float64[trials]; NaN where there is none.
+        """
+    def covariance(self, /) -> Incomplete:
+        """
+        Prior covariance of the points, float64[n_points, n_points]; computed at each call.
+        """
+    @property
+    def mechanism_variance(self, /) -> Incomplete:
+        """
+        Worst-case variance that the privacy mechanism adds to a reward, float64[trials]; 0 without one.
+        """
+    @property
+    def n_points(self, /) -> int:
+        """
+        Number of points of the domain.
+        """
+    @property
+    def noise_variance(self, /) -> Incomplete:
+        """
+        Variance of the observation noise, float64[trials]; NaN where it is infinite or unknown.
+        """
+    @property
+    def points(self, /) -> Incomplete | None:
+        """
+        Coordinates of the points, float64[n_points, dimension]; None where the domain has none.
+        """
+    @property
+    def rounds(self, /) -> int:
+        """
+        Horizon: number of rounds.
+        """
+
+@final
+class Simulators:
+    """
+    Several trials of a cell, whose points the caller chooses.
+    """
+    def __new__(cls, /, sweep: Sweep, cell: SupportsIndex, trials: SupportsGetItem[int, SupportsIndex], data: str | PathLike[str] | None = None) -> Simulators:
+        """
+        Makes the trials of these numbers of a cell, before their first round.
+        """
+    @property
+    def is_over(self, /) -> bool:
+        """
+        Whether the horizon is reached.
+        """
+    @property
+    def n_points(self, /) -> int:
+        """
+        Number of points of the domain.
+        """
+    def step(self, /, points: Incomplete) -> tuple[Incomplete, Incomplete]:
+        """
+        Plays a point in each trial; returns the released rewards, NaN where none is released, and the regrets.
+        """
+
+@final
+class Sweep:
+    """
+    A spec that was read and checked, with the user's own classes.
+    """
+    def __new__(cls, /, file: str, text: str, folder: str | PathLike[str] | None, overrides: SupportsGetItem[int, tuple[str, str, str]], items: SupportsGetItem[int, Incomplete]) -> Sweep:
+        """
+        Reads a spec; `overrides` are (as written up to the value, path, value in TOML).
+        """
+    @property
+    def cells(self, /) -> list[str]:
+        """
+        Labels of the cells, in canonical order.
+        """
+    @property
+    def hash(self, /) -> str:
+        """
+        SHA-256 of the resolved spec, in hexadecimal.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name of the study.
+        """
+    @property
+    def resolved(self, /) -> str:
+        """
+        The spec after overrides, as canonical TOML.
+        """
+    @property
+    def seed(self, /) -> int:
+        """
+        Seed of all random streams.
+        """
+    @property
+    def trials(self, /) -> int:
+        """
+        Number of trials of every cell.
+        """
+
+def arrow_stream(columns: SupportsGetItem[int, tuple[str, Any]]) -> CapsuleType:
+    """
+    Returns a capsule `arrow_array_stream` of one batch with these columns, of equal length.
+    """
+
+def audit(sweep: Sweep, *, backend: str, samples: SupportsIndex, seed: SupportsIndex, confidence: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> str:
+    """
+    Attacks every cell of a sweep that claims privacy; returns the findings as JSON.
+    """
+
+def command(arguments: SupportsGetItem[int, str], items: SupportsGetItem[int, Incomplete]) -> tuple[str, list[str]]:
+    """
+    Runs one command and returns what it would have printed: results, and notes.
+    """
+
+def finish() -> None:
+    """
+    Ends the run under way, if there is one; called at the exit of the interpreter.
+    """
+
+def main(arguments: SupportsGetItem[int, str]) -> int:
+    """
+    Runs the command line on these arguments, the first of which is the program's name; returns the exit code.
+    """
+
+def manifest(folder: str | PathLike[str]) -> str:
+    """
+    Returns the manifest of a results folder, as JSON.
+    """
+
+def mean_interval(sample: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> tuple[float, float, float, float]:
+    """
+    Returns (mean, standard error, lower end, upper end) of a sample, with the 95 % Student-t interval; NaN where undefined.
+    """
+
+def rows(folder: str | PathLike[str]) -> dict:
+    """
+    Returns the recorded rows of the finished parts, ordered by cell, trial and round, as a dictionary of columns.
+
+    `point` is -1 where the domain has no numbered points.
+    """
+
+def run(sweep: Sweep, out: str | PathLike[str], *, backend: str, threads: SupportsIndex | None = None, batch: SupportsIndex | None = None, data: str | PathLike[str] | None = None, progress: Any | None = None) -> list[str]:
+    """
+    Runs a sweep into a folder, which may hold finished parts of it. Returns notes.
+    """
+
+def toml_as_json(text: str) -> str:
+    """
+    Returns a TOML text as JSON.
+    """

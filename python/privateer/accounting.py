@@ -1,0 +1,206 @@
+"""What privacy costs, without running anything; and inputs released for real."""
+
+import csv
+import json
+import logging
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from .spec import Spec
+
+LOG = logging.getLogger("privateer")
+
+
+@dataclass(frozen=True)
+class Price:
+    """The privacy loss of one mechanism, or of a cell of a spec."""
+
+    label: str
+    pure_epsilon: float | None
+    """Pure privacy loss; None where there is none."""
+    noise_size: float | None
+    """What sets the noise: epsilon of one answer, or the standard deviation of a draw of a stream."""
+    sensitivity: float | None
+    delta: NDArray[np.float64]
+    """Failure probabilities of the curve, float64[k]."""
+    epsilon: NDArray[np.float64]
+    """Privacy loss at each delta, an upper bound, float64[k]."""
+    epsilon_lower: NDArray[np.float64]
+    """Lower bound on the loss at each delta, float64[k]."""
+    composition: list[tuple[dict[str, Any], int]]
+    """The mechanisms that compose, each with its count, for another accountant: `laplace` states `epsilon`, `gaussian` `mu`."""
+    details: dict[str, Any]
+    """Everything that `privateer account --json` states."""
+
+    def at(self, delta: float) -> float:
+        """Returns the privacy loss at a delta of the curve, or an upper bound from the next smaller delta."""
+        usable = self.delta <= delta
+        if not usable.any():
+            raise ValueError(f"delta is {delta}, expected at least {self.delta.min():g}")
+        return float(self.epsilon[usable].min())
+
+
+def command(arguments: Sequence[Any], spec: Spec | None = None) -> str:
+    """Runs a command of the program and returns what it would print."""
+    said, noted = _native.command([str(argument) for argument in arguments], list(spec.items) if spec else [])
+    for note in noted:
+        if note.startswith("warning: "):
+            warnings.warn(note.removeprefix("warning: "), stacklevel=3)
+        else:
+            LOG.info("%s", note)
+    return said
+
+
+def options(values: Mapping[str, Any]) -> list[str]:
+    """Returns keyword arguments as options of a command; None and False are left out."""
+    found = []
+    for name, value in values.items():
+        if value is None or value is False:
+            continue
+        name = f"--{name.replace('_', '-')}"
+        if value is True:
+            found.append(name)
+        else:
+            is_list = isinstance(value, (list, tuple)) or hasattr(value, "tolist")
+            found.append(f"{name}={','.join(map(str, value)) if is_list else value}")
+    return found
+
+
+def written(spec: Spec, folder: Path) -> Path:
+    """Writes a spec as a file that commands read."""
+    path = folder / "spec.toml"
+    path.write_text(spec.resolved, encoding="utf-8")
+    return path
+
+
+def account(
+    what: "str | Spec",
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    answer_epsilon: float | None = None,
+    sigma: float | None = None,
+    calibration: str | None = None,
+    clip: "tuple[float, float] | None" = None,
+    radius: float | None = None,
+    horizon: int | None = None,
+    factorisation: str | None = None,
+    neighbours: str | None = None,
+    participations: int | None = None,
+    separation: int | None = None,
+    data: "str | os.PathLike[str] | None" = None,
+) -> list[Price]:
+    """Prices a spec or a mechanism, or finds the least noise for a budget.
+
+    Parameters
+    ----------
+    what
+        A spec, the name of a reward mechanism, `vector-prefix` or `gram-prefix`.
+    epsilon, delta
+        Total budget of one user: the least noise for it is found (`noise_size`).
+    answer_epsilon
+        Privacy loss that a reward mechanism is set to for one answer, to be priced.
+    sigma
+        Standard deviation of a draw of a stream, to be priced, in units of its items.
+    clip
+        Range (lo, hi) to which rewards are clipped, in the unit of the reward.
+    radius
+        Clip of a stream's items: |y| of `gram-prefix`, the L2 norm of `vector-prefix`.
+    horizon
+        Rounds of a stream.
+    participations, separation
+        Rounds in which one user takes part, and the least distance between two of them, in rounds.
+
+    Returns
+    -------
+    list of Price
+        One for a mechanism; for a spec, one for each distinct price.
+    """
+    values = {name: value for name, value in locals().items() if name != "what"}
+    with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
+        spec = what if isinstance(what, Spec) else None
+        name = written(spec, Path(folder)) if spec else what
+        said = command(["account", name, "--json", *options(values)], spec)
+    return [price(entry["label"], entry["quote"]) for entry in json.loads(said)["quotes"]]
+
+
+def price(label: str, quote: dict[str, Any]) -> Price:
+    """Reads one price report."""
+    curve = quote["curve"]
+
+    def column(value: Any) -> NDArray[np.float64]:
+        return np.array([np.inf if value(point) is None else value(point) for point in curve], dtype=float)
+
+    return Price(
+        label=label,
+        pure_epsilon=quote["pure_epsilon"],
+        noise_size=quote["noise_size"],
+        sensitivity=quote["sensitivity"],
+        delta=column(lambda point: point["delta"]),
+        epsilon=column(lambda point: point["epsilon"]["upper"]),
+        epsilon_lower=column(lambda point: point["epsilon"]["lower"]),
+        composition=[(part, count) for part, count in (quote["composition"] or {"parts": []})["parts"]],
+        details=quote,
+    )
+
+
+def curate(
+    frame: Any,
+    columns: Sequence[str],
+    out: "str | os.PathLike[str]",
+    *,
+    epsilon: float,
+    delta: float,
+    radius: float,
+    bound: float,
+    centre: Sequence[float] | None = None,
+    scales: Sequence[float] | None = None,
+    allow_large_delta: bool = False,
+    odometer: "str | os.PathLike[str] | None" = None,
+) -> dict[str, Any]:
+    """Releases input columns of a table for real, by row, with exact noise from the operating system.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame of pandas or polars, or a mapping of columns.
+    columns
+        The input columns, in this order; every other column stays here.
+    out
+        CSV file for the released inputs; their ledger goes beside it, to `OUT.ledger.json`. An existing file is refused.
+    epsilon, delta
+        Privacy loss of one row, and its failure probability, well below one over the number of rows.
+    radius
+        Neighbours differ in one row by at most this (L2, in released units).
+    bound
+        Public bound on the L2 norm of a row (in released units); longer rows are moved to it.
+    centre, scales
+        Public numbers that are taken from the columns first, and that they are divided by after that.
+
+    Returns
+    -------
+    dict
+        The ledger of the release.
+    """
+    names = list(columns)
+    table = [np.asarray(frame[name], dtype=float).tolist() for name in names]
+    values = {"epsilon": epsilon, "delta": delta, "radius": radius, "bound": bound, "centre": centre, "scales": scales}
+    flags = {"allow_large_delta": allow_large_delta, "odometer": odometer}
+    with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
+        # Readable by the owner alone, and removed at the end: this file holds the data.
+        path = Path(folder) / "table.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(names)
+            writer.writerows([repr(cell) for cell in row] for row in zip(*table, strict=True))
+        command(["curate", path, *options({"columns": names, **values, **flags, "out": out})])
+    return json.loads(Path(f"{os.fspath(out)}.ledger.json").read_text(encoding="utf-8"))

@@ -1,0 +1,135 @@
+"""Policies and environments of your own."""
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._native import Problem
+from .errors import SpecError
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """What a policy of your own implements, for all trials of a block at once.
+
+    One instance is made for each block of trials (key `block` of the spec). Its keyword arguments are keys of the policy's
+    table in the spec, so that they can be swept. It receives released rewards and nothing else.
+
+    An attribute `independent = True` promises that the choices of a trial have the same bits whatever trials run beside it.
+    A method `recommend() -> int64[trials]` names the points that it would recommend now; without it, the played point of the
+    largest average released reward is recommended.
+    """
+
+    def start(self, problem: Problem, trials: NDArray[np.int64], rngs: list[np.random.Generator]) -> None:
+        """Begins the trials.
+
+        Parameters
+        ----------
+        problem
+            What is publicly known.
+        trials
+            Numbers of the trials, from 0; their order is that of every later array.
+        rngs
+            One generator for each trial. Draw all random numbers from them, so that runs can be repeated.
+        """
+
+    def ask(self, t: int) -> NDArray[np.int64]:
+        """Returns the point that each trial plays in round `t` (from 1), int64[trials].
+
+        In environments with decision sets, a second argument holds the allowed points of each trial, ascending.
+        """
+
+    def tell(self, points: NDArray[np.int64], released: NDArray[np.float64]) -> None:
+        """Learns the released reward of each trial, float64[trials], in the unit of the reward."""
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """What an environment of your own implements: points and their mean rewards.
+
+    The spec states `kernel` and, beside `mean`, `noise`. Instead of `mean`, a black box has a method
+    `reward(point, rng) -> float` for one point float64[dimension]; its mean rewards are estimated before the first trial from
+    `samples` rewards (an attribute, by default 400) at each point. An attribute `range = (lo, hi)` states the hard public
+    range of its rewards.
+    """
+
+    points: NDArray[np.float64]
+    """Coordinates of the points, float64[n_points, dimension]."""
+
+    def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns the mean rewards at these points, float64[n_points]."""
+
+
+@dataclass(frozen=True)
+class KeyDescription:
+    """One keyword argument of a class."""
+
+    name: str
+    default: Any
+    kind: str
+
+
+@dataclass(frozen=True)
+class OwnItem:
+    """A class of the user, as the native half reads it."""
+
+    role: str
+    name: str
+    summary: str
+    factory: Callable[..., Any]
+    class_name: str
+    independent: bool
+    keys: Sequence[KeyDescription]
+
+
+KINDS = {bool: "flag", int: "count", float: "number", str: "text"}
+
+
+def item(role: str, factory: Callable[..., Any]) -> OwnItem:
+    """Describes a class by its signature.
+
+    Parameters
+    ----------
+    role
+        `policy` or `environment`.
+    factory
+        The class, or another callable that makes an instance.
+    """
+    class_name = getattr(factory, "__qualname__", type(factory).__name__).rsplit(".", 1)[-1]
+    if not callable(factory):
+        raise SpecError(f"an instance of `{type(factory).__name__}` was given\nexpected its class: each block of trials makes an instance")
+    name = getattr(factory, "name", None)
+    if not isinstance(name, str):
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", class_name.strip("<>")).lower()
+    doc = (inspect.getdoc(factory) or "").strip().split("\n")[0]
+    independent = getattr(factory, "independent", False) is True
+    return OwnItem(role, name, doc or f"{class_name}, from Python", factory, class_name, independent, keys(factory, class_name))
+
+
+def keys(factory: Callable[..., Any], class_name: str) -> list[KeyDescription]:
+    """Returns the keyword arguments that a spec can state."""
+    found = []
+    try:
+        parameters = list(inspect.signature(factory).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        default = None if parameter.default is parameter.empty else parameter.default
+        annotated = {"bool": bool, "int": int, "float": float, "str": str}.get(parameter.annotation, parameter.annotation)
+        kind = KINDS.get(type(default)) or KINDS.get(annotated) or ("number" if default is None else None)
+        if kind is None or kind == "count" and default is not None and default < 0:
+            raise SpecError(
+                f"the default of `{parameter.name}` of `{class_name}` is {default!r}\n"
+                "expected a boolean, a whole number >= 0, a float or a text: keyword arguments are keys of the spec"
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise SpecError(f"`{parameter.name}` of `{class_name}` cannot be given by name")
+        found.append(KeyDescription(parameter.name, default, kind))
+    return found

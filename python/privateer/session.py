@@ -1,0 +1,108 @@
+"""Sessions: one policy whose rewards are observed elsewhere."""
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .accounting import command, options, written
+from .spec import Spec
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The row that a session wants observed next."""
+
+    row: int
+    """Number of the row in the file of points, from 0."""
+    round: int
+    """Number of the round, from 1."""
+
+
+class Session:
+    """One policy over a file of points, driven by `ask` and `tell`; a told reward gets exact noise before the policy sees it.
+
+    The state is a file, the same that the command line reads, so a session survives the program.
+
+    Parameters
+    ----------
+    spec
+        A spec with one policy over `points-table`; None continues the session of an existing state file.
+    state
+        The state file; by default a temporary one that is removed with the object.
+    form
+        `trusted-curator`: `tell` takes raw rewards. `data-holder`: `tell` takes files that `privateer release` wrote.
+    budget
+        Most that one record may spend, as in `epsilon=4,delta=1e-6`: an answer that would exceed it is refused.
+    filter
+        How losses about one record add up: `sum`, `zcdp` or `gaussian-dp`.
+    odometer
+        An odometer that is shared with other sessions about the same records.
+    data
+        Folder of the points file.
+    """
+
+    def __init__(
+        self,
+        spec: Spec | None = None,
+        state: "str | os.PathLike[str] | None" = None,
+        *,
+        form: str = "trusted-curator",
+        budget: str | None = None,
+        filter: str | None = None,
+        odometer: "str | os.PathLike[str] | None" = None,
+        data: "str | os.PathLike[str] | None" = None,
+        allow_large_delta: bool = False,
+    ) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="privateer-") if state is None else None
+        self.state = Path(self._temporary.name) / "session" if self._temporary else Path(state or "")
+        self._moved = options({"data": data, "odometer": odometer})
+        self._released = ["--released"] if form == "data-holder" else []
+        if spec is None:
+            return
+        data = data if data is not None or "PRIVATEER_DATA" in os.environ else spec.folder
+        chosen = {"form": form, "budget": budget, "filter": filter, "odometer": odometer, "data": data}
+        with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
+            path = written(spec, Path(folder))
+            command(["init", self.state, path, *options({**chosen, "allow_large_delta": allow_large_delta})], spec)
+
+    def _run(self, name: str, *arguments: Any) -> Any:
+        return json.loads(command([name, *self._moved, "--json", "--", self.state, *arguments]))
+
+    def ask(self) -> Asked:
+        """Returns the row to observe next; the same one until its reward is told.
+
+        Raises
+        ------
+        SpecError
+            After the last round.
+        """
+        found = self._run("ask")
+        return Asked(found["row"], found["round"])
+
+    def tell(self, row: int, reward: "float | str | os.PathLike[str]") -> dict[str, Any]:
+        """Tells the reward that was observed at the asked row.
+
+        Parameters
+        ----------
+        row
+            The row that was asked for.
+        reward
+            The reward, in its unit; with `form="data-holder"` a file that `privateer release` wrote.
+
+        Returns
+        -------
+        dict
+            What was released: `released` is the reward that the policy has learned.
+        """
+        return json.loads(command(["tell", *self._moved, *self._released, "--json", "--", self.state, row, reward]))
+
+    def best(self) -> int:
+        """Returns the best row so far, by posterior mean."""
+        return json.loads(command(["ask", *self._moved, "--json", "--best", self.state]))["row"]
+
+    def ledger(self) -> dict[str, Any]:
+        """Returns what each record has spent."""
+        return json.loads(command(["ledger", "--json", self.state]))

@@ -1,0 +1,111 @@
+//! An environment of the user: points, with mean rewards or a black box.
+
+use super::items::{KeyValues, OwnItem};
+use super::policy::{RunGuard, generator};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use privateer::FnEnvironment;
+use privateer::config::params::Args;
+use privateer::env::noise::parse_noise;
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Reads an environment: an instance of the class states its points, and their mean rewards or a function that draws rewards.
+pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) -> FnEnvironment {
+    let keys = item.read(args);
+    match Python::attach(|py| PythonEnvironment::new(py, item, &keys)) {
+        Ok(PythonEnvironment { dimension, coordinates, means: Some(means), .. }) => {
+            let by_bits: HashMap<Vec<u64>, f64> = coordinates.chunks(dimension).map(bits).zip(means).collect();
+            let by_bits = Arc::new(by_bits);
+            let mean = move |x: &[f64]| by_bits.get(&bits(x)).copied().unwrap_or(f64::NAN);
+            let Some(noise) = parse_noise(args, "noise") else { return empty(args) };
+            let bounds = noise.range();
+            let drawn = mean.clone();
+            let environment =
+                FnEnvironment::new(dimension, coordinates, move |x, random| noise.reward(drawn(x), 0, random)).with_mean(mean);
+            match bounds {
+                Some((lo, hi)) => environment.with_range(lo, hi),
+                None => environment,
+            }
+            .read(args)
+        }
+        Ok(PythonEnvironment { dimension, coordinates, instance, range, samples, .. }) => {
+            let (class_name, guard) = (item.class_name.clone(), Arc::clone(guard));
+            let environment = FnEnvironment::new(dimension, coordinates, move |x, random| {
+                let drawn = guard.call(|py| {
+                    let drawn = generator(py, random)
+                        .and_then(|random| instance.bind(py).call_method1("reward", (PyArray1::from_slice(py, x), random)))
+                        .and_then(|drawn| drawn.extract::<f64>());
+                    drawn.map_err(|error| guard.raised(py, &format!("{class_name}.reward"), error))
+                });
+                drawn.unwrap_or(f64::NAN)
+            });
+            let environment = environment.with_samples(samples);
+            match range {
+                Some((lo, hi)) => environment.with_range(lo, hi),
+                None => environment,
+            }
+            .read(args)
+        }
+        Err(error) => {
+            args.reject("kind", format!("`{}` raised {error}", item.class_name), "a class with points and mean rewards");
+            empty(args)
+        }
+    }
+}
+
+/// Returns an environment without points, after a mistake was reported.
+fn empty(args: &Args<'_>) -> FnEnvironment {
+    FnEnvironment::new(1, Vec::new(), |_, _| 0.0).read(args)
+}
+
+fn bits(x: &[f64]) -> Vec<u64> {
+    x.iter().map(|x| x.to_bits()).collect()
+}
+
+/// What an instance states.
+struct PythonEnvironment {
+    instance: Py<PyAny>,
+    dimension: usize,
+    coordinates: Vec<f64>,
+    means: Option<Vec<f64>>,
+    range: Option<(f64, f64)>,
+    samples: u32,
+}
+
+impl PythonEnvironment {
+    fn new(py: Python<'_>, item: &OwnItem, keys: &KeyValues) -> PyResult<Self> {
+        let wrong = |text: String| pyo3::exceptions::PyValueError::new_err(text);
+        let instance = item.instance(py, keys)?;
+        let points = instance.getattr("points")?;
+        let Ok(points) = points.extract::<PyReadonlyArray2<'_, f64>>() else {
+            return Err(wrong("`points` is not an array float64[n_points, dimension]".to_owned()));
+        };
+        let array = points.as_array();
+        let (n_points, dimension) = array.dim();
+        if n_points == 0 || dimension == 0 || array.iter().any(|x| !x.is_finite()) {
+            return Err(wrong(format!("`points` has {n_points} points of {dimension} coordinates, or one that is not finite")));
+        }
+        let coordinates: Vec<f64> = array.iter().copied().collect();
+        let means = if instance.hasattr("mean")? {
+            let shaped: Bound<'_, PyArray2<f64>> = PyArray1::from_slice(py, &coordinates).reshape([n_points, dimension])?;
+            let means = instance.call_method1("mean", (shaped,))?;
+            let means: Option<Vec<f64>> =
+                means.extract::<PyReadonlyArray1<'_, f64>>().ok().map(|means| means.as_array().to_vec());
+            match means.filter(|means| means.len() == n_points && means.iter().all(|mean| mean.is_finite())) {
+                Some(means) => Some(means),
+                None => return Err(wrong(format!("`mean(points)` did not return finite numbers float64[{n_points}]"))),
+            }
+        } else if instance.hasattr("reward")? {
+            None
+        } else {
+            return Err(wrong("the class has neither `mean(points)` nor `reward(point, rng)`".to_owned()));
+        };
+        let range = match instance.getattr("range") {
+            Ok(range) => Some(range.extract::<(f64, f64)>()?),
+            Err(_) => None,
+        };
+        let samples = instance.getattr("samples").and_then(|samples| samples.extract::<u32>()).unwrap_or(400);
+        Ok(Self { instance: instance.unbind(), dimension, coordinates, means, range, samples })
+    }
+}

@@ -1,0 +1,114 @@
+//! Policies and environments that are written in Python, as the library's registry takes them.
+
+use super::environment::environment;
+use super::failure::named;
+use super::policy::{RunGuard, own_policy};
+use privateer::Registry;
+use privateer::config::params::{Args, interned};
+use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, POLICIES};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// A class of the user, with the keys that a spec may state for it; read from the attributes of a Python object.
+#[derive(FromPyObject)]
+pub struct OwnItem {
+    role: String,
+    /// The name in specs.
+    pub name: String,
+    summary: String,
+    /// The class, or another callable that makes an instance.
+    pub factory: Py<PyAny>,
+    /// The name of the class, for messages.
+    pub class_name: String,
+    /// Whether the choices of a trial have the same bits whatever runs beside it.
+    pub independent: bool,
+    keys: Vec<KeyDescription>,
+}
+
+/// One keyword argument of a class.
+#[derive(FromPyObject)]
+struct KeyDescription {
+    name: String,
+    default: Option<KeyValue>,
+    kind: String,
+}
+
+/// The value of a keyword argument.
+#[derive(Debug, Clone, FromPyObject, IntoPyObject)]
+pub enum KeyValue {
+    /// `True` or `False`.
+    Flag(bool),
+    /// A whole number >= 0.
+    Count(u64),
+    /// A finite number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+/// The keyword arguments that a spec states, or their defaults.
+pub type KeyValues = Vec<(String, KeyValue)>;
+
+impl OwnItem {
+    /// Reads the keys of a table of a spec.
+    pub fn read(&self, args: &Args<'_>) -> KeyValues {
+        self.keys.iter().map(|key| (key.name.clone(), key.read(args))).collect()
+    }
+
+    /// Makes an instance.
+    pub fn instance<'py>(&self, py: Python<'py>, keys: &KeyValues) -> PyResult<Bound<'py, PyAny>> {
+        let keywords = PyDict::new(py);
+        for (name, value) in keys {
+            keywords.set_item(name, value.clone())?;
+        }
+        self.factory.bind(py).call((), Some(&keywords))
+    }
+}
+
+impl KeyDescription {
+    fn read(&self, args: &Args<'_>) -> KeyValue {
+        let (name, doc) = (interned(&self.name), "keyword argument of the class");
+        match (self.kind.as_str(), &self.default) {
+            ("flag", default) => KeyValue::Flag(args.flag(name, doc, matches!(default, Some(KeyValue::Flag(true))))),
+            ("count", Some(KeyValue::Count(default))) => KeyValue::Count(args.count(name, doc).or(*default)),
+            ("count", _) => KeyValue::Count(args.count(name, doc).required()),
+            ("text", Some(KeyValue::Text(default))) => KeyValue::Text(args.text(name, doc).unwrap_or_else(|| default.clone())),
+            ("text", _) => KeyValue::Text(args.required_text(name, doc)),
+            (_, Some(KeyValue::Number(default))) => KeyValue::Number(args.number(name, doc).or(*default)),
+            _ => KeyValue::Number(args.number(name, doc).required()),
+        }
+    }
+}
+
+/// Returns the library's registry with these items; their failures go to `guard`.
+///
+/// # Errors
+/// If an item has the name of a built-in one, which would be meant instead.
+pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> PyResult<Registry> {
+    for OwnItem { role, name, class_name, .. } in &items {
+        let builtin = match role.as_str() {
+            "policy" => {
+                POLICIES.iter().any(|known| known.name == name) || CONTEXTUAL_POLICIES.iter().any(|known| known.name == name)
+            }
+            _ => {
+                ENVIRONMENTS.iter().any(|known| known.name == name)
+                    || CONTEXTUAL_ENVIRONMENTS.iter().any(|known| known.name == name)
+            }
+        };
+        if builtin {
+            let text = format!(
+                "`{class_name}` is called `{name}` in specs, as a built-in {role} is\nhint: give the class an attribute `name`"
+            );
+            return Err(named(py, "SpecError", &text));
+        }
+    }
+    Ok(items.into_iter().map(Arc::new).fold(Registry::builtin(), |registry, item| {
+        let (name, summary) = (item.name.clone(), item.summary.clone());
+        let guard = Arc::clone(guard);
+        match item.role.as_str() {
+            "policy" => registry.with_policy(&name, &summary, move |args| own_policy(&item, item.read(args), &guard)),
+            _ => registry.with_environment(&name, &summary, move |args| environment(&item, args, &guard)),
+        }
+    }))
+}

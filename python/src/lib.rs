@@ -1,0 +1,39 @@
+//! The native half of the Python package `privateer`: conversions, and calls into the library.
+//!
+//! Everything that needs no Rust is in `privateer/*.py`, which also holds the documentation.
+
+mod arrow;
+mod command;
+mod environment;
+mod failure;
+mod items;
+mod policy;
+mod problem;
+mod results;
+mod run;
+mod simulator;
+mod spec;
+
+use pyo3::prelude::*;
+
+/// Native half of `privateer`; use the functions of the package instead.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    use super::arrow::arrow_stream;
+    #[pymodule_export]
+    use super::command::{command, main};
+    #[pymodule_export]
+    use super::problem::Problem;
+    #[pymodule_export]
+    use super::results::{manifest, mean_interval, rows};
+    #[pymodule_export]
+    use super::run::{audit, finish, run};
+    #[pymodule_export]
+    use super::simulator::Simulators;
+    #[pymodule_export]
+    use super::spec::{Sweep, toml_as_json};
+}

@@ -1,0 +1,215 @@
+//! A policy of the user: one call a round for all trials of a block.
+
+use super::items::{KeyValues, OwnItem};
+use super::problem::Problem;
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use privateer::numerics::rng::Stream;
+use privateer::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialView};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Carries the first exception out of a run, and the request to stop into it.
+#[derive(Debug, Default)]
+pub struct RunGuard {
+    exception: Mutex<Option<PyErr>>,
+    failed: AtomicBool,
+    stopped: AtomicBool,
+}
+
+impl RunGuard {
+    /// Begins a run.
+    pub fn begin(&self) {
+        self.stopped.store(false, Ordering::Relaxed);
+        self.failed.store(false, Ordering::Relaxed);
+        drop(self.take());
+    }
+
+    /// Asks policies to end at their next round.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the first exception that code of the user has raised.
+    pub fn take(&self) -> Option<PyErr> {
+        self.exception.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns whether code of the user has failed.
+    pub fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Notes that code of the user has failed.
+    fn refuse(&self, message: String) -> PolicyFailure {
+        self.failed.store(true, Ordering::Relaxed);
+        message.into()
+    }
+
+    /// Keeps an exception and returns its message.
+    pub fn raised(&self, py: Python<'_>, place: &str, error: PyErr) -> PolicyFailure {
+        let message = format!("`{place}` raised {}", error.to_string().trim());
+        let mut first = self.exception.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| error.clone_ref(py));
+        self.refuse(message)
+    }
+
+    /// Calls code of the user, unless the run was stopped.
+    pub fn call<T>(&self, call: impl FnOnce(Python<'_>) -> Result<T, PolicyFailure>) -> Result<T, PolicyFailure> {
+        let stopped = || PolicyFailure::from("the run was stopped");
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(stopped());
+        }
+        // Without an interpreter, at the end of the program, there is nobody to call.
+        Python::try_attach(call).unwrap_or_else(|| Err(stopped()))
+    }
+}
+
+/// Describes the policy of a spec.
+pub fn own_policy(item: &Arc<OwnItem>, keys: KeyValues, guard: &Arc<RunGuard>) -> OwnPolicy {
+    let (item, guard) = (Arc::clone(item), Arc::clone(guard));
+    let independent = item.independent;
+    let policy = OwnPolicy::batched(move |start| PythonPolicy::new(&item, &keys, &guard, start));
+    if independent { policy.independent() } else { policy }
+}
+
+/// An instance of the user's class, for the trials of one block.
+struct PythonPolicy {
+    class_name: String,
+    policy: Py<PyAny>,
+    guard: Arc<RunGuard>,
+    n_points: usize,
+    /// What `start` is told, until the first round.
+    start: Option<PolicyStart>,
+    recommends: bool,
+    recommended: Mutex<Option<Vec<i64>>>,
+}
+
+impl PythonPolicy {
+    fn new(item: &OwnItem, keys: &KeyValues, guard: &Arc<RunGuard>, start: PolicyStart) -> Result<Self, PolicyFailure> {
+        guard.call(|py| {
+            let policy = item.instance(py, keys).map_err(|error| guard.raised(py, &item.class_name, error))?;
+            for method in ["start", "ask", "tell"] {
+                if !policy.getattr(method).is_ok_and(|method| method.is_callable()) {
+                    return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
+                }
+            }
+            Ok(Self {
+                class_name: item.class_name.clone(),
+                recommends: policy.hasattr("recommend").unwrap_or(false),
+                policy: policy.unbind(),
+                guard: Arc::clone(guard),
+                n_points: start.n_points,
+                start: Some(start),
+                recommended: Mutex::default(),
+            })
+        })
+    }
+
+    fn raised(&self, py: Python<'_>, method: &str, error: PyErr) -> PolicyFailure {
+        self.guard.raised(py, &format!("{}.{method}", self.class_name), error)
+    }
+
+    /// Calls `start`, with a generator for each trial that is seeded from the trial's own stream.
+    fn begin(&self, py: Python<'_>, start: PolicyStart, trials: &mut [TrialView<'_>]) -> PyResult<()> {
+        let numbers = PyArray1::from_vec(py, trials.iter().map(|trial| trial.trial as i64).collect());
+        let generators = trials.iter_mut().map(|trial| generator(py, trial.random)).collect::<PyResult<Vec<_>>>()?;
+        self.policy.call_method1(py, "start", (Problem::new(start), numbers, PyList::new(py, generators)?))?;
+        Ok(())
+    }
+
+    /// Reads what `ask` or `recommend` has returned.
+    fn points(&self, answer: &Bound<'_, PyAny>, n_trials: usize, method: &str) -> Result<Vec<i64>, PolicyFailure> {
+        let wrong = |found: String| -> PolicyFailure {
+            let class_name = &self.class_name;
+            self.guard.refuse(format!("`{class_name}.{method}` returned {found}, expected an array int64[{n_trials}] of points"))
+        };
+        let Ok(array) = answer.cast::<PyArray1<i64>>() else {
+            return Err(wrong(described(answer)));
+        };
+        let array = array.try_readonly().map_err(|error| wrong(error.to_string()))?;
+        let points = array.as_array();
+        if points.len() != n_trials {
+            return Err(wrong(described(answer)));
+        }
+        if let Some((place, point)) = points.iter().enumerate().find(|(_, point)| !(0..self.n_points as i64).contains(point)) {
+            return Err(wrong(format!("{point} at place {place}, not in 0..{}", self.n_points)));
+        }
+        Ok(points.to_vec())
+    }
+}
+
+/// Describes a value by its type and, for arrays, its shape.
+fn described(value: &Bound<'_, PyAny>) -> String {
+    match value.cast::<PyUntypedArray>() {
+        Ok(array) => {
+            let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
+            format!("an array {}[{}]", array.dtype(), shape.join(", "))
+        }
+        Err(_) => format!("a value of type {}", value.get_type().name().map_or("unknown".to_owned(), |name| name.to_string())),
+    }
+}
+
+/// Returns a `numpy.random.Generator` that is seeded with 128 bits of a stream.
+pub fn generator<'py>(py: Python<'py>, random: &mut Stream) -> PyResult<Bound<'py, PyAny>> {
+    let words = [random.word(), random.word()];
+    let random = py.import(intern!(py, "numpy.random"))?;
+    random.getattr(intern!(py, "Generator"))?.call1((random.getattr(intern!(py, "PCG64"))?.call1((words,))?,))
+}
+
+impl BatchPolicy for PythonPolicy {
+    fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
+        let start = self.start.take();
+        let this = &*self;
+        this.guard.call(|py| {
+            if let Some(start) = start {
+                this.begin(py, start, trials).map_err(|error| this.raised(py, "start", error))?;
+            }
+            let round = trials.first().map_or(0, |trial| trial.round);
+            let ask = intern!(py, "ask");
+            let policy = this.policy.bind(py);
+            let answer = match trials.iter().map(|trial| trial.allowed).collect::<Option<Vec<&[u32]>>>() {
+                None => policy.call_method1(ask, (round,)),
+                // Decision sets of several sizes: one array for each trial.
+                Some(sets) => {
+                    let arrays =
+                        sets.iter().map(|set| PyArray1::from_vec(py, set.iter().map(|&point| i64::from(point)).collect()));
+                    PyList::new(py, arrays).and_then(|sets| policy.call_method1(ask, (round, sets)))
+                }
+            };
+            let answer = answer.map_err(|error| this.raised(py, "ask", error))?;
+            let points = this.points(&answer, trials.len(), "ask")?;
+            Ok(points.into_iter().map(|point| point as usize).collect())
+        })
+    }
+
+    fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure> {
+        self.recommended = Mutex::default();
+        self.guard.call(|py| {
+            let points = PyArray1::from_iter(py, told.iter().map(|told| told.point as i64));
+            let released = PyArray1::from_iter(py, told.iter().map(|told| told.released));
+            let called = self.policy.bind(py).call_method1(intern!(py, "tell"), (points, released));
+            called.map(drop).map_err(|error| self.raised(py, "tell", error))
+        })
+    }
+
+    fn recommend(&self, place: usize) -> Option<usize> {
+        if !self.recommends {
+            return None;
+        }
+        let mut recommended = self.recommended.lock().unwrap_or_else(PoisonError::into_inner);
+        if recommended.is_none() {
+            // One call serves all trials of the round.
+            let asked = self.guard.call(|py| {
+                let answer = self.policy.bind(py).call_method0(intern!(py, "recommend"));
+                let answer = answer.map_err(|error| self.raised(py, "recommend", error))?;
+                let n_trials = answer.len().unwrap_or(0);
+                self.points(&answer, n_trials, "recommend")
+            });
+            *recommended = asked.ok();
+        }
+        recommended.as_ref().and_then(|points| points.get(place)).map(|&point| point as usize)
+    }
+}

@@ -1,0 +1,88 @@
+//! Specs that were read and checked.
+
+use super::failure::{Phase, exception, named};
+use super::items::{OwnItem, registry};
+use super::policy::RunGuard;
+use privateer::DataFolder;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A spec that was read and checked, with the user's own classes.
+#[pyclass(frozen, module = "privateer._native")]
+pub struct Sweep {
+    pub sweep: Arc<privateer::Sweep>,
+    pub guard: Arc<RunGuard>,
+    folder: Option<PathBuf>,
+}
+
+#[pymethods]
+impl Sweep {
+    /// Reads a spec; `overrides` are (as written up to the value, path, value in TOML).
+    #[new]
+    fn new(
+        py: Python<'_>,
+        file: &str,
+        text: &str,
+        folder: Option<PathBuf>,
+        overrides: Vec<(String, String, String)>,
+        items: Vec<OwnItem>,
+    ) -> PyResult<Self> {
+        let guard = Arc::new(RunGuard::default());
+        let registry = registry(py, items, &guard)?;
+        let sweep = registry.parse(file, text, &overrides).map_err(|error| exception(py, &error, Phase::Reading))?;
+        Ok(Self { sweep: Arc::new(sweep), guard, folder })
+    }
+
+    /// Name of the study.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.sweep.name
+    }
+
+    /// The spec after overrides, as canonical TOML.
+    #[getter]
+    fn resolved(&self) -> &str {
+        &self.sweep.resolved
+    }
+
+    /// SHA-256 of the resolved spec, in hexadecimal.
+    #[getter]
+    fn hash(&self) -> &str {
+        &self.sweep.hash
+    }
+
+    /// Seed of all random streams.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.sweep.seed
+    }
+
+    /// Number of trials of every cell.
+    #[getter]
+    fn trials(&self) -> u64 {
+        self.sweep.trials
+    }
+
+    /// Labels of the cells, in canonical order.
+    #[getter]
+    fn cells(&self) -> Vec<String> {
+        self.sweep.cells.iter().map(|cell| cell.label()).collect()
+    }
+}
+
+impl Sweep {
+    /// Returns the folder of data files: the stated one, else `$PRIVATEER_DATA`, else the working folder.
+    pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
+        let data = DataFolder::new(stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
+        data.limited_to(self.folder.iter().cloned().collect())
+    }
+}
+
+/// Returns a TOML text as JSON.
+#[pyfunction]
+pub fn toml_as_json(py: Python<'_>, text: &str) -> PyResult<String> {
+    let wrong = |error: &dyn std::fmt::Display| named(py, "SpecError", &format!("this is not valid TOML: {error}"));
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(&error))?;
+    serde_json::to_string(&table).map_err(|error| wrong(&error))
+}

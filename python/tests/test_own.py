@@ -1,0 +1,289 @@
+"""Policies and environments of one's own, and their mistakes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import privateer as pv
+import pytest
+
+
+class NumpyUcb:
+    """UCB on averages of released rewards."""
+
+    def __init__(self, width: float = 1.0) -> None:
+        self.width = width
+
+    def start(self, problem: Any, trials: np.ndarray, rngs: list[np.random.Generator]) -> None:
+        self.count = np.zeros((len(trials), problem.n_points))
+        self.sum = np.zeros((len(trials), problem.n_points))
+        self.at = np.arange(len(trials))
+        self.noise = np.sqrt(problem.noise_variance + problem.mechanism_variance)[:, None]
+
+    def ask(self, t: int) -> np.ndarray:
+        count = np.maximum(self.count, 1e-9)
+        return np.argmax(self.sum / count + self.width * self.noise * np.sqrt(np.log(t + 1) / count), axis=1)
+
+    def tell(self, points: np.ndarray, released: np.ndarray) -> None:
+        self.count[self.at, points] += 1
+        self.sum[self.at, points] += released
+
+
+class RandomPoints:
+    """Plays points of the trial's own generator."""
+
+    independent = True
+
+    def start(self, problem: Any, trials: np.ndarray, rngs: list[np.random.Generator]) -> None:
+        self.n_points, self.rngs = problem.n_points, rngs
+
+    def ask(self, t: int) -> np.ndarray:
+        return np.array([rng.integers(self.n_points) for rng in self.rngs])
+
+    def tell(self, points: np.ndarray, released: np.ndarray) -> None:
+        pass
+
+
+def test_a_policy_runs_beside_the_built_in_ones(spec: pv.Spec) -> None:
+    own = spec.policy(NumpyUcb, width=0.5).set("policy.numpy-ucb.width", [0.1, 0.5]).rounds(100).trials(6)
+    results = pv.run(own, progress=False)
+    assert len(results.cells) == 6 and results.labels[2].startswith("numpy-ucb")
+    again = pv.run(own, threads=1, progress=False)
+    assert (results.rows["regret"] == again.rows["regret"]).all()
+    assert "foreign code" in str(results.ledger()[2])
+    with pytest.raises(pv.SpecError, match="did you mean `width`"):
+        spec.policy(NumpyUcb, widht=0.5).check()
+    with pytest.raises(pv.SpecError, match="did you mean `numpy-ucb`"):
+        spec.policy(NumpyUcb).policy("numpy-ubc").check()
+
+
+def replay(played: np.ndarray, told: list[np.ndarray], label: str) -> type:
+    """Returns a policy that plays these points, points[trials, rounds], and keeps what it is told."""
+
+    class Replay:
+        name = label
+
+        def start(self, problem: Any, trials: np.ndarray, rngs: Any) -> None:
+            self.trials = trials
+
+        def ask(self, t: int) -> np.ndarray:
+            return np.ascontiguousarray(played[self.trials, t - 1])
+
+        def tell(self, points: np.ndarray, released: np.ndarray) -> None:
+            told.append(released)
+
+    return Replay
+
+
+def test_functions_and_noise_are_those_of_the_built_in_policies(spec: pv.Spec) -> None:
+    everything = spec.set("record.rounds", "all").privacy("none")
+    built_in = pv.run(everything, progress=False)
+    rows = built_in.rows
+    of = {policy: rows["cell"] == at for at, policy in enumerate(("uniform", "igp-ucb"))}
+    played = {policy: rows["point"][mask].reshape(4, 60) for policy, mask in of.items()}
+    one, two, other = [], [], []
+    own = everything.without_policies()
+    for label, policy, told in (("one", "uniform", one), ("two", "uniform", two), ("other", "igp-ucb", other)):
+        own = own.policy(replay(played[policy], told, label))
+    mine = pv.run(own, progress=False).rows
+    for at, policy in enumerate(("uniform", "uniform", "igp-ucb")):
+        assert (mine["regret"][mine["cell"] == at] == rows["regret"][of[policy]]).all()
+    # The same points give the same released rewards; noise is that of the trial and the round, not of the policy.
+    assert (np.array(one) == np.array(two)).all() and not (np.array(one) == np.array(other)).all()
+    best = rows["regret"][of["uniform"]].reshape(4, 60) + np.array(one).T
+    also = rows["regret"][of["igp-ucb"]].reshape(4, 60) + np.array(other).T
+    # Regret plus reward is the optimum plus noise: equal in every trial and round, whatever is played.
+    assert np.allclose(best, also, atol=1e-12)
+
+
+def test_choices_do_not_depend_on_the_batch(spec: pv.Spec) -> None:
+    own = spec.without_policies().policy(RandomPoints).trials(7)
+    runs = [pv.run(own, batch=batch, threads=threads, progress=False).rows["point"] for batch, threads in ((1, 1), (3, 2), (7, 2))]
+    assert (runs[0] == runs[1]).all() and (runs[0] == runs[2]).all() and 1 < len(np.unique(runs[0]))
+
+
+def test_the_problem_is_told(spec: pv.Spec) -> None:
+    seen: list[Any] = []
+
+    class Curious(RandomPoints):
+        def start(self, problem: Any, trials: np.ndarray, rngs: list[np.random.Generator]) -> None:
+            super().start(problem, trials, rngs)
+            seen.append((problem, trials))
+
+    pv.run(spec.without_policies().policy(Curious), progress=False)
+    problem = seen[0][0]
+    assert problem.n_points == 20 and problem.rounds == 60 and problem.points.shape == (20, 1)
+    covariance = problem.covariance()
+    assert np.allclose(covariance, covariance.T) and np.allclose(np.diag(covariance), 1.0)
+    assert (problem.bound == 2.0).all() and (problem.noise_variance > 0).all() and (problem.mechanism_variance > 1).all()
+    assert sorted(trial for _, trials in seen for trial in trials) == [0, 1, 2, 3]
+
+
+def test_recommendations_are_recorded(spec: pv.Spec) -> None:
+    class Recommends(RandomPoints):
+        def recommend(self) -> np.ndarray:
+            return np.zeros(len(self.rngs), dtype=np.int64)
+
+    rows = pv.run(spec.without_policies().policy(Recommends), progress=False).rows
+    per_trial = rows["recommended_regret"].reshape(4, -1)
+    assert (per_trial == per_trial[:, :1]).all()
+
+
+def test_decision_sets_are_passed(spec: pv.Spec) -> None:
+    class Chosen(RandomPoints):
+        def ask(self, t: int, allowed: list[np.ndarray]) -> np.ndarray:
+            return np.array([points[0] for points in allowed])
+
+    rows = pv.run(spec.set("environment.sets", {"kind": "random", "points": 5}).without_policies().policy(Chosen), progress=False).rows
+    assert 1 < len(np.unique(rows["point"]))
+
+
+class Fails(RandomPoints):
+    """Fails in the round `at`, in one of several ways."""
+
+    def __init__(self, how: str = "", at: int = 30) -> None:
+        self.how, self.at = how, at
+
+    def ask(self, t: int) -> Any:
+        points = super().ask(t)
+        if t != self.at:
+            return points
+        if self.how == "raise":
+            raise ZeroDivisionError("nothing left")
+        answers = {
+            "float": points.astype(float),
+            "nan": np.full(len(points), np.nan),
+            "list": points.tolist(),
+            "none": None,
+            "short": points[:-1],
+            "square": np.zeros((2, 2), dtype=np.int64),
+            "large": points + 1000,
+            "negative": points - 1000,
+        }
+        return answers[self.how]
+
+
+MISTAKES = {
+    "raise": "`Fails.ask` raised ZeroDivisionError: nothing left",
+    "float": r"`Fails.ask` returned an array float64\[4\], expected an array int64\[4\]",
+    "nan": r"`Fails.ask` returned an array float64\[4\]",
+    "list": "returned a value of type list",
+    "none": "returned a value of type NoneType",
+    "short": r"returned an array int64\[3\]",
+    "square": r"returned an array int64\[2, 2\]",
+    "large": r"returned 10\d\d at place 0, not in 0..20",
+    "negative": r"returned -9\d\d at place 0, not in 0..20",
+}
+
+
+@pytest.mark.parametrize("how", MISTAKES)
+def test_mistakes_name_class_and_round(spec: pv.Spec, how: str) -> None:
+    with pytest.raises(pv.PolicyError, match=MISTAKES[how]) as error:
+        pv.run(spec.without_policies().policy(Fails, how=how), progress=False, batch=4, threads=1)
+    assert "round 30" in str(error.value)
+    if how == "raise":
+        assert isinstance(error.value.__cause__, ZeroDivisionError)
+
+
+def test_finished_parts_are_kept(spec: pv.Spec, tmp_path: Path) -> None:
+    with pytest.raises(pv.PolicyError):
+        pv.run(spec.set("block", 2).policy(Fails, how="raise"), tmp_path, threads=1, progress=False)
+    assert len(list((tmp_path / "cells").iterdir())) == 4
+
+
+def test_other_mistakes(spec: pv.Spec) -> None:
+    class NoTell:
+        start = ask = RandomPoints.ask
+
+    class BadStart(RandomPoints):
+        def start(self, *arguments: Any) -> None:
+            raise RuntimeError("no licence")
+
+    def with_list(width: list = [1]) -> Any:  # noqa: B006
+        return RandomPoints()
+
+    with pytest.raises(pv.PolicyError, match="`NoTell` has no method `tell`"):
+        pv.run(spec.policy(NoTell), progress=False)
+    with pytest.raises(pv.PolicyError, match="`BadStart.start` raised RuntimeError: no licence"):
+        pv.run(spec.policy(BadStart), progress=False)
+    with pytest.raises(pv.SpecError, match="expected its class"):
+        spec.policy(RandomPoints())  # type: ignore[arg-type]
+    with pytest.raises(pv.SpecError, match="two classes are called `fails`"):
+        spec.policy(Fails).policy(type("Fails", (RandomPoints,), {}))
+    with pytest.raises(pv.SpecError, match="as a built-in policy is"):
+        spec.policy(type("Uniform", (RandomPoints,), {})).check()
+    with pytest.raises(pv.SpecError, match="keyword arguments are keys of the spec"):
+        spec.policy(with_list)
+
+
+def test_one_run_at_a_time(spec: pv.Spec) -> None:
+    class Nested(RandomPoints):
+        def ask(self, t: int) -> np.ndarray:
+            pv.run(spec, progress=False)
+            return super().ask(t)
+
+    with pytest.raises(pv.PolicyError, match="a run is under way in this process"):
+        pv.run(spec.policy(Nested), progress=False)
+    assert pv.run(spec, progress=False).rows.n_rows
+
+
+class Dose:
+    """Response to a dose."""
+
+    def __init__(self, peak: float = 0.3) -> None:
+        self.points = np.linspace(0, 1, 21)[:, None]
+        self.peak = peak
+
+    def mean(self, points: np.ndarray) -> np.ndarray:
+        return np.exp(-(((points[:, 0] - self.peak) / 0.2) ** 2))
+
+
+class BlackBox:
+    """Draws rewards itself."""
+
+    points = np.linspace(0, 1, 5)[:, None]
+    range = (-1.0, 2.0)
+    samples = 20
+
+    def reward(self, point: np.ndarray, rng: np.random.Generator) -> float:
+        return float(point[0] + rng.normal(0, 0.1))
+
+
+KERNEL = {"kind": "matern", "nu": 2.5, "lengthscale": 0.3}
+
+
+def test_an_environment_of_means(spec: pv.Spec) -> None:
+    noise = {"kind": "gaussian", "sd": 0.1}
+    own = spec.environment(Dose, peak=0.5, kernel=KERNEL, noise=noise).privacy("none").rounds(200).set("record.rounds", "all")
+    results = pv.run(own, progress=False)
+    rows = results.rows
+    expected = 1 - Dose(0.5).mean(Dose().points)
+    assert np.allclose(rows["regret"], expected[rows["point"]], atol=1e-12)
+    assert results.final("igp-ucb").mean() < 0.5 * results.final("uniform").mean()
+
+
+def test_a_black_box(spec: pv.Spec) -> None:
+    rows = pv.run(spec.environment(BlackBox, kernel=KERNEL).policy(NumpyUcb), progress=False).rows
+    assert rows["regret"].max() == pytest.approx(1.0, abs=0.2) and rows["regret"].min() == 0.0
+
+
+def test_mistakes_of_environments(spec: pv.Spec) -> None:
+    class Flat(Dose):
+        def mean(self, points: np.ndarray) -> np.ndarray:
+            return np.zeros(3)
+
+    class Broken(BlackBox):
+        def reward(self, point: np.ndarray, rng: np.random.Generator) -> float:
+            raise OSError("the simulator is gone")
+
+    with pytest.raises(pv.SpecError, match=r"`Flat` raised .*finite numbers float64\[21\]"):
+        spec.environment(Flat, kernel=KERNEL, noise="none").check()
+    with pytest.raises(pv.PrivateerError) as error:
+        pv.run(spec.environment(Broken, kernel=KERNEL), progress=False)
+    assert isinstance(error.value.__cause__, OSError)
+
+
+def test_audits_attack_policies_and_specs(spec: pv.Spec) -> None:
+    found = pv.audit(NumpyUcb, samples=1000)
+    assert not found.refuted and found.findings.n_rows and found.findings["epsilon"][0] == 1.0
+    assert pv.audit(spec.set("privacy.epsilon", [1.0, 2.0]), samples=400).findings.n_rows

@@ -1,0 +1,90 @@
+"""Prices, released inputs, and sessions."""
+
+from pathlib import Path
+
+import numpy as np
+import privateer as pv
+import pytest
+
+
+def test_prices_and_their_inverse(spec: pv.Spec) -> None:
+    (price,) = pv.account("laplace", answer_epsilon=2.0, clip=(-1, 1))
+    assert price.pure_epsilon == 2.0 and price.composition == [({"kind": "laplace", "epsilon": 2.0}, 1)]
+    assert (np.diff(price.epsilon[np.argsort(price.delta)]) <= 0).all() and (price.epsilon_lower <= price.epsilon).all()
+    assert price.at(1e-6) <= 2.0
+    (inverse,) = pv.account("laplace", epsilon=6.0, participations=3, clip=(-1, 1))
+    assert inverse.noise_size == pytest.approx(2.0)
+    (stream,) = pv.account("vector-prefix", epsilon=2.0, delta=1e-6, horizon=100)
+    (priced,) = pv.account("vector-prefix", sigma=stream.noise_size, horizon=100)
+    assert priced.at(1e-6) == pytest.approx(2.0, rel=1e-6)
+    assert [price.pure_epsilon for price in pv.account(spec.set("privacy.epsilon", [1.0, 2.0]))] == [1.0, 2.0]
+    with pytest.raises(pv.SpecError, match="did you mean `laplace`"):
+        pv.account("lapalce", epsilon=1.0)
+
+
+def test_prices_are_those_of_dp_accounting() -> None:
+    accounting = pytest.importorskip("dp_accounting")
+    (price,) = pv.account("vector-prefix", epsilon=2.0, delta=1e-6, horizon=100)
+    ((part, count),) = price.composition
+    accountant = accounting.pld.PLDAccountant()
+    accountant.compose(accounting.GaussianDpEvent(1 / part["mu"]), count)
+    assert accountant.get_epsilon(1e-6) == pytest.approx(2.0, rel=1e-3)
+
+
+def people() -> dict[str, np.ndarray]:
+    """Returns a table of 400 invented people."""
+    rng = np.random.default_rng(7)
+    age, dose = 20 + 60 * rng.random(400), 10 * rng.random(400)
+    return {"age": age, "dose": dose, "outcome": np.exp(-(((age - 52) / 15) ** 2) - ((dose - 6) / 2) ** 2)}
+
+
+def curated(folder: Path) -> dict:
+    """Releases the inputs of the invented people."""
+    budget = {"epsilon": 4, "delta": 1e-6, "radius": 0.5, "bound": 3}
+    return pv.curate(people(), ["age", "dose"], folder / "released.csv", centre=[50, 5], scales=[15, 2.5], **budget)
+
+
+SESSION = """
+rounds = 20
+[environment]
+kind = "points-table"
+file = "released.csv"
+released = "released.csv.ledger.json"
+inputs = ["age", "dose"]
+kernel = { kind = "squared-exponential", lengthscale = 0.8, variance = 0.2 }
+noise = { kind = "gaussian", sd = 0.05 }
+bound = 1.0
+[privacy]
+mechanism = "hybrid"
+epsilon = 4.0
+clip = [0.0, 1.0]
+[[policy]]
+kind = "igp-ucb"
+ridge = 0.06
+beta = { kind = "constant", value = 2.0 }
+"""
+
+
+def test_inputs_are_released(tmp_path: Path) -> None:
+    ledger = curated(tmp_path)
+    lines = (tmp_path / "released.csv").read_text().splitlines()
+    assert len(lines) == 401 and lines[0] == "age,dose" and "epsilon" in str(ledger)
+    with pytest.raises(pv.PrivateerError, match="released.csv"):
+        curated(tmp_path)
+    with pytest.raises(pv.SpecError, match="epsilon"):
+        pv.curate(people(), ["age"], tmp_path / "b.csv", epsilon=-1, delta=1e-6, radius=1, bound=1)
+
+
+def test_a_session_learns_released_rewards(tmp_path: Path) -> None:
+    curated(tmp_path)
+    outcome = people()["outcome"]
+    session = pv.Session(pv.Spec.load(SESSION), tmp_path / "state", budget="epsilon=100", data=tmp_path)
+    for at in range(10):
+        asked = session.ask()
+        assert asked == session.ask() and asked.round == at + 1
+        told = session.tell(asked.row, float(outcome[asked.row]))
+        assert "released" in told
+        session = pv.Session(state=tmp_path / "state", data=tmp_path)
+    assert 0 <= session.best() < 400 and session.ledger()
+    with pytest.raises(pv.SpecError):
+        session.tell(session.ask().row, float("nan"))

@@ -1,0 +1,254 @@
+"""Specs, runs and their results."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import privateer as pv
+import pytest
+
+
+def parts(folder: Path) -> dict[str, bytes]:
+    """Returns the bytes of all parts of a folder."""
+    return {path.name: path.read_bytes() for path in sorted((folder / "cells").iterdir())}
+
+
+def test_parts_are_those_of_the_command_line(spec: pv.Spec, tmp_path: Path, cli: Callable) -> None:
+    swept = spec.set("privacy.epsilon", [0.5, 2.0]).set("environment.noise.bound", 0.25)
+    pv.run(swept, tmp_path / "python", backend="cpu", threads=2, progress=False)
+    (tmp_path / "spec.toml").write_text(spec.text)
+    sets = ["--set", "sweep.product.privacy.epsilon=[0.5, 2.0]", "--set", "environment.noise.bound=0.25"]
+    ran = cli("run", tmp_path / "spec.toml", *sets, "--out", tmp_path / "cli", "--backend", "cpu", "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    assert parts(tmp_path / "python") == parts(tmp_path / "cli")
+    assert (tmp_path / "python" / "summary.csv").read_bytes() == (tmp_path / "cli" / "summary.csv").read_bytes()
+
+
+def test_a_dict_a_text_and_a_file_are_the_same_spec(spec: pv.Spec, tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(spec.text)
+    tree = {
+        "name": "small",
+        "seed": 3,
+        "rounds": np.int64(60),
+        "trials": 4,
+        "environment": {
+            "kind": "rkhs",
+            "bound": 2.0,
+            "domain": {"kind": "grid", "points": 20},
+            "kernel": {"kind": "matern", "nu": 2.5, "lengthscale": np.float64(0.2)},
+            "noise": {"kind": "uniform", "bound": 0.5},
+        },
+        "privacy": {"mechanism": "laplace", "epsilon": 1.0},
+        "policy": [{"kind": "uniform"}, {"kind": "igp-ucb"}],
+    }
+    hashes = {found._native().hash for found in (spec, pv.Spec.load(path), pv.Spec.load(str(path)), pv.Spec.load(tree))}
+    built = pv.Spec.load({"name": "small", "seed": 3}).rounds(60).trials(4).privacy("laplace", epsilon=1.0)
+    built = built.environment("rkhs", **{name: value for name, value in tree["environment"].items() if name != "kind"})
+    assert len(hashes) == 1
+    assert built.policy("uniform").policy("igp-ucb").check() == spec.check()
+    assert pv.Spec.load(tree).policy("tgp-ucb", label="third").check()[2].startswith("third")
+
+
+def test_settings_replace_each_other(spec: pv.Spec) -> None:
+    assert len(spec.set("privacy.epsilon", [1, 2]).set("privacy.epsilon", [1, 2, 4]).check()) == 6
+    assert len(spec.set("privacy.epsilon", np.array([1.0, 2.0])).set("privacy.epsilon", 4.0).check()) == 2
+    assert spec.rounds(5).rounds(7).overrides == (("rounds = ", "rounds", "7"),)
+
+
+def test_mistakes_have_places_and_hints(spec: pv.Spec) -> None:
+    with pytest.raises(pv.SpecError) as error:
+        pv.Spec.load(spec.text.replace("epsilon = 1.0", "epsilom = -1.0").replace("igp-ucb", "igp-ubc")).check()
+    text = str(error.value)
+    assert "did you mean `epsilon`?" in text and "did you mean `igp-ucb`?" in text and "^^^" in text and "--> spec:" in text
+    with pytest.raises(pv.SpecError, match=r"rounds = -3"):
+        spec.rounds(-3).check()
+    with pytest.raises(pv.SpecError, match="cannot read the spec `absent.toml`"):
+        pv.Spec.load("absent.toml")
+    with pytest.raises(pv.SpecError, match="expected a finite number"):
+        spec.set("privacy.epsilon", float("nan"))
+    with pytest.raises(ValueError, match="threads is 0"):
+        pv.run(spec, threads=0)
+
+
+def test_missing_data_is_a_data_error(tmp_path: Path) -> None:
+    spec = pv.Spec.load(
+        'rounds = 5\n[environment]\nkind = "points-table"\nfile = "absent.csv"\ninputs = ["x"]\nvalue = "y"\n'
+        'kernel = { kind = "squared-exponential", lengthscale = 0.2 }\nnoise = { kind = "gaussian", sd = 0.1 }\n'
+        '[[policy]]\nkind = "uniform"\n'
+    )
+    with pytest.raises(pv.DataError, match="absent.csv"):
+        pv.run(spec, data=tmp_path)
+
+
+def test_foreign_folders_are_refused(spec: pv.Spec, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(pv.FolderError):
+        pv.run(spec, tmp_path)
+    with pytest.raises(pv.FolderError, match="give a folder that `privateer run` wrote"):
+        pv.Results(tmp_path)
+
+
+def test_tables_reach_other_libraries(spec: pv.Spec) -> None:
+    results = pv.run(spec.set("privacy.epsilon", [0.5, 2.0]), progress=False)
+    rows = results.rows
+    assert rows.n_rows == 4 * 4 * len(np.unique(rows["round"]))
+    assert set(rows["policy"]) == {"uniform", "igp-ucb"} and set(rows["privacy.epsilon"]) == {0.5, 2.0}
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    frames = results.to_pandas(), results.to_polars().to_pandas(), results.to_arrow().to_pandas()
+    for frame in frames:
+        assert list(frame.columns) == list(rows)
+        assert (frame["regret"].to_numpy() == rows["regret"]).all() and (frame["policy"].astype(str) == rows["policy"]).all()
+    assert isinstance(frames[0], pd.DataFrame) and isinstance(pl.DataFrame(results), pl.DataFrame)
+    assert pa.table(results.summary()).num_rows == 4
+    for part in (results.folder / "cells").iterdir():
+        of_part = pa.parquet.read_table(part) if hasattr(pa, "parquet") else __import__("pyarrow.parquet").parquet.read_table(part)
+        assert set(of_part.column_names) == set(rows)
+
+
+def test_comparisons_are_paired(spec: pv.Spec) -> None:
+    results = pv.run(spec.trials(12), progress=False)
+    gap = results.compare("uniform", "igp-ucb")
+    differences = results.final(0) - results.final(1)
+    assert gap.trials == 12 and gap.mean == pytest.approx(differences.mean())
+    assert gap.se == pytest.approx(differences.std(ddof=1) / np.sqrt(12)) and gap.low < gap.mean < gap.high
+    summary = results.summary()
+    assert summary["paired_difference_mean"][1] == pytest.approx(-gap.mean)
+    assert "uniform" in results.summary()._repr_html_() and "minus" in str(gap)
+    with pytest.raises(KeyError, match="the labels are"):
+        results.compare("uniform", "absent")
+
+
+def test_ledger_report_and_plot(spec: pv.Spec) -> None:
+    results = pv.run(spec, progress=False)
+    assert [entry["epsilon"] for entry in results.ledger()] == [1.0, 1.0]
+    assert "<iframe" in results.report()._repr_html_() and results.report().path.exists()
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    assert len(results.plot().get_lines()) == 2
+
+
+def test_temporary_results_are_removed(spec: pv.Spec, tmp_path: Path) -> None:
+    results = pv.run(spec, progress=False)
+    folder = results.folder
+    assert folder.exists()
+    del results
+    assert not folder.exists()
+    pv.run(spec, tmp_path / "kept", progress=False)
+    assert pv.Results(tmp_path / "kept").rows.n_rows
+
+
+LONG = """
+import pathlib, sys, privateer as pv
+spec = pv.Spec.load(pathlib.Path(sys.argv[1]).read_text()).rounds({rounds}).trials(40).set("block", 4)
+print("ready", flush=True)
+try:
+    pv.run(spec, sys.argv[2], backend="cpu", threads=2)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_stops_at_once_and_the_run_resumes(spec: pv.Spec, tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(spec.text)
+    program = textwrap.dedent(LONG.format(rounds=4000))
+    command = [sys.executable, "-c", program, str(tmp_path / "spec.toml"), str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not list((tmp_path / "out" / "cells").glob("*.parquet")):
+        time.sleep(0.02)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
+    assert time.monotonic() - sent < 0.5
+    assert process.wait(30) == 0
+    kept = parts(tmp_path / "out")
+    assert kept
+    full = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert "interrupted" not in full.stdout
+    complete = parts(tmp_path / "out")
+    assert len(complete) == 20 and all(complete[name] == kept[name] for name in kept)
+
+
+def test_progress_is_called(spec: pv.Spec) -> None:
+    seen: list[tuple[int, int]] = []
+    pv.run(spec.rounds(400_000).trials(8), progress=lambda done, total: seen.append((done, total)))
+    assert seen and all(0 <= done <= total == 2 * 8 * 400_000 for done, total in seen)
+
+
+def test_an_exception_in_progress_stops_the_run(spec: pv.Spec) -> None:
+    def fail(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        pv.run(spec.rounds(200_000).trials(8), progress=fail)
+
+
+def test_the_command_line_is_there(cli: Callable) -> None:
+    assert cli("--version").stdout.startswith("privateer ")
+    assert cli("list", "absent").returncode == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_can_run(spec: pv.Spec) -> None:
+    pv.run(spec, backend="cpu", progress=False)
+    child = os.fork()
+    if child == 0:
+        try:
+            pv.run(spec, backend="cpu", progress=False)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+SLOW = """
+import time, numpy as np, pathlib, sys, privateer as pv
+class Slow:
+    def start(self, problem, trials, rngs):
+        self.n = len(trials)
+    def ask(self, t):
+        time.sleep(0.6)
+        return np.zeros(self.n, dtype=np.int64)
+    def tell(self, points, released):
+        pass
+spec = pv.Spec.load(pathlib.Path(sys.argv[1]).read_text())
+print("ready", flush=True)
+try:
+    pv.run(spec.without_policies().policy(Slow), threads=1)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+pv.run(spec)
+print("again", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_slow_policy_is_interrupted_and_the_next_run_waits_for_its_end(spec: pv.Spec, tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(spec.text)
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "spec.toml")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(0.9)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
+    assert time.monotonic() - sent < 0.5
+    assert process.stdout.readline() == "again\n" and process.wait(30) == 0
+
+
+def test_specs_and_kept_results_can_be_pickled(spec: pv.Spec, tmp_path: Path) -> None:
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    kept = pickle.loads(pickle.dumps(pv.run(spec, tmp_path / "kept", progress=False)))
+    assert kept.rows.n_rows
+    with pytest.raises(TypeError, match="temporary folder"):
+        pickle.dumps(pv.run(spec, progress=False))
