@@ -283,7 +283,7 @@ fn a_full_disk_keeps_what_was_finished() {
             failed_at.push(what);
         }
     }
-    assert!(failed_at.starts_with(&["manifest".to_owned(), "part".to_owned()]) && 2 < failed_at.len(), "{failed_at:?}");
+    assert!(failed_at.starts_with(&["manifest".to_owned()]) && 2 < failed_at.len(), "{failed_at:?}");
     assert_same(&out, &SLOW_REFERENCE);
 }
 
@@ -302,7 +302,7 @@ fn damaged_parts_are_computed_again() {
     let again = run(folder.path(), &command);
     done(&again);
     let said = stderr(&again);
-    assert_eq!(said.matches("warning: ").count(), 2, "{said}");
+    assert_eq!(said.matches("warning: `out/cells/").count(), 2, "{said}");
     for text in
         ["warning: `out/cells/c0000-b0001.parquet`", "warning: `out/cells/c0001-b0000.parquet`", "computed again", "21 of 24"]
     {

@@ -358,6 +358,8 @@ fn control_characters_and_formulas_reach_nobody() {
     {
         let text = fs::read_to_string(&entry).expect("text");
         assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{}", entry.display());
+        // The page has one script of its own.
+        let text = text.replacen("<script>// Conveniences of the page", "", 1);
         assert!(!text.contains("<script"), "{}", entry.display());
     }
 }
