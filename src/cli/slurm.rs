@@ -75,7 +75,7 @@ impl SlurmArgs {
         text
     }
 
-    fn array(&self, out: &str, time: &str, tasks: usize, program: &str) -> String {
+    fn array(&self, out: &str, time: &str, tasks: usize, program: &str, data: &str) -> String {
         let mut text = self.head("privateer", time);
         let _ = write!(
             text,
@@ -98,7 +98,7 @@ units=$(sed -n "$((task + 1))p" tasks.txt)
 rm -f "exit-$task"
 stopped=
 trap 'stopped=1; kill -TERM "$run" 2>/dev/null' TERM
-{program} run spec.toml --units "$units" --out "task-$task" --threads {cpus} --backend {backend} --quiet &
+{program} run spec.toml {data} --units "$units" --out "task-$task" --threads {cpus} --backend {backend} --quiet &
 run=$!
 wait "$run"
 code=$?
@@ -148,20 +148,21 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
                     .to_owned(),
         });
     }
+    let shown = std::path::absolute(&out).map_err(|source| Error::io("find the folder", &out, source))?.display().to_string();
+    plain("out", &shown)?;
     let (sweep, plan) = planned(registry, &args.spec, &args.path)?;
     let tasks = plan.deal(args.tasks as usize);
     let longest = tasks.iter().map(|task| task.seconds).fold(0.0, f64::max) / f64::from(args.cpus);
     let time = args.time.clone().unwrap_or_else(|| format!("{}", (3.0 * longest / 60.0).ceil().max(10.0) as u64));
     std::fs::create_dir_all(&out).map_err(|source| Error::io("create the folder", &out, source))?;
-    let shown = out.canonicalize().map_err(|source| Error::io("find the folder", &out, source))?.display().to_string();
-    plain("out", &shown)?;
     let program = std::env::current_exe().map_err(|source| Error::io("find this program", &out, source))?;
     let program = quoted(&program.display().to_string());
+    let data = args.spec.data_options()?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let lines: String = tasks.iter().map(|task| format!("{}\n", task.units)).collect();
     for (name, text) in [
         ("spec.toml", sweep.resolved.clone()),
         ("tasks.txt", lines),
-        ("array.sh", args.array(&shown, &time, tasks.len(), &program)),
+        ("array.sh", args.array(&shown, &time, tasks.len(), &program, &data)),
         ("merge.sh", args.join(&shown, &program)),
     ] {
         let path = out.join(name);

@@ -61,6 +61,21 @@ impl SpecArgs {
         Ok(text)
     }
 
+    /// Returns the options that let a command in another folder read the same data.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the working folder cannot be found.
+    pub fn data_options(&self) -> Result<Vec<String>, Error> {
+        let folder =
+            self.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)).unwrap_or_else(|| ".".into());
+        let whole = folder.canonicalize().map_err(|source| Error::io("find the data folder", &folder, source))?;
+        let mut words = vec!["--data".to_owned(), whole.display().to_string()];
+        if self.allow_outside {
+            words.push("--allow-outside".to_owned());
+        }
+        Ok(words)
+    }
+
     /// Returns the seed stated on the command line.
     #[must_use]
     pub fn stated_seed(&self) -> Option<u64> {

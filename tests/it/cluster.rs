@@ -108,6 +108,14 @@ fn an_array_runs_resumes_and_says_where_it_is() {
     assert!(said(folder, &["status", "array"]).contains("report.html"));
     said(folder, &["run", "spec.toml", "--out", "whole", "--quiet"]);
     assert_eq!(parts(&out.join("all")), parts(&folder.join("whole")));
+    // Data files are found from there as from here.
+    fs::create_dir(folder.join("data")).expect("a folder");
+    said(folder, &["slurm", "spec.toml", "--tasks", "1", "--data", "data", "--out", "c"]);
+    let data = folder.join("data").canonicalize().expect("the folder").display().to_string();
+    assert!(fs::read_to_string(folder.join("c/array.sh")).expect("the job").contains(&format!("'--data' '{data}'")));
+    // A name that a shell would read is refused before anything is written.
+    let output = run(folder, &["slurm", "spec.toml", "--tasks", "1", "--out", "a b"]);
+    assert!(code(&output) == Some(2) && !folder.join("a b").exists());
     // A folder that exists is not written to.
     let output = run(folder, &["slurm", "spec.toml", "--tasks", "2", "--out", "array"]);
     assert_eq!(code(&output), Some(2));
