@@ -153,11 +153,12 @@ fn a_program_surrounds_the_work_of_its_threads() {
     let options = RunOptions { threads: Some(3), thread_setup, ..RunOptions::default() };
     let rows = |options: &RunOptions| run_in_memory(&sweep, options, &Stop::new(), &()).expect("a run").traces;
     assert_eq!(rows(&options), rows(&RunOptions::default()));
-    assert_eq!(begun.load(Ordering::SeqCst), 3);
-    // Threads end in the background.
-    while ended.load(Ordering::SeqCst) < 3 {
+    // Threads begin and end in the background.
+    let started = std::time::Instant::now();
+    while ended.load(Ordering::SeqCst) < 3 && started.elapsed().as_secs() < 60 {
         std::thread::yield_now();
     }
+    assert_eq!((begun.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)), (3, 3));
 }
 
 #[test]
