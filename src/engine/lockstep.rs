@@ -71,9 +71,7 @@ impl LockstepTrial {
 
     /// Draws the points that are allowed in the coming round.
     fn draw_set(&mut self) {
-        if let (Some(set), Some(sets)) = (&mut self.set, self.ready.instance.sets()) {
-            sets.draw(&mut self.sets, set);
-        }
+        self.ready.instance.draw_set(&mut self.sets, &mut self.set);
     }
 
     /// Returns what a policy from outside may see before the coming round.
@@ -132,10 +130,9 @@ impl LockstepTrial {
     /// * `recommended` — the point that the policy's group recommends, if it has one
     fn count(&mut self, point: usize, round: u64, recorded: bool, recommended: Option<usize>) {
         let instance = &self.ready.instance;
-        let whole = instance.regret(point);
-        let regret = self.set.as_deref().map_or(whole, |set| instance.regret_among(point, set));
+        let regret = instance.regret_among(point, self.set.as_deref());
         self.cumulative += regret;
-        self.simple = self.simple.min(whole);
+        self.simple = self.simple.min(instance.regret(point));
         if recorded {
             let recommended =
                 recommended.or_else(|| self.ready.policy.recommend()).map_or(f64::NAN, |point| instance.regret(point));

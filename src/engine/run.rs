@@ -5,6 +5,7 @@ use super::lockstep::batch;
 use super::observer::{Observer, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, Ready, lock};
 use super::share::Share;
+use crate::policy::panic_message;
 use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -115,13 +116,12 @@ impl UnitJob<'_> {
     /// Runs one unit; a panic, of a policy or environment from outside for example, ends the run with a message.
     fn guarded(&self, unit: Unit) -> Result<Option<Done>, Error> {
         catch_unwind(AssertUnwindSafe(|| self.unit(unit))).unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
             Err(Error::Failed {
                 problem: format!(
                     "`{}` panicked in block {}: {}",
                     self.sweep.cells[unit.cell as usize].label(),
                     unit.block,
-                    text.unwrap_or("without a message")
+                    panic_message(panic.as_ref())
                 ),
                 hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
             })

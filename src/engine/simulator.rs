@@ -73,14 +73,8 @@ impl Simulator {
             trial: ready,
             cell,
         };
-        made.draw_set();
+        made.trial.instance.draw_set(&mut made.sets, &mut made.allowed);
         Ok(made)
-    }
-
-    fn draw_set(&mut self) {
-        if let (Some(set), Some(sets)) = (&mut self.allowed, self.trial.instance.sets()) {
-            sets.draw(&mut self.sets, set);
-        }
     }
 
     /// Returns the number of points of the domain.
@@ -140,10 +134,9 @@ impl Simulator {
             Signal::Reward(reward) => Some(*reward),
             _ => None,
         };
-        let whole = instance.regret(point);
-        let regret = self.allowed.as_deref().map_or(whole, |set| instance.regret_among(point, set));
+        let regret = instance.regret_among(point, self.allowed.as_deref());
         self.round += 1;
-        self.draw_set();
+        instance.draw_set(&mut self.sets, &mut self.allowed);
         Ok(SimulatorStep { released, regret })
     }
 }

@@ -313,11 +313,19 @@ impl Instance {
         self.sets.as_deref()
     }
 
-    /// Returns the regret of one play of `point` where only the points of `set` are allowed.
+    /// Draws the points that are allowed in the next round, where they change every round.
+    pub fn draw_set(&self, random: &mut Stream, set: &mut Option<Vec<u32>>) {
+        if let (Some(sets), Some(set)) = (&self.sets, set) {
+            sets.draw(random, set);
+        }
+    }
+
+    /// Returns the regret of one play of `point` where only the points of `set` are allowed; `None` allows all.
     ///
     /// It is at least 0, in the instance's unit.
     #[must_use]
-    pub fn regret_among(&self, point: usize, set: &[u32]) -> f64 {
+    pub fn regret_among(&self, point: usize, set: Option<&[u32]>) -> f64 {
+        let Some(set) = set else { return self.regret(point) };
         let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
         (best - self.values[point]) / self.unit
     }

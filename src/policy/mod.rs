@@ -41,6 +41,9 @@ pub use exploration_factor::ExplorationFactor;
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use list::{FEATURES, POLICIES, parse_features};
-pub use own::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyGroup, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
+pub use own::{
+    BatchPolicy, OwnPolicy, PolicyFailure, PolicyGroup, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView,
+    panic_message,
+};
 pub use posterior_plan::PosteriorPlan;
 pub use released_inputs::InputNoiseModel;

@@ -2,6 +2,7 @@
 
 use super::{BatchPolicy, PolicyFailure, ToldReward, TrialView};
 use privateer_config::error::Error;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Trials that one algorithm from outside runs together.
@@ -75,9 +76,12 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, PolicyFailure>) -> Res
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(error.to_string()),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(format!("it panicked: {}", text.unwrap_or("without a message")))
-        }
+        Err(panic) => Err(format!("it panicked: {}", panic_message(panic.as_ref()))),
     }
+}
+
+/// Returns what a panic says.
+pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("without a message")
 }

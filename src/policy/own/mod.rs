@@ -9,5 +9,5 @@ mod plan;
 mod trial;
 
 pub use contract::{BatchPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
-pub use group::PolicyGroup;
+pub use group::{PolicyGroup, panic_message};
 pub use plan::OwnPolicy;
