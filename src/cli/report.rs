@@ -1,7 +1,7 @@
 //! `privateer report` and `privateer compare`: the report of a folder, one figure or table of it, and two folders against each other.
 
 use super::commands::{say, say_removed};
-use crate::report::{self, Export, ExportFormat, ExportHeight};
+use crate::report::{self, Export, ExportFormat, Height};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use std::io::{IsTerminal, Write};
@@ -53,9 +53,9 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
         x: args.x.clone(),
         by: args.by.clone().unwrap_or_else(|| "policy".to_owned()),
         y: match args.y.as_deref() {
-            Some("excess") => ExportHeight::Excess,
-            Some("ratio") => ExportHeight::Ratio,
-            _ => ExportHeight::Mean,
+            Some("excess") => Height::Excess,
+            Some("ratio") => Height::Ratio,
+            _ => Height::Mean,
         },
         is_table: args.table,
         format: match format.as_str() {

@@ -3,7 +3,7 @@
 use super::backends;
 use super::commands::{note, say, say_removed, shard, unit_list};
 use super::progress::Progress;
-use super::source::SpecArgs;
+use super::source::{SpecArgs, folder_name};
 use crate::engine::{Shard, Share, Stop, UnitList};
 use crate::registry::Registry;
 use crate::run::{MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, run_to_folder};
@@ -110,12 +110,7 @@ fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
     if let (Some(out), 1) = (&args.out, args.specs.len()) {
         return Ok(out.clone());
     }
-    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
-    if stem.chars().all(|c| c == '.') {
-        let diagnostic = Diagnostic::new(format!("the spec `{}` has no name that a folder could have", path.display()));
-        return Err(Error::input(diagnostic.expected("a file such as `study.toml`").hint("name the folder with `--out DIR`")));
-    }
-    Ok(args.out.as_deref().unwrap_or(Path::new("out")).join(stem))
+    Ok(args.out.as_deref().unwrap_or(Path::new("out")).join(folder_name(path)?))
 }
 
 /// Returns the part of the work that the arguments ask for.

@@ -2,7 +2,7 @@
 
 use super::commands::{note, say};
 use super::plan::{duration, planned};
-use super::source::SpecArgs;
+use super::source::{SpecArgs, folder_name};
 use crate::registry::Registry;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -61,9 +61,8 @@ fn plain(name: &str, text: &str) -> Result<(), Error> {
 }
 
 impl SlurmArgs {
-    fn out(&self) -> PathBuf {
-        let stem = self.path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
-        self.out.clone().unwrap_or_else(|| Path::new("out").join(stem))
+    fn out(&self) -> Result<PathBuf, Error> {
+        self.out.clone().map_or_else(|| folder_name(&self.path).map(|name| Path::new("out").join(name)), Ok)
     }
 
     /// Lines for Slurm that both jobs share.
@@ -138,7 +137,7 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
             plain(name, text)?;
         }
     }
-    let out = args.out();
+    let out = args.out()?;
     if out.exists() {
         return Err(Error::Folder {
             path: out,

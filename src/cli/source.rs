@@ -34,6 +34,19 @@ pub struct SpecArgs {
     folders: RefCell<Vec<PathBuf>>,
 }
 
+/// Returns the name of the folder that a spec's results have by default.
+///
+/// # Errors
+/// A file name of dots alone.
+pub fn folder_name(path: &Path) -> Result<String, Error> {
+    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
+    if stem.chars().all(|c| c == '.') {
+        let diagnostic = Diagnostic::new(format!("the spec `{}` has no name that a folder could have", path.display()));
+        return Err(Error::input(diagnostic.expected("a file such as `study.toml`").hint("name the folder with `--out DIR`")));
+    }
+    Ok(stem)
+}
+
 impl SpecArgs {
     /// Reads and checks a spec file.
     ///

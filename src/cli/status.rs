@@ -2,7 +2,7 @@
 
 use super::commands::say;
 use super::plan::duration;
-use crate::record::{DigestList, Folder, Manifest};
+use crate::record::{DigestList, Folder, Manifest, SPEC_NAME};
 use clap::Args;
 use privateer_config::error::Error;
 use serde_json::json;
@@ -48,7 +48,7 @@ impl TaskStatus {
         let digests = DigestList::load(out)?;
         let done = digests.names().filter(|name| name.starts_with("cells/")).count() as u64;
         let time = |path: PathBuf| path.metadata().and_then(|found| found.modified()).ok();
-        let (first, last) = (time(out.join("spec.resolved.toml")), time(DigestList::path(out)));
+        let (first, last) = (time(out.join(SPEC_NAME)), time(DigestList::path(out)));
         let span = match (first, last) {
             (Some(first), Some(last)) => last.duration_since(first).map_or(0.0, |span| span.as_secs_f64()),
             _ => 0.0,
@@ -112,7 +112,7 @@ pub fn status(args: &StatusArgs) -> Result<(), Error> {
 /// Reads one results folder.
 fn single(out: &Path) -> Result<TaskStatus, Error> {
     let manifest: Manifest = Folder::manifest(out)?;
-    let total = manifest.cells.len() as u64 * u64::from(manifest.n_blocks);
+    let total = manifest.n_parts() as u64;
     let name = out.file_name().map_or_else(|| ".".to_owned(), |name| name.to_string_lossy().into_owned());
     TaskStatus::of(name, out, total, None)
 }

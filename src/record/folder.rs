@@ -10,7 +10,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const LOCK_NAME: &str = ".lock";
-pub(super) const SPEC_NAME: &str = "spec.resolved.toml";
+/// Name of the resolved spec in a folder of results.
+pub const SPEC_NAME: &str = "spec.resolved.toml";
 /// Folders inside a results folder in which files are written.
 const INNER_FOLDERS: [&str; 3] = ["cells", "parameters", "plots"];
 

@@ -30,7 +30,7 @@ mod whole_file;
 
 pub use crate::engine::{CellInfo, Measures, Quantity, Trace, grouped_warnings};
 pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
-pub use folder::{Folder, OpenedFolder, remove_unfinished};
+pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};

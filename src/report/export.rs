@@ -20,22 +20,11 @@ pub struct Export {
     /// What the lines are: `policy`, or a swept key or its last word.
     pub by: String,
     /// What the y axis shows.
-    pub y: ExportHeight,
+    pub y: Height,
     /// Whether the table of results is written in place of a figure.
     pub is_table: bool,
     /// The format.
     pub format: ExportFormat,
-}
-
-/// Names what a figure shows along its y axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportHeight {
-    /// The quantity itself.
-    Mean,
-    /// The quantity minus that of the run without privacy.
-    Excess,
-    /// The quantity over that of the run without privacy.
-    Ratio,
 }
 
 /// Names a format.
@@ -88,11 +77,7 @@ pub fn export_to(out: &Path, what: &Export, file: &Path) -> Result<(), Error> {
 }
 
 fn planned(run: &ReportRun, points: &[ComparedPoint], what: &Export) -> Result<Chart, Error> {
-    let height = match what.y {
-        ExportHeight::Mean => Height::Mean,
-        ExportHeight::Excess => Height::Excess,
-        ExportHeight::Ratio => Height::Ratio,
-    };
+    let height = what.y;
     let along = match what.x.as_deref() {
         Some("round" | "rounds") => Along::Rounds,
         Some(key) => Along::Key(whole_key(run, key, &["round"])?),
@@ -112,7 +97,7 @@ fn planned(run: &ReportRun, points: &[ComparedPoint], what: &Export) -> Result<C
     chart(run, points, &plan).map(|(chart, _)| chart).ok_or_else(|| {
         let x = what.x.as_deref().unwrap_or("epsilon");
         let problem = Diagnostic::new(format!("this run has fewer than two values of `{x}` to draw against"));
-        let hint = if what.y == ExportHeight::Mean {
+        let hint = if height == Height::Mean {
             "draw against the rounds with `--x round`"
         } else {
             "a cost of privacy needs a sweep and a policy without privacy; `--x round --y mean` draws the curves"

@@ -29,7 +29,7 @@ pub(super) enum Along {
 
 /// Names what a chart shows along its y axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Height {
+pub enum Height {
     /// The quantity itself.
     Mean,
     /// The quantity minus that of the run without privacy.

@@ -28,7 +28,8 @@ mod words;
 mod write;
 
 pub use compare::{ComparedPoint, Paired, PrivacyCost};
-pub use export::{Export, ExportFormat, ExportHeight, export, export_to};
+pub use export::{Export, ExportFormat, export, export_to};
+pub use figures::Height;
 pub use folders::{ComparedFolders, compare_folders};
 pub use stats::{Quantiles, Ratio, SampleMoments};
 pub use summary::SummaryRow;
