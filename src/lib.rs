@@ -6,8 +6,8 @@
 //! 2. [`Preparation`] makes its cells ready for a [`Backend`], of which [`Cpu`] needs no device;
 //! 3. [`run()`] computes all units of work and passes finished ones to an [`Observer`]; a [`Stop`] ends it early;
 //!    [`run_in_memory`] and [`run_to_folder`] do it all in one call;
-//! 4. [`AskTell`] runs one policy outside of the loop, a [`Session`] one whose rewards are observed elsewhere, and a
-//!    [`Simulator`] plays whatever points its caller chooses;
+//! 4. an [`AskTell`] simulates the trials of a cell whose rewards the caller measures, a [`Simulator`] plays whatever points its
+//!    caller chooses, and a [`Session`] protects the rewards of real people;
 //! 5. a [`Registry`] adds policies ([`OwnPolicy`]), environments ([`FnEnvironment`]) and mechanisms of your own: see
 //!    `docs/extending.md` and the two crates below `examples/`; [`testing`] has the contracts that they must keep;
 //! 6. [`Sweep::builder`] writes a spec in Rust, with a type of [`items`] for everything that a spec can name;
@@ -60,8 +60,8 @@ pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, ThreadSetup, run
 #[cfg(feature = "report")]
 pub use self::run::{RunFolder, run_to_folder};
 pub use engine::{
-    AskTell, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Share, Simulator, SimulatorStep, Stop, Tally,
-    Trace, Unit, UnitList, run, units,
+    AskTell, AskTellState, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Share, Simulator, SimulatorStep,
+    Stop, Tally, Trace, Unit, UnitList, run, units,
 };
 pub use env::contextual::FnContexts;
 pub use env::{DataFolder, FnEnvironment};

@@ -6,7 +6,8 @@ use super::rewards::claim;
 use super::sums::claim_of;
 use super::vertices::falling;
 use super::{Case, Side};
-use crate::spec::{Sweep, Task};
+use crate::spec::items::{DpHdb, GeneralizedLinear};
+use crate::spec::{Item, Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
@@ -41,12 +42,21 @@ struct AuditedUser {
 /// Makes a spec's policy, for rewards in [-1, 1] and contexts of length 1.
 ///
 /// Its parameters are negligible beside them.
-fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn InteractionMechanism>, Error> {
-    let text = format!(
-        "rounds = {rounds}\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = {SIZE}\narms = {SIZE}\n\
-         parameters = \"gaussian\"\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n[privacy]\n{privacy}\n[[policy]]\n{policy}\n"
-    );
-    let sweep = Sweep::parse("audit.toml", &text, &[])?;
+fn made(
+    policy: Item,
+    mechanism: &str,
+    (epsilon, delta): (f64, f64),
+    rounds: u64,
+) -> Result<Arc<dyn InteractionMechanism>, Error> {
+    let users = GeneralizedLinear::builder().dimension(SIZE as u64).arms(SIZE as u64).parameters("gaussian");
+    let privacy = Item::table_of_keys().set("mechanism", mechanism).set("epsilon", epsilon).set("delta", delta);
+    let sweep = Sweep::builder("audit")
+        .rounds(rounds)
+        .trials(1)
+        .environment(users.noise(Item::of("uniform").set("bound", 1.0)))
+        .privacy(privacy)
+        .policy(policy)
+        .build()?;
     let Some(Task::Contextual(task)) = sweep.cells.first().map(|cell| &cell.task) else {
         return Err(Error::Failed {
             problem: "the spec of an audit has no contextual policy".to_owned(),
@@ -108,8 +118,7 @@ struct InteractionAttackPlan<'a> {
 /// If the policy refuses the request.
 pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let (policy, asked) = if mechanism == "own" { ("ldp-linucb", "auto") } else { ("dp-linucb", mechanism) };
-    let privacy = format!("mechanism = \"{asked}\"\nepsilon = 4.0\ndelta = 1e-3");
-    let of = |growth: f64, rounds: u64| made(&format!("kind = \"{policy}\"\ngrowth = {growth:.1}"), &privacy, rounds);
+    let of = |growth: f64, rounds: u64| made(Item::of(policy).set("growth", growth), asked, BUDGET, rounds);
     let (every, few, sparse) = (of(1.0, SUMS)?, of(1.0, FEW_SUMS)?, of(2.0, FEW_SUMS)?);
     let long = InteractionAttackPlan { calibrated: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
     let short = InteractionAttackPlan { calibrated: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
@@ -206,9 +215,8 @@ pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
     Ok(vec![case.erratum("E30").source("a reading of Han2022, algorithm 3, that updates the pulled arm alone")])
 }
 
-fn hdb(mechanism: &str, (epsilon, delta): (f64, f64), synthetic: bool) -> Result<Arc<dyn InteractionMechanism>, Error> {
-    let policy = format!("kind = \"dp-hdb\"\nwarm_up = 1\nsynthetic = {synthetic}");
-    made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = {epsilon:?}\ndelta = {delta:?}"), CHOICES)
+fn hdb(mechanism: &str, budget: (f64, f64), synthetic: bool) -> Result<Arc<dyn InteractionMechanism>, Error> {
+    made(DpHdb::builder().warm_up(1_u64).synthetic(synthetic).into(), mechanism, budget, CHOICES)
 }
 
 fn arm_zero(reward: f64) -> AuditedUser {

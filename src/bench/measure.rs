@@ -100,7 +100,7 @@ pub fn measure_stored(
     let sweep = |trials: usize| {
         let mut all = overrides.to_vec();
         all.push(("trials of the instance: ".to_owned(), "trials".to_owned(), trials.to_string()));
-        Sweep::parse_with(&registry, &instance.name, &instance.spec(), &all)
+        Sweep::parse_with(&registry, &instance.name, &instance.spec().build_with(&registry)?.resolved, &all)
     };
     let (half, all) = (sweep((instance.trials / 2).max(1))?, sweep(instance.trials)?);
     let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.run.clone() };

@@ -5,6 +5,8 @@ use crate::env::noise::Noise;
 use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit};
 use crate::policy::{FeaturesPlan, Problem};
 use crate::registry::Registry;
+use crate::spec::items::IgpUcb;
+use crate::spec::{Item, Sweep, SweepBuilder};
 use privateer_config::error::Error;
 use privateer_gp::features::quadrature_table::{kernel_error, quadrature_fourier};
 use privateer_gp::kernel::squared_exponential::SquaredExponential;
@@ -100,18 +102,18 @@ impl StoredInstance {
         Ok(Self { name, trials, stated, arrays })
     }
 
-    /// Returns the spec that replays the instance: round 1 is the stored start, rounds 2, 3, … those of the instance.
+    /// Returns the sweep that replays the instance: round 1 is the stored start, rounds 2, 3, … those of the instance.
     #[must_use]
-    pub fn spec(&self) -> String {
+    pub fn spec(&self) -> SweepBuilder {
         let Stated { T, seed, lam, beta, .. } = self.stated;
-        format!(
-            "name = \"stored instance\"\nseed = {seed}\nrounds = {}\ntrials = {}\nrecord = {{ rounds = \"all\" }}\n\
-             [environment]\nkind = \"stored-instance\"\n\
-             [[policy]]\nkind = \"igp-ucb\"\nfeatures = \"stored\"\nridge = {lam:?}\n\
-             beta = {{ kind = \"constant\", value = {beta:?} }}\n",
-            T + 1,
-            self.trials,
-        )
+        let constant = Item::of("constant").set("value", beta);
+        Sweep::builder("stored instance")
+            .seed(seed)
+            .rounds(T as u64 + 1)
+            .trials(self.trials as u64)
+            .record_all()
+            .environment(Item::of("stored-instance"))
+            .policy(IgpUcb::builder().features("stored").ridge(lam).beta(constant))
     }
 
     /// Returns the list of everything that the spec names.

@@ -1,97 +1,306 @@
-//! Runs one policy outside the loop: a batch of one trial whose rewards the caller observes.
-//!
-//! `ask` returns the next point, `tell` takes its released signal; the state can be saved between any two calls.
+//! Runs trials of a cell whose rewards the caller measures: ask for one point in each trial, tell one reward for each.
 
-use super::decide::{decide, settled};
-use super::scoring_error;
-use crate::policy::{Policy, PolicyStreams, Proposal};
-use privateer_backend::{Domain, Screen};
-use privateer_config::error::Error;
-use privateer_gp::score::{Candidates, TrialScore};
-use privateer_privacy::{Query, Released, Signal};
-use std::sync::Arc;
+use super::lockstep::{LockstepPart, LockstepTrial};
+use super::observer::{Observer, Unit};
+use super::prepare::{Preparation, ReadyCell};
+use super::trace::Trace;
+use crate::spec::CellPlan;
+use privateer_backend::Counters;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_numerics::rng::Stream;
+use privateer_privacy::{Ledger, Raw};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
-/// Combines a policy with its screening backend.
+/// Simulates some trials of a cell whose rewards come from the caller, a program under study for example.
+///
+/// The cell's mechanism releases each reward, with the noise of the trial's own stream, before the cell's policy sees it. The same
+/// rewards as in a run give the same points as in the run. The noise is reproducible, so that this simulates a mechanism and
+/// protects nobody: rewards of real people belong in a [`Session`](super::Session).
+///
+/// # Example: four trials, saved in the middle of a round
+/// ```
+/// use privateer::{AskTell, AskTellState, Cpu, DataFolder, Preparation, Sweep};
+/// let text = r#"
+///     rounds = 5
+///     trials = 4
+///     environment = { kind = "rkhs", bound = 2.0, domain = { kind = "grid", points = 9 }, kernel = { kind = "matern", nu = 2.5, lengthscale = 0.2 }, noise = { kind = "uniform", bound = 1.0 } }
+///     privacy = { mechanism = "laplace", epsilon = 1.0 }
+///     policy = [{ kind = "tgp-ucb" }]
+/// "#;
+/// let sweep = Sweep::parse("ask.toml", text, &[])?;
+/// let (data, backend) = (DataFolder::default(), Cpu::default());
+/// let preparation = Preparation::new(&sweep, &data, &backend);
+/// let mut trials = AskTell::new(&preparation, &sweep.cells[0], 0..4)?;
+/// while !trials.is_over() {
+///     let points = trials.ask()?.to_vec();
+///     let saved = serde_json::to_string(&trials.save()?).expect("plain data");
+///     let state: AskTellState = serde_json::from_str(&saved).expect("plain data");
+///     trials = AskTell::restore(&preparation, &sweep.cells[0], &state)?;
+///     let rewards: Vec<f64> = points.iter().map(|&point| 0.1 * point as f64).collect();
+///     let released = trials.tell(&rewards)?;
+///     assert!(released.iter().flatten().all(|reward| reward.is_finite()));
+/// }
+/// assert_eq!(trials.recommend().len(), 4);
+/// # Ok::<(), privateer::Error>(())
+/// ```
 pub struct AskTell {
-    policy: Box<dyn Policy>,
-    streams: PolicyStreams,
-    screen: Option<Box<dyn Screen>>,
-    asked: Option<usize>,
+    cell: ReadyCell,
+    part: LockstepPart,
+    /// Hash of the resolved spec.
+    spec_hash: String,
+    first: u64,
+    /// The coming round, from 1; the present one while points are asked.
+    round: u64,
+    is_asked: bool,
+}
+
+/// Holds the state of an [`AskTell`] between two of its calls.
+///
+/// It holds what the mechanism keeps, which may be sums of raw rewards: it is as secret as the rewards.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskTellState {
+    version: u32,
+    /// Hash of the resolved spec.
+    spec_hash: String,
+    /// Index of the cell.
+    cell: u32,
+    /// Number of the first trial.
+    first: u64,
+    round: u64,
+    /// The points that are asked and whose rewards are still to come.
+    asked: Option<Vec<usize>>,
+    trials: Vec<TrialState>,
+}
+
+/// Holds the state of one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct TrialState {
+    policy: serde_json::Value,
+    privatizer: serde_json::Value,
+    /// Words drawn so far from the streams of the start, the policy, the mechanism and the decision sets.
+    drawn: [u64; 4],
+    allowed: Option<Vec<u32>>,
+}
+
+/// Version of the state.
+const STATE_VERSION: u32 = 1;
+
+/// Observes nothing.
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl LockstepTrial {
+    fn drawing(&mut self) -> [&mut Stream; 4] {
+        [&mut self.streams.start, &mut self.streams.own, &mut self.mechanism, &mut self.sets]
+    }
+
+    fn save(&self) -> TrialState {
+        let streams = [&self.streams.start, &self.streams.own, &self.mechanism, &self.sets];
+        TrialState {
+            policy: self.ready.policy.save(),
+            privatizer: self.privatizer.save(),
+            drawn: streams.map(Stream::drawn),
+            allowed: self.set.clone(),
+        }
+    }
+
+    fn load(&mut self, cell: &ReadyCell, state: &TrialState, told: u64) -> Result<(), Error> {
+        self.ready.policy = cell.maker.restore(&self.ready.setting, state.policy.clone())?;
+        let restored = self.ready.mechanism.restore(state.privatizer.clone());
+        self.privatizer = restored.map_err(|why| damaged(&format!("what a mechanism keeps: {why}")))?;
+        if self.ready.policy.told() != told {
+            return Err(damaged(&format!("{told} rounds are told, and a policy has taken {}", self.ready.policy.told())));
+        }
+        let n_points = cell.environment.gram().n_points();
+        let absent = |set: &Vec<u32>| set.iter().any(|&point| n_points <= point as usize);
+        if state.allowed.is_some() != self.set.is_some() || state.allowed.as_ref().is_some_and(absent) {
+            return Err(damaged("its decision sets are not those of the cell"));
+        }
+        self.set.clone_from(&state.allowed);
+        for (stream, drawn) in self.drawing().into_iter().zip(state.drawn) {
+            stream.skip(drawn);
+        }
+        Ok(())
+    }
+}
+
+fn damaged(why: &str) -> Error {
+    Error::input(Diagnostic::new(format!("the state of the trials is damaged: {why}")).hint("restore it from a copy"))
 }
 
 impl AskTell {
-    /// Creates a policy before its next round; `domain` is the prepared basis of its maker.
-    #[must_use]
-    pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, domain: Option<&Arc<dyn Domain>>) -> Self {
-        Self { policy, streams, screen: domain.map(|domain| domain.open(1)), asked: None }
-    }
-
-    /// Resumes a policy in the middle of a round, in which `asked` was proposed.
-    #[must_use]
-    pub fn resumed(
-        policy: Box<dyn Policy>,
-        streams: PolicyStreams,
-        domain: Option<&Arc<dyn Domain>>,
-        asked: Option<usize>,
-    ) -> Self {
-        Self { asked, ..Self::new(policy, streams, domain) }
-    }
-
-    /// Replaces the random streams that the policy draws from.
-    pub fn draw_from(&mut self, streams: PolicyStreams) {
-        self.streams = streams;
-    }
-
-    /// Returns the next point to observe; the same point until its signal is told.
+    /// Makes the trials of these numbers, from 0, before their first round.
     ///
     /// # Errors
-    /// If the device fails or a score is not finite.
-    pub fn ask(&mut self) -> Result<usize, Error> {
-        if let Some(point) = self.asked {
-            return Ok(point);
+    /// What a run of the cell would refuse; no trial; a cell without points, or over a product of axes.
+    pub fn new(preparation: &Preparation<'_>, plan: &CellPlan, trials: Range<u64>) -> Result<Self, Error> {
+        if trials.is_empty() {
+            return Err(Error::input(Diagnostic::new("no trial is asked for").expected("a range of numbers, such as `0..32`")));
         }
-        let proposed = self.policy.propose(&mut self.streams);
-        let point = match (settled(proposed, self.policy.model(), None, &mut Vec::new())?, &mut self.screen) {
-            (Proposal::Play(point), _) => point,
-            (Proposal::Random { source, n_points }, _) => self.streams.of(source).index(n_points),
-            (Proposal::Score { beta }, Some(screen)) if self.policy.model().is_some() => {
-                let Some(model) = self.policy.model() else { return Ok(0) };
-                let mut answer = [Candidates::default()];
-                screen.round(&[TrialScore::new(0, self.policy.change(), beta, model)], &mut answer).map_err(scoring_error)?;
-                let point = decide(&answer[0], model, beta, &mut Vec::new())?;
-                self.policy.screened();
-                point
-            }
-            (Proposal::Refused(why), _) => {
-                return Err(Error::Failed { problem: why.to_owned(), hint: "run it with `run`".to_owned() });
-            }
-            (Proposal::Score { .. }, _) => {
-                return Err(Error::Failed {
-                    problem: "the policy asks for scores but has no screen".to_owned(),
-                    hint: "open it with the prepared basis of its maker".to_owned(),
-                });
-            }
-        };
-        self.asked = Some(point);
-        Ok(point)
-    }
-
-    /// Returns the public query to the privatizer of the asked point, whatever is released later.
-    #[must_use]
-    pub fn query(&self) -> Query<'_> {
-        self.asked.map(|point| self.policy.query(point)).unwrap_or_default()
-    }
-
-    /// Updates the policy with the released signal of the asked point.
-    pub fn tell(&mut self, signal: &Released<Signal>) {
-        if let Some(point) = self.asked.take() {
-            self.policy.update(point, signal);
+        let cell = preparation.cell(plan)?;
+        if cell.environment.product().is_some() {
+            return Err(Error::input(
+                Diagnostic::new("the points of a product of axes cannot be listed").hint("use a domain of stated points"),
+            ));
         }
+        let first = trials.start;
+        let part = LockstepPart::start(&cell, trials, false)?;
+        Ok(Self { cell, part, spec_hash: preparation.spec_hash().to_owned(), first, round: 1, is_asked: false })
     }
 
-    /// Returns the policy, to recommend or to save.
+    /// Restores trials from their saved state, with the spec and cell that they began with.
+    ///
+    /// # Errors
+    /// As [`AskTell::new`]; a state of another spec or cell, or one that is damaged.
+    pub fn restore(preparation: &Preparation<'_>, plan: &CellPlan, state: &AskTellState) -> Result<Self, Error> {
+        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        if state.version != STATE_VERSION {
+            let problem = format!("the state has version {}; this program reads version {STATE_VERSION}", state.version);
+            return refuse(problem, "use the program that wrote it");
+        }
+        if state.spec_hash != preparation.spec_hash() || state.cell != plan.index {
+            return refuse("the trials were begun with another spec or cell".to_owned(), "restore them with their own");
+        }
+        let n_trials = state.trials.len() as u64;
+        if plan.rounds + 1 < state.round || state.round == 0 || state.first.checked_add(n_trials).is_none() {
+            return Err(damaged("its round or its trials do not exist"));
+        }
+        let mut made = Self::new(preparation, plan, state.first..state.first + n_trials)?;
+        for (trial, saved) in made.part.trials.iter_mut().zip(&state.trials) {
+            trial.load(&made.cell, saved, state.round - 1)?;
+        }
+        if let Some(points) = &state.asked {
+            let n_points = made.n_points();
+            if points.len() != state.trials.len() || points.iter().any(|&point| n_points <= point) || plan.rounds < state.round {
+                return Err(damaged("its asked points do not exist"));
+            }
+            made.part.points.clone_from(points);
+        }
+        (made.round, made.is_asked) = (state.round, state.asked.is_some());
+        Ok(made)
+    }
+
+    /// Returns the state as plain data with a version.
+    ///
+    /// # Errors
+    /// If the policy is one from outside, which keeps no state that could be stored.
+    pub fn save(&self) -> Result<AskTellState, Error> {
+        if self.part.group.is_some() {
+            return Err(Error::input(
+                Diagnostic::new(format!("`{}` is a policy from outside, which keeps no state to save", self.cell.plan.policy))
+                    .hint("tell the same rewards again to new trials: they ask for the same points"),
+            ));
+        }
+        Ok(AskTellState {
+            version: STATE_VERSION,
+            spec_hash: self.spec_hash.clone(),
+            cell: self.cell.plan.index,
+            first: self.first,
+            round: self.round,
+            asked: self.is_asked.then(|| self.part.points.clone()),
+            trials: self.part.trials.iter().map(LockstepTrial::save).collect(),
+        })
+    }
+
+    /// Returns the point that each trial observes next; the same points until their rewards are told.
+    ///
+    /// # Errors
+    /// After the horizon; if the backend fails, a score is not finite, or a policy from outside fails.
+    pub fn ask(&mut self) -> Result<&[usize], Error> {
+        if !self.is_asked {
+            self.refuse_after_horizon()?;
+            self.part.begin(self.round)?;
+            self.part.choose()?;
+            self.is_asked = true;
+        }
+        Ok(&self.part.points)
+    }
+
+    /// Takes the reward that was measured at each trial's point; returns each as it was released to the policy.
+    ///
+    /// `None` stands where the mechanism releases sums.
+    ///
+    /// # Errors
+    /// If no points are asked, the rewards are not one for each trial, or one is not finite: nothing changes then. If a policy
+    /// from outside fails.
+    pub fn tell(&mut self, rewards: &[f64]) -> Result<Vec<Option<f64>>, Error> {
+        let refuse = |problem: String, expected: String| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+        if !self.is_asked {
+            self.refuse_after_horizon()?;
+            return refuse("no points are asked".to_owned(), "`ask` before `tell`".to_owned());
+        }
+        let n_trials = self.part.trials.len();
+        if rewards.len() != n_trials {
+            return refuse(format!("{} rewards are told", rewards.len()), format!("one for each of the {n_trials} trials"));
+        }
+        if let Some(place) = rewards.iter().position(|reward| !reward.is_finite()) {
+            let problem = format!("the reward of trial {} is {}", self.part.trials[place].number, rewards[place]);
+            return refuse(problem, "a finite number".to_owned());
+        }
+        self.is_asked = false;
+        self.part.learn(self.round, &Unobserved, |place, _, _| Raw::seal(rewards[place]))?;
+        self.round += 1;
+        Ok(self.part.released.clone())
+    }
+
+    fn refuse_after_horizon(&self) -> Result<(), Error> {
+        if !self.is_over() {
+            return Ok(());
+        }
+        Err(Error::input(
+            Diagnostic::new(format!("all {} rounds are told", self.cell.plan.rounds)).hint("state more `rounds` in the spec"),
+        ))
+    }
+
+    /// Returns the point that each trial's policy would recommend; `None` before its first reward.
     #[must_use]
-    pub fn policy(&self) -> &dyn Policy {
-        self.policy.as_ref()
+    pub fn recommend(&self) -> Vec<Option<usize>> {
+        self.part.trials.iter().map(|trial| trial.ready.policy.recommend()).collect()
+    }
+
+    /// Returns the points that a trial may play in the asked round, ascending; `None` where all may be played.
+    ///
+    /// * `place` — the trial's place in the range, from 0
+    #[must_use]
+    pub fn allowed(&self, place: usize) -> Option<&[u32]> {
+        self.part.trials.get(place)?.set.as_deref()
+    }
+
+    /// Returns the number of points of the domain.
+    #[must_use]
+    pub fn n_points(&self) -> usize {
+        self.cell.environment.gram().n_points()
+    }
+
+    /// Returns the coordinates of a point, if the domain has any.
+    #[must_use]
+    pub fn point(&self, point: usize) -> Option<&[f64]> {
+        self.cell.environment.points().filter(|_| point < self.n_points()).map(|points| points.point(point))
+    }
+
+    /// Returns the round of the asked points, from 1; between two rounds, the coming one.
+    #[must_use]
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Returns whether all rounds are told.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.cell.plan.rounds < self.round
+    }
+
+    /// Returns the ledger of one user's reward, as simulated.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        self.part.trials[0].ready.mechanism.ledger()
     }
 }

@@ -17,7 +17,7 @@ use privateer_gp::posterior::take_together;
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Candidates, TrialScore};
 use privateer_numerics::rng::{Purpose, Stream};
-use privateer_privacy::Privatizer;
+use privateer_privacy::{Privatizer, Raw};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ use std::sync::Arc;
 const STOP_EVERY: u64 = 64;
 
 /// Holds the state of one running trial.
-struct LockstepTrial {
+pub(super) struct LockstepTrial {
     cell: u32,
-    number: u64,
-    ready: ReadyTrial,
-    privatizer: Box<dyn Privatizer>,
+    pub(super) number: u64,
+    pub(super) ready: ReadyTrial,
+    pub(super) privatizer: Box<dyn Privatizer>,
     noise: Stream,
-    mechanism: Stream,
-    streams: PolicyStreams,
+    pub(super) mechanism: Stream,
+    pub(super) streams: PolicyStreams,
     /// The points allowed in this round, ascending; `None` where the whole domain is allowed.
-    set: Option<Vec<u32>>,
-    sets: Stream,
+    pub(super) set: Option<Vec<u32>>,
+    pub(super) sets: Stream,
     /// Numbers of the plays so far, by their rows, over a product domain.
     plays: Option<Plays>,
     cumulative: f64,
@@ -112,11 +112,15 @@ impl LockstepTrial {
         number
     }
 
-    /// Plays a point: observation, mechanism, update; a factor may be left open.
+    /// Returns the reward of a play of `point`, sealed.
+    fn observe(&mut self, point: usize) -> Raw<f64> {
+        self.ready.instance.observe(point, &mut self.noise)
+    }
+
+    /// Takes the reward of a play: mechanism, update; a factor may be left open.
     ///
     /// Returns the released reward, if one is released.
-    fn play(&mut self, point: usize, round: u64, observer: &dyn Observer) -> Option<f64> {
-        let raw = self.ready.instance.observe(point, &mut self.noise);
+    fn take(&mut self, point: usize, raw: Raw<f64>, round: u64, observer: &dyn Observer) -> Option<f64> {
         let query = self.ready.policy.query(point);
         let released = self.privatizer.release(&query, raw, &mut self.mechanism);
         observer.released(Place { cell: self.cell, trial: self.number, round }, &query, &released);
@@ -156,12 +160,12 @@ pub struct BatchResult {
 /// Holds the trials that share a screen.
 ///
 /// While the screen works in the background, other parts of the batch decide, observe and update.
-struct LockstepPart {
-    trials: Vec<LockstepTrial>,
+pub(super) struct LockstepPart {
+    pub(super) trials: Vec<LockstepTrial>,
     screen: Option<Box<dyn Screen>>,
     proposals: Vec<Proposal>,
     answers: Vec<Candidates>,
-    points: Vec<usize>,
+    pub(super) points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
     scores: Vec<f64>,
     /// Number of points, if the choices of the screen are compared with the best of them all.
@@ -171,18 +175,19 @@ struct LockstepPart {
     /// Axes of a product domain in the policy's features.
     axes: Option<Arc<[AxisFeatures]>>,
     /// What proposes for all trials, for policies from outside.
-    group: Option<PolicyGroup>,
-    told: Vec<ToldReward>,
-    label: String,
+    pub(super) group: Option<PolicyGroup>,
+    /// Rewards that were released in the last round.
+    pub(super) released: Vec<Option<f64>>,
+    pub(super) label: String,
 }
 
 impl LockstepPart {
-    fn start(cell: &ReadyCell, numbers: Range<u64>, verify: bool) -> Result<Self, Error> {
+    pub(super) fn start(cell: &ReadyCell, numbers: Range<u64>, verify: bool) -> Result<Self, Error> {
         let trials = numbers.map(|number| LockstepTrial::start(cell, number)).collect::<Result<Vec<LockstepTrial>, Error>>()?;
         let settings: Vec<(u64, &Setting)> = trials.iter().map(|trial| (trial.number, &trial.ready.setting)).collect();
         Ok(Self {
             group: cell.maker.group(&settings)?,
-            told: Vec::new(),
+            released: Vec::new(),
             label: cell.plan.policy.clone(),
             screen: cell.domain.as_ref().map(|domain| domain.open(trials.len())),
             proposals: vec![Proposal::Play(0); trials.len()],
@@ -212,7 +217,7 @@ impl LockstepPart {
     }
 
     /// Runs the first half of a round: proposals, and the start of the screen.
-    fn begin(&mut self, round: u64) -> Result<(), Error> {
+    pub(super) fn begin(&mut self, round: u64) -> Result<(), Error> {
         if let Some(group) = &mut self.group {
             self.trials.iter_mut().for_each(LockstepTrial::draw_set);
             let mut views: Vec<TrialView<'_>> = self.trials.iter_mut().map(|trial| trial.view(round)).collect();
@@ -239,6 +244,20 @@ impl LockstepPart {
 
     /// Runs the second half of a round: candidates, decisions, observations, updates.
     fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
+        self.choose()?;
+        self.learn(round, observer, |_, trial, point| trial.observe(point))?;
+        for (place, (trial, &point)) in self.trials.iter_mut().zip(&self.points).enumerate() {
+            let recommended = match &mut self.group {
+                Some(group) if recorded => group.recommend(&self.label, place)?,
+                _ => None,
+            };
+            trial.count(point, round, recorded, recommended);
+        }
+        Ok(())
+    }
+
+    /// Decides the points that the trials play, from the proposals and the screen's candidates.
+    pub(super) fn choose(&mut self) -> Result<(), Error> {
         let mut points = std::mem::take(&mut self.points);
         for (point, proposal) in points.iter_mut().zip(&self.proposals) {
             if let Proposal::Play(played) = *proposal {
@@ -284,38 +303,39 @@ impl LockstepPart {
         for (trial, rows) in combined {
             points[trial] = self.trials[trial].number(rows);
         }
-        (self.screen, self.answers, self.scratch) = (screen, answers, scratch);
-        for ((trial, proposal), &point) in self.trials.iter_mut().zip(&self.proposals).zip(&points) {
+        (self.screen, self.answers, self.scratch, self.points) = (screen, answers, scratch, points);
+        Ok(())
+    }
+
+    /// Releases the rewards of the chosen points and updates the policies.
+    ///
+    /// * `observe` — the reward of a trial, by its place in the part
+    pub(super) fn learn(
+        &mut self,
+        round: u64,
+        observer: &dyn Observer,
+        mut observe: impl FnMut(usize, &mut LockstepTrial, usize) -> Raw<f64>,
+    ) -> Result<(), Error> {
+        self.released.clear();
+        for (place, (trial, &point)) in self.trials.iter_mut().zip(&self.points).enumerate() {
             if self.screen.is_some()
-                && let Proposal::Score { .. } = proposal
+                && let Proposal::Score { .. } = self.proposals[place]
             {
                 trial.ready.policy.screened();
             }
-            let released = trial.play(point, round, observer);
-            if self.group.is_some()
-                && let Some(released) = released
-            {
-                self.told.push(ToldReward { trial: trial.number, point, released });
-            }
+            let raw = observe(place, trial, point);
+            self.released.push(trial.take(point, raw, round, observer));
         }
         self.close_factors();
         if let Some(group) = &mut self.group {
-            group.tell(&self.label, round, &self.told)?;
-            self.told.clear();
+            let plays = self.trials.iter().zip(&self.points).zip(&self.released);
+            let told = plays
+                .filter_map(|((trial, &point), &released)| Some(ToldReward { trial: trial.number, point, released: released? }));
+            group.tell(&self.label, round, &told.collect::<Vec<_>>())?;
         }
-        for (place, (trial, &point)) in self.trials.iter_mut().zip(&points).enumerate() {
-            let recommended = match &mut self.group {
-                Some(group) if recorded => group.recommend(&self.label, place)?,
-                _ => None,
-            };
-            trial.count(point, round, recorded, recommended);
-        }
-        self.points = points;
         Ok(())
     }
-}
 
-impl LockstepPart {
     /// Computes the factors that this round's updates left open, those of several trials together.
     fn close_factors(&mut self) {
         let mut open: (Vec<usize>, Vec<_>) =

@@ -5,6 +5,7 @@
 //! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
+mod asked_policy;
 mod cell_info;
 mod contexts;
 mod decide;
@@ -23,7 +24,8 @@ mod simulator;
 mod trace;
 mod warnings;
 
-pub use ask_tell::AskTell;
+pub use ask_tell::{AskTell, AskTellState};
+pub use asked_policy::AskedPolicy;
 #[cfg(test)]
 pub(crate) use cell_info::tests::cell as test_cell;
 pub use cell_info::{CellInfo, unify_swept};

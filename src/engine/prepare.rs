@@ -145,6 +145,11 @@ impl<'a> Preparation<'a> {
         Self { sweep, data, backend, kept: Mutex::new(Vec::new()), online: OnlinePreparation::default() }
     }
 
+    /// Returns the hash of the sweep's resolved spec.
+    pub(super) fn spec_hash(&self) -> &str {
+        &self.sweep.hash
+    }
+
     fn kept(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
         let mut kept = lock(&self.kept);
         if let Some(found) = kept.iter().find(|kept| kept.key == plan.environment_key) {

@@ -6,7 +6,7 @@
 //! instead ([`HolderRelease`]). Where rewards are released one by one, only the released value is stored; running sums over
 //! users are stored raw, inside the mechanism's own state.
 
-use super::ask_tell::AskTell;
+use super::asked_policy::AskedPolicy;
 use super::prepare::Preparation;
 use super::session_parts::{SessionParts, session_parts};
 use crate::policy::{Policy, PolicyStreams};
@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 pub struct Session {
     plan: CellPlan,
     streams: Streams,
-    asked: AskTell,
+    asked: AskedPolicy,
     release: ChannelRelease,
     /// Of one answer, as the mechanism is simulated.
     ledger: Ledger,
@@ -205,7 +205,7 @@ impl Session {
     fn assemble(parts: SessionParts, policy: Box<dyn Policy>, state: SessionState) -> Self {
         let SessionParts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
-        let asked = AskTell::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
+        let asked = AskedPolicy::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
         Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
     }
 

@@ -86,7 +86,7 @@ impl Simulator {
     /// Returns the coordinates of a point, if the domain has any.
     #[must_use]
     pub fn point(&self, point: usize) -> Option<&[f64]> {
-        self.cell.environment.points().map(|points| points.point(point))
+        self.cell.environment.points().filter(|_| point < self.n_points()).map(|points| points.point(point))
     }
 
     /// Returns the points that may be played in the coming round, ascending; `None` where all of them may.

@@ -4,7 +4,7 @@ use super::bandit::{released, said, unused_streams};
 use super::curator::with_tolerance;
 use super::outcome::Outcome;
 use super::read::{indices, number, numbers, points};
-use privateer::engine::AskTell;
+use privateer::engine::AskedPolicy;
 use privateer::policy::{KnownInputs, Problem, ReleasedFacts, Setting, SharedInputs};
 use privateer::registry::{POLICIES, find};
 use privateer_backend::{Backend, Cpu};
@@ -201,7 +201,7 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
     let mut policy = maker.make(&setting).map_err(said)?;
     // The starting point is the file's and not the policy's own draw.
     policy.update(setup.initial, &released(setup.f[setup.initial] + setup.noise[0])?);
-    let mut asked = AskTell::new(policy, unused_streams(), Some(&domain));
+    let mut asked = AskedPolicy::new(policy, unused_streams(), Some(&domain));
     let mut all = vec![setup.initial];
     for t in 1..=setup.rounds {
         let point = asked.ask().map_err(said)?;
