@@ -56,21 +56,52 @@
 //! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
+#[doc(inline)]
 pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, ThreadSetup, run_in_memory};
 #[cfg(feature = "report")]
+#[doc(inline)]
 pub use self::run::{RunFolder, run_to_folder};
+#[doc(inline)]
 pub use engine::{
     AskTell, AskTellState, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Share, Simulator, SimulatorStep,
     Stop, Tally, Trace, Unit, UnitList, run, units,
 };
+#[doc(inline)]
 pub use env::contextual::FnContexts;
+#[doc(inline)]
 pub use env::{DataFolder, FnEnvironment};
+#[doc(inline)]
 pub use policy::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
+#[doc(inline)]
 pub use privateer_backend::{Backend, Counters, Cpu};
+#[doc(inline)]
 pub use privateer_config::error::Error;
+#[doc(inline)]
 pub use privateer_privacy::mechanism::{OutsideBudget, OutsideMechanism};
+#[doc(inline)]
 pub use registry::Registry;
+#[doc(inline)]
 pub use spec::{Item, SettingValue, Sweep, SweepBuilder, items};
+
+/// Contracts of what a [`Registry`] can add, beyond the short forms [`OwnPolicy`] and [`FnEnvironment`].
+pub mod contracts {
+    #[doc(inline)]
+    pub use crate::env::contextual::ContextualPlan;
+    #[doc(inline)]
+    pub use crate::env::noise::Noise;
+    #[doc(inline)]
+    pub use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance};
+    #[doc(inline)]
+    pub use crate::oco::learner::LearnerPlan;
+    #[doc(inline)]
+    pub use crate::policy::contextual::ContextPolicyPlan;
+    #[doc(inline)]
+    pub use crate::policy::{FeaturesPlan, PolicyPlan, Problem};
+    #[doc(inline)]
+    pub use privateer_config::params::Args;
+    #[doc(inline)]
+    pub use privateer_gp::kernel::Kernel;
+}
 
 pub use privateer_backend as backend;
 pub use privateer_config as config;
@@ -89,7 +120,6 @@ pub mod testing;
 // The rooms behind the facade: the program, its tests and examples use them, and no version keeps them as they are.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
-#[cfg(feature = "cli")]
 pub mod bench;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -21,7 +21,7 @@ pub fn exception(py: Python<'_>, error: &Error, phase: Phase) -> PyErr {
         (Error::Folder { .. } | Error::Corrupt { .. } | Error::Io { .. }, _) => "FolderError",
         (Error::Device { .. } | Error::Untrusted { .. }, _) => "DeviceError",
         (Error::CheckSaidNo(_), _) => "CheckError",
-        (Error::Incomplete { .. } | Error::Failed { .. }, _) => "RunError",
+        _ => "RunError",
     };
     of_class(py, class, error)
 }

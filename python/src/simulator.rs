@@ -58,7 +58,7 @@ impl Simulators {
         let (mut released, mut regrets) = (Vec::with_capacity(points.len()), Vec::with_capacity(points.len()));
         for (trial, &point) in trials.iter_mut().zip(points) {
             let step = trial.step(usize::try_from(point).unwrap_or(usize::MAX));
-            let SimulatorStep { released: reward, regret } = step.map_err(|error| exception(py, &error, Phase::Reading))?;
+            let SimulatorStep { released: reward, regret, .. } = step.map_err(|error| exception(py, &error, Phase::Reading))?;
             released.push(reward.unwrap_or(f64::NAN));
             regrets.push(regret);
         }

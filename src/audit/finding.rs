@@ -6,6 +6,7 @@ use std::fmt;
 /// States what an attack implies for a claim; a failed attack proves nothing, so no "private".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// The attack's bound does not exceed the claim.
     Consistent,
@@ -27,6 +28,7 @@ impl fmt::Display for Verdict {
 
 /// Holds the outcome of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// Name of the case.
     pub name: String,
@@ -58,6 +60,7 @@ pub struct Finding {
 
 /// Names a cell of a spec that was not attacked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PassedOver {
     /// The cell's label.
     pub name: String,

@@ -14,23 +14,25 @@
 
 mod bound;
 mod case;
-pub mod choice;
-pub mod curators;
+mod choice;
+mod curators;
 mod finding;
 mod fit;
-pub mod gradients;
-pub mod interactions;
+mod gradients;
+mod interactions;
 mod list;
+#[doc(hidden)]
 pub mod prefix;
-pub mod printed;
-pub mod release;
+mod printed;
+mod release;
+#[doc(hidden)]
 pub mod rewards;
 mod runs;
-pub mod steps;
+mod steps;
 mod study;
-pub mod sums;
+mod sums;
 mod tail;
-pub mod vertices;
+mod vertices;
 
 pub use case::{Attack, Case, Claim, Play, Score, Side};
 pub use finding::{AuditFile, Finding, PassedOver, Verdict};

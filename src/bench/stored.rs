@@ -103,7 +103,6 @@ impl StoredInstance {
     }
 
     /// Returns the sweep that replays the instance: round 1 is the stored start, rounds 2, 3, … those of the instance.
-    #[must_use]
     pub fn spec(&self) -> SweepBuilder {
         let Stated { T, seed, lam, beta, .. } = self.stated;
         let constant = Item::of("constant").set("value", beta);

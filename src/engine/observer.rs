@@ -29,6 +29,7 @@ pub struct Place {
 
 /// Holds the results of a trial beyond its rows.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TrialEnd {
     /// The trial, 0-based.
     pub trial: u64,

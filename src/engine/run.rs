@@ -28,6 +28,7 @@ pub struct Options {
 
 /// Summarises a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tally {
     /// Number of units finished in this run.
     pub finished: usize,

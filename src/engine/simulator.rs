@@ -42,6 +42,7 @@ pub struct Simulator {
 
 /// What one step gives.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SimulatorStep {
     /// The released reward; `None` where the mechanism releases sums.
     pub released: Option<f64>,

@@ -29,6 +29,7 @@ pub struct Export {
 
 /// Names a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ExportFormat {
     /// A drawing for web pages.
     Svg,

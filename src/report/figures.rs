@@ -29,6 +29,7 @@ pub(super) enum Along {
 
 /// Names what a chart shows along its y axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Height {
     /// The quantity itself.
     Mean,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Holds the parts of a report.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// One row per cell.
     pub summary: Vec<SummaryRow>,

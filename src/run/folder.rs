@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 /// A results folder after a run.
 #[derive(Debug)]
 #[must_use]
+#[non_exhaustive]
 pub struct RunFolder {
     /// The folder.
     pub path: PathBuf,

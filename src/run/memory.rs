@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 /// The results of a run that wrote nothing.
 #[derive(Debug, Clone)]
 #[must_use]
+#[non_exhaustive]
 pub struct MemoryRun {
     /// The cells in canonical order, each with its parameters, ledger and facts.
     pub cells: Vec<CellInfo>,

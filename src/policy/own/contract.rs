@@ -14,6 +14,7 @@ pub type PolicyFailure = Box<dyn Error + Send + Sync>;
 
 /// States what is publicly known before the first round.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PolicyStart {
     /// Number of points of the domain.
     pub n_points: usize,
@@ -31,6 +32,7 @@ pub struct PolicyStart {
 
 /// States the public constants of one trial.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TrialFacts {
     /// Number of the trial, from 0.
     pub trial: u64,
@@ -42,6 +44,7 @@ pub struct TrialFacts {
 
 /// One trial that waits for its next point.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct TrialView<'a> {
     /// Number of the trial, from 0.
     pub trial: u64,
@@ -55,6 +58,7 @@ pub struct TrialView<'a> {
 
 /// What one trial has played, and the reward that its mechanism released.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ToldReward {
     /// Number of the trial, from 0.
     pub trial: u64,

@@ -85,7 +85,7 @@ fn trials_whose_rewards_are_told_play_what_a_run_plays_whenever_they_are_saved()
                 while !trials.is_over() {
                     let round = trials.round();
                     let points = trials.ask().expect("points").to_vec();
-                    if round % 7 == 0 {
+                    if round.is_multiple_of(7) {
                         trials = saved_and_restored(&trials, preparation, plan);
                     }
                     assert_eq!(trials.ask().expect("the same points"), points, "{} {round}", plan.policy);
@@ -93,7 +93,7 @@ fn trials_whose_rewards_are_told_play_what_a_run_plays_whenever_they_are_saved()
                     let rewards: Vec<f64> = points.iter().enumerate().map(of).collect();
                     trials.tell(&rewards).expect("told");
                     played.iter_mut().zip(points).for_each(|(played, point)| played.push(Some(point as i64)));
-                    if round % 5 == 0 {
+                    if round.is_multiple_of(5) {
                         trials = saved_and_restored(&trials, preparation, plan);
                     }
                 }

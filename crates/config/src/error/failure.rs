@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The reason why a command failed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// All errors in the spec, the data files or the arguments, in order.
     Input(Vec<Diagnostic>),

@@ -33,6 +33,7 @@ pub trait OutsideMechanism: Send + Sync + fmt::Debug {
 
 /// States what a mechanism from outside is to be calibrated for.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct OutsideBudget {
     /// Privacy loss of one reward, positive.
     pub epsilon: f64,
