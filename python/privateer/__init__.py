@@ -12,6 +12,7 @@ environments of your own beside the built-in ones, and the price of privacy.
 from ._native import VERSION as __version__
 from ._native import Problem
 from .accounting import Price, account, curate
+from .asking import AskTell
 from .audits import Audit, audit
 from .errors import CheckError, DataError, DeviceError, FolderError, PolicyError, PrivateerError, RunError, SpecError
 from .own import Environment, Policy
@@ -22,6 +23,7 @@ from .spec import Spec
 from .table import Table
 
 __all__ = [
+    "AskTell",
     "Audit",
     "CheckError",
     "DataError",

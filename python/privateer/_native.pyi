@@ -7,9 +7,68 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Problem", "Simulators", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "rows", "run", "toml_as_json"]
+__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "plan", "rows", "run", "toml_as_json"]
 
 VERSION: Final[str]
+
+@final
+class AskedTrials:
+    """
+    Trials of a cell whose rewards the caller measures; `privateer.AskTell` documents them.
+    """
+    def __new__(cls, /, sweep: Sweep, cell: SupportsIndex, first: SupportsIndex, count: SupportsIndex, data: str | PathLike[str] | None = None) -> AskedTrials:
+        """
+        Makes the trials `first..first + count` of a cell, before their first round.
+        """
+    def allowed(self, /, place: SupportsIndex) -> Incomplete | None:
+        """
+        Returns the points that a trial may play in the asked round, int64; `None` where all may be played.
+        """
+    def ask(self, /) -> Incomplete:
+        """
+        Returns the point that each trial observes next, int64[trials].
+        """
+    @property
+    def is_over(self, /) -> bool:
+        """
+        Whether all rounds are told.
+        """
+    @property
+    def ledger(self, /) -> str:
+        """
+        The ledger of one reward, as JSON.
+        """
+    @property
+    def n_points(self, /) -> int:
+        """
+        Number of points of the domain.
+        """
+    def point(self, /, point: SupportsIndex) -> Incomplete | None:
+        """
+        Returns the coordinates of a point, float64[dimension]; `None` where it has none.
+        """
+    def recommend(self, /) -> Incomplete:
+        """
+        Returns the point that each trial recommends, int64[trials]; -1 before its first reward.
+        """
+    @staticmethod
+    def restore(sweep: Sweep, cell: SupportsIndex, state: str, data: str | PathLike[str] | None = None) -> AskedTrials:
+        """
+        Restores trials from a state that `save` returned.
+        """
+    @property
+    def round(self, /) -> int:
+        """
+        The round of the asked points, from 1.
+        """
+    def save(self, /) -> str:
+        """
+        Returns the state, as JSON.
+        """
+    def tell(self, /, rewards: Incomplete) -> Incomplete:
+        """
+        Takes the reward of each trial; returns the released rewards, NaN where the mechanism releases sums.
+        """
 
 @final
 class Problem:
@@ -156,6 +215,11 @@ def mean_interval(sample: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -
     Returns (mean, standard error, lower end, upper end) of a sample, with the 95 % Student-t interval; NaN where undefined.
     """
 
+def plan(sweep: Sweep, seconds: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> list[tuple[str, float]]:
+    """
+    Deals the units of a sweep to tasks of about this many seconds of one thread; returns each task's units and seconds.
+    """
+
 def rows(folder: str | PathLike[str]) -> dict:
     """
     Returns the recorded rows of the finished parts, ordered by cell, trial and round, as a dictionary of columns.
@@ -163,9 +227,9 @@ def rows(folder: str | PathLike[str]) -> dict:
     `point` is -1 where the domain has no numbered points.
     """
 
-def run(sweep: Sweep, out: str | PathLike[str], *, backend: str, threads: SupportsIndex | None = None, batch: SupportsIndex | None = None, data: str | PathLike[str] | None = None, progress: Any | None = None) -> list[str]:
+def run(sweep: Sweep, out: str | PathLike[str], *, backend: str, threads: SupportsIndex | None = None, batch: SupportsIndex | None = None, data: str | PathLike[str] | None = None, progress: Any | None = None, units: str | None = None) -> list[str]:
     """
-    Runs a sweep into a folder, which may hold finished parts of it. Returns notes.
+    Runs a sweep, or some of its units, into a folder, which may hold finished parts of it. Returns notes.
     """
 
 def toml_as_json(text: str) -> str:

@@ -3,6 +3,7 @@
 //! Everything that needs no Rust is in `privateer/*.py`, which also holds the documentation.
 
 mod arrow;
+mod ask_tell;
 mod command;
 mod environment;
 mod failure;
@@ -25,13 +26,15 @@ mod _native {
     #[pymodule_export]
     use super::arrow::arrow_stream;
     #[pymodule_export]
+    use super::ask_tell::AskedTrials;
+    #[pymodule_export]
     use super::command::{command, main};
     #[pymodule_export]
     use super::problem::Problem;
     #[pymodule_export]
     use super::results::{manifest, mean_interval, rows};
     #[pymodule_export]
-    use super::run::{audit, finish, run};
+    use super::run::{audit, finish, plan, run};
     #[pymodule_export]
     use super::simulator::Simulators;
     #[pymodule_export]

@@ -5,7 +5,8 @@ use super::policy::RunGuard;
 use super::spec::Sweep;
 use privateer::audit::{AuditFile, RunsAudit, Settings, of_runs};
 use privateer::cli::{open_backend, with_hint};
-use privateer::{Error, Notice, RunObserver, RunOptions, Stop, ThreadSetup, run_to_folder};
+use privateer::run::Plan;
+use privateer::{Error, Notice, RunObserver, RunOptions, Share, Stop, ThreadSetup, run_to_folder};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -100,6 +101,7 @@ impl RunObserver for Progress {
                 self.total.store(trial_rounds, Ordering::Relaxed);
                 folder.altered.iter().chain(&folder.warnings).for_each(|warning| self.note(warning.clone()));
             }
+            Notice::Misleading { lines } => lines.iter().for_each(|line| self.note(line.clone())),
             Notice::Withdrawn { n_blocks } => {
                 self.note(format!("removed the {n_blocks} blocks that this run had finished on the device"));
             }
@@ -159,15 +161,18 @@ fn in_background<T: Send + 'static>(
             progress.call1(py, (done, total)).map_err(interrupt)?;
         }
     };
-    let result = result.map_err(with_hint).map_err(|error| {
-        if !guard.failed() {
-            return exception(py, &error, Phase::Running);
-        }
-        let failure = of_class(py, "PolicyError", &error);
-        failure.set_cause(py, guard.take());
-        failure
-    })?;
+    let result = result.map_err(with_hint).map_err(|error| raised(py, guard, &error))?;
     Ok((result, seen.notes()))
+}
+
+/// Returns the exception for an error, which code of the user may have caused.
+pub fn raised(py: Python<'_>, guard: &RunGuard, error: &Error) -> PyErr {
+    if !guard.failed() {
+        return exception(py, error, Phase::Running);
+    }
+    let failure = of_class(py, "PolicyError", error);
+    failure.set_cause(py, guard.take());
+    failure
 }
 
 /// Registers each worker thread with the interpreter once, without which every call of a policy would register and forget it.
@@ -195,9 +200,23 @@ pub fn finish(py: Python<'_>) {
     }
 }
 
-/// Runs a sweep into a folder, which may hold finished parts of it. Returns notes.
+/// Deals the units of a sweep to tasks of about this many seconds of one thread; returns each task's units and seconds.
 #[pyfunction]
-#[pyo3(signature = (sweep, out, *, backend, threads=None, batch=None, data=None, progress=None))]
+#[pyo3(signature = (sweep, seconds, data=None))]
+pub fn plan(py: Python<'_>, sweep: &Sweep, seconds: f64, data: Option<PathBuf>) -> PyResult<Vec<(String, f64)>> {
+    let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
+    let (tasks, _) = in_background(py, &sweep.guard, None, move |stop, _| {
+        let options = RunOptions { data, thread_setup: registered(), ..RunOptions::default() };
+        let plan = Plan::of(&plan, &options, stop)?;
+        let n_tasks = (plan.seconds() / seconds).ceil().clamp(1.0, plan.units.len().max(1) as f64);
+        Ok(plan.deal(n_tasks as usize))
+    })?;
+    Ok(tasks.into_iter().map(|task| (task.units.to_string(), task.seconds)).collect())
+}
+
+/// Runs a sweep, or some of its units, into a folder, which may hold finished parts of it. Returns notes.
+#[pyfunction]
+#[pyo3(signature = (sweep, out, *, backend, threads=None, batch=None, data=None, progress=None, units=None))]
 #[expect(clippy::too_many_arguments, reason = "the keywords of the Python function")]
 pub fn run(
     py: Python<'_>,
@@ -208,11 +227,18 @@ pub fn run(
     batch: Option<usize>,
     data: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    units: Option<String>,
 ) -> PyResult<Vec<String>> {
+    let share = match units {
+        None => Share::All,
+        Some(units) => {
+            Share::Units(units.parse().map_err(|why| named(py, "SpecError", &format!("`{units}` is no list of units: {why}")))?)
+        }
+    };
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
     let ((), notes) = in_background(py, &sweep.guard, progress.as_ref(), move |stop, seen| {
         let backend = open_backend(&backend, None, true)?.backend;
-        let options = RunOptions { data, backend, threads, batch, thread_setup: registered(), ..RunOptions::default() };
+        let options = RunOptions { data, backend, threads, batch, share, thread_setup: registered(), ..RunOptions::default() };
         let folder = run_to_folder(&plan, &out, &options, stop, seen)?;
         folder.audit_error.map_or(Ok(()), Err)
     })?;
