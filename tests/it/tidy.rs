@@ -150,7 +150,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 9] = [
             "crates/backend/src/cpu/pivots/kernels.rs",
             "crates/backend/src/cpu/pivots/lanes/kernels.rs",
             "crates/backend/src/cpu/pruning/kernels.rs",
-            "crates/backend/src/cpu/pruning/interpolate.rs",
+            "crates/backend/src/cpu/pruning/interpolation/stencil.rs",
             "crates/backend/src/cpu/pruning/products.rs",
             "crates/numerics/src/linalg/eight.rs",
         ],

@@ -2,9 +2,10 @@
 //!
 //! Trials over a common basis share them; a trial over inputs of its own has its own.
 
+use super::checks::BlockChecks;
 use super::covariance::{Covariance, Entries};
 use super::formula::Formula;
-use super::interpolation_grid::InterpolationGrid;
+use super::interpolation::InterpolationGrid;
 use super::lattice::{Lattice, ReferenceBounds};
 use super::order::{BlockCoordinates, BlockOrder, SMALL_SIZE};
 use super::source::Source;
@@ -25,8 +26,8 @@ pub struct Blocks {
     pub row_term: f64,
     /// Points where means are kept exactly, and posterior variances too where they are corners.
     pub by_reference: ReferenceBounds,
-    /// Grid from which moments are interpolated; for feature tables only.
-    pub grid: Option<InterpolationGrid>,
+    /// Bounds to ask for before a block is scored; for features over a plane.
+    pub checks: Option<Arc<dyn BlockChecks>>,
     /// `n_blocks x size`: prior variances.
     pub prior: Vec<f64>,
     /// Relative rounding error of `prior`.
@@ -71,8 +72,11 @@ impl Blocks {
             return None;
         }
         let coordinates = BlockCoordinates::of(table);
-        let (order, source, by_reference, grid) = match Self::by_lattice(table, coordinates, scale) {
-            Some(made) => made,
+        let (order, source, by_reference, checks) = match Self::by_lattice(table, coordinates, scale) {
+            Some((order, source, by_reference)) => {
+                let checks = InterpolationGrid::of_table(table, &order, &source);
+                (order, source, by_reference, checks.map(|grid| Arc::new(grid) as Arc<dyn BlockChecks>))
+            }
             None => {
                 let order = BlockOrder::halved(n, BlockOrder::size_for(n), coordinates);
                 let (centres, radii) = centres(table, &order);
@@ -83,14 +87,7 @@ impl Blocks {
         };
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
         let source = Covariance::Features(source);
-        Some(Self { grid, ..Self::made(order, source, by_reference, 0.0, prior, scale.prior_error, scale.norm) })
-    }
-
-    /// Builds an interpolation grid over the plane of a table.
-    fn grid(table: &FeatureTable, order: &BlockOrder, source: &mut Source, range: &[(f64, f64)]) -> Option<InterpolationGrid> {
-        let form = table.form.as_ref()?;
-        let grid = InterpolationGrid::of(order, &form.points, &source.cosines()?, range)?;
-        source.grid_at(&grid.nodes).then_some(grid)
+        Some(Self { checks, ..Self::made(order, source, by_reference, 0.0, prior, scale.prior_error, scale.norm) })
     }
 
     /// Cuts strips of blocks with corners; `None` unless features are a product over two axes.
@@ -100,7 +97,7 @@ impl Blocks {
         table: &Arc<FeatureTable>,
         plane: BlockCoordinates<'_>,
         scale: &Scale,
-    ) -> Option<(BlockOrder, Source, ReferenceBounds, Option<InterpolationGrid>)> {
+    ) -> Option<(BlockOrder, Source, ReferenceBounds)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
         if !BlockOrder::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
             return None;
@@ -133,8 +130,7 @@ impl Blocks {
         // Relative rounding of the sums, over the features of four reference points and of a point.
         let rounded = 16.0 * (m as f64 + 8.0) * f64::EPSILON * scale.norm;
         radii.iter_mut().for_each(|radius| *radius = radius.sqrt() * (1.0 + 1e-9) + rounded);
-        let grid = Self::grid(table, &order, &mut source, &range);
-        Some((order, source, ReferenceBounds { reference_points: lattice.reference_points, radii, prior }, grid))
+        Some((order, source, ReferenceBounds { reference_points: lattice.reference_points, radii, prior }))
     }
 
     /// Builds the blocks of a covariance over a domain; `None` if the domain is too small.
@@ -201,7 +197,7 @@ impl Blocks {
     ) -> Self {
         let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
         let widest = prior.chunks_exact(order.size).map(largest).collect();
-        Self { order, source, row_term, by_reference, grid: None, prior, prior_error, widest, norm }
+        Self { order, source, row_term, by_reference, checks: None, prior, prior_error, widest, norm }
     }
 
     /// Writes a visited point's basis function (covariance and row term) at a block's points.

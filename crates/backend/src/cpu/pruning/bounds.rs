@@ -138,12 +138,12 @@ impl Bounds {
         }
     }
 
-    /// Returns the multiply-adds of a new streak over `visited` points, grid nodes included.
+    /// Returns the multiply-adds of a new streak over `visited` points, those of checks included.
     pub fn work_of_a_streak(&self, shared: &Blocks, visited: usize) -> usize {
-        let counts = shared.grid.as_ref().map_or([0; 2], |grid| grid.counts);
         let reference_points = self.reference_points.p.len();
-        let of_reference_points =
-            shared.source.products().map_or(reference_points * visited, |(products, _)| products.work(reference_points, counts));
+        let of_reference_points = shared.source.products().map_or(reference_points * visited, |(products, _)| {
+            products.work(reference_points) + shared.checks.as_ref().map_or(0, |checks| checks.work_of_a_streak(products))
+        });
         of_reference_points + (self.snapshots.len() + 3) * self.theta.start.len()
     }
 

@@ -9,7 +9,7 @@
 //!   They are carried to the present by the means at its reference points, the distance that theta has moved, and the
 //!   standardized innovations since (`bounds`, `lattice`, `snapshots`).
 //! * **Interpolated bound checks.** Where features are smooth over a plane, a block is bounded from the nodes of an
-//!   interpolation grid at a cost that does not depend on the streaks that it missed (`interpolation_grid`, `grid_values`).
+//!   interpolation grid at a cost that does not depend on the streaks that it missed (`checks`, `interpolation`).
 //! * **Scoring.** A block whose bounds all reach the best score, less tie tolerance and margins, applies the streaks that
 //!   it missed (all consecutive observations of one point are a streak) and is scored (`block`, `search`).
 //! * **Checks.** Scored points, and points of blocks that were not scored, are compared with exact scores at intervals;
@@ -22,12 +22,11 @@
 mod block;
 mod blocks;
 mod bounds;
+mod checks;
 mod covariance;
 mod formula;
-mod grid_values;
 mod history;
-mod interpolate;
-mod interpolation_grid;
+mod interpolation;
 mod kernels;
 mod lattice;
 mod order;

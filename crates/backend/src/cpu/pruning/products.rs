@@ -66,10 +66,16 @@ impl BlockProducts {
         }
     }
 
-    /// Returns the multiply-adds of `anchors` reference points and of a grid with these counts.
-    pub fn work(&self, reference_points: usize, counts: [usize; 2]) -> usize {
+    /// Returns the multiply-adds at this number of reference points.
+    pub fn work(&self, reference_points: usize) -> usize {
         let [q, r] = self.magnitudes.map(|n| 2 * n);
-        q * r * (self.lines.len() + counts[1]) + q * (reference_points + counts[0] * counts[1])
+        q * r * self.lines.len() + q * reference_points
+    }
+
+    /// Returns the multiply-adds at the nodes of a grid with these counts.
+    pub fn work_at_nodes(&self, counts: [usize; 2]) -> usize {
+        let [q, r] = self.magnitudes.map(|n| 2 * n);
+        q * r * counts[1] + q * counts[0] * counts[1]
     }
 
     /// Stores the lines' components, from those of the reference points along both axes, padded.

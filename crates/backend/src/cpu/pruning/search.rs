@@ -1,6 +1,6 @@
 //! Selects the blocks that a round must score: those that may hold the best point.
 
-use super::grid_values::{GridValues, Slack};
+use super::checks::{Checks, Slack};
 use super::trial::{PrunedTrial, WORK_OF_A_SCORE};
 use privateer_gp::score::TIE_TOLERANCE;
 
@@ -43,8 +43,8 @@ impl PrunedTrial {
     ///
     /// The block with the highest bound is checked, and scored once no other block has a higher bound. Then all blocks
     /// whose bounds reach that score are checked.
-    pub fn check_and_score(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
-        self.grid.round += 1;
+    pub fn check_and_score(&mut self, checks: &mut Checks, beta: f64, errors: ScoreErrors) -> f64 {
+        checks.round += 1;
         let slack = Slack {
             beta,
             prior: self.shared.norm * self.shared.norm,
@@ -57,7 +57,7 @@ impl PrunedTrial {
         let mut best = f64::NEG_INFINITY;
         // The block that held the best point is often the only candidate block, and updating it mostly costs no more than a
         // check.
-        if let Some(block) = self.grid.leader.filter(|&block| self.missed(block) <= 1) {
+        if let Some(block) = checks.leader.filter(|&block| self.missed(block) <= 1) {
             best = self.score(block, beta, errors);
             if self.bounds.highest(Self::floor(best, errors)).is_none() {
                 return best;
@@ -66,17 +66,15 @@ impl PrunedTrial {
         // Refining costs less than the additional checks without it.
         self.bounds.refine(beta, &self.shared);
         self.cost.work += self.bounds.work_of_refining();
-        if let Some(values) = &mut self.grid.values {
-            values.update();
-        }
+        checks.bounds.update();
         let mut all = false;
         while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
-            if self.check_block(block, slack) {
+            if self.check_block(checks, block, slack) {
                 continue;
             }
             let score = self.score(block, beta, errors);
             if best < score {
-                self.grid.leader = Some(block);
+                checks.leader = Some(block);
             }
             best = best.max(score);
             if !all {
@@ -84,7 +82,7 @@ impl PrunedTrial {
                 let floor = Self::floor(best, errors);
                 let mut from = 0;
                 while let Some(block) = self.bounds.reaching_from(from, floor) {
-                    self.check_block(block, slack);
+                    self.check_block(checks, block, slack);
                     from = block + 1;
                 }
             }
@@ -92,19 +90,18 @@ impl PrunedTrial {
         best
     }
 
-    /// Bounds a block from the interpolation grid.
+    /// Checks a block.
     ///
-    /// Returns false if the block was checked this round already, or if the grid does not suit it.
-    fn check_block(&mut self, block: usize, slack: Slack) -> bool {
-        let (Some(values), Some(grid)) = (&self.grid.values, &self.shared.grid) else { return false };
-        if self.grid.checked[block] == self.grid.round || !grid.suits(block) {
+    /// Returns false if the block was checked this round already, or if checks do not suit it.
+    fn check_block(&mut self, checks: &mut Checks, block: usize, slack: Slack) -> bool {
+        if checks.checked[block] == checks.round {
             return false;
         }
-        self.grid.checked[block] = self.grid.round;
-        self.grid.bounded += 1;
-        let (score, square) = values.bound(grid, block, self.shared.order.size, slack);
+        let Some((score, square)) = checks.bounds.bound(block, slack) else { return false };
+        checks.checked[block] = checks.round;
+        checks.bounded += 1;
         self.bounds.screened(block, score, square.sqrt(), slack.beta, &self.shared);
-        self.cost.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);
+        self.cost.work += self.shared.order.size * (checks.bounds.work() + WORK_OF_A_SCORE);
         true
     }
 

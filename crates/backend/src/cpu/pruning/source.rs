@@ -1,6 +1,5 @@
 //! Evaluates a feature table's kernel `phi(x) · phi(x')` with as few multiply-adds as possible.
 
-use super::interpolation_grid::Cosines;
 use super::kernels::{LANES, multiply_sum, weighted_sum};
 use super::lattice::Lattice;
 use super::order::BlockOrder;
@@ -24,6 +23,9 @@ pub struct Source {
     pub error: f64,
 }
 
+/// A kernel along one axis: `sum c cos(w d)`, as pairs of w and c.
+pub type Cosines = Vec<(f64, f64)>;
+
 /// The vectors of one factor.
 #[derive(Debug)]
 struct SourceFactor {
@@ -35,8 +37,6 @@ struct SourceFactor {
     blocks: Vec<f64>,
     /// `q x padded`: the same for the reference points.
     reference_points: Vec<f64>,
-    /// `q x n_nodes`: the same for the nodes of an interpolation grid along this axis.
-    nodes: Vec<f64>,
 }
 
 /// Storage of the points' vectors.
@@ -67,7 +67,7 @@ impl SourceFactor {
                 }
             }
         }
-        Self { q, rows: vectors, blocks, reference_points: Vec::new(), nodes: Vec::new() }
+        Self { q, rows: vectors, blocks, reference_points: Vec::new() }
     }
 
     /// Stores the vectors of the reference points.
@@ -152,17 +152,17 @@ impl Source {
         Some([along(&tensor.first, 2.0), along(&tensor.second, 1.0)])
     }
 
-    /// Stores the vectors of grid nodes at these coordinates along the axes.
+    /// Returns the components of the features at these coordinates along the axes, each as a list over the coordinates.
     ///
-    /// Returns false unless the kernel is a product over the axes of a plane.
-    pub fn grid_at(&mut self, nodes: &[Vec<f64>; 2]) -> bool {
-        let Some(tensor) = &self.tensor else { return false };
-        for (axis, (factor, nodes)) in self.factors.iter_mut().zip(nodes).enumerate() {
-            let twice: Vec<f64> = nodes.iter().flat_map(|&x| [x, x]).collect();
+    /// `None` unless the kernel is a product over the axes of a plane.
+    pub fn components_at(&self, coordinates: &[Vec<f64>; 2]) -> Option<[Vec<f64>; 2]> {
+        let (tensor, [one, other]) = (self.tensor.as_ref()?, self.factors.as_slice()) else { return None };
+        Some([0, 1].map(|axis: usize| {
+            let q = [one.q, other.q][axis];
+            let twice: Vec<f64> = coordinates[axis].iter().flat_map(|&x| [x, x]).collect();
             let vectors = tensor.axis(axis, &twice);
-            factor.nodes = (0..factor.q).flat_map(|c| vectors.iter().skip(c).step_by(factor.q)).copied().collect();
-        }
-        true
+            (0..q).flat_map(|c| vectors.iter().skip(c).step_by(q)).copied().collect()
+        }))
     }
 
     /// Returns the components of both axes at the reference points, padded.
@@ -174,12 +174,6 @@ impl Source {
                 n: factor.reference_points.len() / factor.q.max(1),
             }),
         )
-    }
-
-    /// Returns the components at the nodes of an interpolation grid along each axis.
-    pub fn of_nodes(&self) -> Option<[Components<'_>; 2]> {
-        let [one, other] = self.factors.as_slice() else { return None };
-        Some([one, other].map(|factor| Components { values: &factor.nodes, n: factor.nodes.len() / factor.q.max(1) }))
     }
 
     /// Returns the multiply-adds of one value.

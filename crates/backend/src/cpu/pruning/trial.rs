@@ -3,8 +3,7 @@
 use super::block::{Block, BlockStreak, BlockTake};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
-use super::covariance::Covariance;
-use super::grid_values::GridValues;
+use super::checks::Checks;
 use super::history::{History, OpenedStreak};
 use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
@@ -93,7 +92,7 @@ pub struct PrunedTrial {
     pub(super) bounds: Bounds,
     /// Blocks scored this round.
     pub(super) scored: Vec<u32>,
-    pub(super) grid: GridSearch,
+    pub(super) checks: Option<Checks>,
     pub(super) errors: ErrorBounds,
     pub(super) cost: PathCost,
     check: ScoreCheck,
@@ -109,19 +108,6 @@ struct OpenStreaks {
     /// Streaks from number `first` on; the last is open.
     list: Vec<BlockStreak>,
     first: usize,
-}
-
-/// Where there is an interpolation grid: bounds found from there.
-pub(super) struct GridSearch {
-    /// Values at the grid's nodes, if any; and the round of each block's last bound check.
-    pub(super) values: Option<GridValues>,
-    /// The last round in which each block was checked at.
-    pub(super) checked: Vec<u32>,
-    /// Block that held the best point of the last round; used with an interpolation grid.
-    pub(super) leader: Option<usize>,
-    pub(super) round: u32,
-    /// Blocks bounded from the grid and not yet counted.
-    pub(super) bounded: u64,
 }
 
 /// What bounds the errors of means and posterior variances.
@@ -180,13 +166,7 @@ impl PrunedTrial {
             blocks,
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
-            grid: GridSearch {
-                values: shared.grid.as_ref().map(|grid| GridValues::new(grid, shared.norm * shared.norm)),
-                checked: vec![0; if shared.grid.is_some() { shared.order.n_blocks() } else { 0 }],
-                leader: None,
-                round: 0,
-                bounded: 0,
-            },
+            checks: shared.checks.as_ref().map(|checks| Checks::new(checks, shared.order.n_blocks(), shared.norm * shared.norm)),
             errors: ErrorBounds {
                 p: 0.0,
                 p_bound: 0.0,
@@ -282,8 +262,8 @@ impl PrunedTrial {
         self.bounds.start_streak(&self.shared, visited, self.history.coordinates(), &streak.alpha);
         self.cost.dense += opened.dense_work;
         self.cost.work += opened.work + self.bounds.work_of_a_streak(&self.shared, visited.len());
-        if let (Some(values), Covariance::Features(source)) = (&mut self.grid.values, &self.shared.source) {
-            values.start_streak(source, self.bounds.matrix());
+        if let (Some(checks), Some((products, _))) = (&mut self.checks, self.shared.source.products()) {
+            checks.bounds.start_streak(products, self.bounds.matrix());
         }
         self.streaks.list.push(streak);
         self.drop_streaks();
@@ -300,8 +280,8 @@ impl PrunedTrial {
             self.history.observe(&streak.alpha, mean_step);
         }
         self.bounds.observe(scale, mean_step);
-        if let Some(values) = &mut self.grid.values {
-            values.observe(scale, mean_step);
+        if let Some(checks) = &mut self.checks {
+            checks.bounds.observe(scale, mean_step);
         }
         let (p, e) = (self.errors.p_bound, self.errors.p);
         self.errors.variance += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
@@ -313,7 +293,7 @@ impl PrunedTrial {
 
     /// Drops the oldest streaks when too many are kept, after updating the blocks that need them.
     fn drop_streaks(&mut self) {
-        let most = if self.grid.values.is_some() { MOST_STREAKS_KEPT } else { MOST_STREAKS };
+        let most = if self.checks.is_some() { MOST_STREAKS_KEPT } else { MOST_STREAKS };
         if self.streaks.list.len() <= most {
             return;
         }
@@ -373,7 +353,13 @@ impl PrunedTrial {
         self.cost.work += self.bounds.work_of_a_round();
         self.scored.clear();
         let errors = ScoreErrors { mean: e_mean, variance: e, score: widest };
-        let best = if self.grid.values.is_some() { self.check_and_score(beta, errors) } else { self.score_blocks(beta, errors) };
+        let mut checks = self.checks.take();
+        let best = match &mut checks {
+            Some(checks) => self.check_and_score(checks, beta, errors),
+            None => self.score_blocks(beta, errors),
+        };
+        counters.bounded += checks.as_mut().map_or(0, |checks| std::mem::take(&mut checks.bounded));
+        self.checks = checks;
         self.bounds.end_round();
         self.collect(best, beta, e, e_mean, answer);
         if answer.points.is_empty() {
@@ -381,7 +367,6 @@ impl PrunedTrial {
         }
         self.cost.extra += answer.points.len() - 1;
         counters.blocks += self.scored.len() as u64;
-        counters.bounded += std::mem::take(&mut self.grid.bounded);
         let before = counters.violations;
         if CHECK_EVERY <= self.check.since {
             self.check.since = 0;

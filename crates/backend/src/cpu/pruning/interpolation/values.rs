@@ -3,16 +3,18 @@
 //! From the nodes the largest score of any block is bounded closely, at a cost that does not depend on how long ago the
 //! block was last bounded.
 
-use super::interpolate::{Interpolate, Nodes};
-use super::interpolation_grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
-use super::source::Source;
+use super::grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
+use super::stencil::{Interpolate, Nodes};
+use crate::cpu::pruning::checks::{Slack, TrialChecks};
+use crate::cpu::pruning::products::BlockProducts;
 use privateer_numerics::linalg::wide;
 use privateer_numerics::vectorised;
 use pulp::Arch;
+use std::sync::Arc;
 
 /// Moments of one trial at the nodes, row-major with the nodes of the second axis contiguous.
-#[derive(Debug)]
 pub struct GridValues {
+    grid: Arc<InterpolationGrid>,
     /// Scratch: a matrix times the components of the second axis.
     half: Vec<f64>,
     /// `p` of the open streak, mean and posterior variance, and the two rounded to f32.
@@ -28,25 +30,12 @@ pub struct GridValues {
     steps: f64,
 }
 
-/// Error bounds of an interpolated mean and posterior variance, and the exploration factor `width`.
-#[derive(Debug, Clone, Copy)]
-pub struct Slack {
-    pub beta: f64,
-    /// The largest prior variance.
-    pub prior: f64,
-    /// Bounds on the norms of theta and of N (see [`InterpolationGrid`]).
-    pub theta: f64,
-    pub n: f64,
-    /// Errors of the kept mean and posterior variance.
-    pub mean: f64,
-    pub variance: f64,
-}
-
 impl GridValues {
     /// Creates the values of the prior.
-    pub fn new(grid: &InterpolationGrid, prior: f64) -> Self {
+    pub fn new(grid: Arc<InterpolationGrid>, prior: f64) -> Self {
         let n = grid.counts[0] * grid.counts[1];
         Self {
+            grid,
             half: Vec::new(),
             p: vec![0.0; n],
             mean: vec![0.0; n],
@@ -57,37 +46,37 @@ impl GridValues {
             steps: 0.0,
         }
     }
+}
 
-    /// Opens a streak whose row is this matrix.
-    pub fn start_streak(&mut self, source: &Source, matrix: &[f64]) {
+impl TrialChecks for GridValues {
+    fn start_streak(&mut self, products: &BlockProducts, matrix: &[f64]) {
         self.update();
-        if let (Some(products), Some(nodes)) = (&source.products, source.of_nodes()) {
-            products.at_nodes(matrix, nodes, &mut self.half, &mut self.p);
-        }
+        products.at_nodes(matrix, self.grid.components(), &mut self.half, &mut self.p);
     }
 
-    /// Adds an observation to the open streak.
-    pub fn observe(&mut self, scale: f64, mean_step: f64) {
+    fn observe(&mut self, scale: f64, mean_step: f64) {
         self.squares += scale * scale;
         self.steps += mean_step;
     }
 
-    /// Applies the pending observations to the nodes; call it before [`GridValues::bound`].
-    pub fn update(&mut self) {
+    fn update(&mut self) {
         if self.squares != 0.0 || self.steps != 0.0 {
             let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
             wide(ApplyGrid { values: self, square, step });
         }
     }
 
-    /// Multiply-adds of [`GridValues::bound`] per point of the block.
-    pub const WORK: usize = 2 * STENCIL * (STENCIL + 1);
+    fn work(&self) -> usize {
+        2 * STENCIL * (STENCIL + 1)
+    }
 
-    /// Returns upper bounds on the scores and on the posterior variances of a block.
-    ///
-    /// They hold as of the last [`GridValues::update`]. The weights of a point sum to 1, so its posterior variance is
-    /// interpolated from those of the nodes.
-    pub fn bound(&self, grid: &InterpolationGrid, block: usize, size: usize, slack: Slack) -> (f64, f64) {
+    /// The weights of a point sum to 1, so its posterior variance is interpolated from those of the nodes.
+    fn bound(&self, block: usize, slack: Slack) -> Option<(f64, f64)> {
+        let grid = &*self.grid;
+        if !grid.suits(block) {
+            return None;
+        }
+        let size = grid.size;
         let mean = grid.radii[block] * slack.theta + (1.0 + grid.amplification) * slack.mean;
         let variance = grid.squared[block] * slack.n + (1.0 + grid.amplification) * slack.variance;
         let share = ROUNDING * grid.amplification;
@@ -107,7 +96,7 @@ impl GridValues {
         let rounded = share * found.mean_size + ROUNDING * (found.mean_size + slack.beta * variance.sqrt());
         let score = found.score + mean + rounded;
         // Values outside the range of f32 give no bound.
-        if score.is_finite() && variance.is_finite() { (score, variance) } else { (f64::INFINITY, slack.prior) }
+        Some(if score.is_finite() && variance.is_finite() { (score, variance) } else { (f64::INFINITY, slack.prior) })
     }
 }
 
@@ -156,16 +145,20 @@ mod tests {
         Arc::new(quadrature_fourier(&points, nodes, lengthscale))
     }
 
+    /// The grid that the blocks of a table check from.
+    fn grid(blocks: &Blocks, table: &FeatureTable) -> InterpolationGrid {
+        let Covariance::Features(source) = &blocks.source else { panic!("the blocks are of features") };
+        assert!(blocks.checks.is_some());
+        InterpolationGrid::of_table(table, &blocks.order, source).expect("there is an interpolation grid")
+    }
+
     /// Returns the largest excess of a block's bounds over its exact largest mean and variance.
     ///
     /// Panics if a bound is below the exact value.
-    fn furthest(blocks: &Blocks, table: &FeatureTable, stream: &mut Stream) -> [f64; 2] {
-        let (Some(grid), Covariance::Features(source)) = (&blocks.grid, &blocks.source) else {
-            panic!("there is an interpolation grid")
-        };
-        let products = source.products.as_ref().expect("there are products");
+    fn furthest(blocks: &Blocks, grid: InterpolationGrid, table: &FeatureTable, stream: &mut Stream) -> [f64; 2] {
+        let (products, _) = blocks.source.products().expect("there are products");
         let prior = blocks.norm * blocks.norm;
-        let mut values = GridValues::new(grid, prior);
+        let mut values = GridValues::new(Arc::new(grid), prior);
         // Orthogonal rows, each the remainder of its direction, give an N with eigenvalues up to 1.
         let mut rows: Vec<Vec<f64>> = Vec::new();
         let (mut theta, mut matrix) = (vec![0.0; table.n_features], Vec::new());
@@ -179,7 +172,7 @@ mod tests {
             let norm = dot(&row, &row).sqrt();
             row.iter_mut().for_each(|row| *row /= norm);
             products.of_row(&row, &mut matrix);
-            values.start_streak(source, &matrix);
+            values.start_streak(products, &matrix);
             let (scale, step) = (0.999, stream.normal());
             values.observe(scale, step);
             values.update();
@@ -189,7 +182,8 @@ mod tests {
         let size = blocks.order.size;
         let slack = Slack { beta: 0.0, prior, theta: dot(&theta, &theta).sqrt(), n: 12.0f64.sqrt(), mean: 0.0, variance: 0.0 };
         let mut furthest = [0.0f64; 2];
-        for block in (0..blocks.order.n_blocks()).filter(|block| grid.suits(*block)) {
+        for block in 0..blocks.order.n_blocks() {
+            let Some(upper) = values.bound(block, slack) else { continue };
             let points = &blocks.order.points[block * size..][..size];
             let means = points.iter().map(|&x| dot(&theta, table.row(x as usize)));
             let variance = |x: u32| {
@@ -198,7 +192,6 @@ mod tests {
                 dot(phi, phi) - fallen
             };
             let exact = [means.fold(f64::NEG_INFINITY, f64::max), points.iter().map(|&x| variance(x)).fold(0.0, f64::max)];
-            let upper = values.bound(grid, block, size, slack);
             for (i, upper) in [upper.0, upper.1].into_iter().enumerate() {
                 assert!(exact[i] <= upper, "block {block}: {} above {upper}", exact[i]);
                 furthest[i] = furthest[i].max(upper - exact[i]);
@@ -214,7 +207,7 @@ mod tests {
         for (lengthscale, nodes, close) in [(0.6, 8, [1e-4, 1e-4]), (0.35, 12, [5e-3, 5e-3])] {
             let table = table(lengthscale, nodes, &mut stream);
             let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
-            let bounds = furthest(&blocks, &table, &mut stream);
+            let bounds = furthest(&blocks, grid(&blocks, &table), &table, &mut stream);
             assert!(bounds[0] < close[0] && bounds[1] < close[1], "length-scale {lengthscale}: {bounds:?} above the exact ones");
         }
     }
@@ -225,9 +218,9 @@ mod tests {
     fn a_misplaced_grid_is_detected() {
         let mut stream = Streams::new(6, "mesh").shared(Purpose::Domain);
         let table = table(0.6, 8, &mut stream);
-        let mut blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
-        let grid = blocks.grid.as_mut().expect("there is an interpolation grid");
+        let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
+        let mut grid = grid(&blocks, &table);
         grid.offsets.iter_mut().for_each(|offset| *offset += 0.02);
-        furthest(&blocks, &table, &mut stream);
+        furthest(&blocks, grid, &table, &mut stream);
     }
 }

@@ -1,6 +1,6 @@
 //! Interpolates a block's means and posterior variances from grid nodes, vectorised in f32.
 
-use super::interpolation_grid::{DENOMINATORS, PAIRS, STENCIL};
+use super::grid::{DENOMINATORS, PAIRS, STENCIL};
 use pulp::{Simd, WithSimd};
 
 /// Values at the nodes, row-major with this stride, in f64 and rounded to f32.

@@ -15,10 +15,15 @@
 //! so its Frobenius norm is at most the square root of its trace. The trace is the sum of `scale² |u|²` over the
 //! observations, and at most the number of visited points.
 
-use super::interpolate::weights;
-use super::order::BlockOrder;
-use super::products::{LANES, ROWS};
+use super::stencil::weights;
+use super::values::GridValues;
+use crate::cpu::pruning::checks::{BlockChecks, TrialChecks};
+use crate::cpu::pruning::order::{BlockCoordinates, BlockOrder};
+use crate::cpu::pruning::products::{BlockProducts, Components, LANES, ROWS};
+use crate::cpu::pruning::source::{Cosines, Source};
+use privateer_gp::score::FeatureTable;
 use pulp::Scalar;
+use std::sync::Arc;
 
 /// Nodes per axis in the stencil of a point.
 pub const STENCIL: usize = 8;
@@ -53,9 +58,6 @@ const POINTS_A_NODE: usize = 4;
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// A kernel along one axis: `sum c cos(w d)`, as pairs of w and c.
-pub type Cosines = Vec<(f64, f64)>;
-
 /// An interpolation grid and, for each block, its stencil and error bounds; shared by trials.
 #[derive(Debug)]
 pub struct InterpolationGrid {
@@ -63,6 +65,10 @@ pub struct InterpolationGrid {
     pub counts: [usize; 2],
     /// BlockCoordinates of the nodes of each axis.
     pub nodes: [Vec<f64>; 2],
+    /// Components of the features of the nodes along each axis, each as a list over the nodes.
+    vectors: [Vec<f64>; 2],
+    /// Number of points of a block.
+    pub size: usize,
     /// First node of each block's stencil, along each axis.
     pub places: Vec<[u32; 2]>,
     /// `2 x size` for each block: distances of its points from the stencil's middle, in grid steps.
@@ -150,6 +156,8 @@ impl InterpolationGrid {
         let mut made = Self {
             counts: [axes[0].count, axes[1].count],
             nodes: [0, 1].map(|axis: usize| (0..axes[axis].count).map(|at| axes[axis].node(at)).collect()),
+            vectors: [Vec::new(), Vec::new()],
+            size,
             places: Vec::with_capacity(n),
             offsets: vec![0.0; n * 2 * size],
             radii: vec![0.0; n],
@@ -201,6 +209,21 @@ impl InterpolationGrid {
         (n <= 2 * of_use).then_some(made)
     }
 
+    /// Builds a grid over the plane of a table, whose kernel is this source; `None` where it is of no use.
+    pub fn of_table(table: &FeatureTable, order: &BlockOrder, source: &Source) -> Option<Self> {
+        let form = table.form.as_ref()?;
+        let all: Vec<u32> = (0..table.n_points as u32).collect();
+        let range = BlockCoordinates::of(table).range(&all);
+        let mut grid = Self::of(order, &form.points, &source.cosines()?, &range)?;
+        grid.vectors = source.components_at(&grid.nodes)?;
+        Some(grid)
+    }
+
+    /// Returns the nodes' components along both axes.
+    pub(super) fn components(&self) -> [Components<'_>; 2] {
+        [0, 1].map(|axis: usize| Components { values: &self.vectors[axis], n: self.counts[axis] })
+    }
+
     /// Returns whether the interpolation error of a block is small enough to be useful.
     pub fn suits(&self, block: usize) -> bool {
         self.squared[block] <= self.most
@@ -217,9 +240,18 @@ impl InterpolationGrid {
     }
 }
 
+impl BlockChecks for InterpolationGrid {
+    fn open(self: Arc<Self>, prior: f64) -> Box<dyn TrialChecks> {
+        Box::new(GridValues::new(self, prior))
+    }
+
+    fn work_of_a_streak(&self, products: &BlockProducts) -> usize {
+        products.work_at_nodes(self.counts)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::order::BlockCoordinates;
     use super::*;
     use privateer_gp::Points;
     use privateer_numerics::rng::{Purpose, Streams};
