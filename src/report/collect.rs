@@ -1,5 +1,6 @@
 //! Reads a folder, part by part, and reduces it to the data of the report.
 
+use super::compare::is_privacy_key;
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
 use super::words::ReportWords;
@@ -7,6 +8,7 @@ use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trac
 use privateer_config::error::{Diagnostic, Error, printable, suggestion};
 use privateer_privacy::Guarantee;
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
@@ -55,8 +57,12 @@ impl CellData {
 
     /// Returns whether every trial ended with the very same value of a quantity in both cells.
     pub(super) fn same_results(&self, other: &Self, quantity: Quantity) -> bool {
-        let bits = |cell: &Self| -> Vec<u64> { cell.ends.iter().map(|end| cell.at_end(end, quantity).to_bits()).collect() };
-        self.last_round == other.last_round && bits(self) == bits(other)
+        self.result_bits(quantity) == other.result_bits(quantity)
+    }
+
+    /// Returns the last round, and the bits of a quantity at it in every trial.
+    pub(super) fn result_bits(&self, quantity: Quantity) -> (u32, Vec<u64>) {
+        (self.last_round, self.ends.iter().map(|end| self.at_end(end, quantity).to_bits()).collect())
     }
 
     /// Returns the stated budget: of the inputs if only they are protected, else of the rewards.
@@ -117,6 +123,44 @@ pub(super) struct ReportRun {
     pub(super) manifest: Manifest,
     pub(super) cells: Vec<CellData>,
     pub(super) words: ReportWords,
+    pub(super) index: CellIndex,
+}
+
+/// Finds cells without a walk over all of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CellIndex {
+    /// Number of the sweep point of each cell, in order of first appearance.
+    pub(super) point_of: Vec<usize>,
+    /// Policies of which a cell claims privacy that does not hold.
+    pub(super) unguaranteed: BTreeSet<String>,
+    /// Whether no cell claims privacy.
+    pub(super) nothing_is_private: bool,
+    /// Cells without privacy that learn, by their [`problem_of`].
+    pub(super) open: HashMap<String, Vec<usize>>,
+}
+
+impl CellIndex {
+    pub(super) fn of(cells: &[CellData]) -> Self {
+        let mut index = Self { nothing_is_private: cells.iter().all(CellData::is_not_private), ..Self::default() };
+        let mut points: HashMap<String, usize> = HashMap::new();
+        for (cell_idx, cell) in cells.iter().enumerate() {
+            let next = points.len();
+            index.point_of.push(*points.entry(format!("{:?}", (&cell.info.environment, &cell.info.swept))).or_insert(next));
+            if cell.has_no_guarantee() {
+                index.unguaranteed.insert(cell.info.policy.clone());
+            }
+            if cell.is_not_private() && !cell.plays_at_random() {
+                index.open.entry(problem_of(cell)).or_default().push(cell_idx);
+            }
+        }
+        index
+    }
+}
+
+/// Returns what a cell has in common with those that differ in policy and privacy alone, as a key.
+pub(super) fn problem_of(cell: &CellData) -> String {
+    let outside: Vec<_> = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
+    format!("{:?}", (&cell.info.environment, outside))
 }
 
 impl ReportRun {
@@ -142,7 +186,7 @@ impl ReportRun {
         let manifest = shown(manifest)?;
         let words = words(&manifest, measure)?;
         let cells = manifest.cells.iter().map(|info| cell(out, &manifest, info, words.measure)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { manifest, cells, words })
+        Ok(Self { index: CellIndex::of(&cells), manifest, cells, words })
     }
 
     /// Returns the policies in order of first appearance.

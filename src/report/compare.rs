@@ -1,10 +1,9 @@
 //! Groups cells into sweep points, and compares policies on the same trials.
 
-use super::collect::{CellData, ReportRun};
+use super::collect::{CellData, ReportRun, problem_of};
 use super::stats::{Ratio, SampleMoments, holm};
 use super::text::swept_text;
 use crate::record::Quantity;
-use privateer_config::params::Scalar;
 
 /// Holds a difference of two cells, trial by trial.
 pub type Paired = SampleMoments;
@@ -22,12 +21,8 @@ pub struct ComparedPoint {
 pub(super) fn sweep_points(run: &ReportRun) -> Vec<ComparedPoint> {
     let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
     let mut points: Vec<ComparedPoint> = Vec::new();
-    for (cell_idx, cell) in run.cells.iter().enumerate() {
-        let known = points.iter_mut().find(|point| {
-            let first = &run.cells[point.cells[0]];
-            first.info.swept == cell.info.swept && first.info.environment == cell.info.environment
-        });
-        match known {
+    for ((cell_idx, cell), &point) in run.cells.iter().enumerate().zip(&run.index.point_of) {
+        match points.get_mut(point) {
             Some(point) => point.cells.push(cell_idx),
             None => points.push(ComparedPoint { label: label(cell, many_environments), cells: vec![cell_idx] }),
         }
@@ -64,8 +59,7 @@ pub(super) fn cost(run: &ReportRun, points: &[ComparedPoint], cell_idx: usize, l
     if cell.is_not_private() || run.words.estimates {
         return None;
     }
-    let point = points.iter().find(|point| point.cells.contains(&cell_idx))?;
-    let reference = reference(run, point, cell_idx)?;
+    let reference = reference(run, &points[run.index.point_of[cell_idx]], cell_idx)?;
     let pairs = cell.pairs(&run.cells[reference], run.words.measure);
     let excess = paired(cell, &run.cells[reference], run.words.measure);
     Some(PrivacyCost { reference, excess, ratio: Ratio::of(&pairs, level) })
@@ -111,8 +105,7 @@ pub(super) fn p_value(cell: &CellData, other: &CellData, quantity: Quantity) -> 
 
 /// Returns the cells that may be called the best.
 pub(super) fn candidates(run: &ReportRun, cells: &[usize]) -> Vec<usize> {
-    let nothing_is_private = run.cells.iter().all(CellData::is_not_private);
-    let may = |cell: &CellData| !cell.plays_at_random() && (nothing_is_private || cell.is_protected());
+    let may = |cell: &CellData| !cell.plays_at_random() && (run.index.nothing_is_private || cell.is_protected());
     cells.iter().copied().filter(|&cell_idx| may(&run.cells[cell_idx])).collect()
 }
 
@@ -135,15 +128,6 @@ pub(super) fn is_privacy_key(key: &str) -> bool {
 /// least mean regret. Policies that play at random are excluded.
 pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
-    let outside = |cell: &CellData| -> Vec<(String, Scalar)> {
-        cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key)).cloned().collect()
-    };
-    let fits = |other: &CellData| {
-        other.is_not_private()
-            && !other.plays_at_random()
-            && other.info.environment == cell.info.environment
-            && outside(other) == outside(cell)
-    };
     let parameters = |cell: &CellData| {
         let mut policy = cell.info.resolved["policy"].clone();
         if let Some(keys) = policy.as_object_mut() {
@@ -153,7 +137,7 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
     };
     let finals = |other: &usize| SampleMoments::of(&run.cells[*other].finals(run.words.measure));
     let mean = |other: &usize| finals(other).map_or(f64::INFINITY, |moments| moments.mean);
-    let candidates: Vec<usize> = (0..run.cells.len()).filter(|&other| fits(&run.cells[other])).collect();
+    let candidates = run.index.open.get(&problem_of(cell))?;
     let least = |among: &mut dyn Iterator<Item = &usize>| among.min_by(|left, right| mean(left).total_cmp(&mean(right))).copied();
     // Prefers a cell of the same sweep point.
     let here_first = |wanted: &dyn Fn(usize) -> bool| {
@@ -179,6 +163,7 @@ pub(super) fn kind(cell: &CellData) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::collect::CellIndex;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
     use super::*;
 
@@ -210,12 +195,14 @@ mod tests {
             cell.info.resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } });
             cell.info.policy = policy;
         }
+        run.index = CellIndex::of(&run.cells);
         let points = sweep_points(&run);
         assert_eq!(reference(&run, &points[0], 0), Some(3));
         run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } });
         assert_eq!(reference(&run, &points[0], 0), Some(3));
         for kind in ["uniform", "random-arm"] {
             run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": kind } });
+            run.index = CellIndex::of(&run.cells);
             assert_eq!(reference(&run, &points[0], 0), Some(2));
         }
     }

@@ -10,6 +10,7 @@ use super::guide;
 use super::stats::{Ratio, SampleMoments};
 use super::text::{csv_text, number, safe_name, short_key, swept_text};
 use super::words::capital;
+use std::collections::HashMap;
 
 /// Largest number of panels in one chart.
 pub(super) const N_PANELS: usize = 12;
@@ -111,30 +112,28 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
 pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
     // The same policy has the same colour in every chart of a page.
-    let mut names: Vec<String> = Vec::new();
+    let mut styles: HashMap<String, usize> = HashMap::new();
     if plan.by == "policy" {
         for cell in &run.cells {
-            let (name, _) = place(run, plan, cell);
-            if !names.contains(&name) {
-                names.push(name);
-            }
+            let next = styles.len();
+            styles.entry(place(run, plan, cell).0).or_insert(next);
         }
     }
     // Panels, each with the coordinates that distinguish it, and a line for each name.
     let mut panels: Vec<PanelLines> = Vec::new();
+    let mut panel_of: HashMap<Vec<(String, String)>, usize> = HashMap::new();
+    let mut line_of: HashMap<(usize, String), usize> = HashMap::new();
     for (cell_idx, cell) in run.cells.iter().enumerate() {
         let Some(line) = line(run, points, plan, cell_idx) else { continue };
         let (name, rest) = place(run, plan, cell);
-        let style = names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            names.push(name.clone());
-            names.len() - 1
-        });
-        let at = panels.iter().position(|(known, _)| *known == rest).unwrap_or_else(|| {
+        let next = styles.len();
+        let style = *styles.entry(name.clone()).or_insert(next);
+        let panel = *panel_of.entry(rest.clone()).or_insert_with(|| {
             panels.push((rest, Vec::new()));
             panels.len() - 1
         });
-        let series = &mut panels[at].1;
-        let at = series.iter().position(|known| known.name == name).unwrap_or_else(|| {
+        let series = &mut panels[panel].1;
+        let at = *line_of.entry((panel, name.clone())).or_insert_with(|| {
             series.push(Series { name, style, bars: plan.along != Along::Rounds, ..Series::default() });
             series.len() - 1
         });
@@ -232,7 +231,7 @@ fn place(run: &ReportRun, plan: &ChartPlan, cell: &CellData) -> (String, Vec<(St
         Along::Budgets => is_budget(key),
         Along::Key(known) => known == key,
     };
-    let broken = run.cells.iter().any(|other| other.info.policy == cell.info.policy && other.has_no_guarantee());
+    let broken = run.index.unguaranteed.contains(&cell.info.policy);
     let policy = format!("{}{}", cell.info.policy, if broken { " †" } else { "" });
     let mut coordinates = vec![("policy".to_owned(), policy), ("environment".to_owned(), cell.info.environment.clone())];
     let swept = cell.info.swept.iter().filter(|(key, _)| !on_x(key));

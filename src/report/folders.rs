@@ -8,6 +8,7 @@ use super::stats::{SampleMoments, holm};
 use super::text::{short_key, swept_text};
 use privateer_config::error::{Diagnostic, Error};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Largest number of differing settings that are listed.
@@ -39,12 +40,13 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
         let problem = Diagnostic::new(format!("`{}` is about {a}, and `{}` about {b}", first.display(), second.display()));
         return Err(Error::input(problem.hint("name a quantity that both measure with `--measure NAME`")));
     }
-    let is_same = |here: &CellData, there: &CellData| {
-        let (here, there) = (&here.info, &there.info);
-        here.policy == there.policy && here.environment == there.environment && here.swept == there.swept
-    };
+    let key = |cell: &CellData| format!("{:?}", (&cell.info.policy, &cell.info.environment, &cell.info.swept));
+    let mut others: HashMap<String, &CellData> = HashMap::new();
+    for cell in &right.cells {
+        others.entry(key(cell)).or_insert(cell);
+    }
     let pairs: Vec<(&CellData, &CellData)> =
-        left.cells.iter().filter_map(|here| Some((here, right.cells.iter().find(|there| is_same(here, there))?))).collect();
+        left.cells.iter().filter_map(|here| Some((here, *others.get(&key(here))?))).collect();
     let Some((here, there)) = pairs.first() else {
         let problem = Diagnostic::new("the folders share no cell");
         return Err(Error::input(problem.expected("cells with the same policy, environment and swept values in both")));

@@ -7,6 +7,7 @@ use super::text::{short, short_key, swept_text};
 use maud::{Markup, html};
 use privateer_privacy::Guarantee;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// The document that lists the errata, one row each.
 const ERRATA: &str = include_str!("../../docs/privacy.md");
@@ -49,10 +50,12 @@ fn notes_of(ledger: &Value) -> Vec<String> {
 pub(super) fn ledger(run: &ReportRun) -> Markup {
     let mut cards: Vec<Vec<Entry<'_>>> = Vec::new();
     let mut open: Vec<&CellData> = Vec::new();
-    let same_card = |left: &Value, right: &Value| {
+    // Ledgers that agree in these fields share a card, and equal ones an entry of it.
+    let fields_of = |ledger: &Value| -> Vec<String> {
         let places = FIELDS.iter().map(|(place, _)| *place).chain(["/mechanism", "/guarantee"]);
-        places.into_iter().all(|place| text_of(left, place) == text_of(right, place))
+        places.map(|place| text_of(ledger, place)).collect()
     };
+    let (mut card_of, mut entry_of) = (HashMap::new(), HashMap::new());
     for cell in &run.cells {
         if cell.is_not_private() {
             open.push(cell);
@@ -61,18 +64,16 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
         // If only the inputs are protected, the reward's ledger is left out.
         let rewards = cell.inputs_ledger().is_none() || cell.ledger_text("guarantee") != "not private";
         for ledger in [rewards.then_some(&cell.info.ledger), cell.inputs_ledger()].into_iter().flatten() {
-            let card = match cards.iter().position(|card| same_card(card[0].0, ledger)) {
-                Some(at) => &mut cards[at],
-                None => {
+            let (at, place) = *entry_of.entry(ledger.to_string()).or_insert_with(|| {
+                let next = cards.len();
+                let at = *card_of.entry(fields_of(ledger)).or_insert(next);
+                if at == next {
                     cards.push(Vec::new());
-                    let last = cards.len() - 1;
-                    &mut cards[last]
                 }
-            };
-            match card.iter_mut().find(|(known, _)| *known == ledger) {
-                Some((_, cells)) => cells.push(cell),
-                None => card.push((ledger, vec![cell])),
-            }
+                cards[at].push((ledger, Vec::new()));
+                (at, cards[at].len() - 1)
+            });
+            cards[at][place].1.push(cell);
         }
     }
     let all = || cards.iter().flatten().map(|(ledger, _)| notes_of(ledger));
@@ -141,8 +142,10 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
     let keys = run.swept_keys();
     let titles = ["ε", "δ", "applies to", "delivered", "clip", "event"];
     let names = |cells: &[&CellData]| policies_of(cells);
-    let several = entries.iter().any(|(_, cells)| names(cells) != names(&entries[0].1));
+    let first_names = names(&entries[0].1);
+    let several = entries.iter().any(|(_, cells)| names(cells) != first_names);
     let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut known = HashSet::new();
     for (ledger, cells) in entries {
         // Ledgers that differ for another swept key, such as a dimension, say which one.
         let values = cells[0].info.swept.iter().filter(|(key, value)| {
@@ -164,7 +167,7 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
             clip,
             event,
         ];
-        if !rows.contains(&row) {
+        if known.insert(row.clone()) {
             rows.push(row);
         }
     }

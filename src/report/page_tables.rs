@@ -9,6 +9,7 @@ use super::text::{plus_minus, ratio_text, short, short_key, swept_text};
 use super::words::names;
 use maud::{Markup, html};
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// Largest number of distinct sets of facts shown next to each other.
 const N_FACT_SETS: usize = 8;
@@ -121,19 +122,18 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     varying.iter().for_each(|policy| grid.column(policy, policy, true));
     let at =
         |point: &ComparedPoint, policy: &str| point.cells.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
-    let same = |left: &ComparedPoint, right: &ComparedPoint| {
-        varying.iter().all(|policy| match (at(left, policy), at(right, policy)) {
-            (Some(left), Some(right)) => {
-                marks[left] == marks[right] && run.cells[left].same_results(&run.cells[right], run.words.measure)
-            }
-            (left, right) => left == right,
-        })
+    // Sweep points where every policy has the same results and marks share a row.
+    let results_of = |point: &ComparedPoint| {
+        let of =
+            |policy: &&str| at(point, policy).map(|cell| (marks[cell].as_str(), run.cells[cell].result_bits(run.words.measure)));
+        varying.iter().map(of).collect::<Vec<_>>()
     };
     let mut joined: Vec<Vec<&ComparedPoint>> = Vec::new();
-    for point in points {
-        match joined.iter_mut().find(|group| !varying.is_empty() && same(group[0], point)) {
+    let mut row_of = HashMap::new();
+    for point in points.iter().filter(|_| !varying.is_empty()) {
+        let next = joined.len();
+        match joined.get_mut(*row_of.entry(results_of(point)).or_insert(next)) {
             Some(group) => group.push(point),
-            None if varying.is_empty() => {}
             None => joined.push(vec![point]),
         }
     }
@@ -197,16 +197,17 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     if has_exponent {
         grid.column("exponent", words.exponent, true);
     }
+    let references: HashSet<usize> = rows.iter().filter_map(|row| row.cost).map(|cost| cost.reference).collect();
     // The texts of a row after the swept values, with the cells that have them.
     let mut lines: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
+    let mut line_of = HashMap::new();
     for (i, (cell, row)) in run.cells.iter().zip(rows).enumerate() {
         let mut line = vec![format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[i])];
         line.push(moments(measured(run, cell)));
         if has_costs {
-            let is_reference = rows.iter().any(|other| other.cost.is_some_and(|cost| cost.reference == i));
             line.push(match row.cost {
                 Some(cost) => cost.ratio.map_or("–".to_owned(), ratio_text),
-                None => if is_reference { "1 (reference)" } else { "" }.to_owned(),
+                None => if references.contains(&i) { "1 (reference)" } else { "" }.to_owned(),
             });
         }
         if per_round {
@@ -216,10 +217,9 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         if has_exponent {
             line.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−")));
         }
-        let same = |known: &&mut (Vec<String>, Vec<usize>)| {
-            known.0[..2] == line[..2] && run.cells[known.1[0]].same_results(cell, words.measure)
-        };
-        match lines.iter_mut().find(same) {
+        let same = (line[..2].to_vec(), cell.result_bits(words.measure));
+        let next = lines.len();
+        match lines.get_mut(*line_of.entry(same).or_insert(next)) {
             Some((_, cells)) => cells.push(i),
             None => lines.push((line, vec![i])),
         }
@@ -257,8 +257,11 @@ fn cut(text: &str, widest: usize) -> String {
 /// Returns the cells grouped by equal values of a field, in order of first appearance.
 fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
     let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
+    let mut group_of: HashMap<String, usize> = HashMap::new();
     for cell in &run.cells {
-        match groups.iter_mut().find(|(first, _)| field(first) == field(cell)) {
+        let next = groups.len();
+        let at = *group_of.entry(field(cell).to_string()).or_insert(next);
+        match groups.get_mut(at) {
             Some((_, cells)) => cells.push(cell),
             None => groups.push((cell, vec![cell])),
         }

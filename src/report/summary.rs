@@ -51,8 +51,7 @@ pub struct SummaryRow {
 
 /// Returns the rows, in the order of cells.
 pub(super) fn rows(run: &ReportRun, points: &[ComparedPoint]) -> Vec<SummaryRow> {
-    let first_of =
-        |cell_idx: usize| points.iter().find(|point| point.cells.contains(&cell_idx)).map_or(cell_idx, |point| point.cells[0]);
+    let first_of = |cell_idx: usize| points[run.index.point_of[cell_idx]].cells[0];
     run.cells
         .iter()
         .enumerate()
