@@ -17,6 +17,9 @@ pub struct SpecArgs {
     /// Let the spec read files outside of the data folder and of its own folder
     #[arg(long)]
     allow_outside: bool,
+    /// Another folder that the spec may read files of; scripts of `privateer slurm` name the folder of the spec.
+    #[arg(long, value_name = "DIR", hide = true)]
+    data_also: Vec<PathBuf>,
     /// Change the spec, as in `--set privacy.epsilon=2` or `--set policy.*.ridge=3`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -86,6 +89,11 @@ impl SpecArgs {
         if self.allow_outside {
             words.push("--allow-outside".to_owned());
         }
+        for folder in self.folders.borrow().iter().chain(&self.data_also) {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder.as_path() };
+            let whole = folder.canonicalize().map_err(|source| Error::io("find the folder of the spec", folder, source))?;
+            words.extend(["--data-also".to_owned(), whole.display().to_string()]);
+        }
         Ok(words)
     }
 
@@ -99,7 +107,7 @@ impl SpecArgs {
     #[must_use]
     pub fn data(&self) -> DataFolder {
         let data = data_folder(self.data.clone());
-        if self.allow_outside { data } else { data.limited_to(self.folders.borrow().clone()) }
+        if self.allow_outside { data } else { data.limited_to([self.folders.borrow().clone(), self.data_also.clone()].concat()) }
     }
 
     /// Returns the changes of a spec, each with where it was stated, the key and the value.

@@ -103,8 +103,7 @@ struct UnitJob<'a> {
 impl UnitJob<'_> {
     /// Runs one unit and reports its rows; returns `None` if stopped.
     ///
-    /// If a device returns wrong results, all its results of this run are withdrawn, and this unit is run again on the
-    /// backend's replacement. The other withdrawn units are run again later.
+    /// If a device returns wrong results, the error says so, and the caller withdraws what the run has finished on it.
     fn finish(&self, unit: Unit) -> Result<Option<Counters>, Error> {
         let started = Instant::now();
         let Some(Done { rows, counters, trials }) = self.guarded(unit)? else { return Ok(None) };

@@ -93,7 +93,7 @@ impl UnitList {
     /// Returns the number of units; ranges that overlap count twice.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.0.iter().map(|range| range.end() - range.start() + 1).sum()
+        self.0.iter().map(|range| (range.end() - range.start()).saturating_add(1)).fold(0, u64::saturating_add)
     }
 
     /// Returns whether it names no unit.

@@ -124,8 +124,8 @@ pub(super) fn is_privacy_key(key: &str) -> bool {
 /// Returns the cell without privacy with which a private cell is compared.
 ///
 /// It has the same environment and the same swept keys apart from those of privacy. The first choice is the same policy under
-/// its own label, then the same policy and parameters under another label, then the same kind of policy, then the policy of
-/// least mean regret. Policies that play at random are excluded.
+/// its own label, then the same policy and parameters under another label, then the same kind of policy, then the policy with
+/// the best mean. Policies that play at random are excluded.
 pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
     let parameters = |cell: &CellData| {
@@ -135,10 +135,8 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
         }
         policy
     };
-    let finals = |other: &usize| SampleMoments::of(&run.cells[*other].finals(run.words.measure));
-    let mean = |other: &usize| finals(other).map_or(f64::INFINITY, |moments| moments.mean);
     let candidates = run.index.open.get(&problem_of(cell))?;
-    let least = |among: &mut dyn Iterator<Item = &usize>| among.min_by(|left, right| mean(left).total_cmp(&mean(right))).copied();
+    let here: Vec<usize> = candidates.iter().copied().filter(|other| point.cells.contains(other)).collect();
     // Prefers a cell of the same sweep point.
     let here_first = |wanted: &dyn Fn(usize) -> bool| {
         let fitting = || candidates.iter().filter(|&&other| wanted(other));
@@ -152,8 +150,8 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
         })
         .or_else(|| here_first(&|other| !kind(cell).is_empty() && kind(&run.cells[other]) == kind(cell)))
         .copied()
-        .or_else(|| least(&mut candidates.iter().filter(|other| point.cells.contains(other))))
-        .or_else(|| least(&mut candidates.iter()))
+        .or_else(|| best_of(run, &here))
+        .or_else(|| best_of(run, candidates))
 }
 
 /// Returns the policy's registered name; empty if the manifest does not state it.

@@ -1,17 +1,16 @@
 //! Runs a sweep into a results folder.
 
-use super::RunOptions;
 use super::cells::cell_infos;
 use super::manifest::{added, counters_json, manifest};
 use super::observer::{Notice, RunObserver};
 use super::recorder::Recorder;
 use super::threads::thread_pool_with;
+use super::{RunOptions, notices};
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
-use crate::engine::{self, Options, Preparation, Stop, Unit, grouped_warnings, refuse_misleading};
+use crate::engine::{self, Options, Preparation, Stop, Unit};
 use crate::record::{self, Folder};
 use crate::report::{self, Outcome};
 use crate::spec::Sweep;
-use privateer_backend::Counters;
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,16 +46,10 @@ pub fn run_to_folder(
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
     let cells = cell_infos(sweep, &preparation)?;
-    let lines = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));
-    if options.strict {
-        refuse_misleading(&lines)?;
-    }
-    if !lines.is_empty() {
-        observer.notice(Notice::Misleading { lines: &lines });
-    }
+    notices::before(&cells, options, observer)?;
+    let units = options.share.of(engine::units(sweep))?;
     let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), &options.share);
     let opened = Folder::open(out, &manifest)?;
-    let units = options.share.of(engine::units(sweep))?;
     let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
     let open: Vec<&Unit> = units.iter().filter(|unit| !done.contains(unit)).collect();
     let trial_rounds = open.iter().map(|unit| rounds(sweep, **unit)).fold(0, u64::saturating_add);
@@ -71,13 +64,7 @@ pub fn run_to_folder(
         observer.notice(Notice::Withdrawn { n_blocks: recorder.remove_written()? });
     }
     let tally = tally?;
-    if 0 < tally.counters.violations {
-        observer.notice(Notice::BandViolations { n_points: tally.counters.violations });
-    }
-    if 0 < tally.counters.verified {
-        let Counters { verified, wrong, ties, .. } = tally.counters;
-        observer.notice(Notice::Verified { choices: verified, wrong, ties });
-    }
+    notices::after(&tally.counters, observer);
     let released = recorder.released();
     for (&cell, summary) in &released {
         observer.notice(Notice::Released { label: &sweep.cells[cell as usize].label(), summary });

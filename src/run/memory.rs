@@ -1,9 +1,9 @@
 //! Runs a sweep without a folder: the rows stay in memory, and nothing is written.
 
-use super::RunOptions;
 use super::cells::cell_infos;
 use super::observer::RunObserver;
 use super::threads::thread_pool_with;
+use super::{RunOptions, notices};
 use crate::engine::{self, CellInfo, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::spec::Sweep;
 use privateer_backend::Counters;
@@ -27,11 +27,12 @@ pub struct MemoryRun {
 /// Runs a sweep and keeps its rows in memory.
 ///
 /// # Errors
-/// [`Error::Incomplete`] after a request to `stop`, and the first failure of the simulation: nothing is kept then.
+/// [`Error::Input`] if settings mislead and the options are strict, [`Error::Incomplete`] after a request to `stop`, and the first failure of the simulation: nothing is kept then.
 pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer: &dyn RunObserver) -> Result<MemoryRun, Error> {
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
     let cells = cell_infos(sweep, &preparation)?;
+    notices::before(&cells, options, observer)?;
     let collector = Collector { observer, units: Mutex::default() };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &BTreeSet::new(), stop, &collector))?;
@@ -43,6 +44,7 @@ pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer:
             hint: "a run without a folder cannot be resumed: state one".to_owned(),
         });
     }
+    notices::after(&tally.counters, observer);
     let mut traces = vec![Trace::default(); cells.len()];
     // Units are ordered by cell, then block.
     for (unit, rows) in collector.units.into_inner().unwrap_or_else(PoisonError::into_inner) {

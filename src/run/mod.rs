@@ -10,6 +10,7 @@ mod folder;
 mod manifest;
 mod memory;
 mod memory_peak;
+mod notices;
 mod observer;
 mod options;
 mod plan;

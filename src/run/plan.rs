@@ -47,7 +47,7 @@ pub struct PlannedTask {
 }
 
 impl Plan {
-    /// Tries the cells of a sweep, each for at most a quarter of a second on one thread.
+    /// Tries the cells of a sweep, each for about a quarter of a second on one thread, its preparation included.
     ///
     /// A trial that does not end in that time is extended by the pace of the second half of what was seen.
     ///

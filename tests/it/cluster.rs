@@ -64,12 +64,35 @@ fn units_that_are_not_there_are_refused() {
         let output = run(folder.path(), &["run", "spec.toml", "--units", units, "--out", "out"]);
         assert_eq!(code(&output), Some(2), "{units}");
         assert!(stderr(&output).contains(part), "{units}: {}", stderr(&output));
+        assert!(!folder.path().join("out").exists(), "a refused list leaves no folder");
     }
     let output = run(folder.path(), &["run", "spec.toml", "--units", "1", "--shard", "1/2"]);
     assert_eq!(code(&output), Some(2));
 }
 
 /// Runs a task's script as Slurm would, with `scontrol` replaced by a program that writes its words down.
+/// Data that lies beside the spec is found by the tasks too, which run a copy of the spec from another folder.
+#[test]
+fn tasks_read_data_beside_the_spec() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (specs, work) = (folder.path().join("specs"), folder.path().join("work"));
+    fs::create_dir_all(&specs).expect("a folder");
+    fs::create_dir_all(&work).expect("a folder");
+    fs::write(specs.join("points.csv"), "x,y\n0,0.1\n0.5,0.9\n1,0.4\n0.2,0.3\n").expect("data");
+    let file = specs.join("points.csv");
+    let spec = SPEC.replace(
+        "kind = \"rkhs\"\ndomain = { kind = \"grid\", points = 20 }\n",
+        &format!(
+            "kind = \"points-table\"\nfile = {:?}\ninputs = [\"x\"]\nvalue = \"y\"\nstandardise = false\n",
+            file.display().to_string()
+        ),
+    );
+    fs::write(specs.join("spec.toml"), spec).expect("a spec");
+    said(&work, &["slurm", "../specs/spec.toml", "--tasks", "1", "--out", "job"]);
+    let output = script(&work.join("job"), 0).output().expect("a shell");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 fn script(out: &Path, task: u32) -> Command {
     let tools = out.join("tools");
     fs::create_dir_all(&tools).expect("a folder");

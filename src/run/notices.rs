@@ -1,0 +1,32 @@
+//! Tells the caller of a run what it should know of the settings, and of the choices of screens.
+
+use super::{Notice, RunObserver, RunOptions};
+use crate::engine::{CellInfo, grouped_warnings, refuse_misleading};
+use privateer_backend::Counters;
+use privateer_config::error::Error;
+
+/// Reports settings that mislead, before anything is simulated.
+///
+/// # Errors
+/// [`Error::Input`] if there are any and the options are strict.
+pub(super) fn before(cells: &[CellInfo], options: &RunOptions, observer: &dyn RunObserver) -> Result<(), Error> {
+    let lines = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));
+    if options.strict {
+        refuse_misleading(&lines)?;
+    }
+    if !lines.is_empty() {
+        observer.notice(Notice::Misleading { lines: &lines });
+    }
+    Ok(())
+}
+
+/// Reports scores that left their error band, and the comparison of choices.
+pub(super) fn after(counters: &Counters, observer: &dyn RunObserver) {
+    if 0 < counters.violations {
+        observer.notice(Notice::BandViolations { n_points: counters.violations });
+    }
+    if 0 < counters.verified {
+        let Counters { verified, wrong, ties, .. } = *counters;
+        observer.notice(Notice::Verified { choices: verified, wrong, ties });
+    }
+}
