@@ -31,5 +31,5 @@ pub use compare::{ComparedPoint, Paired, PrivacyCost};
 pub use export::{Export, ExportFormat, ExportHeight, export, export_to};
 pub use folders::{ComparedFolders, compare_folders};
 pub use stats::{Quantiles, Ratio, SampleMoments};
-pub use summary::SummaryRow;
+pub use summary::{SummaryRow, summary_columns};
 pub use write::{Outcome, write_report};
