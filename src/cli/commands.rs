@@ -1,8 +1,8 @@
 //! The command line and its one `match` from outcome to exit code.
 
 use super::{
-    account, audit, backends, bench, check, curate, devices, fit, ledger, list, odometer, plan, predict, release, report, run,
-    session, slurm, status, verify,
+    account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, odometer, plan, predict, release, report,
+    run, session, slurm, status, verify,
 };
 use crate::engine::{Shard, UnitList};
 use crate::record;
@@ -49,6 +49,8 @@ enum Command {
     },
     /// Read a spec and its data, and say what would be run
     Check(check::CheckArgs),
+    /// List the data files that specs need: where their publishers have them, digests, and how they are made
+    Data(data::DataArgs),
     /// Price a spec or a mechanism without running it, or find the least noise for a budget
     Account(account::AccountArgs),
     /// Give out the inputs of a table for real, by row, with exact noise: released inputs and a ledger
@@ -182,6 +184,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
             Ok(())
         }
         Command::Check(args) => check::check(registry, &args),
+        Command::Data(args) => data::data(registry, &args),
         Command::Account(args) => account::account(registry, &args),
         Command::Curate(args) => curate::curate(&args),
         Command::Init(args) => session::init(registry, &args),

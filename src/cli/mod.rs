@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod commands;
 mod curate;
+mod data;
 mod deployment;
 mod devices;
 mod fit;

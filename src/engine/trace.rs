@@ -80,6 +80,25 @@ impl Quantity {
     }
 }
 
+impl Quantity {
+    /// Returns what the quantity is, in one sentence without a full stop.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Regret => "regret of the round: best mean less the mean of the point or arm played",
+            Self::CumulativeRegret => "sum of the regrets so far, unrecorded rounds included",
+            Self::SimpleRegret => "regret of the best point played so far",
+            Self::RecommendedRegret => "regret of the point that the policy would recommend",
+            Self::BestShare => "share of the rounds so far in which the best arm was played",
+            Self::Taken => "number of log rows that the policy has learned from",
+            Self::Value => "estimate of the policy's mean reward so far; NaN before any row matched",
+            Self::StandardError => "standard error of that estimate",
+            Self::Risk => "risk of the learner's answer",
+            Self::Suboptimality => "remaining share of the starting point's excess risk",
+        }
+    }
+}
+
 /// The recorded rows of a unit, ordered by trial, then round, as columns of equal length.
 ///
 /// `trace[Quantity::Regret]` is a measured column; it panics if the trace measures something else.

@@ -97,6 +97,10 @@ impl ArmsTable {
 }
 
 impl EnvironmentPlan for ArmsTable {
+    fn data_files(&self) -> Vec<&str> {
+        [&self.train, &self.test].into_iter().flatten().map(String::as_str).collect()
+    }
+
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
         let (train, test) = match &self.synthetic {
             Some(synthetic) => synthetic.tables(&mut context.streams.shared(Purpose::Domain)),

@@ -21,6 +21,11 @@ pub trait EnvironmentPlan: Send + Sync {
     /// # Errors
     /// If data are missing or malformed, the domain would be too large, or the kernel does not suit.
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error>;
+
+    /// Returns the data files that the environment reads, as the spec names them.
+    fn data_files(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// Holds what an environment may use while it is built.

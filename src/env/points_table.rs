@@ -96,6 +96,10 @@ struct PointsTable {
 }
 
 impl EnvironmentPlan for PointsTable {
+    fn data_files(&self) -> Vec<&str> {
+        vec![&self.file]
+    }
+
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
         let (table, noise_variance) = match self.synthetic {
             Some(rows) => (points_with_values(rows, self.inputs.len(), &mut context.streams.shared(Purpose::Domain)), 0.0),

@@ -8,7 +8,8 @@ use privateer_config::params::Scalar;
 use std::sync::Arc;
 
 /// Names of the columns that every part with these measures has, in order.
-pub(super) fn fixed(measures: Measures) -> Vec<&'static str> {
+#[must_use]
+pub fn part_columns(measures: Measures) -> Vec<&'static str> {
     let (before, after) = (["cell", "trial", "round", "point"], ["policy", "environment"]);
     before.into_iter().chain(measures.columns().iter().map(|column| column.name())).chain(after).collect()
 }
@@ -19,7 +20,7 @@ pub(super) fn fixed(measures: Measures) -> Vec<&'static str> {
 /// Parquet's own, should it refuse a name.
 pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
     let u32_type = || Some(LogicalType::integer(32, false));
-    let names = fixed(cell.measures);
+    let names = part_columns(cell.measures);
     let mut fields = Vec::with_capacity(names.len() + cell.swept.len());
     for &name in &names {
         let builder = match name {

@@ -29,6 +29,7 @@ mod verify;
 mod whole_file;
 
 pub use crate::engine::{CellInfo, Measures, Quantity, Trace, grouped_warnings};
+pub use columns::part_columns;
 pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
 pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};

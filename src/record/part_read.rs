@@ -1,6 +1,6 @@
 //! Reads a part, and refuses other files.
 
-use super::columns::fixed;
+use super::columns::part_columns;
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_bounds::check_bounds;
 use super::{Measures, PartHeader, SCHEMA_VERSION, Trace, disk};
@@ -87,7 +87,7 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
     let header = PartHeader { schema_version, spec_hash: value(KEY_SPEC)?, cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? };
     let columns = metadata.schema_descr().columns();
     let has = |measures: &Measures| {
-        fixed(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))
+        part_columns(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))
     };
     let Some(measures) = Measures::ALL.into_iter().find(has) else {
         return Err("does not have the columns of a part".to_owned());
@@ -97,7 +97,7 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
 }
 
 fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures) -> Result<Trace, String> {
-    let names = fixed(measures);
+    let names = part_columns(measures);
     let mut rows = Trace::new(measures);
     for group_idx in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group_idx).map_err(|source| format!("cannot be decoded ({source})"))?;

@@ -32,5 +32,5 @@ pub use export::{Export, ExportFormat, export, export_to};
 pub use figures::Height;
 pub use folders::{ComparedFolders, compare_folders};
 pub use stats::{Quantiles, Ratio, SampleMoments};
-pub use summary::SummaryRow;
+pub use summary::{SummaryRow, summary_columns};
 pub use write::{Outcome, write_report};

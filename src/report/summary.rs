@@ -5,7 +5,7 @@ use super::compare::{ComparedPoint, Paired, PrivacyCost, cost, paired};
 use super::stats::{Quantiles, SampleMoments};
 use super::text::{csv_text, number};
 use super::words::ReportWords;
-use crate::record::Quantity;
+use crate::record::{Measures, Quantity};
 use privateer_config::error::Error;
 use privateer_config::params::Scalar;
 use std::path::Path;
@@ -102,6 +102,12 @@ pub(super) fn csv(path: &Path, words: &ReportWords, rows: &[SummaryRow]) -> Resu
         writer.write_record(record(words, row)).map_err(io)?;
     }
     writer.into_inner().map_err(|source| Error::io("write the summary", path, source.into_error()))
+}
+
+/// Returns the columns of `summary.csv` for a kind of run, without those of swept keys.
+#[must_use]
+pub fn summary_columns(measures: Measures) -> Vec<String> {
+    header(&ReportWords::of(measures, false, None), &[])
 }
 
 fn header(words: &ReportWords, rows: &[SummaryRow]) -> Vec<String> {

@@ -71,6 +71,16 @@ pub struct BanditPlan {
 }
 
 impl CellPlan {
+    /// Returns the data files that the cell's environment reads, as the spec names them.
+    #[must_use]
+    pub fn data_files(&self) -> Vec<&str> {
+        match &self.task {
+            Task::Bandit(plan) => plan.environment_plan.data_files(),
+            Task::Contextual(plan) => plan.environment_plan.data_files(),
+            Task::Online(_) => Vec::new(),
+        }
+    }
+
     /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     #[must_use]
     pub fn label(&self) -> String {

@@ -14,6 +14,7 @@ mod plan;
 mod privacy;
 mod read;
 mod recorded;
+mod run_keys;
 mod sweep;
 mod wildcard;
 
@@ -26,3 +27,4 @@ pub use online::OnlinePlan;
 pub use plan::Sweep;
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
+pub use run_keys::run_keys;

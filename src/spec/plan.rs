@@ -4,6 +4,7 @@ use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
+use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::wildcard::expanded;
 use super::{Recorded, online, path, read};
@@ -154,28 +155,7 @@ impl Reader<'_> {
         let top = Args::new(self.base, "", self.sink);
         let stem =
             std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let name = top.text("name", "title of the report").unwrap_or(stem);
-        let seed = top.count("seed", "seed of all streams").or(1);
-        let trials = top.count("trials", "independent repetitions of every cell").between(1, u64::from(u32::MAX)).or(10);
-        let block = top.count("block", "trials of one part file").between(1, u64::from(u32::MAX)).or(50);
-        top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
-        let (recorded, parameters) = Recorded::parse(&top);
-        let audited = top.table("audit");
-        let audit = audited
-            .count(
-                "samples",
-                "attack every policy after the run, with this number of replays of each side; the report shows the findings",
-            )
-            .between(200, 1_000_000)
-            .optional("none: no audit");
-        audited.finish();
-        let limits = top.table("limits");
-        let memory = limits
-            .number("memory_gib", "most memory that one shared table or one trial may take")
-            .above(0.0)
-            .at_most(1e6)
-            .or(8.0);
-        limits.finish();
+        let RunKeys { name, seed, trials, block, recorded, parameters, audit, memory } = RunKeys::parse(&top, stem);
         let is_online = is_online(self.base);
         let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
         for key in tables {

@@ -18,6 +18,7 @@ mod mechanisms;
 mod messages;
 mod outside;
 mod outsourced;
+mod pages;
 mod participations;
 mod pins;
 mod printed;

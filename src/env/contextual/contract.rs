@@ -21,6 +21,11 @@ pub trait ContextualPlan: Send + Sync {
     fn replays(&self) -> bool {
         false
     }
+
+    /// Returns the data files that the environment reads, as the spec names them.
+    fn data_files(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// Represents a contextual problem, shared by all trials.

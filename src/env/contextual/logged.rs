@@ -87,6 +87,10 @@ impl LoggedReplayPlan {
 }
 
 impl ContextualPlan for LoggedReplayPlan {
+    fn data_files(&self) -> Vec<&str> {
+        vec![&self.file]
+    }
+
     fn replays(&self) -> bool {
         true
     }

@@ -167,6 +167,10 @@ impl Payoff {
 }
 
 impl ContextualPlan for ContextsTablePlan {
+    fn data_files(&self) -> Vec<&str> {
+        vec![&self.file]
+    }
+
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let Some(payoff) = &self.payoff else {
             return Err(Error::input(Diagnostic::new("the environment states no rewards")));

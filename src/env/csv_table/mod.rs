@@ -12,3 +12,4 @@ pub(super) use read::listed;
 pub use read::{CellKind, Cells, CsvOptions, read_columns, read_table};
 pub use shape::{CsvShape, text_sha256};
 pub use table::CsvTable;
+pub use text::read_text;

@@ -1,5 +1,6 @@
 //! Reads a file as text: unpacks gzip, drops a byte order mark, checks UTF-8, names other formats.
 
+use crate::env::similar_file;
 use flate2::read::MultiGzDecoder;
 use privateer_config::error::{Diagnostic, Error, Place};
 use std::fs::File;
@@ -24,13 +25,13 @@ const OTHERS: [(&[u8], &str, &str); 6] = [
 /// # Errors
 /// An input error if the file is missing, is a folder, is truncated gzip, is too large, has another format or is not UTF-8;
 /// otherwise the operating system's error.
-pub(super) fn read_text(path: &Path) -> Result<String, Error> {
+pub fn read_text(path: &Path) -> Result<String, Error> {
     let shown = path.display();
     let file = File::open(path).map_err(|source| match source.kind() {
-        ErrorKind::NotFound => Error::input(
-            Diagnostic::new(format!("no data file `{shown}`"))
-                .hint("name the folder that holds it with `--data DIR` or PRIVATEER_DATA"),
-        ),
+        ErrorKind::NotFound => Error::input(Diagnostic::new(format!("no data file `{shown}`")).hint(match similar_file(path) {
+            Some(near) => format!("did you mean `{}`?", near.display()),
+            None => "name the folder that holds it with `--data DIR` or PRIVATEER_DATA".to_owned(),
+        })),
         _ => Error::io("read the data file", path, source),
     })?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {

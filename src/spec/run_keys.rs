@@ -1,0 +1,58 @@
+//! Reads the keys of the whole run, which stand at the top of a spec.
+
+use super::Recorded;
+use privateer_config::error::Sources;
+use privateer_config::params::{Args, KeyDoc, Sink};
+
+/// Holds the keys of the whole run, except `rounds`, which is read again for each cell.
+pub(super) struct RunKeys {
+    pub(super) name: String,
+    pub(super) seed: u64,
+    pub(super) trials: u64,
+    pub(super) block: u64,
+    pub(super) recorded: Recorded,
+    pub(super) parameters: bool,
+    pub(super) audit: Option<u64>,
+    /// Most memory of one shared table or one trial, in GiB.
+    pub(super) memory: f64,
+}
+
+impl RunKeys {
+    /// Reads the keys; `stem` is the name of the spec's file.
+    pub(super) fn parse(top: &Args<'_>, stem: String) -> Self {
+        let name = top.text("name", "title of the report; absent: the name of the spec's file").unwrap_or(stem);
+        let seed = top.count("seed", "seed of all streams").or(1);
+        let trials = top.count("trials", "independent repetitions of every cell").between(1, u64::from(u32::MAX)).or(10);
+        let block = top.count("block", "trials of one part file").between(1, u64::from(u32::MAX)).or(50);
+        top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
+        let (recorded, parameters) = Recorded::parse(top);
+        let audited = top.table("audit");
+        let audit = audited
+            .count(
+                "samples",
+                "attack every policy after the run, with this number of replays of each side; the report shows the findings",
+            )
+            .between(200, 1_000_000)
+            .optional("none: no audit");
+        audited.finish();
+        top.absorb(&audited);
+        let limits = top.table("limits");
+        let memory = limits
+            .number("memory_gib", "most memory that one shared table or one trial may take")
+            .above(0.0)
+            .at_most(1e6)
+            .or(8.0);
+        limits.finish();
+        top.absorb(&limits);
+        Self { name, seed, trials, block, recorded, parameters, audit, memory }
+    }
+}
+
+/// Returns the documentation of the keys of the whole run.
+#[must_use]
+pub fn run_keys() -> Vec<KeyDoc> {
+    let sink = Sink::new(Sources::default());
+    let top = Args::dry(&sink);
+    RunKeys::parse(&top, String::new());
+    top.documented()
+}

@@ -1,0 +1,48 @@
+//! What README and guides show is what the program says.
+
+use crate::program::{code, run, stderr, stdout};
+use std::fs;
+use std::path::Path;
+
+/// Returns the fenced blocks of a page that begin with this fence line.
+fn blocks<'a>(page: &'a str, fence: &str) -> Vec<&'a str> {
+    page.split(&format!("\n```{fence}\n")).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+}
+
+fn read(page: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page")
+}
+
+#[test]
+fn readme_is_short() {
+    let readme = read("README.md");
+    assert!(readme.lines().count() <= 200, "README.md has {} lines", readme.lines().count());
+    let long: Vec<&str> = readme.lines().filter(|line| 100 < line.chars().count() && !line.starts_with('|')).collect();
+    assert!(long.is_empty(), "README.md has lines of more than 100 columns: {long:#?}");
+}
+
+#[test]
+fn shown_specs_are_valid_and_the_shown_mistake_is_explained_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table: String = std::iter::once("x,y,value\n".to_owned())
+        .chain((0..40).map(|i| format!("{},{},{}\n", f64::from(i) / 40.0, f64::from(i % 7) / 7.0, f64::from(i % 11) / 11.0)))
+        .collect();
+    fs::write(folder.path().join("sensors.csv"), table).expect("the table");
+    for page in ["README.md", "docs/guides/own-data.md", "docs/guides/own-spec.md"] {
+        let text = read(page);
+        let specs: Vec<&str> = blocks(&text, "toml").into_iter().filter(|block| block.contains("rounds = ")).collect();
+        assert!(!specs.is_empty(), "{page} shows no spec");
+        for spec in specs {
+            fs::write(folder.path().join("sweep.toml"), spec).expect("the spec");
+            let checked = run(folder.path(), &["check", "sweep.toml"]);
+            assert_eq!(code(&checked), Some(0), "{page}: {}{}", stdout(&checked), stderr(&checked));
+        }
+    }
+    let readme = read("README.md");
+    let spec = blocks(&readme, "toml")[0];
+    fs::write(folder.path().join("sweep.toml"), spec.replacen("\"tight\"", "\"tigth\"", 1)).expect("the spec");
+    let refused = run(folder.path(), &["check", "sweep.toml"]);
+    assert_eq!(code(&refused), Some(2));
+    let shown = blocks(&readme, "text")[0];
+    assert!(stderr(&refused).contains(shown), "README.md shows\n{shown}\nand the program says\n{}", stderr(&refused));
+}
