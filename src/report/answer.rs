@@ -8,7 +8,7 @@ use super::compare::{ComparedPoint, best_of, candidates, cost, is_privacy_key, k
 use super::stats::{SampleMoments, known};
 use super::text::{plus_minus, ratio_text, short, short_key, swept_text};
 use crate::record::Quantity;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Largest number of policies that the paragraph names one by one; further ones are counted.
 const N_NAMED: usize = 6;
@@ -72,7 +72,7 @@ fn budget_groups(run: &ReportRun) -> Vec<BudgetGroup> {
     let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
     let keys = run.swept_keys();
     let mut groups: Vec<BudgetGroup> = Vec::new();
-    let mut group_of = HashMap::new();
+    let mut group_of = BTreeMap::new();
     for (cell_idx, cell) in run.cells.iter().enumerate() {
         let Some(epsilon) = cell.epsilon().filter(|epsilon| !cell.is_not_private() && 0.0 < *epsilon && epsilon.is_finite())
         else {

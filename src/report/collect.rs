@@ -7,8 +7,10 @@ use super::words::ReportWords;
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, read_part};
 use privateer_config::error::{Diagnostic, Error, printable, suggestion};
 use privateer_privacy::Guarantee;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -120,6 +122,7 @@ impl CellData {
 /// Holds a whole run, reduced to the data of the report.
 #[derive(Clone, Debug)]
 pub(super) struct ReportRun {
+    /// Without its cells.
     pub(super) manifest: Manifest,
     pub(super) cells: Vec<CellData>,
     pub(super) words: ReportWords,
@@ -136,13 +139,13 @@ pub(super) struct CellIndex {
     /// Whether no cell claims privacy.
     pub(super) nothing_is_private: bool,
     /// Cells without privacy that learn, by their [`problem_of`].
-    pub(super) open: HashMap<String, Vec<usize>>,
+    pub(super) open: BTreeMap<String, Vec<usize>>,
 }
 
 impl CellIndex {
     pub(super) fn of(cells: &[CellData]) -> Self {
         let mut index = Self { nothing_is_private: cells.iter().all(CellData::is_not_private), ..Self::default() };
-        let mut points: HashMap<String, usize> = HashMap::new();
+        let mut points: BTreeMap<String, usize> = BTreeMap::new();
         for (cell_idx, cell) in cells.iter().enumerate() {
             let next = points.len();
             index.point_of.push(*points.entry(format!("{:?}", (&cell.info.environment, &cell.info.swept))).or_insert(next));
@@ -170,7 +173,7 @@ impl ReportRun {
     /// [`Error::Input`] if the run does not measure the quantity, [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
     /// [`Folder::existing`].
     pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
-        let (manifest, done) = Folder::existing(out)?;
+        let (mut manifest, done) = Folder::existing(out)?;
         let total = manifest.n_parts();
         let n_missing = total - done.len();
         if 0 < n_missing {
@@ -183,9 +186,10 @@ impl ReportRun {
                 hint: "finish the run with the command that started it, or merge its shards; then report".to_owned(),
             });
         }
+        let infos = std::mem::take(&mut manifest.cells).into_iter().map(shown).collect::<Result<Vec<CellInfo>, _>>()?;
         let manifest = shown(manifest)?;
-        let words = words(&manifest, measure)?;
-        let cells = manifest.cells.iter().map(|info| cell(out, &manifest, info, words.measure)).collect::<Result<Vec<_>, _>>()?;
+        let words = words(&infos, measure)?;
+        let cells: Vec<_> = infos.into_iter().map(|info| cell(out, &manifest, info, words.measure)).collect::<Result<_, _>>()?;
         Ok(Self { index: CellIndex::of(&cells), manifest, cells, words })
     }
 
@@ -207,9 +211,9 @@ impl ReportRun {
 }
 
 /// Returns the words for the requested quantity.
-fn words(manifest: &Manifest, measure: Option<&str>) -> Result<ReportWords, Error> {
-    let measures = manifest.cells.first().map_or_else(Measures::default, |cell| cell.measures);
-    let outsourced = manifest.cells.iter().any(|cell| cell.ledger.get("inputs").is_some());
+fn words(cells: &[CellInfo], measure: Option<&str>) -> Result<ReportWords, Error> {
+    let measures = cells.first().map_or_else(Measures::default, |cell| cell.measures);
+    let outsourced = cells.iter().any(|cell| cell.ledger.get("inputs").is_some());
     let columns = measures.columns();
     let chosen = match measure {
         None => None,
@@ -229,8 +233,8 @@ fn words(manifest: &Manifest, measure: Option<&str>) -> Result<ReportWords, Erro
     Ok(ReportWords::of(measures, outsourced, chosen))
 }
 
-/// Returns the manifest with every text made safe to show, because a folder may be untrusted.
-fn shown(manifest: Manifest) -> Result<Manifest, Error> {
+/// Returns a part of the manifest with every text made safe to show, because a folder may be untrusted.
+fn shown<T: Serialize + DeserializeOwned>(part: T) -> Result<T, Error> {
     fn walk(value: &mut serde_json::Value) {
         match value {
             serde_json::Value::String(text) => {
@@ -244,12 +248,12 @@ fn shown(manifest: Manifest) -> Result<Manifest, Error> {
         }
     }
     let failed = |source| Error::Failed { problem: format!("the manifest: {source}"), hint: "please report this".to_owned() };
-    let mut value = serde_json::to_value(manifest).map_err(failed)?;
+    let mut value = serde_json::to_value(part).map_err(failed)?;
     walk(&mut value);
     serde_json::from_value(value).map_err(failed)
 }
 
-fn cell(out: &Path, manifest: &Manifest, info: &CellInfo, curve: Quantity) -> Result<CellData, Error> {
+fn cell(out: &Path, manifest: &Manifest, info: CellInfo, curve: Quantity) -> Result<CellData, Error> {
     let mut builder: Option<CurveBuilder> = None;
     let mut ends = Vec::new();
     let mut last_round = 0;
@@ -288,7 +292,7 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo, curve: Quantity) -> Re
         });
     };
     let (curve, exponent) = builder.finish(info.measures == Measures::Risk);
-    Ok(CellData { info: info.clone(), ends, last_round, curve, exponent })
+    Ok(CellData { info, ends, last_round, curve, exponent })
 }
 
 /// Returns the row ranges of the trials of a part.

@@ -10,7 +10,7 @@ use super::guide;
 use super::stats::{Ratio, SampleMoments};
 use super::text::{csv_text, number, safe_name, short_key, swept_text};
 use super::words::capital;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Largest number of panels in one chart.
 pub(super) const N_PANELS: usize = 12;
@@ -112,7 +112,7 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
 pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
     // The same policy has the same colour in every chart of a page.
-    let mut styles: HashMap<String, usize> = HashMap::new();
+    let mut styles: BTreeMap<String, usize> = BTreeMap::new();
     if plan.by == "policy" {
         for cell in &run.cells {
             let next = styles.len();
@@ -121,8 +121,8 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
     }
     // Panels, each with the coordinates that distinguish it, and a line for each name.
     let mut panels: Vec<PanelLines> = Vec::new();
-    let mut panel_of: HashMap<Vec<(String, String)>, usize> = HashMap::new();
-    let mut line_of: HashMap<(usize, String), usize> = HashMap::new();
+    let mut panel_of: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
+    let mut line_of: BTreeMap<(usize, String), usize> = BTreeMap::new();
     for (cell_idx, cell) in run.cells.iter().enumerate() {
         let Some(line) = line(run, points, plan, cell_idx) else { continue };
         let (name, rest) = place(run, plan, cell);

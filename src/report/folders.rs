@@ -8,7 +8,7 @@ use super::stats::{SampleMoments, holm};
 use super::text::{short_key, swept_text};
 use privateer_config::error::{Diagnostic, Error};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Largest number of differing settings that are listed.
@@ -41,7 +41,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
         return Err(Error::input(problem.hint("name a quantity that both measure with `--measure NAME`")));
     }
     let key = |cell: &CellData| format!("{:?}", (&cell.info.policy, &cell.info.environment, &cell.info.swept));
-    let mut others: HashMap<String, &CellData> = HashMap::new();
+    let mut others: BTreeMap<String, &CellData> = BTreeMap::new();
     for cell in &right.cells {
         others.entry(key(cell)).or_insert(cell);
     }

@@ -7,7 +7,7 @@ use super::text::{short, short_key, swept_text};
 use maud::{Markup, html};
 use privateer_privacy::Guarantee;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The document that lists the errata, one row each.
 const ERRATA: &str = include_str!("../../docs/privacy.md");
@@ -55,7 +55,7 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
         let places = FIELDS.iter().map(|(place, _)| *place).chain(["/mechanism", "/guarantee"]);
         places.map(|place| text_of(ledger, place)).collect()
     };
-    let (mut card_of, mut entry_of) = (HashMap::new(), HashMap::new());
+    let (mut card_of, mut entry_of) = (BTreeMap::new(), BTreeMap::new());
     for cell in &run.cells {
         if cell.is_not_private() {
             open.push(cell);
@@ -145,7 +145,7 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
     let first_names = names(&entries[0].1);
     let several = entries.iter().any(|(_, cells)| names(cells) != first_names);
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let mut known = HashSet::new();
+    let mut known = BTreeSet::new();
     for (ledger, cells) in entries {
         // Ledgers that differ for another swept key, such as a dimension, say which one.
         let values = cells[0].info.swept.iter().filter(|(key, value)| {

@@ -9,7 +9,7 @@ use super::text::{plus_minus, ratio_text, short, short_key, swept_text};
 use super::words::names;
 use maud::{Markup, html};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of distinct sets of facts shown next to each other.
 const N_FACT_SETS: usize = 8;
@@ -129,7 +129,7 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         varying.iter().map(of).collect::<Vec<_>>()
     };
     let mut joined: Vec<Vec<&ComparedPoint>> = Vec::new();
-    let mut row_of = HashMap::new();
+    let mut row_of = BTreeMap::new();
     for point in points.iter().filter(|_| !varying.is_empty()) {
         let next = joined.len();
         match joined.get_mut(*row_of.entry(results_of(point)).or_insert(next)) {
@@ -197,10 +197,10 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     if has_exponent {
         grid.column("exponent", words.exponent, true);
     }
-    let references: HashSet<usize> = rows.iter().filter_map(|row| row.cost).map(|cost| cost.reference).collect();
+    let references: BTreeSet<usize> = rows.iter().filter_map(|row| row.cost).map(|cost| cost.reference).collect();
     // The texts of a row after the swept values, with the cells that have them.
     let mut lines: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
-    let mut line_of = HashMap::new();
+    let mut line_of = BTreeMap::new();
     for (i, (cell, row)) in run.cells.iter().zip(rows).enumerate() {
         let mut line = vec![format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[i])];
         line.push(moments(measured(run, cell)));
@@ -257,7 +257,7 @@ fn cut(text: &str, widest: usize) -> String {
 /// Returns the cells grouped by equal values of a field, in order of first appearance.
 fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
     let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
-    let mut group_of: HashMap<String, usize> = HashMap::new();
+    let mut group_of: BTreeMap<String, usize> = BTreeMap::new();
     for cell in &run.cells {
         let next = groups.len();
         let at = *group_of.entry(field(cell).to_string()).or_insert(next);

@@ -93,6 +93,8 @@ pub fn run_to_folder(
         manifest.save(out)?;
     }
     let audited = sweep.audit.map(|samples| pool.install(|| audit(sweep, samples, options, out)));
+    // The report reads the manifest again: with many cells two of them fill memory.
+    drop(manifest);
     let report = report::write_report(out)?;
     Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
 }
