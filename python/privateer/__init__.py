@@ -18,7 +18,7 @@ from .errors import CheckError, DataError, DeviceError, FolderError, PolicyError
 from .own import Environment, Policy
 from .results import Difference, Results
 from .runs import run
-from .session import Session
+from .session import Releases, Session
 from .spec import Spec
 from .table import Table
 
@@ -36,6 +36,7 @@ __all__ = [
     "Price",
     "PrivateerError",
     "Problem",
+    "Releases",
     "Results",
     "RunError",
     "Session",

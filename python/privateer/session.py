@@ -82,7 +82,7 @@ class Session:
         found = self._run("ask")
         return Asked(found["row"], found["round"])
 
-    def tell(self, row: int, reward: "float | str | os.PathLike[str]") -> dict[str, Any]:
+    def tell(self, row: int, reward: "float | str | os.PathLike[str] | dict[str, Any]") -> dict[str, Any]:
         """Tells the reward that was observed at the asked row.
 
         Parameters
@@ -90,18 +90,85 @@ class Session:
         row
             The row that was asked for.
         reward
-            The reward, in its unit; with `form="data-holder"` a file that `privateer release` wrote.
+            The reward, in its unit; with `form="data-holder"` what `Releases.release` returned, or a file with it.
 
         Returns
         -------
         dict
             What was released: `released` is the reward that the policy has learned.
         """
-        return json.loads(command(["tell", *self._moved, *self._released, "--json", "--", self.state, row, reward]))
+        with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
+            if isinstance(reward, dict):
+                answer, reward = reward, Path(folder) / "answer.json"
+                reward.write_text(json.dumps(answer), encoding="utf-8")
+            return json.loads(command(["tell", *self._moved, *self._released, "--json", "--", self.state, row, reward]))
 
     def best(self) -> int:
         """Returns the best row so far, by posterior mean."""
         return json.loads(command(["ask", *self._moved, "--json", "--best", self.state]))["row"]
+
+    def ledger(self) -> dict[str, Any]:
+        """Returns what each record has spent."""
+        return json.loads(command(["ledger", "--json", self.state]))
+
+
+class Releases:
+    """The data holder's side of a session of the form `data-holder`: releases values with exact noise of the operating system.
+
+    A value is released once for each record and round; asked again, the same answer is returned. The state file holds what
+    was released and what each record has spent.
+
+    Parameters
+    ----------
+    state
+        The state file; the first value makes it.
+    mechanism
+        `laplace`, `duchi`, `piecewise`, `hybrid` or `gaussian`.
+    epsilon
+        Privacy loss of one answer.
+    clip
+        Public range to which values are clipped, never taken from the values themselves.
+    delta
+        Failure probability of one answer, for `gaussian`.
+    budget
+        Most that one record may spend, as in `epsilon=4,delta=1e-6`: an answer that would exceed it is refused.
+    filter
+        How losses about one record add up: `sum`, `zcdp` or `gaussian-dp`.
+    odometer
+        An odometer that is shared with other sessions about the same records.
+    """
+
+    def __init__(
+        self,
+        state: "str | os.PathLike[str]",
+        *,
+        mechanism: str,
+        epsilon: float,
+        clip: tuple[float, float],
+        delta: float | None = None,
+        budget: str | None = None,
+        filter: str | None = None,
+        odometer: "str | os.PathLike[str] | None" = None,
+        allow_large_delta: bool = False,
+    ) -> None:
+        self.state = Path(state)
+        stated = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "clip": clip, "budget": budget, "filter": filter}
+        self._options = options({**stated, "odometer": odometer, "allow_large_delta": allow_large_delta})
+
+    def release(self, row: int, value: float, *, round: int = 1) -> dict[str, Any]:
+        """Releases the value of a record for the round of a session that asks for it.
+
+        Returns
+        -------
+        dict
+            The answer, for `Session.tell` of whoever asked; it may be sent as JSON.
+
+        Raises
+        ------
+        CheckError
+            Where the record's budget is spent.
+        """
+        return json.loads(command(["release", *self._options, "--state", self.state, "--round", round, "--", row, value]))
 
     def ledger(self) -> dict[str, Any]:
         """Returns what each record has spent."""

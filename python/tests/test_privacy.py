@@ -31,6 +31,21 @@ def test_prices_are_those_of_dp_accounting() -> None:
     assert accountant.get_epsilon(1e-6) == pytest.approx(2.0, rel=1e-3)
 
 
+def test_prices_are_within_those_of_opendp() -> None:
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    (laplace,) = pv.account("laplace", answer_epsilon=2.0, clip=(-1, 1))
+    assert dp.m.make_laplace(*space, scale=1.0).map(2.0) == pytest.approx(laplace.pure_epsilon)
+    # A Gaussian price through zero-concentrated privacy is an upper bound, close to the exact one.
+    (stream,) = pv.account("vector-prefix", epsilon=2.0, delta=1e-6, horizon=100)
+    ((part, count),) = stream.composition
+    zcdp = dp.m.make_gaussian(*space, scale=1.0 / part["mu"]).map(1.0) * count
+    assert zcdp == pytest.approx(count * part["mu"] ** 2 / 2)
+    above = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=1.0 / np.sqrt(2 * zcdp))).map(1.0).epsilon(1e-6)
+    assert 2.0 < above < 2.0 * 1.25
+
+
 def people() -> dict[str, np.ndarray]:
     """Returns a table of 400 invented people."""
     rng = np.random.default_rng(7)
@@ -88,3 +103,21 @@ def test_a_session_learns_released_rewards(tmp_path: Path) -> None:
     assert 0 <= session.best() < 400 and session.ledger()
     with pytest.raises(pv.SpecError):
         session.tell(session.ask().row, float("nan"))
+
+
+def test_a_data_holder_releases_once_for_each_record_and_round(tmp_path: Path) -> None:
+    curated(tmp_path)
+    session = pv.Session(pv.Spec.load(SESSION), form="data-holder", data=tmp_path)
+    releases = pv.Releases(tmp_path / "releases", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0), budget="epsilon=8")
+    asked = session.ask()
+    answer = releases.release(asked.row, 0.7, round=asked.round)
+    assert releases.release(asked.row, 0.1, round=asked.round) == answer
+    session.tell(asked.row, answer)
+    assert session.ask().round == 2
+    again = releases.release(asked.row, 0.7, round=2)
+    assert again != answer
+    with pytest.raises(pv.CheckError, match="has spent epsilon = 8 of its budget"):
+        releases.release(asked.row, 0.7, round=3)
+    with pytest.raises(pv.SpecError):
+        session.tell(session.ask().row, answer)
+    assert releases.ledger()["files"][0]["ledger"]["budget"]["epsilon"] == 8.0
