@@ -39,6 +39,51 @@ pub trait Domain: Send + Sync {
 
     /// Opens screens for `n_trials` trials in lockstep.
     fn open(&self, n_trials: usize) -> Box<dyn Screen>;
+
+    /// Returns how many trials should share a submission, where trials of any cell over this basis can.
+    ///
+    /// `None` without submissions: the trials of a cell then run in batches of [`Domain::batch`].
+    fn lanes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Opens screens that send their rounds together; `sizes` are their numbers of trials.
+    ///
+    /// Each round is: [`Together::prepare`], [`Screen::begin`] of any screens, [`Together::send`], [`Together::receive`],
+    /// [`Screen::finish`] of the same screens.
+    fn open_together(&self, sizes: &[usize]) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
+        (sizes.iter().map(|&n_trials| self.open(n_trials)).collect(), Arc::new(Apart))
+    }
+}
+
+/// What screens opened by [`Domain::open_together`] share; a failure is returned by their next calls.
+pub trait Together: Send + Sync {
+    /// Prepares the next round.
+    fn prepare(&self);
+
+    /// Sends the rounds that screens began since the last call.
+    fn send(&self);
+
+    /// Waits for what was sent.
+    fn receive(&self);
+
+    /// Returns the counts of events so far that are not any one screen's.
+    fn counters(&self) -> Counters;
+}
+
+/// What screens share that share nothing.
+pub(crate) struct Apart;
+
+impl Together for Apart {
+    fn prepare(&self) {}
+
+    fn send(&self) {}
+
+    fn receive(&self) {}
+
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 }
 
 /// Screens of trials in lockstep.
@@ -107,8 +152,14 @@ pub struct Counters {
     pub scans: u64,
     /// Screens that moved to f64, because f32 produced too many candidates.
     pub doubled: u64,
+    /// Submissions of rounds to a device, and the trials in them.
+    pub submissions: u64,
+    /// See `submissions`.
+    pub lanes: u64,
     /// Bytes of rounds sent to a device, without its tables.
     pub sent: u64,
+    /// Bytes of answers received from a device.
+    pub received: u64,
     /// Screens that moved from a failing device to the CPU.
     pub fallbacks: u64,
     /// Points found outside their band: must stay 0.
@@ -136,7 +187,10 @@ impl Counters {
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;
         self.doubled += other.doubled;
+        self.submissions += other.submissions;
+        self.lanes += other.lanes;
         self.sent += other.sent;
+        self.received += other.received;
         self.fallbacks += other.fallbacks;
         self.violations += other.violations;
         self.verified += other.verified;

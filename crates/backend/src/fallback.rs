@@ -5,7 +5,8 @@
 //! ([`BackendError::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again,
 //! and by then every screen is the CPU's. In both cases no recorded number changes.
 
-use super::{Backend, Counters, Cpu, Domain, Screen, UpdateKind};
+use super::contract::Apart;
+use super::{Backend, Counters, Cpu, Domain, Screen, Together, UpdateKind};
 use crate::BackendError;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::collections::BTreeSet;
@@ -124,7 +125,25 @@ impl Domain for FallbackDomain {
     }
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
-        let screen = self.0.device().map(|device| device.open(n_trials));
+        self.screen(n_trials, self.0.device().map(|device| device.open(n_trials)))
+    }
+
+    fn lanes(&self) -> Option<usize> {
+        self.0.device().and_then(|device| device.lanes())
+    }
+
+    fn open_together(&self, sizes: &[usize]) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
+        let Some(device) = self.0.device() else {
+            return (sizes.iter().map(|&n_trials| self.screen(n_trials, None)).collect(), Arc::new(Apart));
+        };
+        let (screens, together) = device.open_together(sizes);
+        (screens.into_iter().zip(sizes).map(|(screen, &n_trials)| self.screen(n_trials, Some(screen))).collect(), together)
+    }
+}
+
+impl FallbackDomain {
+    /// Wraps a device's screen; `None` begins on the CPU.
+    fn screen(&self, n_trials: usize, screen: Option<Box<dyn Screen>>) -> Box<dyn Screen> {
         Box::new(FallbackScreen {
             shared: Arc::clone(&self.0),
             n_trials,

@@ -20,7 +20,7 @@ mod scale;
 mod slot;
 
 pub use batched::Batched;
-pub use contract::{Backend, Band, Counters, Domain, Screen, UpdateKind};
+pub use contract::{Backend, Band, Counters, Domain, Screen, Together, UpdateKind};
 pub use cpu::Cpu;
 pub use error::BackendError;
 pub use fallback::Fallback;

@@ -42,6 +42,12 @@ impl MemoryLedger {
         self.paid += (m * m * m) as f64;
     }
 
+    /// Adds other counts.
+    pub fn add(&mut self, other: Self) {
+        self.paid += other.paid;
+        self.screened += other.screened;
+    }
+
     /// Returns whether f64 would have cost no more, with its tables and a factor of each slot.
     pub fn is_dear(&self, MemorySizes { n, m }: MemorySizes, slots: usize) -> bool {
         let (n, m, slots) = (n as f64, m as f64, slots as f64);

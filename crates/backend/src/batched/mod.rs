@@ -22,6 +22,7 @@
 //! Derivation: `docs/derivations/device-error-band.md`.
 
 mod backend;
+mod lanes;
 mod ledger;
 mod plan;
 mod screen;

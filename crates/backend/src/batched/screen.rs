@@ -1,15 +1,16 @@
 //! Screens trials in lockstep on a device.
 
 use super::backend::BatchedShared;
+use super::lanes::{Lanes, LanesRound};
 use super::ledger::MemoryLedger;
 use super::plan::{OwnedStart, SlotPlan, SlotTask, largest};
 use super::trust::{plausible, violations};
 use crate::BackendError;
-use crate::device::{Answer, Band4, CAPACITY, DeviceSlots, Precision, SlotWork, Tables};
+use crate::device::{Answer, Answers, Band4, CAPACITY, Parcel, Precision, SlotWork, Tables};
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::slot::SlotState;
-use crate::{Band, Counters, Screen};
+use crate::{Band, Counters, Screen, Together};
 use privateer_gp::score::{Basis, Candidates, Change, TrialScore, lowest_within_tie};
 use std::sync::Arc;
 
@@ -20,52 +21,58 @@ pub type Own = (Arc<Scale>, f64);
 pub struct BatchedScreen {
     /// Data that all screens share.
     pub shared: Arc<BatchedShared>,
-    on_device: Result<Box<dyn DeviceSlots>, BackendError>,
+    lanes: Arc<Lanes>,
+    /// Lane of the first trial.
+    first: usize,
+    /// Whether no other screen shares the lanes.
+    alone: bool,
     /// Floating-point type of the slots.
     pub precision: Precision,
-    /// Cost of f32 so far, while f64 is an option.
-    ledger: Option<MemoryLedger>,
+    /// Moves of the lanes to f64 that the slots have followed.
+    moves: u32,
+    /// Cost of this round in f32.
+    ledger: MemoryLedger,
     /// One slot per trial.
     pub slots: Vec<SlotState>,
     own: Vec<Option<Own>>,
     stamp: u32,
     asked: Vec<SlotTask>,
-    answers: Vec<Answer>,
     /// Counts of events so far.
     pub counters: Counters,
 }
 
 impl BatchedScreen {
-    /// Creates the screen of `n_trials` trials.
-    pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn DeviceSlots>, BackendError>, n_trials: usize) -> Self {
+    /// Creates the screen of `n_trials` trials with lanes of its own.
+    pub fn alone(shared: Arc<BatchedShared>, n_trials: usize) -> Self {
+        let lanes = Arc::new(Lanes::new(Arc::clone(&shared), n_trials));
+        Self { alone: true, ..Self::of(shared, lanes, 0, n_trials) }
+    }
+
+    /// Creates the screen of the `n_trials` trials in these lanes, from lane `first` on.
+    pub fn of(shared: Arc<BatchedShared>, lanes: Arc<Lanes>, first: usize, n_trials: usize) -> Self {
         Self {
-            on_device,
+            lanes,
+            first,
+            alone: false,
             precision: shared.precision,
-            ledger: shared.doubles().map(|_| MemoryLedger::default()),
-            slots: (0..n_trials).map(|i| SlotState::new(7 * i)).collect(),
+            moves: 0,
+            ledger: MemoryLedger::default(),
+            slots: (0..n_trials).map(|i| SlotState::new(7 * (first + i))).collect(),
             own: vec![None; n_trials],
             shared,
             stamp: 0,
             asked: Vec::new(),
-            answers: Vec::new(),
             counters: Counters::default(),
         }
     }
 
-    /// Moves to f64 once f32 has cost as much; all slots are reset.
-    fn double(&mut self) {
-        let (Some(ledger), Some(sizes)) = (&self.ledger, self.shared.doubles()) else { return };
-        if !ledger.is_dear(sizes, self.slots.len()) {
+    /// Resets all slots if the lanes have moved to another type.
+    fn follow(&mut self, round: &LanesRound) {
+        self.stamp = round.stamp;
+        if self.moves == round.moves {
             return;
         }
-        self.ledger = None;
-        let shared = Arc::clone(&self.shared);
-        // Without room for f64 the screen stays in f32.
-        let Some(Ok(slots)) = shared.doubled().map(|tables| tables.slots(self.slots.len())) else { return };
-        self.counters.sent += self.sent();
-        self.counters.doubled += 1;
-        self.on_device = Ok(slots);
-        self.precision = Precision::F64;
+        (self.moves, self.precision) = (round.moves, round.precision);
         for slot in &mut self.slots {
             let scanned = slot.scanned.take();
             *slot = SlotState::new(slot.next_checked);
@@ -73,22 +80,10 @@ impl BatchedScreen {
         }
     }
 
-    /// Returns the bytes sent to the present slots.
-    fn sent(&self) -> u64 {
-        self.on_device.as_ref().map_or(0, |slots| slots.sent())
-    }
-
     /// Returns the device's error bound of a feature, or of a column shared by all trials.
     fn kernel_error(&self) -> f64 {
         let tables = if self.precision == self.shared.precision { Some(&*self.shared.tables) } else { self.shared.doubled() };
         tables.map_or(0.0, Tables::kernel_error)
-    }
-
-    fn device(&mut self) -> Result<&mut Box<dyn DeviceSlots>, BackendError> {
-        match &mut self.on_device {
-            Ok(slots) => Ok(slots),
-            Err(error) => Err(error.clone()),
-        }
     }
 
     /// Returns the scale and kernel error of a trial's basis.
@@ -105,7 +100,7 @@ impl BatchedScreen {
             let problem = "a policy over inputs of its trials' own has none in one of them".to_owned();
             return Err(BackendError::Misused { problem });
         };
-        let error = self.device()?.set_points(request.trial, gram.as_ref())?;
+        let error = self.lanes.set_points(self.first + request.trial, gram.as_ref())?;
         let own = (Arc::new(Scale::of(&Basis::Gram(Arc::clone(gram)))), error);
         self.own[request.trial] = Some(own.clone());
         Ok(own)
@@ -119,15 +114,17 @@ impl BatchedScreen {
         }
     }
 
-    /// Submits these requests to the device.
-    fn submit(&mut self, planned: &[(TrialScore<'_>, SlotPlan<'_>)]) -> Result<(), BackendError> {
-        // Memory that was never written may hold 0.
-        self.stamp = self.stamp.checked_add(1).unwrap_or(1);
-        let stamp = self.stamp;
+    /// Packs the works of these requests.
+    fn pack(
+        &self,
+        planned: &[(TrialScore<'_>, SlotPlan<'_>)],
+        round: &LanesRound,
+        parcel: &mut Parcel,
+    ) -> Result<(), BackendError> {
         let work: Vec<SlotWork<'_>> = planned
             .iter()
             .map(|(request, plan)| SlotWork {
-                slot: request.trial,
+                slot: self.first + request.trial,
                 start: plan.start.borrowed(),
                 visit: plan.visit,
                 basis: request.model.basis_points(),
@@ -136,49 +133,42 @@ impl BatchedScreen {
                 subset: request.subset,
             })
             .collect();
-        self.device()?.submit(stamp, &work)
+        parcel.fill(&round.shape, round.stamp, &work)
     }
 
-    /// Waits for the device and checks its answers: one for each request, in order.
-    fn collect(&mut self, requests: &[TrialScore<'_>]) -> Result<Vec<Answer>, BackendError> {
-        let mut answers = std::mem::take(&mut self.answers);
-        let stamp = self.stamp;
-        self.device()?.collect(&mut answers)?;
-        if answers.len() != requests.len() {
-            return Err(BackendError::untrusted(format!("gave {} answers to {} requests", answers.len(), requests.len())));
-        }
+    /// Decodes and checks the answer to a request.
+    fn checked(&mut self, answers: &Answers, place: usize, request: &TrialScore<'_>) -> Result<Answer, BackendError> {
         let n_points = self.shared.basis.n_points();
-        for (answer, request) in answers.iter_mut().zip(requests) {
-            plausible(answer, stamp, n_points, request.subset)?;
-            let slot = &mut self.slots[request.trial];
-            if request.subset.is_none() {
-                slot.seen(answer.largest_mean, answer.largest_variance);
-            }
-            let broken = if self.shared.band == Band::Proved { violations(slot, answer, request, n_points) } else { 0 };
-            if 0 < broken {
-                self.counters.violations += broken;
-                return Err(BackendError::untrusted(format!(
-                    "claims scores between {} and {} for the best of trial {}, and exact scores lie beyond",
-                    answer.best_lower, answer.best_upper, request.trial
-                )));
-            }
+        let mut answer = answers.get(place)?;
+        plausible(&mut answer, self.stamp, n_points, request.subset)?;
+        let slot = &mut self.slots[request.trial];
+        if request.subset.is_none() {
+            slot.seen(answer.largest_mean, answer.largest_variance);
         }
-        Ok(answers)
+        let broken = if self.shared.band == Band::Proved { violations(slot, &answer, request, n_points) } else { 0 };
+        if 0 < broken {
+            self.counters.violations += broken;
+            return Err(BackendError::untrusted(format!(
+                "claims scores between {} and {} for the best of trial {}, and exact scores lie beyond",
+                answer.best_lower, answer.best_upper, request.trial
+            )));
+        }
+        Ok(answer)
     }
 
     /// Counts exact scores of `points` points.
     fn charge(&mut self, points: usize) {
-        if let (Some(ledger), Some(sizes)) = (&mut self.ledger, self.shared.doubles()) {
-            ledger.score(points, sizes.m);
+        if let Some(sizes) = self.shared.doubles() {
+            self.ledger.score(points, sizes.m);
         }
     }
 
     /// Counts a slot's round on the device, and whether its candidates caused a reset.
     pub fn count_round(&mut self, from_factor: bool, restarted: bool) {
-        if let (Some(ledger), Some(sizes)) = (&mut self.ledger, self.shared.doubles()) {
-            ledger.screen(sizes, from_factor && !restarted);
+        if let Some(sizes) = self.shared.doubles() {
+            self.ledger.screen(sizes, from_factor && !restarted);
             if restarted {
-                ledger.start(sizes.m);
+                self.ledger.start(sizes.m);
             }
         }
     }
@@ -220,7 +210,11 @@ impl BatchedScreen {
 
 impl Screen for BatchedScreen {
     fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
-        self.double();
+        if self.alone {
+            self.lanes.prepare();
+        }
+        let round = self.lanes.round()?;
+        self.follow(&round);
         self.asked.clear();
         let mut planned = Vec::with_capacity(trials.len());
         for request in trials {
@@ -228,15 +222,31 @@ impl Screen for BatchedScreen {
             self.asked.push(asked);
             planned.extend(plan.map(|plan| (*request, plan)));
         }
-        if planned.is_empty() { Ok(()) } else { self.submit(&planned) }
+        if planned.is_empty() {
+            return Ok(());
+        }
+        // Points of a trial's own may have come with the plan.
+        let round = if matches!(self.shared.basis, Basis::Own(_)) { self.lanes.round()? } else { round };
+        let mut parcel = self.lanes.parcel(self.first, round.precision);
+        self.pack(&planned, &round, &mut parcel)?;
+        self.lanes.add(self.first, parcel);
+        if self.alone {
+            self.lanes.send();
+            self.lanes.round()?;
+        }
+        Ok(())
     }
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
         let asked = std::mem::take(&mut self.asked);
-        let by_device = |asked: &SlotTask| matches!(asked, SlotTask::Device { .. });
-        let requests: Vec<_> = trials.iter().zip(&asked).filter(|(_, a)| by_device(a)).map(|(request, _)| *request).collect();
-        let answers = if requests.is_empty() { Vec::new() } else { self.collect(&requests)? };
-        let mut next = answers.iter();
+        let (answers, mut place) = if asked.iter().any(|asked| matches!(asked, SlotTask::Device { .. })) {
+            if self.alone {
+                self.lanes.receive();
+            }
+            self.lanes.answers(self.first)?
+        } else {
+            (Arc::default(), 0)
+        };
         let mut again = Vec::new();
         for (i, ((request, asked), out)) in trials.iter().zip(&asked).zip(out.iter_mut()).enumerate() {
             match *asked {
@@ -246,8 +256,9 @@ impl Screen for BatchedScreen {
                 }
                 SlotTask::Scan => self.scan(request, out),
                 SlotTask::Device { from_factor } => {
-                    let Some(answer) = next.next() else { return Err(BackendError::untrusted("gave too few answers")) };
-                    if self.take(request, answer, out) {
+                    let answer = self.checked(&answers, place, request)?;
+                    place += 1;
+                    if self.take(request, &answer, out) {
                     } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
                         again.push(i);
                     } else {
@@ -256,8 +267,8 @@ impl Screen for BatchedScreen {
                 }
             }
         }
-        self.answers = answers;
         self.score_again(trials, &again, out)?;
+        self.lanes.charge(std::mem::take(&mut self.ledger));
         for (request, answer) in trials.iter().zip(out.iter_mut()) {
             match self.shared.band {
                 Band::Proved | Band::Stale => {}
@@ -276,7 +287,11 @@ impl Screen for BatchedScreen {
     }
 
     fn counters(&self) -> Counters {
-        Counters { sent: self.counters.sent + self.sent(), ..self.counters }
+        let mut counters = self.counters;
+        if self.alone {
+            counters.add(&self.lanes.counters());
+        }
+        counters
     }
 }
 
@@ -303,15 +318,20 @@ impl BatchedScreen {
         self.counters.rebuilds += planned.len() as u64;
         planned.iter().for_each(|_| self.count_round(true, true));
         let (indices, planned): (Vec<usize>, Vec<_>) = planned.into_iter().unzip();
-        self.submit(&planned)?;
+        let mut stamp = 0;
+        let answers = self.lanes.again(|round, parcel| {
+            stamp = round.stamp;
+            self.pack(&planned, round, parcel)
+        })?;
+        self.stamp = stamp;
         let requests: Vec<_> = planned.iter().map(|(request, _)| *request).collect();
-        let answers = self.collect(&requests)?;
-        for ((i, request), answer) in indices.into_iter().zip(&requests).zip(&answers) {
-            if !self.take(request, answer, &mut out[i]) {
+        drop(planned);
+        for ((i, request), place) in indices.into_iter().zip(&requests).zip(0..) {
+            let answer = self.checked(&answers, place, request)?;
+            if !self.take(request, &answer, &mut out[i]) {
                 self.scan(request, &mut out[i]);
             }
         }
-        self.answers = answers;
         Ok(())
     }
 }

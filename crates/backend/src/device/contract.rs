@@ -13,6 +13,8 @@
 //!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
 //! 4. select: every point with `upper >= max lower`.
 
+use super::answer::Answers;
+use super::pack::{Parcel, SlotShape};
 use crate::BackendError;
 use privateer_gp::score::{Factor, FeatureTable, GramSource};
 use std::fmt;
@@ -118,19 +120,48 @@ pub trait Tables: Send + Sync {
 
 /// Device slots of a batch of trials.
 pub trait DeviceSlots: Send {
-    /// Starts a round of some slots in one submission, and returns before it is done.
+    /// Returns the layout of the slots, by which rounds are packed on any thread.
+    fn shape(&self) -> SlotShape;
+
+    /// Returns the type of the slots.
+    fn precision(&self) -> Precision;
+
+    /// Starts a round of packed works in one submission, and returns before it is done.
     ///
-    /// Every answer returns `stamp`.
+    /// The parcels hold ascending slots, and so do the works in them.
     ///
     /// # Errors
     /// if the device is lost or out of memory.
-    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError>;
+    fn send(&mut self, parcels: &mut [Parcel]) -> Result<(), BackendError>;
+
+    /// Waits for the round and returns one answer for each work, in their order.
+    ///
+    /// # Errors
+    /// if the device is lost, hangs, or returns nothing.
+    fn receive(&mut self) -> Result<Answers, BackendError>;
+
+    /// Packs and starts a round. Every answer returns `stamp`.
+    ///
+    /// # Errors
+    /// As [`DeviceSlots::send`], and if a work does not fit the slots.
+    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
+        let mut parcel = Parcel::new(self.precision());
+        parcel.fill(&self.shape(), stamp, work)?;
+        self.send(&mut [parcel])
+    }
 
     /// Waits for the round and writes one answer per slot, in the order of the work.
     ///
     /// # Errors
-    /// if the device is lost, hangs, or returns nothing.
-    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError>;
+    /// As [`DeviceSlots::receive`], and if an answer is damaged.
+    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError> {
+        out.clear();
+        let answers = self.receive()?;
+        for place in 0..answers.len() {
+            out.push(answers.get(place)?);
+        }
+        Ok(())
+    }
 
     /// Returns the bytes of rounds sent to the device so far: works, rows, factors, planes, lists.
     fn sent(&self) -> u64;

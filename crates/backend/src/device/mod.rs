@@ -15,4 +15,6 @@ pub(crate) mod real;
 #[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod tables;
 
+pub use answer::Answers;
 pub use contract::{Answer, Band4, CAPACITY, Device, DeviceSlots, NewMean, Precision, SlotWork, Start, TableSpec, Tables, Visit};
+pub use pack::{Parcel, SlotShape};

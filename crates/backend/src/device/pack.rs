@@ -2,9 +2,10 @@
 
 use super::real::Real;
 use super::tables::{DeviceColumns, Extent, KernelNumbers};
-use super::{NewMean, SlotWork, Start};
+use super::{NewMean, Precision, SlotWork, Start};
 use crate::BackendError;
 use privateer_gp::score::VarianceForm;
+use std::sync::Arc;
 
 /// Padding of a list beyond its end.
 pub const NONE: u32 = u32::MAX;
@@ -107,6 +108,7 @@ pub struct Numbers<R> {
 }
 
 /// Mean and variance of a slot, padded, in the order of its planes.
+#[derive(Debug)]
 pub struct Upload<R> {
     /// Slot whose planes are written.
     pub slot: usize,
@@ -115,22 +117,49 @@ pub struct Upload<R> {
 }
 
 /// The layout of the slots that a round runs on.
-pub struct SlotShape<'a> {
+#[derive(Debug, Clone)]
+pub struct SlotShape {
     /// Number of slots.
-    pub n_slots: usize,
+    pub(crate) n_slots: usize,
     /// Size of the domain.
-    pub extent: Extent,
+    pub(crate) extent: Extent,
     /// Source of the columns.
-    pub columns: DeviceColumns,
+    pub(crate) columns: DeviceColumns,
     /// One kernel per slot, or one for all.
-    pub kernels: &'a [KernelNumbers],
+    pub(crate) kernels: Arc<Vec<KernelNumbers>>,
     /// Distance between the coordinates of two slots.
-    pub coords_stride: usize,
+    pub(crate) coords_stride: usize,
+}
+
+/// The works of some slots in a round, packed on any thread.
+///
+/// Positions in it are those of a round of these works alone; [`Gathered`] shifts them.
+#[derive(Debug)]
+pub struct Packed<R> {
+    /// One per slot of the round.
+    pub works: Vec<Work>,
+    /// One per slot of the round.
+    pub numbers: Vec<Numbers<R>>,
+    /// Column indices and subsets.
+    pub indices: Vec<u32>,
+    /// Rows and factors.
+    pub coefficients: Vec<R>,
+    /// Planes to upload.
+    pub uploads: Vec<Upload<R>>,
+    /// Works with something to project.
+    ///
+    /// An entry is four times a work's index, plus 1 for its new row, 2 for its new weights, or 3 for both. Over columns
+    /// that all slots share, each of the two is an entry of its own.
+    projected: Vec<u32>,
+    /// Works with a factor.
+    factored: Vec<u32>,
+    /// Works with a subset.
+    listed: Vec<u32>,
 }
 
 /// The buffers of a round.
-#[derive(Default)]
-pub struct Packed<R> {
+#[derive(Debug)]
+pub struct Gathered<R> {
     /// One per slot of the round.
     pub works: Vec<Work>,
     /// One per slot of the round.
@@ -141,10 +170,7 @@ pub struct Packed<R> {
     pub coefficients: Vec<R>,
     /// Planes to upload.
     pub uploads: Vec<Upload<R>>,
-    /// Length of the first list.
-    ///
-    /// An entry is four times a work's index, plus 1 for its new row, 2 for its new weights, or 3 for both. Over columns
-    /// that all slots share, each of the two is an entry of its own.
+    /// Length of the first list, of projections.
     pub n_projected: usize,
     /// Number of factors.
     pub n_factored: usize,
@@ -154,32 +180,111 @@ pub struct Packed<R> {
     pub sent: u64,
 }
 
+impl<R> Default for Packed<R> {
+    fn default() -> Self {
+        Self {
+            works: Vec::new(),
+            numbers: Vec::new(),
+            indices: Vec::new(),
+            coefficients: Vec::new(),
+            uploads: Vec::new(),
+            projected: Vec::new(),
+            factored: Vec::new(),
+            listed: Vec::new(),
+        }
+    }
+}
+
+impl<R> Default for Gathered<R> {
+    fn default() -> Self {
+        Self {
+            works: Vec::new(),
+            numbers: Vec::new(),
+            indices: Vec::new(),
+            coefficients: Vec::new(),
+            uploads: Vec::new(),
+            n_projected: 0,
+            n_factored: 0,
+            n_listed: 0,
+            sent: 0,
+        }
+    }
+}
+
+impl<R: Real> Gathered<R> {
+    /// Joins the works of a round, in ascending order of their slots; takes the planes to upload.
+    ///
+    /// # Errors
+    /// If the slots are not in order, or a buffer has more numbers than 32 bits count.
+    pub fn gather<'a>(&mut self, parts: impl Iterator<Item = &'a mut Packed<R>>) -> Result<(), BackendError> {
+        self.works.clear();
+        self.numbers.clear();
+        self.coefficients.clear();
+        self.uploads.clear();
+        self.indices.clear();
+        self.indices.resize(INDEX_HEADER, 0);
+        let (mut projected, mut factored, mut listed) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            if let (Some(last), Some(first)) = (self.works.last(), part.works.first())
+                && first.slot <= last.slot
+            {
+                let problem = format!("slots {} and {} of a round are not in order", last.slot, first.slot);
+                return Err(BackendError::unsuitable(problem));
+            }
+            let (at, index, coefficient) =
+                (word(self.works.len())?, word(self.indices.len())?, word(self.coefficients.len())?);
+            self.works.extend(part.works.iter().map(|work| Work {
+                row_at: work.row_at + coefficient,
+                weights_at: work.weights_at + coefficient,
+                factor_at: work.factor_at + coefficient,
+                slots_at: work.slots_at + index,
+                subset_at: work.subset_at + index,
+                ..*work
+            }));
+            self.numbers.extend_from_slice(&part.numbers);
+            self.indices.extend_from_slice(&part.indices);
+            self.coefficients.extend_from_slice(&part.coefficients);
+            self.uploads.append(&mut part.uploads);
+            projected.extend(part.projected.iter().map(|entry| entry + 4 * at));
+            factored.extend(part.factored.iter().map(|entry| entry + at));
+            listed.extend(part.listed.iter().map(|entry| entry + at));
+            word(self.coefficients.len())?;
+        }
+        (self.n_projected, self.n_factored, self.n_listed) = (projected.len(), factored.len(), listed.len());
+        projected.resize(projected.len().next_multiple_of(TOGETHER), NONE);
+        for (place, list) in [projected, factored, listed].into_iter().enumerate() {
+            self.indices[place] = word(self.indices.len())?;
+            self.indices.extend(list);
+        }
+        word(self.indices.len())?;
+        let planes: usize = self.uploads.iter().map(|upload| upload.values.len()).sum();
+        let words = self.works.len() * size_of::<Work>() + size_of_val(&self.indices[..]);
+        let reals = size_of_val(&self.numbers[..]) + (self.coefficients.len() + planes) * size_of::<R>();
+        self.sent += (words + reals) as u64;
+        Ok(())
+    }
+}
+
 impl<R: Real> Packed<R> {
     /// Packs a round.
     ///
     /// # Errors
     /// If the work does not fit the slots: their number, the length of a row, of a factor or of an upload.
-    pub fn fill(&mut self, shape: &SlotShape<'_>, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), BackendError> {
-        *self = Self {
-            works: std::mem::take(&mut self.works),
-            numbers: std::mem::take(&mut self.numbers),
-            indices: std::mem::take(&mut self.indices),
-            coefficients: std::mem::take(&mut self.coefficients),
-            sent: self.sent,
-            ..Self::default()
-        };
+    pub fn fill(&mut self, shape: &SlotShape, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), BackendError> {
         self.works.clear();
         self.numbers.clear();
         self.coefficients.clear();
+        self.uploads.clear();
         self.indices.clear();
-        self.indices.resize(INDEX_HEADER, 0);
+        self.projected.clear();
+        self.factored.clear();
+        self.listed.clear();
         // Rows over features read all columns in order; factors read a list.
         if let DeviceColumns::Features(n_columns) = shape.columns
             && round.iter().any(|slot| matches!(slot.start, Start::Factor(_)))
         {
             self.indices.extend(0..n_columns as u32);
         }
-        let (mut projected, mut factored, mut listed) = (Vec::new(), Vec::new(), Vec::new());
         for (at, slot) in (0u32..).zip(round) {
             let fault = |what: &str| {
                 Err(BackendError::unsuitable(format!("the round of slot {} does not fit the device: {what}", slot.slot)))
@@ -195,7 +300,6 @@ impl<R: Real> Packed<R> {
             let mut work = Work {
                 slot: slot.slot as u32,
                 stamp,
-                slots_at: INDEX_HEADER as u32,
                 coords_at: if own { word(slot.slot * shape.coords_stride)? } else { 0 },
                 prior_at: word(shape.extent.stride + if own { 2 * slot.slot * shape.extent.stride } else { 0 })?,
                 n_scored: slot.subset.map_or(shape.extent.n_points, <[u32]>::len) as u32,
@@ -240,7 +344,7 @@ impl<R: Real> Packed<R> {
                         self.coefficients.extend(row[..=i].iter().map(|&value| R::of(value)));
                     }
                     self.coefficients.extend(factor.weights.iter().map(|&weight| R::of(weight)));
-                    factored.push(at);
+                    self.factored.push(at);
                 }
             }
             let shared = matches!(shape.columns, DeviceColumns::Features(_));
@@ -256,17 +360,17 @@ impl<R: Real> Packed<R> {
                 self.coefficients.extend(values.iter().map(|&value| R::of(value)));
                 both |= kind;
                 if shared {
-                    projected.push(4 * at + kind);
+                    self.projected.push(4 * at + kind);
                 }
             }
             if !shared && both != 4 * at {
-                projected.push(both);
+                self.projected.push(both);
             }
             if let Some(subset) = slot.subset {
                 work.listed = 1;
                 work.subset_at = word(self.indices.len())?;
                 self.indices.extend_from_slice(subset);
-                listed.push(at);
+                self.listed.push(at);
             }
             work.visit = match (slot.visit, weights) {
                 (None, _) => VISIT_NONE,
@@ -290,19 +394,75 @@ impl<R: Real> Packed<R> {
             });
             self.works.push(work);
         }
-        (self.n_projected, self.n_factored, self.n_listed) = (projected.len(), factored.len(), listed.len());
-        projected.resize(projected.len().next_multiple_of(TOGETHER), NONE);
-        for (place, list) in [projected, factored, listed].into_iter().enumerate() {
-            self.indices[place] = word(self.indices.len())?;
-            self.indices.extend(list);
-        }
         word(self.indices.len())?;
         word(self.coefficients.len())?;
-        let planes: usize = self.uploads.iter().map(|upload| upload.values.len()).sum();
-        let words = self.works.len() * size_of::<Work>() + size_of_val(&self.indices[..]);
-        let reals = size_of_val(&self.numbers[..]) + (self.coefficients.len() + planes) * size_of::<R>();
-        self.sent += (words + reals) as u64;
         Ok(())
+    }
+}
+
+/// The works of some slots in a round, in the type of their device's slots.
+#[derive(Debug)]
+pub struct Parcel(Content);
+
+#[derive(Debug)]
+enum Content {
+    F32(Packed<f32>),
+    F64(Packed<f64>),
+}
+
+impl Parcel {
+    /// Creates an empty parcel of a type.
+    #[must_use]
+    pub fn new(precision: Precision) -> Self {
+        Self(match precision {
+            Precision::F32 => Content::F32(Packed::default()),
+            Precision::F64 => Content::F64(Packed::default()),
+        })
+    }
+
+    /// Returns its type.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        match self.0 {
+            Content::F32(_) => Precision::F32,
+            Content::F64(_) => Precision::F64,
+        }
+    }
+
+    /// Packs the works of a round.
+    ///
+    /// # Errors
+    /// If a work does not fit the slots.
+    pub fn fill(&mut self, shape: &SlotShape, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), BackendError> {
+        match &mut self.0 {
+            Content::F32(packed) => packed.fill(shape, stamp, round),
+            Content::F64(packed) => packed.fill(shape, stamp, round),
+        }
+    }
+
+    /// Returns the number of works.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Content::F32(packed) => packed.works.len(),
+            Content::F64(packed) => packed.works.len(),
+        }
+    }
+
+    /// Returns whether it holds no work.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns what it holds, if it is of type f32.
+    pub(crate) fn f32(&mut self) -> Option<&mut Packed<f32>> {
+        if let Content::F32(packed) = &mut self.0 { Some(packed) } else { None }
+    }
+
+    /// Returns what it holds, if it is of type f64.
+    pub(crate) fn f64(&mut self) -> Option<&mut Packed<f64>> {
+        if let Content::F64(packed) = &mut self.0 { Some(packed) } else { None }
     }
 }
 

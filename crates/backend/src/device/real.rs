@@ -1,6 +1,7 @@
 //! Defines the two floating-point types in which passes compute.
 
 use super::Precision;
+use super::pack::{Packed, Parcel};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
@@ -30,6 +31,9 @@ pub trait Real:
     /// Converts to f64, exactly.
     fn wide(self) -> f64;
 
+    /// Returns the works of a parcel of this type; `None` for the other.
+    fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>>;
+
     /// Returns the larger number, or the second if the first is NaN.
     fn larger(self, other: Self) -> Self {
         if self > other { self } else { other }
@@ -52,6 +56,10 @@ impl Real for f32 {
     fn wide(self) -> f64 {
         f64::from(self)
     }
+
+    fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {
+        parcel.f32()
+    }
 }
 
 impl Real for f64 {
@@ -64,5 +72,9 @@ impl Real for f64 {
 
     fn wide(self) -> f64 {
         self
+    }
+
+    fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {
+        parcel.f64()
     }
 }

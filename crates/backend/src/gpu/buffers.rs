@@ -1,9 +1,10 @@
 //! Creates, fills and grows buffers.
 
 use super::device::GpuShared;
-use super::readback::guarded;
+use super::readback::{guarded, mapped};
 use crate::BackendError;
 use crate::device::real::Real;
+use std::sync::mpsc::{Receiver, channel};
 
 /// A type whose numbers are sent to the device unchanged.
 pub trait GpuNumber: Real + bytemuck::Pod {}
@@ -108,4 +109,81 @@ impl GrowingBuffer {
         self.buffer = storage(shared, self.label, bytes.max(doubled))?;
         Ok(true)
     }
+}
+
+/// Bytes to copy to a buffer, from this offset on.
+pub type Piece<'a> = (&'a [u8], &'a wgpu::Buffer, u64);
+
+/// The buffer through which a round's data reach the device, mapped again by each submission for the next.
+#[derive(Debug)]
+pub struct UploadBuffer {
+    buffer: wgpu::Buffer,
+    /// Report of the mapping by the last submission; `None` while it is mapped.
+    pub mapping: Option<Receiver<Result<(), String>>>,
+    /// Copies of the next submission: source offset, target, target offset, bytes.
+    copies: Vec<(u64, wgpu::Buffer, u64, u64)>,
+}
+
+impl UploadBuffer {
+    /// Creates a buffer of `bytes` bytes at first.
+    ///
+    /// # Errors
+    /// If the device has no memory left.
+    pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, BackendError> {
+        Ok(Self { buffer: mapped_buffer(shared, bytes)?, mapping: None, copies: Vec::new() })
+    }
+
+    /// Writes pieces, whose sizes are multiples of four bytes, for the next submission.
+    ///
+    /// # Errors
+    /// If the device has no memory left, or is lost.
+    pub fn write(&mut self, shared: &GpuShared, pieces: &[Piece<'_>]) -> Result<(), BackendError> {
+        if let Some(mapping) = self.mapping.take() {
+            mapped(shared, &mapping, "give a buffer back")?;
+        }
+        let total: u64 = pieces.iter().map(|(bytes, _, _)| bytes.len() as u64).sum();
+        if self.buffer.size() < total {
+            self.buffer = mapped_buffer(shared, total.max(2 * self.buffer.size()))?;
+        }
+        self.copies.clear();
+        if total == 0 {
+            return Ok(());
+        }
+        let mut view = self
+            .buffer
+            .get_mapped_range_mut(0..total)
+            .map_err(|problem| BackendError::lost(format!("{} takes no data: {problem}", shared.facts.name)))?;
+        let mut at = 0;
+        for (bytes, target, offset) in pieces.iter().filter(|(bytes, _, _)| !bytes.is_empty()) {
+            view.slice(at..at + bytes.len()).copy_from_slice(bytes);
+            self.copies.push((at as u64, (*target).clone(), *offset, bytes.len() as u64));
+            at += bytes.len();
+        }
+        Ok(())
+    }
+
+    /// Adds the copies to an encoder, and the mapping for the round after; its report goes to [`UploadBuffer::mapping`].
+    pub fn schedule(&self, encoder: &mut wgpu::CommandEncoder) -> Receiver<Result<(), String>> {
+        self.buffer.unmap();
+        for (from, target, offset, bytes) in &self.copies {
+            encoder.copy_buffer_to_buffer(&self.buffer, *from, target, *offset, Some(*bytes));
+        }
+        let (report, mapping) = channel();
+        encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Write, .., move |result| {
+            // The receiver is gone if the slots are.
+            drop(report.send(result.map_err(|error| error.to_string())));
+        });
+        mapping
+    }
+}
+
+fn mapped_buffer(shared: &GpuShared, bytes: u64) -> Result<wgpu::Buffer, BackendError> {
+    guarded(shared, &format!("allocate a buffer of {bytes} bytes for uploads"), |device| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("uploads"),
+            size: bytes.max(16).next_multiple_of(16),
+            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        })
+    })
 }

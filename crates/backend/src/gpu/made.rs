@@ -163,7 +163,7 @@ fn sample<R: GpuNumber>(
         let pending = staging.schedule(&mut encoder, &parts);
         (pending, shared.queue.submit([encoder.finish()]))
     })?;
-    let values: Vec<R> = bytemuck::pod_collect_to_vec(&pending.wait(shared, submission)?);
+    let values: Vec<R> = bytemuck::pod_collect_to_vec(&pending.wait(shared, submission, <[u8]>::to_vec)?);
     let at = places.into_iter().flat_map(|(column, first)| (first..first + points).map(move |point| (column, point)));
     Ok(at.zip(values).map(|((column, point), value)| (column, chunk.first + point, value.wide())).collect())
 }

@@ -114,11 +114,16 @@ impl Staging {
 }
 
 impl Pending {
-    /// Waits for the submission and returns the bytes.
+    /// Waits for the submission and reads the bytes.
     ///
     /// # Errors
     /// If the device hangs, is lost, or does not return the buffer.
-    pub fn wait(self, shared: &GpuShared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, BackendError> {
+    pub fn wait<T>(
+        self,
+        shared: &GpuShared,
+        submission: wgpu::SubmissionIndex,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, BackendError> {
         let name = &shared.facts.name;
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
         match shared.device.poll(wait) {
@@ -130,26 +135,35 @@ impl Pending {
             Err(problem) => shared.health.note(format!("{name} takes no more work: {problem}")),
         }
         shared.health.check()?;
-        let mut mapped = self.mapping.recv_timeout(Duration::ZERO);
-        for _ in 0..REPORTS {
-            if mapped != Err(RecvTimeoutError::Timeout) {
-                break;
-            }
-            // Whichever thread polls receives the reports of all; if no other does, this one polls.
-            mapped = self.mapping.recv_timeout(REPORT);
-            drop(shared.device.poll(wgpu::PollType::Poll));
-        }
-        match mapped {
-            Ok(Ok(())) => {}
-            Ok(Err(problem)) => return Err(BackendError::lost(format!("{name} did not give its answers back: {problem}"))),
-            Err(_) => return Err(BackendError::lost(format!("{name} did not give its answers back"))),
-        }
-        let bytes = match self.buffer.get_mapped_range(0..self.bytes) {
-            Ok(view) => view.to_vec(),
+        mapped(shared, &self.mapping, "give its answers back")?;
+        let read = match self.buffer.get_mapped_range(0..self.bytes) {
+            Ok(view) => read(&view),
             Err(problem) => return Err(BackendError::lost(format!("the answers of {name} cannot be read: {problem}"))),
         };
         self.buffer.unmap();
-        Ok(bytes)
+        Ok(read)
+    }
+}
+
+/// Waits for the report of a mapping whose submission is done.
+///
+/// # Errors
+/// If the mapping failed, or is not reported.
+pub fn mapped(shared: &GpuShared, mapping: &Receiver<Result<(), String>>, doing: &str) -> Result<(), BackendError> {
+    let name = &shared.facts.name;
+    let mut mapped = mapping.recv_timeout(Duration::ZERO);
+    for _ in 0..REPORTS {
+        if mapped != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+        // Whichever thread polls receives the reports of all; if no other does, this one polls.
+        mapped = mapping.recv_timeout(REPORT);
+        drop(shared.device.poll(wgpu::PollType::Poll));
+    }
+    match mapped {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(problem)) => Err(BackendError::lost(format!("{name} did not {doing}: {problem}"))),
+        Err(_) => Err(BackendError::lost(format!("{name} did not {doing}"))),
     }
 }
 
@@ -162,5 +176,5 @@ pub fn read_all(shared: &GpuShared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Ba
         let pending = staging.schedule(&mut encoder, &[(buffer, 0, buffer.size())]);
         (pending, shared.queue.submit([encoder.finish()]))
     })?;
-    pending.wait(shared, submission)
+    pending.wait(shared, submission, <[u8]>::to_vec)
 }

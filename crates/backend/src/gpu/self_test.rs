@@ -41,7 +41,7 @@ impl GpuShared {
             let pending = staging.schedule(&mut encoder, &[(&table, 0, bytes)]);
             (pending, self.queue.submit([encoder.finish()]))
         })?;
-        Ok(bytemuck::pod_collect_to_vec(&pending.wait(self, submission)?))
+        Ok(bytemuck::pod_collect_to_vec(&pending.wait(self, submission, <[u8]>::to_vec)?))
     }
 
     /// Runs the shader `arithmetic` on pairs of numbers.

@@ -1,6 +1,6 @@
 //! Implements the slots of the device; a round is one submission.
 
-use super::buffers::{GpuNumber, GrowingBuffer, storage, upload};
+use super::buffers::{GpuNumber, GrowingBuffer, Piece, UploadBuffer, storage, upload};
 use super::device::{Dispatch, GpuShared, run};
 use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Pass, Pipeline};
@@ -10,10 +10,10 @@ use super::readback::{Pending, Staging, guarded};
 use super::tables::{GpuTables, TableSource};
 use super::workgroup::Workgroup;
 use crate::BackendError;
-use crate::device::answer::{ANSWER_WORDS, MAXIMA, decode};
-use crate::device::pack::{Packed, SlotShape, TOGETHER};
+use crate::device::answer::{ANSWER_WORDS, MAXIMA};
+use crate::device::pack::{Gathered, SlotShape, TOGETHER};
 use crate::device::tables::{Base, DeviceColumns, Extent, KernelNumbers, PLANES, TILE, coordinates, kernel_error, no_form};
-use crate::device::{Answer, DeviceSlots, SlotWork};
+use crate::device::{Answers, DeviceSlots, Parcel, Precision};
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct GpuSlots<R> {
     extent: Extent,
     n_slots: usize,
     columns: DeviceColumns,
-    kernels: Vec<KernelNumbers>,
+    kernels: Arc<Vec<KernelNumbers>>,
     coords_stride: usize,
     sources: Vec<TableSource>,
     passes: Passes,
@@ -34,9 +34,12 @@ pub struct GpuSlots<R> {
     buffers: GpuSlotBuffers,
     /// Bind groups; recreated when a buffer is replaced.
     bound: Option<BoundBuffers>,
-    staging: [Staging; 2],
-    packed: Packed<R>,
-    rounds: usize,
+    uploads: UploadBuffer,
+    staging: Staging,
+    packed: Gathered<R>,
+    /// Works and numbers in the layout of the shaders.
+    words: Vec<u32>,
+    reals: Vec<R>,
     in_flight: Option<InFlight>,
 }
 
@@ -123,22 +126,24 @@ impl<R: GpuNumber> GpuSlots<R> {
             extent,
             n_slots,
             columns: tables.columns,
-            kernels: tables.kernels.clone(),
+            kernels: Arc::new(tables.kernels.clone()),
             coords_stride: 0,
             sources: tables.sources.clone(),
             passes,
             workgroup: shared.workgroup(R::PRECISION)?,
             buffers,
             bound: None,
-            staging: [Staging::new(shared, answer_bytes)?, Staging::new(shared, answer_bytes)?],
-            packed: Packed::default(),
-            rounds: 0,
+            uploads: UploadBuffer::new(shared, FIRST_BYTES)?,
+            staging: Staging::new(shared, answer_bytes)?,
+            packed: Gathered::default(),
+            words: Vec::new(),
+            reals: Vec::new(),
             in_flight: None,
         })
     }
 
-    /// Sends a packed round's parameters; replaces buffers that are too small.
-    fn send(&mut self) -> Result<(), BackendError> {
+    /// Replaces buffers that are too small for the packed round.
+    fn reserve(&mut self) -> Result<(), BackendError> {
         let (shared, packed, buffers) = (&self.shared, &self.packed, &mut self.buffers);
         let grown = [
             buffers.indices.reserve(shared, size_of_val(packed.indices.as_slice()) as u64)?,
@@ -147,18 +152,28 @@ impl<R: GpuNumber> GpuSlots<R> {
         if grown.contains(&true) {
             self.bound = None;
         }
-        let works: Vec<u32> = packed.works.iter().flat_map(work_words).collect();
-        let numbers: Vec<R> = packed.numbers.iter().flat_map(number_values).collect();
-        upload(shared, &buffers.works, 0, bytemuck::cast_slice(&works))?;
-        upload(shared, &buffers.numbers, 0, bytemuck::cast_slice(&numbers))?;
-        upload(shared, &buffers.indices.buffer, 0, bytemuck::cast_slice(&packed.indices))?;
-        upload(shared, &buffers.coefficients.buffer, 0, bytemuck::cast_slice(&packed.coefficients))?;
+        Ok(())
+    }
+
+    /// Writes the packed round to the buffer for uploads, from which the submission copies it.
+    fn upload(&mut self) -> Result<(), BackendError> {
+        let (packed, buffers, stride) = (&self.packed, &self.buffers, self.extent.stride);
+        self.words.clear();
+        self.words.extend(packed.works.iter().flat_map(work_words));
+        self.reals.clear();
+        self.reals.extend(packed.numbers.iter().flat_map(number_values));
+        let mut pieces: Vec<Piece<'_>> = vec![
+            (bytemuck::cast_slice(&self.words), &buffers.works, 0),
+            (bytemuck::cast_slice(&self.reals), &buffers.numbers, 0),
+            (bytemuck::cast_slice(&packed.indices), &buffers.indices.buffer, 0),
+            (bytemuck::cast_slice(&packed.coefficients), &buffers.coefficients.buffer, 0),
+        ];
         for sent in &packed.uploads {
             // Mean and variance are adjacent, after p.
-            let at = (sent.slot * PLANES + 1) * self.extent.stride * size_of::<R>();
-            upload(shared, &buffers.planes, at as u64, bytemuck::cast_slice(&sent.values))?;
+            let at = (sent.slot * PLANES + 1) * stride * size_of::<R>();
+            pieces.push((bytemuck::cast_slice(&sent.values), &buffers.planes, at as u64));
         }
-        Ok(())
+        self.uploads.write(&self.shared, &pieces)
     }
 
     fn bind(&self) -> Result<BoundBuffers, BackendError> {
@@ -231,51 +246,56 @@ impl<R: GpuNumber> GpuSlots<R> {
 }
 
 impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
-    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
-        if let Some(unread) = self.in_flight.take() {
-            unread.pending.wait(&self.shared, unread.submission)?;
-        }
-        let shape = SlotShape {
+    fn shape(&self) -> SlotShape {
+        SlotShape {
             n_slots: self.n_slots,
             extent: self.extent,
             columns: self.columns,
-            kernels: &self.kernels,
+            kernels: Arc::clone(&self.kernels),
             coords_stride: self.coords_stride,
-        };
-        self.packed.fill(&shape, stamp, work)?;
-        self.send()?;
+        }
+    }
+
+    fn precision(&self) -> Precision {
+        R::PRECISION
+    }
+
+    fn send(&mut self, parcels: &mut [Parcel]) -> Result<(), BackendError> {
+        if let Some(unread) = self.in_flight.take() {
+            unread.pending.wait(&self.shared, unread.submission, |_| ())?;
+        }
+        self.packed.gather(parcels.iter_mut().filter_map(R::packed))?;
+        self.reserve()?;
+        self.upload()?;
         if self.bound.is_none() {
             self.bound = Some(self.bind()?);
         }
         let Some(bound) = &self.bound else { return Err(BackendError::lost("no buffers are bound")) };
+        let n_works = self.packed.works.len();
         let dispatches = self.dispatches(bound);
-        let staging = &self.staging[self.rounds % self.staging.len()];
-        let n_works = work.len() as u64;
         let (answer_bytes, maxima_bytes) = ((ANSWER_WORDS * 4) as u64, (MAXIMA * size_of::<R>()) as u64);
-        let (pending, submission) = guarded(&self.shared, "take a round", |device| {
+        let (mapping, pending, submission) = guarded(&self.shared, "take a round", |device| {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("round") });
+            let mapping = self.uploads.schedule(&mut encoder);
             run(&mut encoder, &dispatches);
-            let parts = [(&self.buffers.answers, 0, n_works * answer_bytes), (&self.buffers.maxima, 0, n_works * maxima_bytes)];
-            let pending = staging.schedule(&mut encoder, &parts);
-            (pending, self.shared.queue.submit([encoder.finish()]))
+            let n = n_works as u64;
+            let parts = [(&self.buffers.answers, 0, n * answer_bytes), (&self.buffers.maxima, 0, n * maxima_bytes)];
+            let pending = self.staging.schedule(&mut encoder, &parts);
+            (mapping, pending, self.shared.queue.submit([encoder.finish()]))
         })?;
-        self.rounds += 1;
-        self.in_flight = Some(InFlight { pending, submission, n_works: work.len() });
+        self.uploads.mapping = Some(mapping);
+        self.in_flight = Some(InFlight { pending, submission, n_works });
         Ok(())
     }
 
-    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError> {
-        out.clear();
+    fn receive(&mut self) -> Result<Answers, BackendError> {
         let InFlight { pending, submission, n_works } =
             self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
-        let bytes = pending.wait(&self.shared, submission)?;
-        let (words, maxima) = bytes.split_at((n_works * ANSWER_WORDS * 4).min(bytes.len()));
-        let words: Vec<u32> = bytemuck::pod_collect_to_vec(words);
-        let maxima: Vec<R> = bytemuck::pod_collect_to_vec(maxima);
-        for (words, maxima) in words.chunks_exact(ANSWER_WORDS).zip(maxima.chunks_exact(MAXIMA)) {
-            out.push(decode(words, [0, 1, 2, 3].map(|i| maxima[i].wide()))?);
-        }
-        Ok(())
+        pending.wait(&self.shared, submission, |bytes| {
+            let (words, maxima) = bytes.split_at((n_works * ANSWER_WORDS * 4).min(bytes.len()));
+            let maxima = maxima.chunks_exact(size_of::<R>()).map(|value| bytemuck::pod_read_unaligned::<R>(value).wide());
+            Answers { words: bytemuck::pod_collect_to_vec(words), maxima: maxima.collect() }
+        })
     }
 
     fn sent(&self) -> u64 {
@@ -297,12 +317,12 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
             self.buffers.base = storage(&self.shared, "base", all * bytes(&base))?;
             self.bound = None;
             self.coords_stride = coords.values.len();
-            self.kernels = vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.n_slots];
+            self.kernels = Arc::new(vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.n_slots]);
         }
         if coords.values.len() != self.coords_stride {
             return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
         }
-        self.kernels[slot] = kernel;
+        Arc::make_mut(&mut self.kernels)[slot] = kernel;
         let place = slot as u64;
         upload(&self.shared, &self.sources[0].columns, place * bytes(&coords.values), bytemuck::cast_slice(&coords.values))?;
         upload(&self.shared, &self.buffers.base, place * bytes(&base), bytemuck::cast_slice(&base))?;

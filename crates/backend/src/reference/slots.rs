@@ -6,10 +6,10 @@ use super::device::{ReferenceTables, own_points};
 use super::fault::Fault;
 use super::{factor, project, select, update};
 use crate::BackendError;
-use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, decode};
-use crate::device::pack::{Packed, SlotShape};
+use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA};
+use crate::device::pack::{Gathered, SlotShape};
 use crate::device::tables::{DeviceColumns, KernelNumbers};
-use crate::device::{Answer, DeviceSlots, SlotWork};
+use crate::device::{Answers, DeviceSlots, Parcel, Precision};
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Slots in one floating-point type.
 pub struct ReferenceSlots<R> {
     pub(super) buffers: Buffers<R>,
-    packed: Packed<R>,
+    packed: Gathered<R>,
     n_slots: usize,
     columns: DeviceColumns,
-    kernels: Vec<KernelNumbers>,
+    kernels: Arc<Vec<KernelNumbers>>,
     coords_stride: usize,
     fault: Option<Fault>,
     rounds: Arc<AtomicU64>,
@@ -36,10 +36,10 @@ impl<R: Arithmetic> ReferenceSlots<R> {
         buffers.skipped_tiles = usize::from(fault == Some(Fault::SkipsLastTile));
         Self {
             buffers,
-            packed: Packed::default(),
+            packed: Gathered::default(),
             n_slots,
             columns: tables.columns,
-            kernels: tables.kernels.clone(),
+            kernels: Arc::new(tables.kernels.clone()),
             coords_stride: 0,
             fault,
             rounds: Arc::clone(tables.reference.rounds()),
@@ -72,17 +72,25 @@ impl<R: Arithmetic> ReferenceSlots<R> {
 }
 
 impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
-    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
-        let round = self.rounds.fetch_add(1, Ordering::Relaxed);
-        self.in_flight = None;
-        let shape = SlotShape {
+    fn shape(&self) -> SlotShape {
+        SlotShape {
             n_slots: self.n_slots,
             extent: self.buffers.extent,
             columns: self.columns,
-            kernels: &self.kernels,
+            kernels: Arc::clone(&self.kernels),
             coords_stride: self.coords_stride,
-        };
-        self.packed.fill(&shape, stamp, work)?;
+        }
+    }
+
+    fn precision(&self) -> Precision {
+        R::PRECISION
+    }
+
+    fn send(&mut self, parcels: &mut [Parcel]) -> Result<(), BackendError> {
+        let round = self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.in_flight = None;
+        self.packed.gather(parcels.iter_mut().filter_map(R::packed))?;
+        let n_works = self.packed.works.len();
         let after = |first: u64| first <= round;
         match self.fault {
             Some(Fault::LosesDevice { after_rounds }) if after(after_rounds) => {
@@ -99,19 +107,17 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
                 answer[HEADER] ^= 0x5555_5555;
             }
         }
-        self.in_flight = Some(work.len());
+        self.in_flight = Some(n_works);
         Ok(())
     }
 
-    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError> {
-        out.clear();
+    fn receive(&mut self) -> Result<Answers, BackendError> {
         let n = self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
-        for (words, maxima) in
-            self.buffers.answers.chunks_exact(ANSWER_WORDS).zip(self.buffers.maxima.chunks_exact(MAXIMA)).take(n)
-        {
-            out.push(decode(words, [0, 1, 2, 3].map(|i| maxima[i].wide()))?);
-        }
-        Ok(())
+        let (words, maxima) = (&self.buffers.answers, &self.buffers.maxima);
+        Ok(Answers {
+            words: words[..(n * ANSWER_WORDS).min(words.len())].to_vec(),
+            maxima: maxima[..(n * MAXIMA).min(maxima.len())].iter().map(|value| value.wide()).collect(),
+        })
     }
 
     fn sent(&self) -> u64 {
@@ -125,7 +131,8 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
         let extent = self.buffers.extent;
         let own = own_points::<R>(gram, extent)?;
         if self.kernels.is_empty() {
-            self.kernels = vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_slots];
+            self.kernels =
+                Arc::new(vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_slots]);
             self.coords_stride = own.coords.len();
             self.buffers.source = Arc::new(vec![R::default(); self.n_slots * self.coords_stride]);
             self.buffers.base = Arc::new(vec![R::default(); self.n_slots * own.base.len()]);
@@ -133,7 +140,7 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
         if own.coords.len() != self.coords_stride {
             return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
         }
-        self.kernels[slot] = own.kernel;
+        Arc::make_mut(&mut self.kernels)[slot] = own.kernel;
         Arc::make_mut(&mut self.buffers.source)[slot * self.coords_stride..][..own.coords.len()].copy_from_slice(&own.coords);
         Arc::make_mut(&mut self.buffers.base)[slot * own.base.len()..][..own.base.len()].copy_from_slice(&own.base);
         Ok(own.error)

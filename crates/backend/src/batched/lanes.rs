@@ -1,0 +1,224 @@
+//! Joins the rounds of several screens into one submission of a device.
+//!
+//! A lane is one trial on the device. Screens plan and pack their trials on any threads; one call sends all of them, one
+//! waits for them, and each screen decodes its own answers. A screen that was opened alone makes both calls itself.
+
+use super::backend::BatchedShared;
+use super::ledger::MemoryLedger;
+use crate::device::{Answers, DeviceSlots, Parcel, Precision, SlotShape};
+use crate::{BackendError, Counters, Together};
+use privateer_gp::score::GramSource;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The lanes of screens that send their rounds together.
+pub struct Lanes {
+    shared: Arc<BatchedShared>,
+    n_lanes: usize,
+    state: Mutex<LanesState>,
+}
+
+struct LanesState {
+    /// The device's slots, or why there are none any more.
+    slots: Result<Box<dyn DeviceSlots>, BackendError>,
+    /// Cost of f32 so far, while f64 is an option.
+    ledger: Option<MemoryLedger>,
+    /// Stamp of the last submission.
+    stamp: u32,
+    /// Number of moves to f64.
+    moves: u32,
+    /// Packed works that wait for the next submission, by the first lane of their screen.
+    waiting: BTreeMap<usize, Parcel>,
+    /// Parcels of the submission in flight.
+    sent: BTreeMap<usize, Parcel>,
+    /// Whether a submission is in flight.
+    in_flight: bool,
+    /// Answers to the last submission, and the place in them of each screen's first work.
+    answers: Arc<Answers>,
+    places: BTreeMap<usize, usize>,
+    counters: Counters,
+}
+
+/// What a screen must know to plan and pack a round.
+pub struct LanesRound {
+    /// Layout of the slots.
+    pub shape: SlotShape,
+    /// Type of the slots.
+    pub precision: Precision,
+    /// Stamp of the coming submission.
+    pub stamp: u32,
+    /// Number of moves to f64 so far; each resets all lanes.
+    pub moves: u32,
+}
+
+impl Lanes {
+    /// Opens `n_lanes` lanes; without room for them on the device, every round fails.
+    pub fn new(shared: Arc<BatchedShared>, n_lanes: usize) -> Self {
+        let state = LanesState {
+            slots: shared.tables.slots(n_lanes),
+            ledger: shared.doubles().map(|_| MemoryLedger::default()),
+            stamp: 0,
+            moves: 0,
+            waiting: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            in_flight: false,
+            answers: Arc::default(),
+            places: BTreeMap::new(),
+            counters: Counters::default(),
+        };
+        Self { shared, n_lanes, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, LanesState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what a screen must know of the coming round.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn round(&self) -> Result<LanesRound, BackendError> {
+        let state = self.state();
+        let slots = state.slots.as_ref().map_err(Clone::clone)?;
+        Ok(LanesRound { shape: slots.shape(), precision: slots.precision(), stamp: state.stamp, moves: state.moves })
+    }
+
+    /// Sets the points of one lane; see [`DeviceSlots::set_points`].
+    ///
+    /// # Errors
+    /// As there, and if the device failed.
+    pub fn set_points(&self, lane: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
+        self.state().slots.as_mut().map_err(|error| error.clone())?.set_points(lane, gram)
+    }
+
+    /// Returns an empty parcel, or a used one.
+    pub fn parcel(&self, first: usize, precision: Precision) -> Parcel {
+        let used = self.state().sent.remove(&first).filter(|parcel| parcel.precision() == precision);
+        used.unwrap_or_else(|| Parcel::new(precision))
+    }
+
+    /// Adds a screen's works to the next submission.
+    pub fn add(&self, first: usize, parcel: Parcel) {
+        self.state().waiting.insert(first, parcel);
+    }
+
+    /// Adds counted costs of f32.
+    pub fn charge(&self, costs: MemoryLedger) {
+        if let Some(ledger) = &mut self.state().ledger {
+            ledger.add(costs);
+        }
+    }
+
+    /// Returns the answers to the last submission, and the place of the first one of this screen.
+    ///
+    /// # Errors
+    /// If the device failed, or the screen's works were not sent.
+    pub fn answers(&self, first: usize) -> Result<(Arc<Answers>, usize), BackendError> {
+        let state = self.state();
+        if let Err(error) = &state.slots {
+            return Err(error.clone());
+        }
+        let place = state.places.get(&first).ok_or_else(|| BackendError::lost("the round of a screen was not sent"))?;
+        Ok((Arc::clone(&state.answers), *place))
+    }
+
+    /// Sends the works of one screen again, and waits for its answers. The others' are not in flight.
+    ///
+    /// * `pack` — packs them, given the round's stamp
+    ///
+    /// # Errors
+    /// If the device failed, or a work does not fit.
+    pub fn again(&self, pack: impl FnOnce(&LanesRound, &mut Parcel) -> Result<(), BackendError>) -> Result<Answers, BackendError> {
+        let mut state = self.state();
+        state.stamp = next(state.stamp);
+        let (stamp, moves) = (state.stamp, state.moves);
+        let slots = state.slots.as_mut().map_err(|error| error.clone())?;
+        let mut parcel = Parcel::new(slots.precision());
+        pack(&LanesRound { shape: slots.shape(), precision: slots.precision(), stamp, moves }, &mut parcel)?;
+        let n_works = parcel.len();
+        let before = slots.sent();
+        let answers = slots.send(&mut [parcel]).and_then(|()| slots.receive());
+        let bytes = slots.sent() - before;
+        state.count(n_works, bytes, answers.as_ref().ok());
+        if let Err(error) = &answers {
+            state.slots = Err(error.clone());
+        }
+        answers
+    }
+}
+
+/// Returns the stamp after this one; memory that was never written may hold 0.
+fn next(stamp: u32) -> u32 {
+    stamp.checked_add(1).unwrap_or(1)
+}
+
+impl LanesState {
+    fn count(&mut self, n_works: usize, sent: u64, answers: Option<&Answers>) {
+        self.counters.submissions += 1;
+        self.counters.lanes += n_works as u64;
+        self.counters.sent += sent;
+        self.counters.received += answers.map_or(0, |answers| (4 * answers.words.len() + 8 * answers.maxima.len()) as u64);
+    }
+}
+
+impl Together for Lanes {
+    /// Moves to f64 once f32 has cost as much; all lanes are reset.
+    fn prepare(&self) {
+        let mut state = self.state();
+        state.stamp = next(state.stamp);
+        let (Some(ledger), Some(sizes)) = (&state.ledger, self.shared.doubles()) else { return };
+        if !ledger.is_dear(sizes, self.n_lanes) {
+            return;
+        }
+        state.ledger = None;
+        // Without room for f64 the lanes stay in f32.
+        let Some(Ok(slots)) = self.shared.doubled().map(|tables| tables.slots(self.n_lanes)) else { return };
+        state.counters.doubled += 1;
+        state.moves += 1;
+        state.slots = Ok(slots);
+    }
+
+    fn send(&self) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let Ok(slots) = &mut state.slots else { return };
+        if state.waiting.is_empty() {
+            return;
+        }
+        state.places.clear();
+        let mut at = 0;
+        for (first, parcel) in &state.waiting {
+            state.places.insert(*first, at);
+            at += parcel.len();
+        }
+        let (firsts, mut parcels): (Vec<usize>, Vec<Parcel>) = std::mem::take(&mut state.waiting).into_iter().unzip();
+        let before = slots.sent();
+        let sent = slots.send(&mut parcels);
+        let bytes = slots.sent() - before;
+        state.sent.extend(firsts.into_iter().zip(parcels));
+        match sent {
+            Ok(()) => {
+                state.in_flight = true;
+                state.count(at, bytes, None);
+            }
+            Err(error) => state.slots = Err(error),
+        }
+    }
+
+    fn receive(&self) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let (true, Ok(slots)) = (std::mem::take(&mut state.in_flight), &mut state.slots) else { return };
+        match slots.receive() {
+            Ok(answers) => {
+                state.counters.received += (4 * answers.words.len() + 8 * answers.maxima.len()) as u64;
+                state.answers = Arc::new(answers);
+            }
+            Err(error) => state.slots = Err(error),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        self.state().counters
+    }
+}
