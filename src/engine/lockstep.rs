@@ -148,6 +148,7 @@ impl LockstepTrial {
 }
 
 /// Holds the results of a batch.
+#[derive(Default)]
 pub struct BatchResult {
     /// Recorded rows, ordered by trial, then round.
     pub rows: Trace,
@@ -155,6 +156,15 @@ pub struct BatchResult {
     pub counters: Counters,
     /// The results of its trials beyond the rows, in order.
     pub trials: Vec<TrialEnd>,
+}
+
+impl BatchResult {
+    /// Adds the results of further trials.
+    pub(super) fn append(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+        self.counters.add(&other.counters);
+        self.trials.extend(other.trials);
+    }
 }
 
 /// Holds the trials that share a screen.
@@ -183,13 +193,24 @@ pub(super) struct LockstepPart {
 
 impl LockstepPart {
     pub(super) fn start(cell: &ReadyCell, numbers: Range<u64>, verify: bool) -> Result<Self, Error> {
+        let n_trials = (numbers.end - numbers.start) as usize;
+        Self::start_on(cell, numbers, cell.domain.as_ref().map(|domain| domain.open(n_trials)), verify)
+    }
+
+    /// Starts trials whose screen is opened.
+    pub(super) fn start_on(
+        cell: &ReadyCell,
+        numbers: Range<u64>,
+        screen: Option<Box<dyn Screen>>,
+        verify: bool,
+    ) -> Result<Self, Error> {
         let trials = numbers.map(|number| LockstepTrial::start(cell, number)).collect::<Result<Vec<LockstepTrial>, Error>>()?;
         let settings: Vec<(u64, &Setting)> = trials.iter().map(|trial| (trial.number, &trial.ready.setting)).collect();
         Ok(Self {
             group: cell.maker.group(&settings)?,
             released: Vec::new(),
             label: cell.plan.policy.clone(),
-            screen: cell.domain.as_ref().map(|domain| domain.open(trials.len())),
+            screen,
             proposals: vec![Proposal::Play(0); trials.len()],
             answers: vec![Candidates::default(); trials.len()],
             points: vec![0; trials.len()],
@@ -243,7 +264,7 @@ impl LockstepPart {
     }
 
     /// Runs the second half of a round: candidates, decisions, observations, updates.
-    fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
+    pub(super) fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
         self.choose()?;
         self.learn(round, observer, |_, trial, point| trial.observe(point))?;
         for (place, (trial, &point)) in self.trials.iter_mut().zip(&self.points).enumerate() {
@@ -336,6 +357,25 @@ impl LockstepPart {
         Ok(())
     }
 
+    /// Returns the results of trials that have ended.
+    pub(super) fn into_result(self, keeps_parameters: bool) -> BatchResult {
+        let mut result = BatchResult { counters: self.counters, ..BatchResult::default() };
+        if let Some(screen) = &self.screen {
+            result.counters.add(&screen.counters());
+        }
+        for trial in self.trials {
+            let policy = &trial.ready.policy;
+            result.trials.push(TrialEnd {
+                trial: trial.number,
+                counts: trial.privatizer.counts(),
+                repaired: policy.repaired(),
+                parameters: keeps_parameters.then(|| policy.parameters()).flatten(),
+            });
+            result.rows.extend(trial.rows);
+        }
+        result
+    }
+
     /// Computes the factors that this round's updates left open, those of several trials together.
     fn close_factors(&mut self) {
         let mut open: (Vec<usize>, Vec<_>) =
@@ -392,22 +432,9 @@ pub fn batch(
         }
     }
     observer.progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
-    let mut result = BatchResult { rows: Trace::default(), counters: Counters::default(), trials: Vec::new() };
+    let mut result = BatchResult::default();
     for part in parts {
-        if let Some(screen) = &part.screen {
-            result.counters.add(&screen.counters());
-        }
-        result.counters.add(&part.counters);
-        for trial in part.trials {
-            let policy = &trial.ready.policy;
-            result.trials.push(TrialEnd {
-                trial: trial.number,
-                counts: trial.privatizer.counts(),
-                repaired: policy.repaired(),
-                parameters: cell.keeps_parameters.then(|| policy.parameters()).flatten(),
-            });
-            result.rows.extend(trial.rows);
-        }
+        result.append(part.into_result(cell.keeps_parameters));
     }
     Ok(Some(result))
 }

@@ -23,6 +23,7 @@ mod share;
 mod simulator;
 mod trace;
 mod warnings;
+mod wide;
 
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;

@@ -14,7 +14,7 @@ use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Ta
 use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::score::AxisFeatures;
-use privateer_gp::score::{Basis, FeatureTable};
+use privateer_gp::score::Basis;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
 use privateer_privacy::{Channel, Ledger, Raw, Released};
@@ -44,12 +44,12 @@ struct EnvironmentCache {
     /// The environment of contextual cells, built in the same way.
     users: Mutex<Option<Arc<dyn Contextual>>>,
     tables: Arc<TableCache>,
-    domains: Mutex<Vec<TableDomain>>,
+    domains: Mutex<Vec<BasisDomain>>,
     first_trial: Mutex<Option<Instance>>,
 }
 
-/// Pairs a feature table with its prepared basis.
-type TableDomain = (Arc<FeatureTable>, Arc<dyn Domain>);
+/// Pairs a basis with what the backend prepared of it.
+type BasisDomain = (Basis, Arc<dyn Domain>);
 
 /// Holds a bandit cell prepared for its trials.
 pub struct ReadyCell {
@@ -73,9 +73,26 @@ pub struct ReadyCell {
     pub keeps_parameters: bool,
     /// Largest size of one trial, in bytes.
     memory_bytes: f64,
+    /// Likely size of one trial, in bytes.
+    trial_bytes: f64,
 }
 
 impl ReadyCell {
+    /// Returns how many trials should share a submission of a device, within the memory that the spec allows one trial.
+    ///
+    /// `None` where no device scores.
+    pub(super) fn lanes(&self) -> Option<usize> {
+        let lanes = self.domain.as_ref()?.lanes()?;
+        let fit = self.memory_bytes / (2.0 * self.trial_bytes.max(1.0));
+        Some(lanes.min(fit as usize).max(1))
+    }
+
+    /// Returns whether both cells' trials are scored over one prepared basis.
+    pub(super) fn shares_domain(&self, other: &Self) -> bool {
+        let of = |cell: &Self| cell.domain.as_ref().map(|domain| Arc::as_ptr(domain).cast::<()>());
+        of(self).is_some() && of(self) == of(other)
+    }
+
     /// Returns how the cell's models change: models of private sums are recomputed with the sums.
     #[must_use]
     pub fn update_kind(&self) -> UpdateKind {
@@ -143,6 +160,11 @@ impl<'a> Preparation<'a> {
     /// Creates the preparation of this sweep's cells.
     pub fn new(sweep: &'a Sweep, data: &'a DataFolder, backend: &'a dyn Backend) -> Self {
         Self { sweep, data, backend, kept: Mutex::new(Vec::new()), online: OnlinePreparation::default() }
+    }
+
+    /// Returns whether a device may score.
+    pub(super) fn has_device(&self) -> bool {
+        self.backend.adapter().is_some()
     }
 
     /// Returns the hash of the sweep's resolved spec.
@@ -303,9 +325,10 @@ impl<'a> Preparation<'a> {
         let maker = bandit.policy_plan.prepare(&problem)?;
         // Few points are scored in f64 at once, because screening the whole domain for them would cost more.
         let screened = environment.product().is_none() && sets.is_none_or(|size| SCREENED_SET <= size);
+        let mut trial_bytes = 0.0;
         let domain = match maker.basis() {
             Some(basis) => {
-                self.allow_trial(&basis, plan.rounds, maker.sums().is_some())?;
+                trial_bytes = self.allow_trial(&basis, plan.rounds, maker.sums().is_some())?;
                 if screened { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => None,
@@ -322,23 +345,25 @@ impl<'a> Preparation<'a> {
             streams: kept.streams.clone(),
             keeps_parameters: self.sweep.parameters,
             memory_bytes: self.sweep.memory_bytes,
+            trial_bytes,
         })
     }
 
-    /// Returns the prepared basis; there is one for each feature table.
+    /// Returns the prepared basis; there is one for each table or covariance.
     fn domain(&self, basis: &Basis, kept: &EnvironmentCache) -> Result<Arc<dyn Domain>, Error> {
-        let Basis::Table(table) = basis else { return self.backend.prepare(basis).map_err(scoring_error) };
         let mut domains = lock(&kept.domains);
-        if let Some((_, domain)) = domains.iter().find(|(known, _)| Arc::ptr_eq(known, table)) {
+        if let Some((_, domain)) = domains.iter().find(|(known, _)| known.is(basis)) {
             return Ok(Arc::clone(domain));
         }
         let domain = self.backend.prepare(basis).map_err(scoring_error)?;
-        domains.push((Arc::clone(table), Arc::clone(&domain)));
+        domains.push((basis.clone(), Arc::clone(&domain)));
         Ok(domain)
     }
 
     /// Checks one trial's memory (screens, Gram columns, K x K state) against the spec's limit.
-    fn allow_trial(&self, basis: &Basis, rounds: u64, from_sums: bool) -> Result<(), Error> {
+    ///
+    /// Returns it, in bytes.
+    fn allow_trial(&self, basis: &Basis, rounds: u64, from_sums: bool) -> Result<f64, Error> {
         let n = basis.n_points() as f64;
         let needs = match basis {
             Basis::Table(table) => {
@@ -371,7 +396,8 @@ impl<'a> Preparation<'a> {
             &format!("one trial on {n:.0} points over {rounds} rounds"),
             needs,
             "lower `rounds` or the domain's points, or give the policy `features`",
-        )
+        )?;
+        Ok(needs)
     }
 
     /// Returns a cell's ledger and facts, from its first trial; checks that trials can be made.

@@ -1,16 +1,19 @@
 //! Runs units in canonical order, distributed over shards and threads.
 
 use super::Trace;
-use super::lockstep::batch;
-use super::observer::{Observer, Stop, TrialEnd, Unit};
+use super::lockstep::{BatchResult, batch};
+use super::observer::{Observer, Stop, Unit};
 use super::prepare::{Preparation, Ready, lock};
 use super::share::Share;
+use super::wide::{Groups, block, group};
 use crate::policy::panic_message;
 use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use rayon::prelude::*;
+use std::any::Any;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -40,6 +43,14 @@ pub struct Tally {
     pub counters: Counters,
 }
 
+impl Tally {
+    /// Counts a finished unit.
+    fn count(&mut self, counters: &Counters) {
+        self.finished += 1;
+        self.counters.add(counters);
+    }
+}
+
 /// Returns all units of a sweep in canonical order: cells in order, blocks inside.
 #[must_use]
 pub fn units(sweep: &Sweep) -> Vec<Unit> {
@@ -63,6 +74,7 @@ pub fn run(
     let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
     let job = UnitJob { sweep, preparation, options, stop, observer };
+    let open = if preparation.has_device() { job.on_device(open, &tally)? } else { open };
     // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
     open.into_par_iter().with_max_len(1).try_for_each(|unit| {
         if stop.asked() {
@@ -73,23 +85,13 @@ pub fn run(
             sweep.cells[unit.cell as usize].placed(error)
         })?;
         if let Some(counters) = finished {
-            let mut tally = lock(&tally);
-            tally.finished += 1;
-            tally.counters.add(&counters);
+            lock(&tally).count(&counters);
         }
         Ok(())
     })?;
     let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     tally.stopped = tally.finished + tally.skipped < all.len();
     Ok(tally)
-}
-
-/// Holds the results of a unit.
-#[derive(Default)]
-struct Done {
-    rows: Trace,
-    counters: Counters,
-    trials: Vec<TrialEnd>,
 }
 
 struct UnitJob<'a> {
@@ -106,30 +108,43 @@ impl UnitJob<'_> {
     /// If a device returns wrong results, the error says so, and the caller withdraws what the run has finished on it.
     fn finish(&self, unit: Unit) -> Result<Option<Counters>, Error> {
         let started = Instant::now();
-        let Some(Done { rows, counters, trials }) = self.guarded(unit)? else { return Ok(None) };
-        let seconds = started.elapsed().as_secs_f64();
-        self.observer.ended(unit, &trials)?;
-        self.observer.finished(unit, rows, seconds, &counters)?;
-        Ok(Some(counters))
+        let Some(done) = self.guarded(unit)? else { return Ok(None) };
+        self.report(unit, done, started.elapsed().as_secs_f64()).map(Some)
+    }
+
+    /// Reports a finished unit; returns its counters.
+    fn report(&self, unit: Unit, done: BatchResult, seconds: f64) -> Result<Counters, Error> {
+        self.observer.ended(unit, &done.trials)?;
+        self.observer.finished(unit, done.rows, seconds, &done.counters)?;
+        Ok(done.counters)
+    }
+
+    /// Runs the units that are scored on a device, those over one basis together; returns the others.
+    fn on_device(&self, open: Vec<Unit>, tally: &Mutex<Tally>) -> Result<Vec<Unit>, Error> {
+        let mut groups = Groups::new(self.sweep, self.preparation, open);
+        while let Some(units) = groups.next()? {
+            if self.stop.asked() {
+                return Ok(Vec::new());
+            }
+            let Some(results) = group(self.sweep, &units, &self.options, self.stop, self.observer)? else {
+                return Ok(Vec::new());
+            };
+            for ((unit, _), (done, seconds)) in units.into_iter().zip(results) {
+                let counters = self.report(unit, done, seconds)?;
+                lock(tally).count(&counters);
+            }
+        }
+        Ok(groups.apart)
     }
 
     /// Runs one unit; a panic, of a policy or environment from outside for example, ends the run with a message.
-    fn guarded(&self, unit: Unit) -> Result<Option<Done>, Error> {
-        catch_unwind(AssertUnwindSafe(|| self.unit(unit))).unwrap_or_else(|panic| {
-            Err(Error::Failed {
-                problem: format!(
-                    "`{}` panicked in block {}: {}",
-                    self.sweep.cells[unit.cell as usize].label(),
-                    unit.block,
-                    panic_message(panic.as_ref())
-                ),
-                hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
-            })
-        })
+    fn guarded(&self, unit: Unit) -> Result<Option<BatchResult>, Error> {
+        catch_unwind(AssertUnwindSafe(|| self.unit(unit)))
+            .unwrap_or_else(|panic| Err(panicked(&self.sweep.cells[unit.cell as usize], unit, panic.as_ref())))
     }
 
     /// Runs one unit; returns `None` if stopped.
-    fn unit(&self, unit: Unit) -> Result<Option<Done>, Error> {
+    fn unit(&self, unit: Unit) -> Result<Option<BatchResult>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
         let cell = match self.preparation.any(plan)? {
             Ready::Bandit(cell) => cell,
@@ -145,32 +160,29 @@ impl UnitJob<'_> {
             }
         };
         let recorded = self.sweep.recorded.rounds(plan.rounds);
-        let first = u64::from(unit.block) * self.sweep.block;
-        let end = (first + self.sweep.block).min(self.sweep.trials);
-        let block = end - first;
+        let Range { start: first, end } = block(self.sweep, unit);
+        let n_trials = end - first;
         let size = match self.options.batch {
             Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
             // A block too small for full batches on all threads is split into smaller batches.
             None => {
                 let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.update_kind())) as u64;
-                wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
+                wanted.min(n_trials.div_ceil(rayon::current_num_threads() as u64))
             }
         };
-        let size = if cell.bandit.policy_plan.depends_on_block() { block } else { size };
+        let size = if cell.bandit.policy_plan.depends_on_block() { n_trials } else { size };
         // A batch never crosses the end of its block.
-        let size = size.clamp(1, block.max(1));
+        let size = size.clamp(1, n_trials.max(1));
         let starts: Vec<u64> = (first..end).step_by(size as usize).collect();
         let results = starts
             .into_par_iter()
             .with_max_len(1)
             .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.options.verify, self.stop, self.observer))
             .collect::<Result<Vec<_>, Error>>()?;
-        let mut done = Done::default();
+        let mut done = BatchResult::default();
         for result in results {
             let Some(result) = result else { return Ok(None) };
-            done.rows.extend(result.rows);
-            done.counters.add(&result.counters);
-            done.trials.extend(result.trials);
+            done.append(result);
         }
         Ok(Some(done))
     }
@@ -181,21 +193,28 @@ impl UnitJob<'_> {
         plan: &CellPlan,
         unit: Unit,
         run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Trace>, Error> + Sync,
-    ) -> Result<Option<Done>, Error> {
+    ) -> Result<Option<BatchResult>, Error> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
-        let first = u64::from(unit.block) * self.sweep.block;
-        let end = (first + self.sweep.block).min(self.sweep.trials);
+        let Range { start: first, end } = block(self.sweep, unit);
         let trials = (first..end)
             .collect::<Vec<u64>>()
             .into_par_iter()
             .with_max_len(self.options.batch.unwrap_or(1))
             .map(|trial| run(trial, &recorded, &|rounds| self.observer.progressed(rounds)))
             .collect::<Result<Vec<_>, Error>>()?;
-        let mut done = Done::default();
+        let mut done = BatchResult::default();
         for trial in trials {
             let Some(trial) = trial else { return Ok(None) };
             done.rows.extend(trial);
         }
         Ok(Some(done))
+    }
+}
+
+/// Returns the error of a panic, of a policy or environment from outside for example, in a unit.
+pub(super) fn panicked(plan: &CellPlan, unit: Unit, panic: &(dyn Any + Send)) -> Error {
+    Error::Failed {
+        problem: format!("`{}` panicked in block {}: {}", plan.label(), unit.block, panic_message(panic)),
+        hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
     }
 }

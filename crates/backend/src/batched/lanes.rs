@@ -128,7 +128,10 @@ impl Lanes {
     ///
     /// # Errors
     /// If the device failed, or a work does not fit.
-    pub fn again(&self, pack: impl FnOnce(&LanesRound, &mut Parcel) -> Result<(), BackendError>) -> Result<Answers, BackendError> {
+    pub fn again(
+        &self,
+        pack: impl FnOnce(&LanesRound, &mut Parcel) -> Result<(), BackendError>,
+    ) -> Result<Answers, BackendError> {
         let mut state = self.state();
         state.stamp = next(state.stamp);
         let (stamp, moves) = (state.stamp, state.moves);

@@ -231,8 +231,7 @@ impl<R: Real> Gathered<R> {
                 let problem = format!("slots {} and {} of a round are not in order", last.slot, first.slot);
                 return Err(BackendError::unsuitable(problem));
             }
-            let (at, index, coefficient) =
-                (word(self.works.len())?, word(self.indices.len())?, word(self.coefficients.len())?);
+            let (at, index, coefficient) = (word(self.works.len())?, word(self.indices.len())?, word(self.coefficients.len())?);
             self.works.extend(part.works.iter().map(|work| Work {
                 row_at: work.row_at + coefficient,
                 weights_at: work.weights_at + coefficient,

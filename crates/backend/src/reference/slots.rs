@@ -131,8 +131,7 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
         let extent = self.buffers.extent;
         let own = own_points::<R>(gram, extent)?;
         if self.kernels.is_empty() {
-            self.kernels =
-                Arc::new(vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_slots]);
+            self.kernels = Arc::new(vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_slots]);
             self.coords_stride = own.coords.len();
             self.buffers.source = Arc::new(vec![R::default(); self.n_slots * self.coords_stride]);
             self.buffers.base = Arc::new(vec![R::default(); self.n_slots * own.base.len()]);

@@ -1,0 +1,312 @@
+//! Runs trials of many units together on a device: those of all cells over one prepared basis share each submission.
+//!
+//! A wave is as many trials as the device's two submissions take. It has two halves: while the device scores one, the threads
+//! decide, observe, update and pack the other. A half consists of parts, each of trials of one cell, that any thread runs; what
+//! is recorded depends on neither. Rows are put together by unit, in the order of trials.
+
+use super::lockstep::{BatchResult, LockstepPart};
+use super::observer::{Observer, Stop, Unit};
+use super::prepare::{Preparation, Ready, ReadyCell};
+use super::run::{Options, panicked};
+use crate::spec::{Sweep, Task};
+use privateer_backend::Together;
+use privateer_config::error::Error;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Number of rounds between two checks of the stop flag.
+const STOP_EVERY: u64 = 16;
+
+/// Largest number of trials in a part: few, so that threads have equal work; whole factors are made for eight at a time.
+const MOST_IN_PART: usize = 32;
+
+/// A unit that runs on a device, and its prepared cell.
+pub(super) type WideUnit = (Unit, Arc<ReadyCell>);
+
+/// Finds units that can share submissions.
+pub(super) struct Groups<'a> {
+    sweep: &'a Sweep,
+    preparation: &'a Preparation<'a>,
+    open: Vec<Option<Unit>>,
+    next: usize,
+    /// Cells of one environment that were prepared for it; `None` for those without a device.
+    ready: BTreeMap<u32, Option<Arc<ReadyCell>>>,
+    key: String,
+    /// Units that run without a device.
+    pub apart: Vec<Unit>,
+}
+
+impl<'a> Groups<'a> {
+    /// Creates the search in units in canonical order.
+    pub fn new(sweep: &'a Sweep, preparation: &'a Preparation<'a>, open: Vec<Unit>) -> Self {
+        let open = open.into_iter().map(Some).collect();
+        Self { sweep, preparation, open, next: 0, ready: BTreeMap::new(), key: String::new(), apart: Vec::new() }
+    }
+
+    /// Returns the cell of a unit if it is scored on a device.
+    fn ready(&mut self, unit: Unit) -> Result<Option<Arc<ReadyCell>>, Error> {
+        let plan = &self.sweep.cells[unit.cell as usize];
+        if !matches!(plan.task, Task::Bandit(_)) {
+            return Ok(None);
+        }
+        if self.key != plan.environment_key {
+            self.key.clone_from(&plan.environment_key);
+            self.ready.clear();
+        }
+        if let Some(known) = self.ready.get(&unit.cell) {
+            return Ok(known.clone());
+        }
+        let ready = match self.preparation.any(plan).map_err(|error| plan.placed(error))? {
+            Ready::Bandit(cell) if cell.lanes().is_some() => Some(Arc::new(*cell)),
+            _ => None,
+        };
+        self.ready.insert(unit.cell, ready.clone());
+        Ok(ready)
+    }
+
+    /// Returns the next units that share a prepared basis, enough to fill the device's submissions where there are so many.
+    ///
+    /// # Errors
+    /// If a cell cannot be prepared.
+    pub fn next(&mut self) -> Result<Option<Vec<WideUnit>>, Error> {
+        while let Some(slot) = self.open.get_mut(self.next) {
+            let at = self.next;
+            self.next += 1;
+            let Some(unit) = slot.take() else { continue };
+            let Some(cell) = self.ready(unit)? else {
+                self.apart.push(unit);
+                continue;
+            };
+            let lanes = 2 * cell.lanes().unwrap_or(1);
+            let mut trials = block(self.sweep, unit).count();
+            let key = self.sweep.cells[unit.cell as usize].environment_key.clone();
+            let mut group = vec![(unit, Arc::clone(&cell))];
+            for other in at + 1..self.open.len() {
+                if lanes <= trials {
+                    break;
+                }
+                let Some(candidate) = self.open[other] else { continue };
+                if self.sweep.cells[candidate.cell as usize].environment_key != key {
+                    continue;
+                }
+                let Some(other_cell) = self.ready(candidate)? else { continue };
+                if cell.shares_domain(&other_cell) {
+                    trials += block(self.sweep, candidate).count();
+                    self.open[other] = None;
+                    group.push((candidate, other_cell));
+                }
+            }
+            return Ok(Some(group));
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the trials of a unit.
+pub(super) fn block(sweep: &Sweep, unit: Unit) -> Range<u64> {
+    let first = u64::from(unit.block) * sweep.block;
+    first..(first + sweep.block).min(sweep.trials)
+}
+
+/// Trials of a unit that run in one wave.
+struct Piece {
+    /// Index of the unit in its group.
+    unit: usize,
+    trials: Range<u64>,
+}
+
+/// Runs the units of a group; `None` if stopped. Returns each unit's results, and seconds by its share of the rounds.
+///
+/// # Errors
+/// If a trial, the device or a decision fails.
+pub(super) fn group(
+    sweep: &Sweep,
+    units: &[WideUnit],
+    options: &Options,
+    stop: &Stop,
+    observer: &dyn Observer,
+) -> Result<Option<Vec<(BatchResult, f64)>>, Error> {
+    let most = units.iter().filter_map(|(_, cell)| cell.lanes()).min().unwrap_or(1);
+    let most = options.batch.map_or(2 * most, |batch| batch.min(2 * most)).max(1) as u64;
+    let mut done: Vec<(BatchResult, f64)> = units.iter().map(|_| (BatchResult::default(), 0.0)).collect();
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut waves: Vec<Vec<Piece>> = Vec::new();
+    let mut room = most;
+    for (unit, (name, _)) in units.iter().enumerate() {
+        let mut trials = block(sweep, *name);
+        while !trials.is_empty() {
+            let taken = room.min(trials.end - trials.start);
+            pieces.push(Piece { unit, trials: trials.start..trials.start + taken });
+            trials.start += taken;
+            room -= taken;
+            if room == 0 {
+                waves.push(std::mem::take(&mut pieces));
+                room = most;
+            }
+        }
+    }
+    waves.push(pieces);
+    for pieces in waves.into_iter().filter(|pieces| !pieces.is_empty()) {
+        let started = Instant::now();
+        let Some(results) = wave(sweep, units, &pieces, options, stop, observer)? else { return Ok(None) };
+        let seconds = started.elapsed().as_secs_f64();
+        let rounds = |piece: &Piece| piece.trials.clone().count() as f64 * units[piece.unit].1.plan.rounds as f64;
+        let all: f64 = pieces.iter().map(rounds).sum();
+        for (piece, result) in pieces.iter().zip(results) {
+            let (done, taken) = &mut done[piece.unit];
+            done.append(result);
+            *taken += seconds * rounds(piece) / all;
+        }
+    }
+    Ok(Some(done))
+}
+
+/// Trials of one cell in a half of a wave.
+struct WidePart {
+    lockstep: LockstepPart,
+    piece: usize,
+    rounds: u64,
+    recorded: Arc<Vec<u64>>,
+    next_recorded: usize,
+    /// Cell and block, for messages.
+    unit: Unit,
+}
+
+/// One of the two halves of a wave.
+struct Half {
+    parts: Vec<WidePart>,
+    together: Arc<dyn Together>,
+}
+
+impl Half {
+    /// Runs `step` for each part that has this round, on all threads.
+    fn each(&mut self, sweep: &Sweep, round: u64, step: impl Fn(&mut WidePart) -> Result<(), Error> + Sync) -> Result<(), Error> {
+        self.parts.par_iter_mut().with_max_len(1).filter(|part| round <= part.rounds).try_for_each(|part| {
+            let unit = part.unit;
+            let plan = &sweep.cells[unit.cell as usize];
+            catch_unwind(AssertUnwindSafe(|| step(part)))
+                .unwrap_or_else(|panic| Err(panicked(plan, unit, panic.as_ref())))
+                .map_err(|error| plan.placed(error))
+        })
+    }
+
+    fn begin(&mut self, sweep: &Sweep, round: u64) -> Result<(), Error> {
+        self.together.prepare();
+        self.each(sweep, round, |part| part.lockstep.begin(round))?;
+        self.together.send();
+        Ok(())
+    }
+
+    fn finish(&mut self, sweep: &Sweep, round: u64, observer: &dyn Observer) -> Result<(), Error> {
+        self.together.receive();
+        self.each(sweep, round, |part| {
+            let record = part.recorded.get(part.next_recorded) == Some(&round);
+            part.next_recorded += usize::from(record);
+            part.lockstep.finish(round, record, observer)
+        })
+    }
+}
+
+/// Runs pieces together to the end; returns their results in order, `None` if stopped before.
+fn wave(
+    sweep: &Sweep,
+    units: &[WideUnit],
+    pieces: &[Piece],
+    options: &Options,
+    stop: &Stop,
+    observer: &dyn Observer,
+) -> Result<Option<Vec<BatchResult>>, Error> {
+    let mut halves = halves(sweep, units, pieces, options.verify)?;
+    let rounds = halves.iter().flat_map(|half| &half.parts).map(|part| part.rounds).max().unwrap_or(0);
+    for half in &mut halves {
+        half.begin(sweep, 1)?;
+    }
+    let running = |round: u64| -> u64 {
+        pieces
+            .iter()
+            .filter(|piece| round <= units[piece.unit].1.plan.rounds)
+            .map(|piece| piece.trials.clone().count() as u64)
+            .sum()
+    };
+    let mut progress = 0;
+    for round in 1..=rounds {
+        progress += running(round);
+        if round % STOP_EVERY == 0 {
+            if stop.asked() {
+                return Ok(None);
+            }
+            observer.progressed(std::mem::take(&mut progress));
+        }
+        for half in &mut halves {
+            half.finish(sweep, round, observer)?;
+            if round < rounds {
+                half.begin(sweep, round + 1)?;
+            }
+        }
+    }
+    observer.progressed(progress);
+    let mut results: Vec<BatchResult> = pieces.iter().map(|_| BatchResult::default()).collect();
+    for half in halves {
+        let mut shared = Some(half.together.counters());
+        for part in half.parts {
+            let keeps_parameters = units[pieces[part.piece].unit].1.keeps_parameters;
+            let mut result = part.lockstep.into_result(keeps_parameters);
+            // Counts of the half are added once.
+            result.counters.add(&shared.take().unwrap_or_default());
+            results[part.piece].append(result);
+        }
+    }
+    Ok(Some(results))
+}
+
+/// Opens the two halves of a wave, of about as many trials each.
+fn halves(sweep: &Sweep, units: &[WideUnit], pieces: &[Piece], verify: bool) -> Result<Vec<Half>, Error> {
+    let total: usize = pieces.iter().map(|piece| piece.trials.clone().count()).sum();
+    let each = total.div_ceil(2).max(1);
+    let threads = rayon::current_num_threads();
+    let most = each.div_ceil(2 * threads).next_multiple_of(8).clamp(1, if threads == 1 { each } else { MOST_IN_PART });
+    let mut layout: Vec<Vec<(usize, Range<u64>)>> = vec![Vec::new()];
+    let mut room = each;
+    for (at, piece) in pieces.iter().enumerate() {
+        let mut trials = piece.trials.clone();
+        while !trials.is_empty() {
+            if room == 0 {
+                layout.push(Vec::new());
+                room = each;
+            }
+            let taken = (trials.end - trials.start).min(room as u64).min(most as u64);
+            if let Some(half) = layout.last_mut() {
+                half.push((at, trials.start..trials.start + taken));
+            }
+            trials.start += taken;
+            room -= taken as usize;
+        }
+    }
+    let mut recorded: BTreeMap<u64, Arc<Vec<u64>>> = BTreeMap::new();
+    let mut halves = Vec::with_capacity(layout.len());
+    for parts in layout {
+        let sizes: Vec<usize> = parts.iter().map(|(_, trials)| trials.clone().count()).collect();
+        let Some(domain) = &units[pieces[parts[0].0].unit].1.domain else { continue };
+        let (screens, together) = domain.open_together(&sizes);
+        let parts: Vec<_> = parts.into_iter().zip(screens).collect();
+        for ((piece, _), _) in &parts {
+            let rounds = units[pieces[*piece].unit].1.plan.rounds;
+            recorded.entry(rounds).or_insert_with(|| Arc::new(sweep.recorded.rounds(rounds)));
+        }
+        let parts = parts.into_par_iter().with_max_len(1).map(|((piece, trials), screen)| {
+            let (unit, cell) = &units[pieces[piece].unit];
+            let plan = &sweep.cells[unit.cell as usize];
+            let lockstep = catch_unwind(AssertUnwindSafe(|| LockstepPart::start_on(cell, trials, Some(screen), verify)))
+                .unwrap_or_else(|panic| Err(panicked(plan, *unit, panic.as_ref())))
+                .map_err(|error| plan.placed(error))?;
+            let recorded = Arc::clone(&recorded[&plan.rounds]);
+            Ok(WidePart { lockstep, piece, rounds: plan.rounds, recorded, next_recorded: 0, unit: *unit })
+        });
+        halves.push(Half { parts: parts.collect::<Result<Vec<WidePart>, Error>>()?, together });
+    }
+    Ok(halves)
+}
