@@ -4,7 +4,9 @@ use super::Machine;
 use super::ceiling::Ceilings;
 use super::measure::Fastest;
 use super::work::Work;
+use crate::record::DeviceFigures;
 use crate::spec::Sweep;
+use privateer_backend::Counters;
 use serde_json::{Value, json};
 
 /// A measured spec on one backend.
@@ -129,9 +131,25 @@ impl Measured {
         self.counters[name].as_u64().unwrap_or(0)
     }
 
+    /// Returns what rounds on a device cost the host; `None` without one.
+    #[must_use]
+    pub fn on_device(&self) -> Option<DeviceFigures> {
+        let counters = Counters {
+            rounds: self.counter("rounds_screened"),
+            submissions: self.counter("submissions_to_a_device"),
+            lanes: self.counter("trials_in_submissions"),
+            sent: self.counter("bytes_sent_to_a_device"),
+            received: self.counter("bytes_received_from_a_device"),
+            host_us: self.counter("host_cpu_us_of_rounds_on_a_device"),
+            ..Counters::default()
+        };
+        DeviceFigures::of(&counters, self.rounds / self.cells.max(1) as u64)
+    }
+
     /// Returns all of it under stable names.
     #[must_use]
     pub fn json(&self) -> Value {
+        let device = self.on_device();
         json!({
             "program": concat!("privateer ", env!("CARGO_PKG_VERSION")),
             "job": self.job, "cells": self.cells, "trials": self.trials, "rounds": self.rounds,
@@ -144,6 +162,11 @@ impl Measured {
             "of_arithmetic": self.of_arithmetic(), "of_copy": self.of_copy(),
             "ceiling_f64_flops_per_s": self.ceilings.f64_flops, "ceiling_f32_flops_per_s": self.ceilings.f32_flops,
             "ceiling_copy_bytes_per_s": self.ceilings.copy_bytes, "ceilings": self.ceilings.how,
+            "host_cpu_us_per_trial_round": device.map(|figures| figures.host_cpu_us),
+            "lanes_per_submission": device.map(|figures| figures.lanes),
+            "submissions_per_round": device.map(|figures| figures.submissions),
+            "bytes_up_per_trial_round": device.map(|figures| figures.bytes_up),
+            "bytes_down_per_trial_round": device.map(|figures| figures.bytes_down),
             "results_crc": self.results_crc, "actions_crc": self.actions_crc, "counters": self.counters,
         })
     }

@@ -46,6 +46,21 @@ pub fn table(all: &[Measured]) -> String {
         }
     }
     for m in all {
+        if let Some(figures) = m.on_device() {
+            let _ = writeln!(
+                text,
+                "{}, {}: {} µs of the host's threads and {:.0} bytes up, {:.0} down a trial-round; {:.2} submissions a round, {:.0} trials in each",
+                m.job,
+                m.backend,
+                digits(figures.host_cpu_us),
+                figures.bytes_up,
+                figures.bytes_down,
+                figures.submissions,
+                figures.lanes
+            );
+        }
+    }
+    for m in all {
         if let Some(crc) = m.actions_crc {
             let _ = writeln!(text, "{}, {}: checksum of the points chosen {crc}", m.job, m.backend);
         }

@@ -37,6 +37,9 @@ pub struct BenchArgs {
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Trials in lockstep; on a GPU in two submissions [default: the backend's choice]
+    #[arg(long, value_name = "N")]
+    batch: Option<usize>,
     /// What a GPU screens in [default: f32]
     #[arg(long, value_name = "f32|f64", value_parser = ["f32", "f64"])]
     precision: Option<String>,
@@ -62,7 +65,11 @@ const MOST_REPEATS: usize = 10_000;
 
 impl BenchArgs {
     fn check(&self) -> Result<(), Error> {
-        for (flag, value, most) in [("repeat", Some(self.repeat), MOST_REPEATS), ("threads", self.threads, MOST_THREADS)] {
+        for (flag, value, most) in [
+            ("repeat", Some(self.repeat), MOST_REPEATS),
+            ("threads", self.threads, MOST_THREADS),
+            ("batch", self.batch, usize::MAX),
+        ] {
             if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
                 let diagnostic = Diagnostic::new(format!("`--{flag} {value}` cannot be run"));
                 return Err(Error::input(diagnostic.expected(format!("a whole number from 1 to {most}"))));
@@ -167,7 +174,13 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
     let specs = if instance.is_some() { Vec::new() } else { args.specs()? };
     let options = BenchOptions {
         repeat: args.repeat,
-        run: RunOptions { data: args.spec.data(), threads: args.threads, verify: args.verify, ..RunOptions::default() },
+        run: RunOptions {
+            data: args.spec.data(),
+            threads: args.threads,
+            batch: args.batch,
+            verify: args.verify,
+            ..RunOptions::default()
+        },
     };
     let machines = args.machines()?;
     let (mut all, mut faults) = (Vec::new(), Vec::new());

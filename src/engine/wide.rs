@@ -9,19 +9,20 @@ use super::observer::{Observer, Stop, Unit};
 use super::prepare::{Preparation, Ready, ReadyCell};
 use super::run::{Options, panicked};
 use crate::spec::{Sweep, Task};
-use privateer_backend::Together;
+use privateer_backend::{Counters, Together};
 use privateer_config::error::Error;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 16;
 
-/// Largest number of trials in a part: few, so that threads have equal work; whole factors are made for eight at a time.
+/// Largest number of trials in a part: few, so that their states stay in a cache for a turn and threads have equal work;
+/// whole factors are made for eight at a time.
 const MOST_IN_PART: usize = 32;
 
 /// A unit that runs on a device, and its prepared cell.
@@ -151,15 +152,18 @@ pub(super) fn group(
     }
     waves.push(pieces);
     for pieces in waves.into_iter().filter(|pieces| !pieces.is_empty()) {
-        let started = Instant::now();
-        let Some(results) = wave(sweep, units, &pieces, options, stop, observer)? else { return Ok(None) };
+        let (started, host) = (Instant::now(), host_time());
+        let Some((results, mut shared)) = wave(sweep, units, &pieces, options, stop, observer)? else { return Ok(None) };
         let seconds = started.elapsed().as_secs_f64();
-        let rounds = |piece: &Piece| piece.trials.clone().count() as f64 * units[piece.unit].1.plan.rounds as f64;
-        let all: f64 = pieces.iter().map(rounds).sum();
+        shared.host_us += host_time().saturating_sub(host).as_micros() as u64;
+        let rounds = |piece: &Piece| (piece.trials.end - piece.trials.start) * units[piece.unit].1.plan.rounds;
+        let (all, mut before): (u64, u64) = (pieces.iter().map(rounds).sum(), 0);
         for (piece, result) in pieces.iter().zip(results) {
             let (done, taken) = &mut done[piece.unit];
             done.append(result);
-            *taken += seconds * rounds(piece) / all;
+            done.counters.add(&shared.share(before, before + rounds(piece), all));
+            *taken += seconds * rounds(piece) as f64 / all as f64;
+            before += rounds(piece);
         }
     }
     Ok(Some(done))
@@ -194,24 +198,30 @@ impl Half {
         })
     }
 
-    fn begin(&mut self, sweep: &Sweep, round: u64) -> Result<(), Error> {
+    /// Begins the first round.
+    fn begin(&mut self, sweep: &Sweep) -> Result<(), Error> {
         self.together.prepare();
-        self.each(sweep, round, |part| part.lockstep.begin(round))?;
+        self.each(sweep, 1, |part| part.lockstep.begin(1))?;
         self.together.send();
         Ok(())
     }
 
-    fn finish(&mut self, sweep: &Sweep, round: u64, observer: &dyn Observer) -> Result<(), Error> {
+    /// Finishes a round and begins the next one, part by part: a part's state is in a cache once, not twice.
+    fn turn(&mut self, sweep: &Sweep, round: u64, observer: &dyn Observer) -> Result<(), Error> {
         self.together.receive();
+        self.together.prepare();
         self.each(sweep, round, |part| {
             let record = part.recorded.get(part.next_recorded) == Some(&round);
             part.next_recorded += usize::from(record);
-            part.lockstep.finish(round, record, observer)
-        })
+            part.lockstep.finish(round, record, observer)?;
+            if round < part.rounds { part.lockstep.begin(round + 1) } else { Ok(()) }
+        })?;
+        self.together.send();
+        Ok(())
     }
 }
 
-/// Runs pieces together to the end; returns their results in order, `None` if stopped before.
+/// Runs pieces together to the end; returns their results in order and the counts of what they share, `None` if stopped before.
 fn wave(
     sweep: &Sweep,
     units: &[WideUnit],
@@ -219,11 +229,11 @@ fn wave(
     options: &Options,
     stop: &Stop,
     observer: &dyn Observer,
-) -> Result<Option<Vec<BatchResult>>, Error> {
+) -> Result<Option<(Vec<BatchResult>, Counters)>, Error> {
     let mut halves = halves(sweep, units, pieces, options.verify)?;
     let rounds = halves.iter().flat_map(|half| &half.parts).map(|part| part.rounds).max().unwrap_or(0);
     for half in &mut halves {
-        half.begin(sweep, 1)?;
+        half.begin(sweep)?;
     }
     let running = |round: u64| -> u64 {
         pieces
@@ -242,33 +252,36 @@ fn wave(
             observer.progressed(std::mem::take(&mut progress));
         }
         for half in &mut halves {
-            half.finish(sweep, round, observer)?;
-            if round < rounds {
-                half.begin(sweep, round + 1)?;
-            }
+            half.turn(sweep, round, observer)?;
         }
     }
     observer.progressed(progress);
     let mut results: Vec<BatchResult> = pieces.iter().map(|_| BatchResult::default()).collect();
+    let mut shared = Counters::default();
     for half in halves {
-        let mut shared = Some(half.together.counters());
+        shared.add(&half.together.counters());
         for part in half.parts {
             let keeps_parameters = units[pieces[part.piece].unit].1.keeps_parameters;
-            let mut result = part.lockstep.into_result(keeps_parameters);
-            // Counts of the half are added once.
-            result.counters.add(&shared.take().unwrap_or_default());
-            results[part.piece].append(result);
+            results[part.piece].append(part.lockstep.into_result(keeps_parameters));
         }
     }
-    Ok(Some(results))
+    Ok(Some((results, shared)))
+}
+
+/// Returns the CPU time of the pool's threads so far.
+fn host_time() -> Duration {
+    #[cfg(feature = "gpu")]
+    let spent = rayon::broadcast(|_| cpu_time::ThreadTime::now().as_duration()).into_iter().sum();
+    #[cfg(not(feature = "gpu"))]
+    let spent = Duration::ZERO;
+    spent
 }
 
 /// Opens the two halves of a wave, of about as many trials each.
 fn halves(sweep: &Sweep, units: &[WideUnit], pieces: &[Piece], verify: bool) -> Result<Vec<Half>, Error> {
     let total: usize = pieces.iter().map(|piece| piece.trials.clone().count()).sum();
     let each = total.div_ceil(2).max(1);
-    let threads = rayon::current_num_threads();
-    let most = each.div_ceil(2 * threads).next_multiple_of(8).clamp(1, if threads == 1 { each } else { MOST_IN_PART });
+    let most = each.div_ceil(2 * rayon::current_num_threads()).next_multiple_of(8).min(MOST_IN_PART);
     let mut layout: Vec<Vec<(usize, Range<u64>)>> = vec![Vec::new()];
     let mut room = each;
     for (at, piece) in pieces.iter().enumerate() {

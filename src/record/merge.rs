@@ -162,7 +162,7 @@ mod tests {
             let id = PartId { cell, block };
             let rows = rows(block * 2..block * 2 + 2, 9, |_, round| slope * f64::from(round));
             write_part(&path, &manifest.spec_hash, id, &manifest.cells[cell as usize], &rows).expect("written");
-            append_timing(&path, id, 1.0, 2, 9).expect("timed");
+            append_timing(&path, id, 1.0, 2, 9, None).expect("timed");
         }
         path
     }

@@ -39,6 +39,6 @@ pub use part::{part_bytes, remove_part, write_part};
 pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, decode_part, read_part};
 pub use state_file::{StateFile, StateKind};
-pub use timings::append_timing;
+pub use timings::{DeviceFigures, append_timing};
 pub use verify::{Verification, verify};
 pub use whole_file::{PreparedFile, leftovers_of, remove_file, remove_leftovers_of, write_whole};

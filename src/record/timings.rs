@@ -1,20 +1,69 @@
 //! How long parts took: `timings.csv`, apart from the parts because it differs from run to run.
 
 use super::{PartId, disk};
+use privateer_backend::Counters;
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) const FILE_NAME: &str = "timings.csv";
-pub(super) const HEADER: &str = "cell,block,seconds,trial_rounds_per_s\n";
+pub(super) const HEADER: &str = "cell,block,seconds,trial_rounds_per_s,host_cpu_us_per_trial_round,lanes_per_submission,\
+    submissions_per_round,bytes_up_per_trial_round,bytes_down_per_trial_round\n";
 
 /// Adds a line about one finished part. A part computed twice has two lines.
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be written.
-pub fn append_timing(out: &Path, id: PartId, seconds: f64, n_trials: u32, n_rounds: u32) -> Result<(), Error> {
+///
+/// * `device` — the part's share of the rounds on a device; the last five columns are empty without one
+pub fn append_timing(
+    out: &Path,
+    id: PartId,
+    seconds: f64,
+    n_trials: u32,
+    n_rounds: u32,
+    device: Option<DeviceFigures>,
+) -> Result<(), Error> {
     let rate = f64::from(n_trials) * f64::from(n_rounds) / seconds.max(1e-9);
-    append(out, &format!("{},{},{seconds:.6},{rate:.1}\n", id.cell, id.block))
+    let device = device.map_or_else(|| ",,,,".to_owned(), |figures| figures.csv());
+    append(out, &format!("{},{},{seconds:.6},{rate:.1},{device}\n", id.cell, id.block))
+}
+
+/// What rounds on a device cost the host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeviceFigures {
+    /// Microseconds of CPU time of the engine's threads, per round of a trial.
+    pub host_cpu_us: f64,
+    /// Trials in a submission.
+    pub lanes: f64,
+    /// Submissions in a round of all trials.
+    pub submissions: f64,
+    /// Bytes sent to the device, per round of a trial.
+    pub bytes_up: f64,
+    /// Bytes received from it, per round of a trial.
+    pub bytes_down: f64,
+}
+
+impl DeviceFigures {
+    /// Returns the figures of counts; `None` if nothing was submitted.
+    ///
+    /// * `rounds` — rounds of one trial
+    #[must_use]
+    pub fn of(counters: &Counters, rounds: u64) -> Option<Self> {
+        let (submissions, trial_rounds) = (counters.submissions as f64, counters.rounds.max(1) as f64);
+        (0.0 < submissions).then(|| Self {
+            host_cpu_us: counters.host_us as f64 / trial_rounds,
+            lanes: counters.lanes as f64 / submissions,
+            submissions: submissions / rounds.max(1) as f64,
+            bytes_up: counters.sent as f64 / trial_rounds,
+            bytes_down: counters.received as f64 / trial_rounds,
+        })
+    }
+
+    fn csv(self) -> String {
+        let Self { host_cpu_us, lanes, submissions, bytes_up, bytes_down } = self;
+        format!("{host_cpu_us:.3},{lanes:.1},{submissions:.3},{bytes_up:.1},{bytes_down:.1}")
+    }
 }
 
 /// Adds the lines that the file does not have yet: merging the same shards twice doubles nothing.
@@ -44,9 +93,21 @@ mod tests {
     fn lines_follow_one_header() {
         let folder = tempfile::tempdir().expect("a folder");
         for block in 0..2 {
-            append_timing(folder.path(), PartId { cell: 3, block }, 0.5, 10, 100).expect("written");
+            append_timing(folder.path(), PartId { cell: 3, block }, 0.5, 10, 100, None).expect("written");
         }
+        let counters = Counters {
+            rounds: 1000,
+            submissions: 50,
+            lanes: 500,
+            sent: 4000,
+            received: 288_000,
+            host_us: 2500,
+            ..Counters::default()
+        };
+        let figures = DeviceFigures::of(&counters, 100);
+        append_timing(folder.path(), PartId { cell: 4, block: 0 }, 0.5, 10, 100, figures).expect("written");
         let text = std::fs::read_to_string(folder.path().join(FILE_NAME)).expect("text");
-        assert_eq!(text, "cell,block,seconds,trial_rounds_per_s\n3,0,0.500000,2000.0\n3,1,0.500000,2000.0\n");
+        let lines = "3,0,0.500000,2000.0,,,,,\n3,1,0.500000,2000.0,,,,,\n4,0,0.500000,2000.0,2.500,10.0,0.500,4.0,288.0\n";
+        assert_eq!(text, format!("{HEADER}{lines}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::observer::{ReleaseSummary, RunObserver};
 use crate::engine::{Observer, Trace, TrialEnd, Unit};
-use crate::record::{self, Manifest, Parameters, PartId, TrialParameters};
+use crate::record::{self, DeviceFigures, Manifest, Parameters, PartId, TrialParameters};
 use crate::spec::Sweep;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -71,14 +71,16 @@ impl Observer for Recorder<'_> {
         Parameters::new(text, unit.cell, label, kept).save(self.out, PartId { cell: unit.cell, block: unit.block })
     }
 
-    fn finished(&self, unit: Unit, rows: Trace, seconds: f64, _counters: &Counters) -> Result<(), Error> {
+    fn finished(&self, unit: Unit, rows: Trace, seconds: f64, counters: &Counters) -> Result<(), Error> {
         let id = PartId { cell: unit.cell, block: unit.block };
         let cell = &self.manifest.cells[unit.cell as usize];
         self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
         record::write_part(self.out, &self.sweep.hash, id, cell, &rows)?;
         let first = u64::from(unit.block) * self.sweep.block;
         let trials = self.sweep.block.min(self.sweep.trials - first);
-        record::append_timing(self.out, id, seconds, trials as u32, self.sweep.cells[unit.cell as usize].rounds as u32)
+        let rounds = self.sweep.cells[unit.cell as usize].rounds;
+        let device = DeviceFigures::of(counters, rounds);
+        record::append_timing(self.out, id, seconds, trials as u32, rounds as u32, device)
     }
 }
 

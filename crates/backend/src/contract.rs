@@ -50,7 +50,8 @@ pub trait Domain: Send + Sync {
     /// Opens screens that send their rounds together; `sizes` are their numbers of trials.
     ///
     /// Each round is: [`Together::prepare`], [`Screen::begin`] of any screens, [`Together::send`], [`Together::receive`],
-    /// [`Screen::finish`] of the same screens.
+    /// [`Screen::finish`] of the same screens. The next round may be prepared before, and begun by each screen after its
+    /// finish.
     fn open_together(&self, sizes: &[usize]) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
         (sizes.iter().map(|&n_trials| self.open(n_trials)).collect(), Arc::new(Apart))
     }
@@ -160,6 +161,8 @@ pub struct Counters {
     pub sent: u64,
     /// Bytes of answers received from a device.
     pub received: u64,
+    /// Microseconds of CPU time of the engine's own threads in rounds on a device, where they are measured.
+    pub host_us: u64,
     /// Screens that moved from a failing device to the CPU.
     pub fallbacks: u64,
     /// Points found outside their band: must stay 0.
@@ -173,6 +176,21 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Returns the share of the counts of submissions that falls to the items `from..to` of `all`; shares add up exactly.
+    #[must_use]
+    pub fn share(&self, from: u64, to: u64, all: u64) -> Self {
+        let up_to = |count: u64, item: u64| (u128::from(count) * u128::from(item) / u128::from(all.max(1))) as u64;
+        let of = |count: u64| up_to(count, to) - up_to(count, from);
+        Self {
+            submissions: of(self.submissions),
+            lanes: of(self.lanes),
+            sent: of(self.sent),
+            received: of(self.received),
+            host_us: of(self.host_us),
+            ..Self::default()
+        }
+    }
+
     /// Adds the counts of another screen.
     pub fn add(&mut self, other: &Self) {
         self.rounds += other.rounds;
@@ -191,6 +209,7 @@ impl Counters {
         self.lanes += other.lanes;
         self.sent += other.sent;
         self.received += other.received;
+        self.host_us += other.host_us;
         self.fallbacks += other.fallbacks;
         self.violations += other.violations;
         self.verified += other.verified;

@@ -137,15 +137,21 @@ impl BatchedScreen {
     }
 
     /// Decodes and checks the answer to a request.
-    fn checked(&mut self, answers: &Answers, place: usize, request: &TrialScore<'_>) -> Result<Answer, BackendError> {
+    fn checked(
+        &mut self,
+        answers: &Answers,
+        place: usize,
+        request: &TrialScore<'_>,
+        answer: &mut Answer,
+    ) -> Result<(), BackendError> {
         let n_points = self.shared.basis.n_points();
-        let mut answer = answers.get(place)?;
-        plausible(&mut answer, self.stamp, n_points, request.subset)?;
+        answers.read(place, answer)?;
+        plausible(answer, self.stamp, n_points, request.subset)?;
         let slot = &mut self.slots[request.trial];
         if request.subset.is_none() {
             slot.seen(answer.largest_mean, answer.largest_variance);
         }
-        let broken = if self.shared.band == Band::Proved { violations(slot, &answer, request, n_points) } else { 0 };
+        let broken = if self.shared.band == Band::Proved { violations(slot, answer, request, n_points) } else { 0 };
         if 0 < broken {
             self.counters.violations += broken;
             return Err(BackendError::untrusted(format!(
@@ -153,7 +159,7 @@ impl BatchedScreen {
                 answer.best_lower, answer.best_upper, request.trial
             )));
         }
-        Ok(answer)
+        Ok(())
     }
 
     /// Counts exact scores of `points` points.
@@ -247,7 +253,7 @@ impl Screen for BatchedScreen {
         } else {
             (Arc::default(), 0)
         };
-        let mut again = Vec::new();
+        let (mut again, mut answer) = (Vec::new(), Answer::default());
         for (i, ((request, asked), out)) in trials.iter().zip(&asked).zip(out.iter_mut()).enumerate() {
             match *asked {
                 SlotTask::Prior => {
@@ -256,7 +262,7 @@ impl Screen for BatchedScreen {
                 }
                 SlotTask::Scan => self.scan(request, out),
                 SlotTask::Device { from_factor } => {
-                    let answer = self.checked(&answers, place, request)?;
+                    self.checked(&answers, place, request, &mut answer)?;
                     place += 1;
                     if self.take(request, &answer, out) {
                     } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
@@ -300,6 +306,14 @@ impl BatchedScreen {
     ///
     /// First from a factor, which narrows the band; then by exact scores.
     fn score_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), BackendError> {
+        if again.is_empty() {
+            return Ok(());
+        }
+        if self.lanes.round()?.moves != self.moves {
+            // The lanes have moved to f64 for the next round.
+            again.iter().for_each(|&i| self.scan(&trials[i], &mut out[i]));
+            return Ok(());
+        }
         let (precision, scale) = (self.precision, Arc::clone(&self.shared.scale));
         let kernel_error = self.kernel_error();
         let mut planned = Vec::new();
@@ -318,16 +332,15 @@ impl BatchedScreen {
         self.counters.rebuilds += planned.len() as u64;
         planned.iter().for_each(|_| self.count_round(true, true));
         let (indices, planned): (Vec<usize>, Vec<_>) = planned.into_iter().unzip();
-        let mut stamp = 0;
+        let (mut stamp, mut answer) = (0, Answer::default());
         let answers = self.lanes.again(|round, parcel| {
             stamp = round.stamp;
             self.pack(&planned, round, parcel)
         })?;
         self.stamp = stamp;
         let requests: Vec<_> = planned.iter().map(|(request, _)| *request).collect();
-        drop(planned);
         for ((i, request), place) in indices.into_iter().zip(&requests).zip(0..) {
-            let answer = self.checked(&answers, place, request)?;
+            self.checked(&answers, place, request, &mut answer)?;
             if !self.take(request, &answer, &mut out[i]) {
                 self.scan(request, &mut out[i]);
             }

@@ -34,17 +34,17 @@ impl Answers {
         self.words.is_empty()
     }
 
-    /// Decodes the answer to a work, by its place in the round.
+    /// Decodes the answer to a work, by its place in the round, into `answer`.
     ///
     /// # Errors
     /// If there is none, or its checksum does not match its list.
-    pub fn get(&self, place: usize) -> Result<Answer, BackendError> {
-        let words = self.words.chunks_exact(ANSWER_WORDS).nth(place);
-        let maxima = self.maxima.chunks_exact(MAXIMA).nth(place);
+    pub fn read(&self, place: usize, answer: &mut Answer) -> Result<(), BackendError> {
+        let words = self.words.get(place * ANSWER_WORDS..).and_then(|words| words.first_chunk::<ANSWER_WORDS>());
+        let maxima = self.maxima.get(place * MAXIMA..).and_then(|maxima| maxima.first_chunk::<MAXIMA>());
         let (Some(words), Some(maxima)) = (words, maxima) else {
             return Err(BackendError::untrusted(format!("gave {} answers, and none to work {place}", self.len())));
         };
-        decode(words, [0, 1, 2, 3].map(|i| maxima[i]))
+        decode(words, *maxima, answer)
     }
 }
 
@@ -54,27 +54,20 @@ pub fn checksum(words: &[u32]) -> u32 {
 }
 
 /// Decodes an answer.
-/// * `words` — [`ANSWER_WORDS`]
 ///
 /// # Errors
 /// If the checksum does not match the list.
-fn decode(words: &[u32], maxima: [f64; MAXIMA]) -> Result<Answer, BackendError> {
+fn decode(words: &[u32; ANSWER_WORDS], maxima: [f64; MAXIMA], answer: &mut Answer) -> Result<(), BackendError> {
     if checksum(words) != words[3] {
         let (stated, found) = (words[3], checksum(words));
         return Err(BackendError::untrusted(format!("returned an answer with checksum {stated:#010x} instead of {found:#010x}")));
     }
+    (answer.stamp, answer.scored, answer.count) = (words[0], words[1], words[2]);
     let listed = (words[2] as usize).min(CAPACITY);
-    let [best_lower, best_upper, largest_variance, largest_mean] = maxima;
-    Ok(Answer {
-        stamp: words[0],
-        scored: words[1],
-        count: words[2],
-        points: words[HEADER..HEADER + listed].to_vec(),
-        best_lower,
-        best_upper,
-        largest_variance,
-        largest_mean,
-    })
+    answer.points.clear();
+    answer.points.extend_from_slice(&words[HEADER..HEADER + listed]);
+    [answer.best_lower, answer.best_upper, answer.largest_variance, answer.largest_mean] = maxima;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -86,9 +79,11 @@ mod tests {
         let mut words = [u32::MAX; ANSWER_WORDS];
         words[..6].copy_from_slice(&[7, 100, 2, 0, 5, 9]);
         words[3] = checksum(&words);
-        let answer = decode(&words, [1.0, 2.0, 3.0, 4.0]).expect("whole");
-        assert_eq!((answer.stamp, answer.scored, answer.count, answer.points), (7, 100, 2, vec![5, 9]));
+        let mut answer = Answer::default();
+        decode(&words, [1.0, 2.0, 3.0, 4.0], &mut answer).expect("whole");
+        assert_eq!((answer.stamp, answer.scored, answer.count), (7, 100, 2));
+        assert_eq!(answer.points, [5, 9]);
         words[5] = 8;
-        assert!(decode(&words, [0.0; 4]).is_err());
+        assert!(decode(&words, [0.0; 4], &mut answer).is_err());
     }
 }

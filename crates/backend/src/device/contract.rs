@@ -158,7 +158,9 @@ pub trait DeviceSlots: Send {
         out.clear();
         let answers = self.receive()?;
         for place in 0..answers.len() {
-            out.push(answers.get(place)?);
+            let mut answer = Answer::default();
+            answers.read(place, &mut answer)?;
+            out.push(answer);
         }
         Ok(())
     }
@@ -246,7 +248,7 @@ pub struct Band4 {
 }
 
 /// A slot's answer to a round.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// Stamp of the submission that produced this answer.
     pub stamp: u32,
