@@ -1,9 +1,14 @@
 //! Which backend scores, by name.
 
-#[cfg(feature = "gpu")]
 use super::commands::note;
 #[cfg(feature = "gpu")]
-use crate::engine::scoring_error;
+use crate::engine::{Preparation, scoring_error, workloads};
+use crate::env::DataFolder;
+use crate::spec::Sweep;
+#[cfg(feature = "gpu")]
+use privateer_backend::BackendError;
+#[cfg(feature = "gpu")]
+use privateer_backend::cost::{DeviceRates, LEAST_GAIN, Prediction, UNBOUNDED};
 use privateer_backend::device::Precision;
 use privateer_backend::{Backend, Cpu};
 use privateer_config::error::{Diagnostic, Error};
@@ -20,6 +25,8 @@ pub struct OpenedBackend {
     pub software: bool,
     /// Its name for tables.
     pub device: String,
+    /// Why it was chosen, where it was chosen for the user.
+    pub reason: Option<String>,
     /// The device, to measure it.
     #[cfg(feature = "gpu")]
     pub gpu: Option<privateer_backend::gpu::Gpu>,
@@ -50,6 +57,27 @@ pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<Ope
     }
 }
 
+/// Opens a backend for a sweep: as [`open`], but `auto` takes a hardware GPU only where it is predicted to pay.
+///
+/// # Errors
+/// As [`open`], and the first error of the preparation of a cell.
+pub fn open_for(
+    name: &str,
+    sweep: &Sweep,
+    data: &DataFolder,
+    threads: Option<usize>,
+    quiet: bool,
+) -> Result<OpenedBackend, Error> {
+    if name != "auto" {
+        return open(name, None, quiet);
+    }
+    let choice = automatic_for(sweep, data, threads)?;
+    if let (Some(reason), false) = (&choice.reason, quiet) {
+        note(reason);
+    }
+    Ok(choice)
+}
+
 /// Adds to a device's error how to do without the device, unless it has another hint.
 pub fn with_hint(mut error: Error) -> Error {
     if let Error::Device { hint, .. } = &mut error {
@@ -66,6 +94,7 @@ fn cpu() -> OpenedBackend {
         backend: Arc::new(Cpu::default()),
         software: false,
         device: "cpu".to_owned(),
+        reason: None,
         #[cfg(feature = "gpu")]
         gpu: None,
     }
@@ -73,13 +102,14 @@ fn cpu() -> OpenedBackend {
 
 #[cfg(feature = "gpu")]
 fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>) -> OpenedBackend {
-    use privateer_backend::{BackendError, Batched, Fallback};
+    use privateer_backend::{Batched, Fallback};
     let told = |error: &BackendError| note(&format!("warning: {error}; the CPU carries on, with the same answers"));
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
     OpenedBackend {
         backend: Arc::new(Fallback::new(Arc::new(batched), told)),
         software: gpu.facts().kind == "software",
         device: gpu.facts().name.clone(),
+        reason: None,
         gpu: Some(gpu),
     }
 }
@@ -104,20 +134,72 @@ fn gpu(precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error
 #[cfg(feature = "gpu")]
 fn automatic(quiet: bool) -> Option<OpenedBackend> {
     use privateer_backend::device::Device;
-    use privateer_backend::gpu::Gpu;
-    match Gpu::automatic() {
-        Ok(gpu) => {
-            let gpu = gpu?;
-            if !quiet {
-                note(&format!("gpu: {}", gpu.description()));
-            }
-            Some(with_fallback(gpu, None))
-        }
-        Err(error) => {
-            note(&format!("warning: {error}; the CPU scores, with the same answers"));
-            None
-        }
+    let gpu = hardware()?;
+    if !quiet {
+        note(&format!("gpu: {}", gpu.description()));
     }
+    Some(with_fallback(gpu, None))
+}
+
+/// Opens the hardware adapter, if there is one.
+#[cfg(feature = "gpu")]
+fn hardware() -> Option<privateer_backend::gpu::Gpu> {
+    privateer_backend::gpu::Gpu::automatic().unwrap_or_else(|error| {
+        note(&format!("warning: {error}; the CPU scores, with the same answers"));
+        None
+    })
+}
+
+/// Chooses for a sweep; the reason is absent where there was no choice.
+#[cfg(feature = "gpu")]
+fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>) -> Result<OpenedBackend, Error> {
+    use privateer_backend::gpu::adapters;
+    if !adapters().iter().any(|adapter| adapter.taken_by_auto) {
+        return Ok(cpu());
+    }
+    let (backend, threads) = (Cpu::default(), threads.unwrap_or_else(cores));
+    let workloads = workloads(sweep, &Preparation::new(sweep, data, &backend))?;
+    let least = Prediction::of(&workloads, threads, &UNBOUNDED);
+    if !least.pays() {
+        let reason = format!("cpu: no GPU would be {LEAST_GAIN} times faster here: at best {least}");
+        return Ok(OpenedBackend { reason: Some(reason), ..cpu() });
+    }
+    let Some(gpu) = hardware() else { return Ok(cpu()) };
+    let prediction = match rates(&gpu) {
+        Ok(rates) => Prediction::of(&workloads, threads, &rates),
+        Err(error) => {
+            let reason = format!("cpu: {} could not be measured: {error}", gpu.facts().name);
+            return Ok(OpenedBackend { reason: Some(reason), ..cpu() });
+        }
+    };
+    let name = gpu.facts().name.clone();
+    Ok(if prediction.pays() {
+        OpenedBackend { reason: Some(format!("gpu: {name}, predicted: {prediction}")), ..with_fallback(gpu, None) }
+    } else {
+        let reason = format!("cpu: {name} would not be {LEAST_GAIN} times faster: {prediction}");
+        OpenedBackend { reason: Some(reason), ..cpu() }
+    })
+}
+
+/// Returns the measured rates of a device.
+///
+/// # Errors
+/// If it fails.
+#[cfg(feature = "gpu")]
+pub fn rates(gpu: &privateer_backend::gpu::Gpu) -> Result<DeviceRates, BackendError> {
+    let ceilings = gpu.ceilings()?;
+    Ok(DeviceRates { f32_flops: ceilings.f32_flops, f64_flops: ceilings.f64_flops, copy_bytes: ceilings.copy_bytes })
+}
+
+/// Returns the number of threads that a run has by default.
+#[cfg(feature = "gpu")]
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+#[cfg(not(feature = "gpu"))]
+fn automatic_for(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>) -> Result<OpenedBackend, Error> {
+    Ok(cpu())
 }
 
 #[cfg(not(feature = "gpu"))]

@@ -99,11 +99,7 @@ enum Command {
     /// Compare the cells that two results folders share, trial by trial
     Compare(report::CompareArgs),
     /// List graphics adapters, their limits, and which one `--backend` would take
-    Devices {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Devices(devices::DevicesArgs),
     /// Print completions for a shell
     Completions {
         /// Which shell
@@ -205,10 +201,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => report::compare(&args),
         Command::Verify(args) => verify::verify(registry, &args),
-        Command::Devices { json } => {
-            devices::devices(json);
-            Ok(())
-        }
+        Command::Devices(args) => devices::devices(registry, &args),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "privateer", &mut text);

@@ -1,10 +1,146 @@
-//! `privateer devices`: adapters, their limits, and what would be used.
+//! `privateer devices`: adapters, their limits, and what would be used, for a spec with reasons.
 
 use super::commands::say;
+use super::source::SpecArgs;
+use crate::registry::Registry;
+use clap::Args;
+use privateer_config::error::Error;
+use std::path::PathBuf;
+
+/// Arguments of `privateer devices`.
+#[derive(Debug, Args)]
+pub struct DevicesArgs {
+    /// Explain what `--backend auto` would take for a spec: sizes, predicted times on the CPU and on the adapter
+    #[arg(long = "for", value_name = "SPEC")]
+    path: Option<PathBuf>,
+    #[command(flatten)]
+    spec: SpecArgs,
+    /// Worker threads of the run [default: all cores]
+    #[arg(long, value_name = "N", requires = "path")]
+    threads: Option<usize>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the graphics adapters, or explains the choice for a spec.
+///
+/// # Errors
+/// Mistakes in the spec, and the first error of the preparation of a cell.
+pub fn devices(registry: &Registry, args: &DevicesArgs) -> Result<(), Error> {
+    match &args.path {
+        Some(path) => explained::explain(registry, args, path),
+        None => {
+            listed(args.json);
+            Ok(())
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+mod explained {
+    use super::{DevicesArgs, Error, Registry, listed};
+    use std::path::Path;
+
+    /// Reads the spec, and says that there is no choice.
+    pub fn explain(registry: &Registry, args: &DevicesArgs, path: &Path) -> Result<(), Error> {
+        args.spec.read(registry, path)?;
+        listed(args.json);
+        Ok(())
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod explained {
+    use super::super::backends::{cores, rates};
+    use super::{DevicesArgs, Error, Registry, say};
+    use crate::engine::{Preparation, scoring_error, workloads};
+    use privateer_backend::cost::{DeviceRates, LEAST_GAIN, Prediction, WorkColumns, Workload};
+    use privateer_backend::gpu::{AdapterChoice, AdapterFacts, Gpu};
+    use privateer_backend::{Cpu, UpdateKind};
+    use std::path::Path;
+
+    /// Predicts the run of a spec on the CPU and on the best adapter, and says what `auto` would take.
+    pub fn explain(registry: &Registry, args: &DevicesArgs, path: &Path) -> Result<(), Error> {
+        let sweep = args.spec.read(registry, path)?;
+        let (data, backend) = (args.spec.data(), Cpu::default());
+        let workloads = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
+        let threads = args.threads.unwrap_or_else(cores);
+        let found = privateer_backend::gpu::adapters();
+        let adapter = found.iter().find(|adapter| adapter.taken_by_gpu);
+        let measured = match adapter {
+            Some(_) => Some(Gpu::open(AdapterChoice::Any).and_then(|gpu| rates(&gpu)).map_err(scoring_error)?),
+            None => None,
+        };
+        if args.json {
+            let predicted = |works: &[Workload]| measured.as_ref().map(|rates| Prediction::of(works, threads, rates));
+            let bases: Vec<_> = workloads
+                .iter()
+                .map(|work| {
+                    serde_json::json!({
+                        "points": work.n_points, "kind": kind(work), "trials": work.trials, "rounds": work.rounds,
+                        "cpu_s": predicted(&[*work]).map(|p| p.cpu_s), "gpu_s": predicted(&[*work]).map(|p| p.device_s),
+                    })
+                })
+                .collect();
+            let whole = predicted(&workloads);
+            let auto = verdict(adapter, whole);
+            say(&serde_json::json!({
+                "threads": threads, "bases": bases, "adapter": adapter.map(|adapter| &adapter.name),
+                "cpu_s": whole.map(|p| p.cpu_s), "gpu_s": whole.map(|p| p.device_s), "host_s": whole.map(|p| p.host_s),
+                "auto": if auto.0 { "gpu" } else { "cpu" }, "reason": auto.1,
+            })
+            .to_string());
+            return Ok(());
+        }
+        for work in &workloads {
+            let Workload { n_points, trials, rounds, .. } = work;
+            let predicted =
+                measured.as_ref().map_or_else(String::new, |rates| format!(": {}", Prediction::of(&[*work], threads, rates)));
+            say(&format!("{n_points} points, {}, {trials} trials of {rounds:.0} rounds{predicted}", kind(work)));
+        }
+        if workloads.is_empty() {
+            say("nothing here is scored over a domain: contextual bandits and convex optimization run on the CPU");
+        }
+        if let (Some(adapter), Some(DeviceRates { f32_flops, f64_flops, copy_bytes })) = (adapter, measured) {
+            let f64_rate = f64_flops.map_or_else(|| "no f64".to_owned(), |rate| format!("{:.3} Tflop/s in f64", rate / 1e12));
+            let (name, kind) = (&adapter.name, adapter.kind);
+            let (f32_rate, copy) = (f32_flops / 1e12, copy_bytes / 1e9);
+            say(&format!("{name} ({kind}), measured: {f32_rate:.3} Tflop/s in f32, {f64_rate}, a copy of {copy:.0} GB/s"));
+        }
+        let whole = measured.as_ref().map(|rates| Prediction::of(&workloads, threads, rates));
+        if let Some(whole) = whole {
+            say(&format!("the whole run on {threads} threads: {whole}"));
+        }
+        say(&format!("--backend auto: {}", verdict(adapter, whole).1));
+        Ok(())
+    }
+
+    /// Returns whether `auto` takes the adapter, and why.
+    fn verdict(adapter: Option<&AdapterFacts>, whole: Option<Prediction>) -> (bool, String) {
+        match (adapter, whole) {
+            (Some(adapter), Some(_)) if !adapter.taken_by_auto => {
+                (false, format!("the CPU: {} is {}, which computes on the CPU", adapter.name, adapter.kind))
+            }
+            (Some(adapter), Some(whole)) if whole.pays() => (true, format!("{}: predicted to be faster", adapter.name)),
+            (Some(adapter), Some(_)) => (false, format!("the CPU: {} would not be {LEAST_GAIN} times faster", adapter.name)),
+            _ => (false, "the CPU: there is no adapter that suits".to_owned()),
+        }
+    }
+
+    fn kind(work: &Workload) -> String {
+        let full = if work.update_kind == UpdateKind::Full { ", new every round" } else { "" };
+        match work.columns {
+            WorkColumns::Features(m) => format!("{m} features{full}"),
+            WorkColumns::Visited(k) => format!("up to {k} visited points"),
+            WorkColumns::Own(k) => format!("inputs of each trial's own, up to {k} visited"),
+        }
+    }
+}
 
 /// Lists the graphics adapters, as text or as one JSON object.
 #[cfg(feature = "gpu")]
-pub fn devices(json: bool) {
+fn listed(json: bool) {
     use privateer_backend::gpu::adapters;
     use privateer_config::error::readable_bytes;
     let found = adapters();
@@ -66,13 +202,19 @@ pub fn devices(json: bool) {
     let of = |adapter: &privateer_backend::gpu::AdapterFacts| format!("{} ({})", adapter.name, adapter.kind);
     let automatic = found.iter().find(|adapter| adapter.taken_by_auto).map(of);
     let any = found.iter().find(|adapter| adapter.taken_by_gpu).map(of);
-    say(&format!("--backend auto: {}", automatic.as_deref().unwrap_or("the CPU, as there is no hardware adapter that suits")));
+    say(&format!(
+        "--backend auto: {}",
+        automatic.map_or_else(
+            || "the CPU, as there is no hardware adapter that suits".to_owned(),
+            |name| format!("{name} where it pays; see `privateer devices --for SPEC`")
+        )
+    ));
     say(&format!("--backend gpu:  {}", any.as_deref().unwrap_or("an error, as there is no adapter that suits")));
 }
 
 /// Says that there is nothing to list.
 #[cfg(not(feature = "gpu"))]
-pub fn devices(json: bool) {
+fn listed(json: bool) {
     if json {
         say(&serde_json::json!({ "adapters": [] }).to_string());
     } else {

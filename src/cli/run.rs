@@ -123,10 +123,16 @@ fn share(args: &RunArgs) -> Share {
 }
 
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
-    let opened = if args.dense { backends::dense(&args.backend)? } else { backends::open(&args.backend, None, args.quiet)? };
+    let data = args.spec.data();
+    let opened = if args.dense {
+        backends::dense(&args.backend)?
+    } else {
+        backends::open_for(&args.backend, sweep, &data, args.threads, args.quiet)?
+    };
     let options = RunOptions {
-        data: args.spec.data(),
+        data,
         backend: opened.backend,
+        backend_reason: opened.reason,
         threads: args.threads,
         batch: args.batch,
         verify: args.verify,

@@ -24,6 +24,7 @@ mod simulator;
 mod trace;
 mod warnings;
 mod wide;
+mod workload;
 
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;
@@ -41,3 +42,4 @@ pub use share::{Shard, Share, UnitList};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};
 pub use warnings::{CellWarning, grouped_warnings, refuse_misleading};
+pub use workload::workloads;

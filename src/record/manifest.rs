@@ -38,6 +38,9 @@ pub struct Manifest {
     pub recorded: String,
     /// Name of the backend.
     pub backend: String,
+    /// Why the backend was chosen, where it was chosen for the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend_reason: Option<String>,
     /// The graphics adapter, where one was used.
     pub adapter: Option<String>,
     /// Features of the processor that the backend used.
@@ -175,6 +178,7 @@ pub(crate) mod tests {
             n_blocks: 2,
             recorded: "every round".to_owned(),
             backend: "cpu".to_owned(),
+            backend_reason: None,
             adapter: None,
             cpu_features: vec!["avx2".to_owned()],
             threads: 2,

@@ -383,6 +383,7 @@ pub(crate) mod tests {
             n_blocks: n_trials.div_ceil(block),
             recorded: "every round".to_owned(),
             backend: "cpu".to_owned(),
+            backend_reason: None,
             adapter: None,
             cpu_features: vec!["avx2".to_owned()],
             threads: 2,

@@ -49,6 +49,7 @@ pub fn run_to_folder(
     notices::before(&cells, options, observer)?;
     let units = options.share.of(engine::units(sweep))?;
     let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), &options.share);
+    manifest.backend_reason.clone_from(&options.backend_reason);
     let opened = Folder::open(out, &manifest)?;
     let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
     let open: Vec<&Unit> = units.iter().filter(|unit| !done.contains(unit)).collect();

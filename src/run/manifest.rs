@@ -26,6 +26,7 @@ pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backen
             Recorded::Log { per_decade } => format!("about {per_decade} rounds for each factor of ten"),
         },
         backend: backend.name().to_owned(),
+        backend_reason: None,
         adapter: backend.adapter(),
         cpu_features: cpu_features(),
         threads,

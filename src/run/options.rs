@@ -13,6 +13,8 @@ pub struct RunOptions {
     pub data: DataFolder,
     /// Scoring backend.
     pub backend: Arc<dyn Backend>,
+    /// Why the backend was chosen, for the manifest, where it was chosen for the user.
+    pub backend_reason: Option<String>,
     /// Number of worker threads; one for each core if absent.
     pub threads: Option<usize>,
     /// What surrounds the work of each worker thread.
@@ -33,6 +35,7 @@ impl Default for RunOptions {
         Self {
             data: DataFolder::default(),
             backend: Arc::new(Cpu::default()),
+            backend_reason: None,
             threads: None,
             thread_setup: ThreadSetup::default(),
             batch: None,

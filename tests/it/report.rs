@@ -106,6 +106,7 @@ fn manifest() -> Manifest {
         n_blocks: N_TRIALS.div_ceil(BLOCK),
         recorded: "every round".to_owned(),
         backend: "cpu".to_owned(),
+        backend_reason: None,
         adapter: None,
         cpu_features: vec!["avx2".to_owned(), "fma".to_owned()],
         threads: 2,

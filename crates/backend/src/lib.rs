@@ -7,6 +7,7 @@
 
 mod batched;
 mod contract;
+pub mod cost;
 mod cpu;
 pub mod device;
 mod error;

@@ -14,3 +14,4 @@ mod pruned_columns;
 mod pruning;
 mod sets;
 mod sizes;
+mod widths;

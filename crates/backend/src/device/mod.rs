@@ -5,7 +5,6 @@
 //! both share is here: the numbers of a type (`real`), tables and kernels in the layout of the passes (`tables`), a round's
 //! parameters packed into buffers (`pack`), and the answers decoded from them (`answer`).
 
-#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod answer;
 mod contract;
 #[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]

@@ -78,13 +78,19 @@ pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), Ba
 }
 
 fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
+    // An instance without any interface would panic: the feature of this platform's may not be compiled.
+    let interfaces = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+    let interfaces = interfaces & wgpu::Instance::enabled_backend_features();
+    if interfaces.is_empty() {
+        return Vec::new();
+    }
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::VULKAN;
+    descriptor.backends = interfaces;
     descriptor.flags = wgpu::InstanceFlags::empty();
     let adapters = {
         let _quiet = QuietDrivers::start();
         let instance = wgpu::Instance::new(descriptor);
-        pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN))
+        pollster::block_on(instance.enumerate_adapters(interfaces))
     };
     let mut found: Vec<_> = adapters
         .into_iter()

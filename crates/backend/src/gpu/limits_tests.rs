@@ -2,12 +2,9 @@
 //!
 //! With subgroups and without.
 
-use super::buffers::GpuNumber;
-use super::device::{Gpu, GpuOptions, Replacement};
-use super::slots::GpuSlots;
-use super::tables::GpuTables;
+use super::device::{GpuOptions, Replacement};
 use super::tests::{open, played};
-use crate::device::{Answer, CAPACITY, Device, DeviceSlots, Precision, SlotWork};
+use crate::device::{Device, Precision};
 use crate::reference::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
 use privateer_gp::score::KernelFamily;
 
@@ -55,36 +52,9 @@ fn open_refused(options: GpuOptions) -> bool {
     gpu.tables(basis.spec(), Precision::F32).is_err()
 }
 
-/// Returns every answer of a script, and the final planes, as bits.
-///
-/// If there are more candidates than a device names, the named ones may differ.
-fn bits<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, rounds: &[Vec<OwnedWork>]) -> (Vec<Answer>, Vec<u64>) {
-    let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
-    let mut slots = GpuSlots::<R>::new(&tables, 3).expect("slots");
-    if let TestBasis::Own(grams) = basis {
-        for (slot, gram) in grams.iter().enumerate() {
-            slots.set_points(slot, gram).expect("points");
-        }
-    }
-    let (mut answers, mut all) = (Vec::new(), Vec::new());
-    for (stamp, round) in (1u32..).zip(rounds) {
-        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
-        slots.submit(stamp, &works).expect("submit");
-        slots.collect(&mut answers).expect("collect");
-        for answer in &mut answers {
-            answer.points.sort_unstable();
-            if CAPACITY < answer.count as usize {
-                answer.points.clear();
-            }
-        }
-        all.append(&mut answers);
-    }
-    (all, slots.planes().into_iter().map(|value| value.wide().to_bits()).collect())
-}
-
-/// Subgroups give the same bits as the reduction by halves, for every workgroup size.
+/// Reductions by subgroups and by halves keep the bounds, for every workgroup size.
 #[test]
-fn subgroups_change_no_bit() {
+fn subgroups_keep_the_bounds() {
     let Some(gpu) = open(GpuOptions::default()) else { return };
     if gpu.facts().subgroups.is_none() {
         println!("skipped: no subgroups");
@@ -98,9 +68,12 @@ fn subgroups_change_no_bit() {
         let (with, without) = (of(false), of(true));
         assert!(with.shared().subgroups && !without.shared().subgroups);
         for (basis, rounds) in cases() {
-            assert!(bits::<f32>(&with, &basis, &rounds) == bits::<f32>(&without, &basis, &rounds), "{max_threads:?}, f32");
-            if gpu.computes_in(Precision::F64) {
-                assert!(bits::<f64>(&with, &basis, &rounds) == bits::<f64>(&without, &basis, &rounds), "{max_threads:?}, f64");
+            // Two compilations may contract differently: both must keep their bounds.
+            for device in [&with, &without] {
+                played::<f32>(device, &basis, 3, &rounds).expect("f32");
+                if gpu.computes_in(Precision::F64) {
+                    played::<f64>(device, &basis, 3, &rounds).expect("f64");
+                }
             }
         }
     }
@@ -118,6 +91,27 @@ fn wrong_subgroups_are_not_used() {
         let replacements = vec![Replacement { shader: "reduction", from, to }];
         let Some(gpu) = open(GpuOptions { replacements, max_threads: Some(64), ..GpuOptions::default() }) else { return };
         assert!(!gpu.shared().subgroups, "{to}");
+    }
+}
+
+/// f64 that fails the self-test of arithmetic is not used.
+#[test]
+fn wrong_f64_is_not_used() {
+    if open(GpuOptions::default()).is_none_or(|gpu| !gpu.computes_in(Precision::F64)) {
+        println!("skipped: no f64");
+        return;
+    }
+    for (from, to) in [
+        (
+            "sum += source[2u * other] * source[2u * other + 1u];",
+            "sum += Real(f32(source[2u * other]) * f32(source[2u * other + 1u]));",
+        ),
+        ("Out((a * a + b) - a * a)", "Out(Real(f32(a * a + b) - f32(a * a)))"),
+        ("Out(a * b)", "Out(Real(f32(a * b)))"),
+    ] {
+        let replacements = vec![Replacement { shader: "arithmetic", from, to }];
+        let gpu = open(GpuOptions { replacements, ..GpuOptions::default() }).expect("open before");
+        assert!(!gpu.computes_in(Precision::F64), "{to}");
     }
 }
 

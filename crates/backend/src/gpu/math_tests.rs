@@ -4,6 +4,7 @@ use super::buffers::GpuNumber;
 use super::device::Gpu;
 use super::made;
 use super::readback::read_all;
+use super::self_test::RESULTS;
 use super::tests::device;
 use crate::device::tables::{Chunk, Extent};
 use crate::device::{Device, Precision};
@@ -23,7 +24,7 @@ fn worst<R: GpuNumber + Arithmetic>(gpu: &Gpu) -> (f64, f64) {
             })
             .collect();
         let results = gpu.shared().arithmetic(&pairs).expect("arithmetic");
-        for (&[t, _], got) in pairs.iter().zip(results.chunks_exact(8)) {
+        for (&[t, _], got) in pairs.iter().zip(results.chunks_exact(RESULTS)) {
             let (t, exact) = (t.wide(), libm::exp(-t.wide()));
             exp = exp.max((got[7].wide() - exact).abs() / exact);
             if 0.0 < t {

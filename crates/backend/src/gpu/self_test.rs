@@ -11,7 +11,7 @@ use crate::BackendError;
 use crate::device::Precision;
 
 /// Results per pair in the shader `arithmetic`.
-const RESULTS: usize = 8;
+pub(super) const RESULTS: usize = 10;
 
 /// Results per workgroup in the shader `reduction`, and number of workgroups tested.
 const REDUCED: usize = 5;
@@ -56,7 +56,7 @@ impl GpuShared {
     /// Returns whether f64 arithmetic is correct.
     ///
     /// Sums, differences, products and integers must be exact to the last bit, quotients and square roots within the
-    /// permitted error.
+    /// permitted error. A dot product may be summed in any order, a difference of nearly equal numbers may be contracted.
     pub fn computes_in_f64(&self) -> Result<bool, BackendError> {
         let pairs: Vec<[f64; 2]> = (0..64)
             .map(|i| {
@@ -66,6 +66,10 @@ impl GpuShared {
             })
             .collect();
         let results = self.arithmetic(&pairs)?;
+        let (exact, magnitude) = pairs.iter().fold((0.0, 0.0), |(sum, all), [a, b]| (sum + a * b, all + (a * b).abs()));
+        let rounded = |got: f64, want: f64, roundoffs: f64, magnitude: f64| {
+            (got - want).abs() <= roundoffs * Precision::F64.unit() * magnitude
+        };
         let near = |got: f64, want: f64, roundoffs: f64| (got - want).abs() <= roundoffs * Precision::F64.unit() * want.abs();
         Ok(pairs.iter().zip(results.chunks_exact(RESULTS)).all(|([a, b], got)| {
             got[0] == a + b
@@ -75,6 +79,8 @@ impl GpuShared {
                 && near(got[4], a.sqrt(), 16.0)
                 && got[5] == a.floor()
                 && got[6] == b.trunc()
+                && rounded(got[8], exact, 2.0 * pairs.len() as f64, magnitude)
+                && rounded(got[9], *b, 4.0, a * a + b.abs())
         }))
     }
 

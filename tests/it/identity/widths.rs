@@ -1,0 +1,68 @@
+//! Submissions of any width: trials of several cells share them, and the bytes are those of the CPU.
+
+use crate::backends::{NamedBackend, gpu_backends, reference_backends};
+use crate::support::{run_all, sweep};
+use privateer::engine::Options;
+use privateer::env::DataFolder;
+use privateer::run::thread_pool;
+use privateer_backend::reference::{Fault, ReferenceDevice};
+use privateer_backend::{Batched, Cpu, Fallback};
+use std::sync::Arc;
+
+/// Twelve cells: two bases for each of two horizons; seven trials in blocks of three.
+const SWEEP: &str = "seed = 2\nrounds = 40\ntrials = 7\nblock = 3\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
+    domain = { kind = \"grid\", points = 300 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
+    noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
+    [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nbeta = { kind = \"constant\", value = 1.0 }\n\
+    [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n\
+    [sweep.product]\n\"privacy.epsilon\" = [0.5, 2.0, 8.0]\nrounds = [25, 40]\n";
+
+fn widths_of(backends: &[NamedBackend]) {
+    let sweep = sweep(SWEEP);
+    assert_eq!(sweep.cells.len(), 12);
+    let data = DataFolder::default();
+    let expected = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
+    for (name, backend) in backends {
+        for threads in [1, 3] {
+            let pool = thread_pool(Some(threads)).expect("threads");
+            for batch in [Some(1), Some(4), Some(13), None] {
+                let options = Options { batch, ..Options::default() };
+                let found = pool.install(|| run_all(&sweep, &data, backend.as_ref(), options)).expect("a run");
+                assert_eq!(found.bits(), expected, "{name}, {batch:?}, {threads} threads");
+                let counters = found.counters;
+                // Every first round plays a drawn point.
+                assert_eq!(counters.rounds, 7 * 3 * 2 * (24 + 39));
+                // Three cells of seven trials share a basis; half of their trials are in a submission, or half of the batch.
+                let lanes = counters.lanes as f64 / counters.submissions as f64;
+                let most = batch.map_or(11.0, |batch| f64::from(batch as u32).div_euclid(2.0).max(1.0) + 1.0);
+                assert!(lanes <= most, "{name}, {batch:?}: {lanes}");
+                assert!(batch.is_some() || 10.0 < lanes, "{name}: {lanes} lanes a submission");
+            }
+        }
+    }
+}
+
+#[test]
+fn on_the_reference_device() {
+    widths_of(&reference_backends());
+}
+
+#[test]
+fn on_a_graphics_adapter() {
+    widths_of(&gpu_backends());
+}
+
+/// A device that is lost while trials of several cells are on it gives all of them to the CPU.
+#[test]
+fn a_lost_device_changes_no_byte() {
+    let sweep = sweep(SWEEP);
+    let data = DataFolder::default();
+    let expected = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
+    for after_rounds in [0, 1, 2, 55, 100] {
+        let device = Arc::new(Batched::new(Arc::new(ReferenceDevice::with_fault(Fault::LosesDevice { after_rounds }))));
+        let backend = Fallback::new(device, |_| ());
+        let found = run_all(&sweep, &data, &backend, Options::default()).expect("the CPU carries on");
+        assert!(0 < found.counters.fallbacks);
+        assert_eq!(found.bits(), expected, "{after_rounds}");
+    }
+}
