@@ -24,6 +24,25 @@ pub struct Machine {
     pub software_adapter: bool,
     /// What the device can do at most.
     pub ceilings: Ceilings,
+    /// Time of a device's passes since it was last asked for.
+    pub pass_times: Option<PassTimer>,
+}
+
+/// Returns the names of a device's passes and the nanoseconds of each since the last call.
+#[derive(Clone)]
+pub struct PassTimer(pub Arc<dyn Fn() -> Vec<(&'static str, f64)> + Send + Sync>);
+
+impl std::fmt::Debug for PassTimer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PassTimer")
+    }
+}
+
+impl Machine {
+    /// Returns the nanoseconds of each pass since the last call; empty where passes are not timed.
+    fn pass_times(&self) -> Vec<(&'static str, f64)> {
+        self.pass_times.as_ref().map(|timer| (timer.0)()).unwrap_or_default()
+    }
 }
 
 /// How it is measured.
@@ -75,6 +94,7 @@ pub fn measure(
     let two = Sweep::parse_with(registry, name, text, &doubled)?;
     let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.run.clone() };
     let mut runs = [None::<Fastest>, None];
+    machine.pass_times();
     for _ in 0..options.repeat {
         for (sweep, fastest) in [&one, &two].into_iter().zip(&mut runs) {
             keep(fastest, into_folder(sweep, &run)?);
@@ -82,7 +102,9 @@ pub fn measure(
     }
     let [Some(small), Some(large)] = runs else { return Err(nothing()) };
     let work = super::work::Work::of(&one, &Preparation::new(&one, &run.data, run.backend.as_ref()))?;
-    let measured = Measured::new(name, &one, machine, run.threads, work);
+    let trial_rounds = (options.repeat as u64 * 3 * one.trials * one.cells.iter().map(|cell| cell.rounds).sum::<u64>()) as f64;
+    let passes = machine.pass_times().into_iter().map(|(pass, ns)| (pass, ns / 1e3 / trial_rounds)).collect();
+    let measured = Measured { passes, ..Measured::new(name, &one, machine, run.threads, work) };
     Ok(Measured { results_crc: Some(small.results), ..measured.with_runs(one.trials, &small, &large, &small) })
 }
 

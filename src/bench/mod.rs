@@ -14,7 +14,7 @@ mod work;
 
 pub use ceiling::Ceilings;
 pub use job::{JOBS, Size, SpeedJob};
-pub use measure::{BenchOptions, Machine, Overrides, measure, measure_stored};
+pub use measure::{BenchOptions, Machine, Overrides, PassTimer, measure, measure_stored};
 pub use outcome::Measured;
 pub use stored::StoredInstance;
 pub use table::table;

@@ -49,6 +49,8 @@ pub struct Measured {
     pub actions_crc: Option<u32>,
     /// Counters of the screens.
     pub counters: Value,
+    /// Passes of a device, with the microseconds of a trial-round by its own clock.
+    pub passes: Vec<(&'static str, f64)>,
 }
 
 /// Returns CRC-32.
@@ -80,6 +82,7 @@ impl Measured {
             results_crc: None,
             actions_crc: None,
             counters: Value::Null,
+            passes: Vec::new(),
         }
     }
 
@@ -167,6 +170,8 @@ impl Measured {
             "submissions_per_round": device.map(|figures| figures.submissions),
             "bytes_up_per_trial_round": device.map(|figures| figures.bytes_up),
             "bytes_down_per_trial_round": device.map(|figures| figures.bytes_down),
+            "pass_us_per_trial_round":
+                self.passes.iter().map(|(pass, us)| ((*pass).to_owned(), json!(us))).collect::<serde_json::Map<_, _>>(),
             "results_crc": self.results_crc, "actions_crc": self.actions_crc, "counters": self.counters,
         })
     }

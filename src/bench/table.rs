@@ -59,6 +59,10 @@ pub fn table(all: &[Measured]) -> String {
                 figures.lanes
             );
         }
+        if !m.passes.is_empty() {
+            let passes: Vec<String> = m.passes.iter().map(|(pass, us)| format!("{pass} {}", digits(*us))).collect();
+            let _ = writeln!(text, "{}, {}: µs of the device a trial-round: {}", m.job, m.backend, passes.join(", "));
+        }
     }
     for m in all {
         if let Some(crc) = m.actions_crc {

@@ -51,7 +51,7 @@ pub fn dense(name: &str) -> Result<OpenedBackend, Error> {
 /// [`Error::Device`] if `gpu` is requested and no GPU is present, or the GPU lacks the floating-point type.
 pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error> {
     match name {
-        "gpu" => gpu(precision, quiet),
+        "gpu" => gpu(precision, quiet, false),
         "auto" => Ok(automatic(quiet).unwrap_or_else(cpu)),
         _ => Ok(cpu()),
     }
@@ -114,11 +114,17 @@ fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>)
     }
 }
 
+/// Opens the best adapter of any kind.
+/// * `time_passes` — whether its passes are timed by its own clock
+///
+/// # Errors
+/// As [`open`].
 #[cfg(feature = "gpu")]
-fn gpu(precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error> {
+pub fn gpu(precision: Option<Precision>, quiet: bool, time_passes: bool) -> Result<OpenedBackend, Error> {
     use privateer_backend::device::Device;
-    use privateer_backend::gpu::{AdapterChoice, Gpu};
-    let gpu = Gpu::open(AdapterChoice::Any).map_err(scoring_error)?;
+    use privateer_backend::gpu::{AdapterChoice, Gpu, GpuOptions};
+    let options = GpuOptions { time_passes, ..GpuOptions::default() };
+    let gpu = Gpu::with_options(AdapterChoice::Any, options).map_err(scoring_error)?;
     if let Some(precision) = precision.filter(|&precision| !gpu.computes_in(precision)) {
         return Err(Error::Device {
             problem: format!("{} does not compute in {precision:?}", gpu.facts().name),
@@ -202,8 +208,12 @@ fn automatic_for(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>) ->
     Ok(cpu())
 }
 
+/// Says that there is no backend for it.
+///
+/// # Errors
+/// Always.
 #[cfg(not(feature = "gpu"))]
-fn gpu(_precision: Option<Precision>, _quiet: bool) -> Result<OpenedBackend, Error> {
+pub fn gpu(_precision: Option<Precision>, _quiet: bool, _time_passes: bool) -> Result<OpenedBackend, Error> {
     Err(Error::Device {
         problem: "this program was built without the feature `gpu`: it has no GPU backend".to_owned(),
         hint: None,

@@ -3,13 +3,14 @@
 use super::backends::{self, OpenedBackend};
 use super::commands::{note, say};
 use super::source::SpecArgs;
-use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, Overrides, Size, SpeedJob, StoredInstance};
+use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, Overrides, PassTimer, Size, SpeedJob, StoredInstance};
 use crate::registry::Registry;
 use crate::run::{MOST_THREADS, RunOptions, thread_pool};
 use clap::Args;
 use privateer_backend::device::Precision;
 use privateer_config::error::{Diagnostic, Error, closest};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Arguments of `privateer bench`.
 #[derive(Debug, Args)]
@@ -49,6 +50,9 @@ pub struct BenchArgs {
     /// Compare every choice with the best of all points in f64; the time it takes is counted
     #[arg(long)]
     verify: bool,
+    /// Time a GPU's passes by its own clock, one after the other
+    #[arg(long)]
+    passes: bool,
     /// One JSON line for each result in place of the table
     #[arg(long)]
     json: bool,
@@ -114,10 +118,21 @@ impl BenchArgs {
 
     fn machine(&self, name: &str) -> Result<Machine, Error> {
         let precision = self.precision.as_deref().map(|name| if name == "f64" { Precision::F64 } else { Precision::F32 });
-        let opened = if self.dense { backends::dense(name)? } else { backends::open(name, precision, false)? };
+        let opened = match name {
+            _ if self.dense => backends::dense(name)?,
+            "gpu" => backends::gpu(precision, false, self.passes)?,
+            _ => backends::open(name, precision, false)?,
+        };
         let ceilings = ceilings(&opened, self.threads)?;
+        #[cfg(feature = "gpu")]
+        let pass_times = opened.gpu.clone().filter(|_| self.passes).map(|gpu| {
+            use privateer_backend::gpu::PASSES;
+            PassTimer(Arc::new(move || PASSES.into_iter().zip(gpu.pass_times().into_iter().flatten()).collect()))
+        });
+        #[cfg(not(feature = "gpu"))]
+        let pass_times: Option<PassTimer> = None;
         let OpenedBackend { backend, device, software, .. } = opened;
-        Ok(Machine { backend, device, software_adapter: software, ceilings })
+        Ok(Machine { backend, device, software_adapter: software, ceilings, pass_times })
     }
 
     /// Returns the requested backends.

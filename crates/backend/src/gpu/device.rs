@@ -1,6 +1,7 @@
 //! Opens, tests and shares the device.
 
 use super::adapters::{AdapterChoice, AdapterFacts, choose};
+use super::clock::PassTimes;
 use super::pipeline::{Pass, Pipeline};
 use super::readback::Health;
 use super::tables::GpuTables;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Settings for tests; none changes an answer, except a replacement that plants a fault.
+/// Settings for tests and measurements; none changes an answer, except a replacement that plants a fault.
 #[derive(Debug, Clone, Default)]
 pub struct GpuOptions {
     /// Largest binding in bytes, at most the adapter's limit.
@@ -24,6 +25,8 @@ pub struct GpuOptions {
     pub without_f64: bool,
     /// Reduces in shared memory, even where subgroups are available.
     pub without_subgroups: bool,
+    /// Times the passes of rounds, where the adapter can: [`Gpu::pass_times`].
+    pub time_passes: bool,
     /// Text replacements in shaders.
     pub replacements: Vec<Replacement>,
 }
@@ -65,6 +68,10 @@ pub struct GpuShared {
     pub max_groups: usize,
     /// Errors that occurred outside of calls.
     pub health: Arc<Health>,
+    /// Whether passes are timed.
+    pub times_passes: bool,
+    /// Time of all passes since it was last asked for.
+    pub pass_times: Mutex<PassTimes>,
     /// Planted faults.
     pub replacements: Vec<Replacement>,
     pipelines: Mutex<BTreeMap<Pass, Pipeline>>,
@@ -103,6 +110,8 @@ impl Gpu {
         let mut features = wgpu::Features::empty();
         features.set(wgpu::Features::SHADER_F64, wants_f64);
         features.set(wgpu::Features::SUBGROUP, subgroups);
+        let times_passes = options.time_passes && adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        features.set(wgpu::Features::TIMESTAMP_QUERY, times_passes);
         let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("privateer"),
             required_features: features,
@@ -130,6 +139,8 @@ impl Gpu {
             max_binding: options.max_binding.unwrap_or(u64::MAX).min(most) / 16 * 16,
             max_groups: limits.max_compute_workgroups_per_dimension as usize,
             health,
+            times_passes,
+            pass_times: Mutex::default(),
             replacements: options.replacements,
             pipelines: Mutex::default(),
         };
@@ -145,6 +156,13 @@ impl Gpu {
     #[must_use]
     pub fn facts(&self) -> &AdapterFacts {
         &self.shared.facts
+    }
+
+    /// Returns the time of all passes since the last call, if they are timed.
+    #[must_use]
+    pub fn pass_times(&self) -> Option<PassTimes> {
+        let mut times = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.times_passes.then(|| std::mem::take(&mut *times))
     }
 
     /// Releases the device: all later work on it fails, like on a lost device.
@@ -228,8 +246,17 @@ impl GpuShared {
 pub type Dispatch<'a> = (&'a Pipeline, &'a wgpu::BindGroup, [u32; 2]);
 
 /// Adds one compute pass with these dispatches, in order; skips those with an empty grid.
-pub fn run(encoder: &mut wgpu::CommandEncoder, dispatches: &[Dispatch<'_>]) {
-    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes: None });
+pub fn run<'a>(encoder: &mut wgpu::CommandEncoder, dispatches: impl IntoIterator<Item = &'a Dispatch<'a>>) {
+    run_timed(encoder, dispatches, None);
+}
+
+/// Adds a compute pass as [`run`], between two time stamps.
+pub fn run_timed<'a>(
+    encoder: &mut wgpu::CommandEncoder,
+    dispatches: impl IntoIterator<Item = &'a Dispatch<'a>>,
+    timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+) {
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
     for (pipeline, group, [x, y]) in dispatches {
         if *x != 0 && *y != 0 {
             pass.set_pipeline(&pipeline.pipeline);

@@ -7,6 +7,7 @@
 mod adapters;
 mod buffers;
 mod ceilings;
+mod clock;
 mod device;
 mod layout;
 mod made;
@@ -28,4 +29,5 @@ mod tests;
 
 pub use adapters::{AdapterChoice, AdapterFacts, adapters};
 pub use ceilings::GpuCeilings;
+pub use clock::{PASSES, PassTimes};
 pub use device::{Gpu, GpuOptions, Replacement};

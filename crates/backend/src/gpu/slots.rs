@@ -1,6 +1,7 @@
 //! Implements the slots of the device; a round is one submission.
 
 use super::buffers::{GpuNumber, GrowingBuffer, Piece, UploadBuffer, storage, upload};
+use super::clock::{PassClock, times};
 use super::device::{Dispatch, GpuShared, run};
 use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Pass, Pipeline};
@@ -15,7 +16,7 @@ use crate::device::pack::{Gathered, SlotShape, TOGETHER};
 use crate::device::tables::{Base, DeviceColumns, Extent, KernelNumbers, PLANES, TILE, coordinates, kernel_error, no_form};
 use crate::device::{Answers, DeviceSlots, Parcel, Precision};
 use privateer_gp::score::GramSource;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// Initial size of growing buffers, in bytes.
 const FIRST_BYTES: u64 = 1 << 16;
@@ -36,6 +37,8 @@ pub struct GpuSlots<R> {
     bound: Option<BoundBuffers>,
     uploads: UploadBuffer,
     staging: Staging,
+    /// Time stamps of passes, on request.
+    clock: Option<PassClock>,
     packed: Gathered<R>,
     /// Works and numbers in the layout of the shaders.
     words: Vec<u32>,
@@ -78,6 +81,8 @@ struct InFlight {
     pending: Pending,
     submission: wgpu::SubmissionIndex,
     n_works: usize,
+    /// Passes with time stamps.
+    timed: Vec<usize>,
 }
 
 impl<R: GpuNumber> GpuSlots<R> {
@@ -134,7 +139,8 @@ impl<R: GpuNumber> GpuSlots<R> {
             buffers,
             bound: None,
             uploads: UploadBuffer::new(shared, FIRST_BYTES)?,
-            staging: Staging::new(shared, answer_bytes)?,
+            staging: Staging::new(shared, answer_bytes + PassClock::BYTES)?,
+            clock: PassClock::new(shared)?,
             packed: Gathered::default(),
             words: Vec::new(),
             reals: Vec::new(),
@@ -209,8 +215,8 @@ impl<R: GpuNumber> GpuSlots<R> {
         })
     }
 
-    /// Returns the passes of the packed round, in order.
-    fn dispatches<'a>(&'a self, bound: &'a BoundBuffers) -> Vec<Dispatch<'a>> {
+    /// Returns the passes of the packed round, in order, each with its place among [`super::clock::PASSES`].
+    fn dispatches<'a>(&'a self, bound: &'a BoundBuffers) -> Vec<(usize, Dispatch<'a>)> {
         let (packed, passes) = (&self.packed, &self.passes);
         let rows = match self.columns {
             DeviceColumns::Features(_) => packed.n_projected.div_ceil(TOGETHER),
@@ -225,16 +231,16 @@ impl<R: GpuNumber> GpuSlots<R> {
             .unwrap_or(0)
             .div_ceil(TILE);
         let grid = |x: usize, y: usize| [x as u32, y as u32];
-        let mut all: Vec<Dispatch<'a>> = Vec::new();
+        let mut all: Vec<(usize, Dispatch<'a>)> = Vec::new();
         for (source, group) in self.sources.iter().zip(&bound.factor) {
-            all.push((&passes.factor, group, grid(source.chunk.len / self.workgroup.block(), packed.n_factored)));
+            all.push((0, (&passes.factor, group, grid(source.chunk.len / self.workgroup.block(), packed.n_factored))));
         }
         for (source, group) in self.sources.iter().zip(&bound.project) {
-            all.push((&passes.project, group, grid(source.chunk.len / self.workgroup.threads() as usize, rows)));
+            all.push((1, (&passes.project, group, grid(source.chunk.len / self.workgroup.threads() as usize, rows))));
         }
-        all.push((&passes.update, &bound.update, grid(self.extent.n_tiles(), packed.works.len())));
-        all.push((&passes.list, &bound.list, grid(subset_tiles, packed.n_listed)));
-        all.push((&passes.select, &bound.select, grid(packed.works.len(), 1)));
+        all.push((2, (&passes.update, &bound.update, grid(self.extent.n_tiles(), packed.works.len()))));
+        all.push((3, (&passes.list, &bound.list, grid(subset_tiles, packed.n_listed))));
+        all.push((4, (&passes.select, &bound.select, grid(packed.works.len(), 1))));
         all
     }
 
@@ -274,25 +280,41 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
         let n_works = self.packed.works.len();
         let dispatches = self.dispatches(bound);
         let (answer_bytes, maxima_bytes) = ((ANSWER_WORDS * 4) as u64, (MAXIMA * size_of::<R>()) as u64);
-        let (mapping, pending, submission) = guarded(&self.shared, "take a round", |device| {
+        let (mapping, pending, timed, submission) = guarded(&self.shared, "take a round", |device| {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("round") });
             let mapping = self.uploads.schedule(&mut encoder);
-            run(&mut encoder, &dispatches);
             let n = n_works as u64;
-            let parts = [(&self.buffers.answers, 0, n * answer_bytes), (&self.buffers.maxima, 0, n * maxima_bytes)];
+            let mut parts = vec![(&self.buffers.answers, 0, n * answer_bytes), (&self.buffers.maxima, 0, n * maxima_bytes)];
+            let timed = match &self.clock {
+                None => {
+                    run(&mut encoder, dispatches.iter().map(|(_, dispatch)| dispatch));
+                    Vec::new()
+                }
+                Some(clock) => {
+                    let timed = clock.run(&mut encoder, &dispatches);
+                    parts.push(clock.part(&timed));
+                    timed
+                }
+            };
             let pending = self.staging.schedule(&mut encoder, &parts);
-            (mapping, pending, self.shared.queue.submit([encoder.finish()]))
+            (mapping, pending, timed, self.shared.queue.submit([encoder.finish()]))
         })?;
         self.uploads.mapping = Some(mapping);
-        self.in_flight = Some(InFlight { pending, submission, n_works });
+        self.in_flight = Some(InFlight { pending, submission, n_works, timed });
         Ok(())
     }
 
     fn receive(&mut self) -> Result<Answers, BackendError> {
-        let InFlight { pending, submission, n_works } =
+        let InFlight { pending, submission, n_works, timed } =
             self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
         pending.wait(&self.shared, submission, |bytes| {
             let (words, maxima) = bytes.split_at((n_works * ANSWER_WORDS * 4).min(bytes.len()));
+            let (maxima, stamps) = maxima.split_at((n_works * MAXIMA * size_of::<R>()).min(maxima.len()));
+            if !timed.is_empty() {
+                let spent = times(&timed, stamps, self.shared.queue.get_timestamp_period());
+                let mut all = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
+                all.iter_mut().zip(spent).for_each(|(all, spent)| *all += spent);
+            }
             let maxima = maxima.chunks_exact(size_of::<R>()).map(|value| bytemuck::pod_read_unaligned::<R>(value).wide());
             Answers { words: bytemuck::pod_collect_to_vec(words), maxima: maxima.collect() }
         })
