@@ -70,7 +70,7 @@ pub static JOBS: [SpeedJob; 12] = [
     ),
     job!(
         "theory-factor",
-        "the same with the default exploration factor",
+        "the same with the theorem's exploration factor",
         "environment.domain.points" = "10000",
         "policy.*.features.nodes" = "12",
         "rounds" = "100"

@@ -22,13 +22,17 @@ pub enum ExplorationFactor {
     },
 }
 
+/// Factor of `order` unless stated: of 1/8 to 2, the theorems' and two constants, it was the best or within a factor of 3.9 of it
+/// on each of 27 problems (docs/guides/exploration-factors.md).
+const USUAL_FACTOR: f64 = 0.5;
+
 impl ExplorationFactor {
     /// Reads the key `beta`.
     pub fn parse(args: &Args<'_>) -> Self {
         let kinds = ["theory", "scaled", "order", "constant"];
         let doc = "what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`";
-        let Some(variant) = args.variant("beta", doc, &kinds, Some("theory")) else { return Self::Theory { factor: 1.0 } };
-        args.documents("beta.factor", "a number >= 0: required by `scaled`; for `order`, 1 unless given");
+        let Some(variant) = args.variant("beta", doc, &kinds, Some("order")) else { return Self::Order { factor: USUAL_FACTOR } };
+        args.documents("beta.factor", "a number >= 0: required by `scaled`; for `order`, 0.5 unless given");
         args.documents("beta.value", "a number >= 0: required by `constant`");
         let factor = |default: Option<f64>| {
             let number = variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);
@@ -39,7 +43,7 @@ impl ExplorationFactor {
         };
         let beta = match variant.kind.as_str() {
             "scaled" => Self::Theory { factor: factor(None) },
-            "order" => Self::Order { factor: factor(Some(1.0)) },
+            "order" => Self::Order { factor: factor(Some(USUAL_FACTOR)) },
             "constant" => {
                 Self::Constant { value: variant.args.number("value", "the value of beta").at_least(0.0).at_most(1e12).required() }
             }

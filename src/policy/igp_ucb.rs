@@ -32,7 +32,7 @@ pub fn noise_scale(setting: &Setting) -> Result<f64, Diagnostic> {
     match facts.noise_variance.or(bounded.map(|bound| bound * bound)) {
         Some(variance) => Ok(libm::sqrt(variance + released.mechanism_variance)),
         None => Err(Diagnostic::new("beta needs a noise scale, but the environment's noise has neither a bound nor a variance")
-            .hint("use `tgp-ucb` with `moment`, a `constant` beta, or noise with more than 2 degrees of freedom")),
+            .hint("use `gp-ucb` with `beta = \"theory\"`, `tgp-ucb` with `moment`, a `constant` beta, or noise with more than 2 degrees of freedom")),
     }
 }
 

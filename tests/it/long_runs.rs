@@ -259,7 +259,7 @@ fn a_folder_that_cannot_be_written_is_refused() {
 #[test]
 fn a_full_disk_keeps_what_was_finished() {
     // Parts are larger than the manifest.
-    let spec = SLOW_SPEC.replace("rounds = 300", "rounds = 1500");
+    let spec = SLOW_SPEC.replace("rounds = 300", "rounds = 1500").replace("\n[[policy]]", "\n[[policy]]\nbeta = \"theory\"");
     let reference = undisturbed(&spec);
     let folder = folder_with(&spec);
     let out = folder.path().join("out");

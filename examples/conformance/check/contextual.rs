@@ -239,8 +239,9 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         budget: Budget::new(Some(epsilon), Some(delta)).map_err(|refusal| refusal.to_string())?,
         clip: None,
     };
-    let entry = Entry { key: "failure_prob".to_owned(), key_span: None, node: Node::bare(Written::Float(alpha)) };
-    let (table, sink) = (Table { entries: vec![entry], span: None }, Sink::new(Sources::default()));
+    let entry = |key: &str, value| Entry { key: key.to_owned(), key_span: None, node: Node::bare(value) };
+    let entries = vec![entry("failure_prob", Written::Float(alpha)), entry("beta", Written::Text("theory".to_owned()))];
+    let (table, sink) = (Table { entries, span: None }, Sink::new(Sources::default()));
     let prepared =
         dp_linucb::parse(&Args::new(&table, "", &sink)).prepare(&facts, &request).map_err(|refusal| refusal.to_string())?;
     let terms = SumsTerms {

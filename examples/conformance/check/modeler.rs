@@ -175,6 +175,7 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
         entry("ridge", Parameter::Float(setup.ridge)),
         entry("failure_prob", Parameter::Float(setup.failure_prob)),
         entry("count_start", Parameter::Bool(false)),
+        entry("beta", Parameter::Text("theory".to_owned())),
     ];
     let (table, sink) = (Table { entries, span: None }, Sink::new(Sources::default()));
     let args = Args::new(&table, "policy", &sink);

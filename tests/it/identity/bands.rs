@@ -91,9 +91,9 @@ fn environments() -> Vec<(&'static str, String)> {
 const POLICIES: [&str; 5] = [
     "kind = \"tgp-ucb\"\nridge = 9e-4\nbeta = { kind = \"order\", factor = 0.5 }",
     "kind = \"igp-ucb\"\nridge = 1e-5\nbeta = { kind = \"constant\", value = 2.0 }",
-    "kind = \"igp-ucb\"\nlabel = \"theory\"\nridge = 9e-4",
-    "kind = \"gp-ucb\"\nlabel = \"exact\"\nfeatures = \"exact\"\nridge = 0.1",
-    "kind = \"gp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nridge = 0.5",
+    "kind = \"igp-ucb\"\nlabel = \"theory\"\nridge = 9e-4\nbeta = \"theory\"",
+    "kind = \"gp-ucb\"\nlabel = \"exact\"\nfeatures = \"exact\"\nridge = 0.1\nbeta = \"theory\"",
+    "kind = \"gp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nridge = 0.5\nbeta = \"theory\"",
 ];
 
 fn spec(environment: &str, rounds: u64, trials: u64, policies: &[&str]) -> String {

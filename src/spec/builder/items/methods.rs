@@ -8,7 +8,7 @@ items! {
     AtaGpUcb = Item::of("ata-gp-ucb"); {
         /// Sets `resample`: when the dictionary is drawn again: after every update, when the number of updates has doubled, or never. Accepts one of `every-round`, `doubling`, `fixed`; default: every-round.
         resample("resample"): impl Into<SettingValue>,
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -33,7 +33,7 @@ items! {
     }
     /// `gp-ucb`: GP-UCB with the Bayesian exploration factor.
     GpUcb = Item::of("gp-ucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -56,7 +56,7 @@ items! {
     }
     /// `igp-ucb`: GP-UCB with the improved frequentist exploration factor.
     IgpUcb = Item::of("igp-ucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -79,7 +79,7 @@ items! {
     JdpGpUcb = Item::of("jdp-gp-ucb"); {
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
         features("features"): impl Into<SettingValue>,
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -104,7 +104,7 @@ items! {
     }
     /// `jdp-linucb`: linear UCB from private sums: joint differential privacy.
     JdpLinucb = Item::of("jdp-linucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -131,7 +131,7 @@ items! {
     LocalJdpGpUcb = Item::of("local-jdp-gp-ucb"); {
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
         features("features"): impl Into<SettingValue>,
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -156,7 +156,7 @@ items! {
     MomaGpUcb = Item::of("moma-gp-ucb"); {
         /// Sets `resample`: when the dictionary is drawn again: after every update, when the number of updates has doubled, or never. Accepts one of `every-round`, `doubling`, `fixed`; default: every-round.
         resample("resample"): impl Into<SettingValue>,
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -181,7 +181,7 @@ items! {
     }
     /// `qff-gp-ucb`: GP-UCB over quadrature Fourier features, without privacy of its own.
     QffGpUcb = Item::of("qff-gp-ucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -200,7 +200,7 @@ items! {
     }
     /// `rff-gp-ucb`: GP-UCB over random Fourier features.
     RffGpUcb = Item::of("rff-gp-ucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -219,7 +219,7 @@ items! {
     }
     /// `tgp-ucb`: GP-UCB on truncated rewards: LDP-TGP-UCB, TGP-UCB.
     TgpUcb = Item::of("tgp-ucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -274,7 +274,7 @@ items! {
     }
     /// `dp-linucb`: upper confidence bounds from noisy running sums: joint privacy.
     DpLinucb = Item::of("dp-linucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -293,7 +293,7 @@ items! {
     }
     /// `ldp-linucb`: the same where everybody adds their own noise: local privacy.
     LdpLinucb = Item::of("ldp-linucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
@@ -312,7 +312,7 @@ items! {
     }
     /// `linucb`: upper confidence bounds of ridge models, not private.
     Linucb = Item::of("linucb"); {
-        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: theory.
+        /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
