@@ -3,7 +3,7 @@
 use super::commands::say;
 use super::progress::count;
 use super::source::SpecArgs;
-use crate::engine::{Preparation, grouped_warnings, refuse_misleading, units};
+use crate::engine::{Preparation, grouped_warnings, units};
 use crate::registry::Registry;
 use clap::Args;
 use privateer_backend::Cpu;
@@ -44,9 +44,9 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
             }
             warnings.push((plan.label(), facts.warnings));
         }
-        let warnings = grouped_warnings(warnings.iter().map(|(label, warnings)| (label.as_str(), warnings.as_slice())));
+        let found = grouped_warnings(warnings.iter().map(|(label, warnings)| (label.as_str(), warnings.as_slice())));
         if args.strict {
-            refuse_misleading(&warnings)?;
+            found.refuse(&sweep.accepted)?;
         }
         let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();
         let rows: f64 = sweep.cells.iter().map(|cell| sweep.recorded.n_rounds(cell.rounds) as f64 * sweep.trials as f64).sum();
@@ -63,7 +63,8 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
         if !without.is_empty() {
             say(&format!("  without a privacy guarantee:\n{}", without.join("\n")));
         }
-        warnings.iter().for_each(|line| say(&format!("  warning: {line}")));
+        found.lines.iter().for_each(|line| say(&format!("  warning: {line}")));
+        found.accepted.iter().for_each(|line| say(&format!("  accepted: {line}")));
     }
     Ok(())
 }

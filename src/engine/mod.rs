@@ -41,5 +41,5 @@ pub use session::{Session, ToldRound};
 pub use share::{Shard, Share, UnitList};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};
-pub use warnings::{CellWarning, grouped_warnings, refuse_misleading};
+pub use warnings::{CellWarning, GroupedWarnings, grouped_warnings};
 pub use workload::workloads;

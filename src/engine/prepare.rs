@@ -405,11 +405,20 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// As [`Preparation::cell`], or if the first trial fails.
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
-        match &plan.task {
+        self.accepting(match &plan.task {
             Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
             Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
             Task::Online(online) => self.online.facts(self.sweep, plan, online, true),
+        })
+    }
+
+    /// Marks the warnings that the spec accepts.
+    fn accepting(&self, facts: Result<CellFacts, Error>) -> Result<CellFacts, Error> {
+        let mut facts = facts?;
+        for warning in &mut facts.warnings {
+            warning.accepted = self.sweep.accepted.contains(&warning.topic);
         }
+        Ok(facts)
     }
 
     /// Returns the ledger and facts of a cell without running anything.
@@ -419,11 +428,11 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// As [`Preparation::facts`].
     pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
-        match &plan.task {
+        self.accepting(match &plan.task {
             Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
             Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
             Task::Online(online) => self.online.facts(self.sweep, plan, online, false),
-        }
+        })
     }
 
     fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<CellFacts, Error> {

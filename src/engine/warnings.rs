@@ -5,7 +5,7 @@
 
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::env::DataDerived;
-use crate::spec::CellPlan;
+use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Ledger;
 use privateer_privacy::sums::Spectrum;
@@ -17,29 +17,44 @@ const FAR: f64 = 5.0;
 /// States one setting of a cell that misleads whoever reads its results.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct CellWarning {
-    /// The setting, for example "clip"; warnings of many cells are grouped by it.
-    pub topic: String,
+    /// The kind of setting; warnings of many cells are grouped by it.
+    pub topic: Misleading,
     /// A sentence with the numbers of this cell and what to do.
     pub text: String,
+    /// Whether the spec says that the setting is meant.
+    #[serde(default)]
+    pub accepted: bool,
 }
 
 impl CellWarning {
-    fn new(topic: &str, text: String) -> Self {
-        Self { topic: topic.to_owned(), text }
+    fn new(topic: Misleading, text: String) -> Self {
+        Self { topic, text, accepted: false }
     }
 }
 
-/// Returns one line for each setting: the first warning, with the number of further cells that have one.
+/// Holds one line for each kind of misleading setting.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GroupedWarnings {
+    /// Those that nobody meant: the first warning, with the number of further cells that have one.
+    pub lines: Vec<String>,
+    /// Those that the spec accepts, in the same form.
+    pub accepted: Vec<String>,
+    /// The kinds that some cell warns of.
+    found: Vec<Misleading>,
+}
+
+/// Returns the warnings of cells, one line for each kind of setting.
 #[must_use]
-pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarning])>) -> Vec<String> {
-    let mut groups: Vec<(&str, &str, &str, usize)> = Vec::new();
+pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarning])>) -> GroupedWarnings {
+    let mut groups: Vec<(&CellWarning, &str, usize)> = Vec::new();
     for (label, warning) in cells.flat_map(|(label, warnings)| warnings.iter().map(move |warning| (label, warning))) {
-        match groups.iter_mut().find(|group| group.0 == warning.topic) {
-            Some(group) => group.3 += 1,
-            None => groups.push((&warning.topic, label, &warning.text, 0)),
+        match groups.iter_mut().find(|group| group.0.topic == warning.topic) {
+            Some(group) => group.2 += 1,
+            None => groups.push((warning, label, 0)),
         }
     }
-    let line = |(topic, label, text, more): (&str, &str, &str, usize)| {
+    let line = |(CellWarning { topic, text, .. }, label, more): &(&CellWarning, &str, usize)| {
         let further = match more {
             0 => String::new(),
             1 => " (and in 1 more cell)".to_owned(),
@@ -47,15 +62,27 @@ pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarni
         };
         format!("{topic}, in {label}{further}: {text}")
     };
-    groups.into_iter().map(line).collect()
+    let (accepted, others): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.0.accepted);
+    GroupedWarnings {
+        lines: others.into_iter().map(line).collect(),
+        accepted: accepted.into_iter().map(line).collect(),
+        found: groups.iter().map(|group| group.0.topic).collect(),
+    }
 }
 
-/// Refuses what these lines of [`grouped_warnings`] warn of.
-///
-/// # Errors
-/// [`Error::Input`] with each line, if there is any.
-pub fn refuse_misleading(lines: &[String]) -> Result<(), Error> {
-    if lines.is_empty() { Ok(()) } else { Err(Error::Input(lines.iter().map(Diagnostic::new).collect())) }
+impl GroupedWarnings {
+    /// Refuses settings that mislead and are not accepted, and accepted warnings that no cell gives.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with a line for each.
+    pub fn refuse(&self, accepted: &[Misleading]) -> Result<(), Error> {
+        let mut refused: Vec<Diagnostic> = self.lines.iter().map(Diagnostic::new).collect();
+        for kind in accepted.iter().filter(|kind| !self.found.contains(kind)) {
+            let diagnostic = Diagnostic::new(format!("`accepted_warnings` names `{}`, and no cell warns of it", kind.name()));
+            refused.push(diagnostic.hint("remove it: a warning that comes later should be seen"));
+        }
+        if refused.is_empty() { Ok(()) } else { Err(Error::Input(refused)) }
+    }
 }
 
 /// Returns a warning if delta is so large that publishing one of `n` records in full, on average, would satisfy it.
@@ -68,7 +95,7 @@ pub(super) fn delta_warning(ledger: &Ledger, n: u64, records: &str) -> Option<Ce
             digits(delta),
             digits(share)
         );
-        CellWarning::new("delta", text)
+        CellWarning::new(Misleading::Delta, text)
     })
 }
 
@@ -98,7 +125,7 @@ pub(super) fn bandit_warnings(
             "all {} rounds belong to the {n_initial} random points of `initial`, so that the policy never chooses; raise `rounds`",
             plan.rounds
         );
-        warnings.push(CellWarning::new("rounds", text));
+        warnings.push(CellWarning::new(Misleading::Rounds, text));
     }
     if let Some(values) = known_values(cell, trial) {
         warnings.extend(clip_warning(trial, ledger, &values));
@@ -137,14 +164,14 @@ fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Op
             digits(values.least),
             digits(values.greatest)
         );
-        return Some(CellWarning::new("clip", text));
+        return Some(CellWarning::new(Misleading::Clip, text));
     }
     if cuts_best {
         let text = format!(
             "rewards are clipped to {clip}, and the stated `bound` lets the mean reward reach {}; widen `clip`, or lower `bound`",
             digits(values.greatest)
         );
-        return Some(CellWarning::new("clip", text));
+        return Some(CellWarning::new(Misleading::Clip, text));
     }
     let facts = trial.instance.facts();
     let around = facts.noise_bound.or_else(|| facts.noise_variance.map(|variance| 3.0 * libm::sqrt(variance)))?;
@@ -158,7 +185,7 @@ fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Op
             digits(least),
             digits(greatest)
         );
-        CellWarning::new("clip", text)
+        CellWarning::new(Misleading::Clip, text)
     })
 }
 
@@ -181,7 +208,7 @@ fn noise_warning(plan: &CellPlan, trial: &ReadyTrial, values: &KnownValues) -> O
             digits(deviation),
             digits(spread)
         );
-        CellWarning::new("noise", text)
+        CellWarning::new(Misleading::Noise, text)
     })
 }
 
@@ -201,7 +228,7 @@ fn factor_warning(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, values:
             digits(reach),
             digits(spread)
         );
-        CellWarning::new("exploration factor", text)
+        CellWarning::new(Misleading::ExplorationFactor, text)
     })
 }
 
@@ -233,7 +260,7 @@ mod tests {
         let sweep = Sweep::parse("spec.toml", &spec, &[]).unwrap_or_else(|error| panic!("{error}"));
         let (data, backend) = (DataFolder::default(), Cpu::default());
         let facts = Preparation::new(&sweep, &data, &backend).facts_in_short(&sweep.cells[0]).expect("prepared");
-        facts.warnings.into_iter().map(|warning| warning.topic).collect()
+        facts.warnings.into_iter().map(|warning| warning.topic.to_string()).collect()
     }
 
     const ORDER: &str = "beta = { kind = \"order\", factor = 0.5 }";
@@ -254,9 +281,17 @@ mod tests {
 
     #[test]
     fn warnings_of_many_cells_are_one_line_each() {
-        let warnings = [CellWarning::new("clip", "too narrow".to_owned())];
-        let lines = grouped_warnings(["a", "b", "c"].into_iter().map(|label| (label, warnings.as_slice())));
-        assert_eq!(lines, ["clip, in a (and in 2 more cells): too narrow"]);
-        assert!(refuse_misleading(&lines).is_err() && refuse_misleading(&[]).is_ok());
+        let warnings = [CellWarning::new(Misleading::Clip, "too narrow".to_owned())];
+        let found = grouped_warnings(["a", "b", "c"].into_iter().map(|label| (label, warnings.as_slice())));
+        assert_eq!(
+            (found.lines.as_slice(), found.accepted.len()),
+            (["clip, in a (and in 2 more cells): too narrow".to_owned()].as_slice(), 0)
+        );
+        assert!(found.refuse(&[]).is_err() && GroupedWarnings::default().refuse(&[]).is_ok());
+        let meant = [CellWarning { accepted: true, ..warnings[0].clone() }];
+        let found = grouped_warnings([("a", meant.as_slice())].into_iter());
+        assert_eq!((found.lines.len(), found.accepted.len()), (0, 1));
+        assert!(found.refuse(&[Misleading::Clip]).is_ok());
+        assert!(found.refuse(&[Misleading::Clip, Misleading::Delta]).is_err(), "nothing warns of delta");
     }
 }

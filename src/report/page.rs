@@ -40,8 +40,14 @@ pub(super) fn page(
                     p.notice { b { "Synthetic substitute data." } " " (text) }
                 }
                 p.answer { (answer(run, points)) }
-                @if !misleading.is_empty() {
-                    div.notice { b { "Settings that mislead." } ul { @for line in &misleading { li { (with_code(line)) } } } }
+                @if !misleading.lines.is_empty() {
+                    div.notice { b { "Settings that mislead." } ul { @for line in &misleading.lines { li { (with_code(line)) } } } }
+                }
+                @if !misleading.accepted.is_empty() {
+                    details.notice {
+                        summary { "Settings that the specification means, although they may mislead." }
+                        ul { @for line in &misleading.accepted { li { (with_code(line)) } } }
+                    }
                 }
                 nav aria-label="Contents" {
                     ol { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }

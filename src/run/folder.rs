@@ -46,7 +46,7 @@ pub fn run_to_folder(
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
     let cells = cell_infos(sweep, &preparation)?;
-    notices::before(&cells, options, observer)?;
+    notices::before(sweep, &cells, options, observer)?;
     let units = options.share.of(engine::units(sweep))?;
     let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), &options.share);
     manifest.backend_reason.clone_from(&options.backend_reason);

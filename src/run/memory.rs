@@ -32,7 +32,7 @@ pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer:
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
     let cells = cell_infos(sweep, &preparation)?;
-    notices::before(&cells, options, observer)?;
+    notices::before(sweep, &cells, options, observer)?;
     let collector = Collector { observer, units: Mutex::default() };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &BTreeSet::new(), stop, &collector))?;

@@ -1,7 +1,8 @@
 //! Tells the caller of a run what it should know of the settings, and of the choices of screens.
 
 use super::{Notice, RunObserver, RunOptions};
-use crate::engine::{CellInfo, grouped_warnings, refuse_misleading};
+use crate::engine::{CellInfo, grouped_warnings};
+use crate::spec::Sweep;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 
@@ -9,13 +10,13 @@ use privateer_config::error::Error;
 ///
 /// # Errors
 /// [`Error::Input`] if there are any and the options are strict.
-pub(super) fn before(cells: &[CellInfo], options: &RunOptions, observer: &dyn RunObserver) -> Result<(), Error> {
-    let lines = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));
+pub(super) fn before(sweep: &Sweep, cells: &[CellInfo], options: &RunOptions, observer: &dyn RunObserver) -> Result<(), Error> {
+    let found = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));
     if options.strict {
-        refuse_misleading(&lines)?;
+        found.refuse(&sweep.accepted)?;
     }
-    if !lines.is_empty() {
-        observer.notice(Notice::Misleading { lines: &lines });
+    if !found.lines.is_empty() {
+        observer.notice(Notice::Misleading { lines: &found.lines });
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::privacy::PrivacyPlan;
 use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::wildcard::expanded;
-use super::{Recorded, online, path, read};
+use super::{Misleading, Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -43,6 +43,8 @@ pub struct Sweep {
     pub audit: Option<u64>,
     /// Whether the released parameters of private models are stored.
     pub parameters: bool,
+    /// The kinds of misleading settings that the spec means.
+    pub accepted: Vec<Misleading>,
     /// Largest size of one shared table or of one trial, in bytes.
     pub memory_bytes: f64,
     /// Cells in canonical order: sweep points in the order of the spec, policies inside.
@@ -155,7 +157,7 @@ impl Reader<'_> {
         let top = Args::new(self.base, "", self.sink);
         let stem =
             std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let RunKeys { name, seed, trials, block, recorded, parameters, audit, memory } = RunKeys::parse(&top, stem);
+        let RunKeys { name, seed, trials, block, recorded, parameters, audit, accepted, memory } = RunKeys::parse(&top, stem);
         let is_online = is_online(self.base);
         let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
         for key in tables {
@@ -196,7 +198,7 @@ impl Reader<'_> {
         }
         let resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
         let hash = Sha256::digest(resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Sweep { name, seed, trials, block, recorded, audit, parameters, memory_bytes, cells, resolved, hash })
+        Some(Sweep { name, seed, trials, block, recorded, audit, parameters, accepted, memory_bytes, cells, resolved, hash })
     }
 
     /// Returns the environment of a sweep point; `None` after a mistake.

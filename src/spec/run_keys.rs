@@ -1,6 +1,6 @@
 //! Reads the keys of the whole run, which stand at the top of a spec.
 
-use super::Recorded;
+use super::{Misleading, Recorded};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, Sink};
 
@@ -13,6 +13,7 @@ pub(super) struct RunKeys {
     pub(super) recorded: Recorded,
     pub(super) parameters: bool,
     pub(super) audit: Option<u64>,
+    pub(super) accepted: Vec<Misleading>,
     /// Most memory of one shared table or one trial, in GiB.
     pub(super) memory: f64,
 }
@@ -36,6 +37,7 @@ impl RunKeys {
             .optional("none: no audit");
         audited.finish();
         top.absorb(&audited);
+        let accepted = Misleading::accepted(top);
         let limits = top.table("limits");
         let memory = limits
             .number("memory_gib", "most memory that one shared table or one trial may take")
@@ -44,7 +46,7 @@ impl RunKeys {
             .or(8.0);
         limits.finish();
         top.absorb(&limits);
-        Self { name, seed, trials, block, recorded, parameters, audit, memory }
+        Self { name, seed, trials, block, recorded, parameters, audit, accepted, memory }
     }
 }
 

@@ -75,6 +75,7 @@ impl ReplayJob<'_> {
             recorded: if longest <= KEPT { Recorded::All } else { Recorded::Log { per_decade: 20 } },
             audit: None,
             parameters: false,
+            accepted: Vec::new(),
             memory_bytes: self.sweep.memory_bytes,
             cells,
             resolved: String::new(),

@@ -1,0 +1,68 @@
+//! Names the kinds of settings that mislead, and reads which of them a spec means.
+
+use privateer_config::error::closest;
+use privateer_config::params::Args;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Names a kind of setting that misleads whoever reads its results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Misleading {
+    /// The clip cuts the function off, or is far wider than rewards.
+    Clip,
+    /// More noise than signal over the whole run.
+    Noise,
+    /// The theorem's exploration factor exceeds all differences of the function for most of the run.
+    ExplorationFactor,
+    /// The horizon ends before the policy chooses.
+    Rounds,
+    /// A delta that a mechanism without privacy would satisfy.
+    Delta,
+}
+
+impl Misleading {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::Clip, Self::Noise, Self::ExplorationFactor, Self::Rounds, Self::Delta];
+
+    /// Returns the name in a spec.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clip => "clip",
+            Self::Noise => "noise",
+            Self::ExplorationFactor => "exploration-factor",
+            Self::Rounds => "rounds",
+            Self::Delta => "delta",
+        }
+    }
+
+    /// Reads the key `accepted_warnings`.
+    pub(super) fn accepted(top: &Args<'_>) -> Vec<Self> {
+        let doc = "warnings that are meant, as where a paper is reproduced: `clip`, `noise`, `exploration-factor`, `rounds`, \
+                   `delta`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
+        let mut accepted = Vec::new();
+        for text in top.texts("accepted_warnings", doc).unwrap_or_default() {
+            match Self::ALL.into_iter().find(|kind| kind.name() == text) {
+                Some(kind) => accepted.push(kind),
+                None => top.reject_with_hint(
+                    "accepted_warnings",
+                    format!("no warning is called `{text}`"),
+                    Self::ALL.map(|kind| format!("`{}`", kind.name())).join(", "),
+                    closest(&text, Self::ALL.into_iter().map(Self::name)).map(|near| format!("did you mean `{near}`?")),
+                ),
+            }
+        }
+        accepted.sort_unstable();
+        accepted.dedup();
+        accepted
+    }
+}
+
+impl fmt::Display for Misleading {
+    /// Writes it in words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name().replace('-', " "))
+    }
+}
