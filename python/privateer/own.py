@@ -47,6 +47,11 @@ class Policy(Protocol):
     def tell(self, points: NDArray[np.int64], released: NDArray[np.float64]) -> None:
         """Learns the released reward of each trial, float64[trials], in the unit of the reward."""
 
+    # A class that inherits these has not written them.
+    for _method in (start, ask, tell):
+        _method.not_written = True  # type: ignore[attr-defined]
+    del _method
+
 
 @runtime_checkable
 class Environment(Protocol):
@@ -63,6 +68,8 @@ class Environment(Protocol):
 
     def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Returns the mean rewards at these points, float64[n_points]."""
+
+    mean.not_written = True  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

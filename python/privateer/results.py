@@ -107,7 +107,10 @@ class Results:
         """Returns one row for each cell: means, standard errors, 95 % intervals and quantiles at the last round."""
         with self._file("summary.csv").open(newline="", encoding="utf-8") as file:
             header, *lines = csv.reader(file)
-        return Table({name: parsed([line[at] for line in lines]) for at, name in enumerate(header)})
+        columns = {name: [line[at] for line in lines] for at, name in enumerate(header)}
+        # Names stay texts, also where they look like numbers.
+        texts = ("policy", "environment", "reference")
+        return Table({name: column if name in texts else parsed(column) for name, column in columns.items()})
 
     def cell(self, which: "int | str") -> int:
         """Returns the number of a cell, given by its number, its label or its policy."""

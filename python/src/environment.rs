@@ -1,6 +1,7 @@
 //! An environment of the user: points, with mean rewards or a black box.
 
 use super::items::{KeyValues, OwnItem};
+use super::policy::written;
 use super::policy::{RunGuard, generator};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use privateer::FnEnvironment;
@@ -87,7 +88,7 @@ impl PythonEnvironment {
             return Err(wrong(format!("`points` has {n_points} points of {dimension} coordinates, or one that is not finite")));
         }
         let coordinates: Vec<f64> = array.iter().copied().collect();
-        let means = if instance.hasattr("mean")? {
+        let means = if written(&instance, "mean") {
             let shaped: Bound<'_, PyArray2<f64>> = PyArray1::from_slice(py, &coordinates).reshape([n_points, dimension])?;
             let means = instance.call_method1("mean", (shaped,))?;
             let means: Option<Vec<f64>> =

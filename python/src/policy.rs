@@ -84,6 +84,8 @@ struct PythonPolicy {
     /// What `start` is told, until the first round.
     start: Option<PolicyStart>,
     recommends: bool,
+    n_trials: usize,
+    /// What `recommend` has answered in this round: an empty list if it recommends nothing.
     recommended: Mutex<Option<Vec<i64>>>,
 }
 
@@ -92,7 +94,7 @@ impl PythonPolicy {
         guard.call(|py| {
             let policy = item.instance(py, keys).map_err(|error| guard.raised(py, &item.class_name, error))?;
             for method in ["start", "ask", "tell"] {
-                if !policy.getattr(method).is_ok_and(|method| method.is_callable()) {
+                if !written(&policy, method) {
                     return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
                 }
             }
@@ -103,6 +105,7 @@ impl PythonPolicy {
                 guard: Arc::clone(guard),
                 n_points: start.n_points,
                 start: Some(start),
+                n_trials: 0,
                 recommended: Mutex::default(),
             })
         })
@@ -141,6 +144,11 @@ impl PythonPolicy {
     }
 }
 
+/// Returns whether an instance has a method of its own, not the one of the protocol that its class may inherit.
+pub fn written(instance: &Bound<'_, PyAny>, method: &str) -> bool {
+    instance.getattr(method).is_ok_and(|method| method.is_callable() && !method.hasattr("not_written").unwrap_or(false))
+}
+
 /// Describes a value by its type and, for arrays, its shape.
 fn described(value: &Bound<'_, PyAny>) -> String {
     match value.cast::<PyUntypedArray>() {
@@ -162,6 +170,7 @@ pub fn generator<'py>(py: Python<'py>, random: &mut Stream) -> PyResult<Bound<'p
 impl BatchPolicy for PythonPolicy {
     fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
         let start = self.start.take();
+        self.n_trials = trials.len();
         let this = &*self;
         this.guard.call(|py| {
             if let Some(start) = start {
@@ -195,21 +204,20 @@ impl BatchPolicy for PythonPolicy {
         })
     }
 
-    fn recommend(&self, place: usize) -> Option<usize> {
+    fn recommend(&self, place: usize) -> Result<Option<usize>, PolicyFailure> {
         if !self.recommends {
-            return None;
+            return Ok(None);
         }
         let mut recommended = self.recommended.lock().unwrap_or_else(PoisonError::into_inner);
         if recommended.is_none() {
             // One call serves all trials of the round.
-            let asked = self.guard.call(|py| {
+            let points = self.guard.call(|py| {
                 let answer = self.policy.bind(py).call_method0(intern!(py, "recommend"));
                 let answer = answer.map_err(|error| self.raised(py, "recommend", error))?;
-                let n_trials = answer.len().unwrap_or(0);
-                self.points(&answer, n_trials, "recommend")
-            });
-            *recommended = asked.ok();
+                if answer.is_none() { Ok(Vec::new()) } else { self.points(&answer, self.n_trials, "recommend") }
+            })?;
+            *recommended = Some(points);
         }
-        recommended.as_ref().and_then(|points| points.get(place)).map(|&point| point as usize)
+        Ok(recommended.as_ref().and_then(|points| points.get(place)).map(|&point| point as usize))
     }
 }

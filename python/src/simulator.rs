@@ -1,18 +1,30 @@
 //! Trials whose points the caller chooses, one step of all of them at a time.
 
 use super::failure::{Phase, exception};
+use super::policy::RunGuard;
+use super::run::raised;
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
-use privateer::{Cpu, Preparation, Simulator, SimulatorStep};
+use privateer::{Cpu, Error, Preparation, Simulator, SimulatorStep};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Several trials of a cell, whose points the caller chooses.
 #[pyclass(frozen, module = "privateer._native")]
 pub struct Simulators {
     trials: Mutex<Vec<Simulator>>,
+    guard: Arc<RunGuard>,
+}
+
+impl Simulators {
+    /// Locks the trials; the interpreter goes on while another thread has them, whose environment may need it.
+    fn attached(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Simulator>> {
+        self.trials.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Released rewards and regrets.
@@ -28,40 +40,57 @@ impl Simulators {
             return Err(PyIndexError::new_err(format!("there is no cell {cell}: the spec has {}", sweep.sweep.cells.len())));
         };
         let data = sweep.data(data);
+        sweep.guard.begin();
         let made = py.detach(|| {
             let backend = Cpu::default();
             let preparation = Preparation::new(&sweep.sweep, &data, &backend);
             trials.into_iter().map(|trial| Simulator::new(&preparation, plan, trial)).collect::<Result<Vec<Simulator>, _>>()
         });
-        Ok(Self { trials: Mutex::new(made.map_err(|error| exception(py, &error, Phase::Running))?) })
+        let made = made.map_err(|error| raised(py, &sweep.guard, &error))?;
+        Ok(Self { trials: Mutex::new(made), guard: Arc::clone(&sweep.guard) })
     }
 
     /// Number of points of the domain.
     #[getter]
-    fn n_points(&self) -> usize {
-        self.trials.lock().unwrap_or_else(PoisonError::into_inner).first().map_or(0, Simulator::n_points)
+    fn n_points(&self, py: Python<'_>) -> usize {
+        self.attached(py).first().map_or(0, Simulator::n_points)
     }
 
     /// Whether the horizon is reached.
     #[getter]
-    fn is_over(&self) -> bool {
-        self.trials.lock().unwrap_or_else(PoisonError::into_inner).first().is_none_or(Simulator::is_over)
+    fn is_over(&self, py: Python<'_>) -> bool {
+        self.attached(py).first().is_none_or(Simulator::is_over)
     }
 
     /// Plays a point in each trial; returns the released rewards, NaN where none is released, and the regrets.
     fn step<'py>(&self, py: Python<'py>, points: PyReadonlyArray1<'py, i64>) -> PyResult<Steps<'py>> {
-        let points = points.as_array();
-        let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
-        if points.len() != trials.len() {
-            return Err(PyValueError::new_err(format!("{} points were given for {} trials", points.len(), trials.len())));
-        }
-        let (mut released, mut regrets) = (Vec::with_capacity(points.len()), Vec::with_capacity(points.len()));
-        for (trial, &point) in trials.iter_mut().zip(points) {
-            let step = trial.step(usize::try_from(point).unwrap_or(usize::MAX));
-            let SimulatorStep { released: reward, regret, .. } = step.map_err(|error| exception(py, &error, Phase::Reading))?;
-            released.push(reward.unwrap_or(f64::NAN));
-            regrets.push(regret);
-        }
+        let points: Vec<usize> = points.as_array().iter().map(|&point| usize::try_from(point).unwrap_or(usize::MAX)).collect();
+        let stepped = py.detach(|| {
+            let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
+            if points.len() != trials.len() {
+                return Err((format!("{} points were given for {} trials", points.len(), trials.len()), None));
+            }
+            // No trial goes on where one of them cannot.
+            for (trial, &point) in trials.iter().zip(&points) {
+                trial.check(point).map_err(|error| (String::new(), Some(error)))?;
+            }
+            // An environment of the user's that raises ends its step with a panic.
+            let all = || trials.iter_mut().zip(&points).map(|(trial, &point)| trial.step(point)).collect();
+            match catch_unwind(AssertUnwindSafe(all)) {
+                Ok(steps) => {
+                    let steps: Result<Vec<SimulatorStep>, Error> = steps;
+                    steps.map_err(|error| (String::new(), Some(error)))
+                }
+                Err(_) => Err(("the environment failed: these trials cannot go on".to_owned(), None)),
+            }
+        });
+        let steps = stepped.map_err(|(problem, error)| match (self.guard.take(), error) {
+            (Some(exception), _) => exception,
+            (None, Some(error)) => exception(py, &error, Phase::Reading),
+            (None, None) => PyValueError::new_err(problem),
+        })?;
+        let released: Vec<f64> = steps.iter().map(|step| step.released.unwrap_or(f64::NAN)).collect();
+        let regrets: Vec<f64> = steps.iter().map(|step| step.regret).collect();
         Ok((PyArray1::from_vec(py, released), PyArray1::from_vec(py, regrets)))
     }
 }

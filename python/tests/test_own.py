@@ -287,3 +287,103 @@ def test_audits_attack_policies_and_specs(spec: pv.Spec) -> None:
     found = pv.audit(NumpyUcb, samples=1000)
     assert not found.refuted and found.findings.n_rows and found.findings["epsilon"][0] == 1.0
     assert pv.audit(spec.set("privacy.epsilon", [1.0, 2.0]), samples=400).findings.n_rows
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda self: {}["nothing"], "`Recommends.recommend` raised"),
+        (lambda self: np.zeros(1, dtype=np.int64), r"`Recommends.recommend` returned an array int64\[1\], expected an array int64\[4\]"),
+        (lambda self: np.zeros(4, dtype=np.int32), r"returned an array int32\[4\]"),
+    ],
+)
+def test_mistakes_in_recommendations_end_the_run(spec: pv.Spec, answer: Any, message: str) -> None:
+    class Recommends(NumpyUcb):
+        recommend = answer
+
+    with pytest.raises(pv.PolicyError, match=message):
+        pv.run(spec.without_policies().policy(Recommends), progress=False, batch=4, threads=1)
+
+
+def test_a_recommendation_may_be_none(spec: pv.Spec) -> None:
+    class Silent(NumpyUcb):
+        name = "numpy-ucb"
+
+        def recommend(self) -> None:
+            return None
+
+    own = spec.without_policies()
+    silent, without = (pv.run(own.policy(kind), progress=False).rows["recommended_regret"] for kind in (Silent, NumpyUcb))
+    assert (silent == without).all()
+
+
+def test_what_a_protocol_declares_is_not_written(spec: pv.Spec) -> None:
+    class Declared(pv.Environment):
+        points = np.linspace(0, 1, 5)[:, None]
+        range = (-1.0, 2.0)
+
+        def reward(self, point: np.ndarray, rng: np.random.Generator) -> float:
+            return float(point[0])
+
+    class NoTell(pv.Policy):
+        def start(self, *arguments: Any) -> None:
+            pass
+
+        def ask(self, t: int) -> np.ndarray:
+            return np.zeros(4, dtype=np.int64)
+
+    assert pv.run(spec.environment(Declared, kernel=KERNEL), progress=False).rows["regret"].max() == pytest.approx(1.0)
+    with pytest.raises(pv.PolicyError, match="`NoTell` has no method `tell`"):
+        pv.run(spec.without_policies().policy(NoTell), progress=False)
+
+
+def simulators(spec: pv.Spec, numbers: list[int]) -> Any:
+    from privateer import _native
+
+    return _native.Simulators(spec._native(), 0, numbers, None)
+
+
+def test_a_refused_step_moves_no_trial(spec: pv.Spec) -> None:
+    one, other = simulators(spec, [0, 1]), simulators(spec, [0, 1])
+    for _ in range(2):
+        with pytest.raises(pv.PrivateerError, match="no point 999"):
+            one.step(np.array([3, 999]))
+    assert all((a == b).all() for a, b in zip(one.step(np.array([3, 3])), other.step(np.array([3, 3])), strict=True))
+
+
+def test_threads_may_step_an_environment_of_python(spec: pv.Spec) -> None:
+    from threading import Thread
+
+    trials = simulators(spec.environment(BlackBox, kernel=KERNEL), [0, 1])
+
+    def step() -> None:
+        for _ in range(5):
+            trials.step(np.array([1, 2]))
+
+    threads = [Thread(target=step, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_an_exception_of_an_environment_is_raised_by_a_step(spec: pv.Spec) -> None:
+    class Breaks(BlackBox):
+        drawn = 0
+
+        def reward(self, point: np.ndarray, rng: np.random.Generator) -> float:
+            type(self).drawn += 1
+            if type(self).drawn > 9000:
+                raise OSError("the simulator is gone")
+            return super().reward(point, rng)
+
+    trials = simulators(spec.environment(Breaks, kernel=KERNEL), [0])
+    Breaks.drawn = 10_000
+    with pytest.raises(OSError, match="the simulator is gone"):
+        trials.step(np.array([1]))
+
+
+def test_labels_that_look_like_numbers_stay_texts(spec: pv.Spec) -> None:
+    labels = pv.run(spec.without_policies().policy("uniform", label="nan").policy("uniform", label="1e3"), progress=False)
+    assert list(labels.summary()["policy"]) == ["nan", "1e3"]

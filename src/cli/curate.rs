@@ -167,10 +167,12 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     let names: Vec<&str> = if numbered.is_empty() { &args.columns } else { &numbered }.iter().map(String::as_str).collect();
     let (ledger, text) = CuratedLedger::with_released_inputs(&released.rows, &names, args.radius, bound, sigma);
     let ledger = CuratedLedger { centre, scales, projection, public: Some(numbers.source), ..ledger }.sealed();
-    if let Some(path) = &args.odometer {
-        spend(path, &ledger)?;
-    }
-    publish(&args.out, text.as_bytes(), &ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes())?;
+    let stated = format!("{:#}\n", serde_json::json!(ledger));
+    // A budget is spent when both files are on the disk under temporary names: a path that cannot be written costs nothing.
+    publish(&args.out, text.as_bytes(), &ledger_path, stated.as_bytes(), || match &args.odometer {
+        Some(path) => spend(path, &ledger).map(drop),
+        None => Ok(()),
+    })?;
     note(&format!(
         "{} of {rows} rows were longer than the bound {bound} and were moved to it (a number about the raw data: do not publish it)",
         released.moved
@@ -290,9 +292,19 @@ const SPENT_AGAIN: &str = "a second release of the same data spends the budget a
 ///
 /// The released inputs are finished under a temporary name before the ledger is published, and published last: released inputs without a ledger would be of
 /// no use. A command that is killed between the two leaves the ledger and the unpublished released inputs, which [`clear_interrupted`] recognises.
-fn publish(out: &Path, released_inputs: &[u8], ledger_path: &Path, ledger: &[u8]) -> Result<(), Error> {
+///
+/// * `spend` — called once both files are written, before either is published
+fn publish(
+    out: &Path,
+    released_inputs: &[u8],
+    ledger_path: &Path,
+    ledger: &[u8],
+    spend: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
     let released_inputs = PreparedFile::write(out, released_inputs, "write the released inputs", false)?;
-    PreparedFile::write(ledger_path, ledger, "write the ledger", false)?.publish_new(SPENT_AGAIN)?;
+    let ledger = PreparedFile::write(ledger_path, ledger, "write the ledger", false)?;
+    spend()?;
+    ledger.publish_new(SPENT_AGAIN)?;
     released_inputs.publish_new(SPENT_AGAIN).inspect_err(|_| {
         // No released inputs were given out: the ledger must not say that they were.
         let _ = remove_file(ledger_path, "remove the ledger");

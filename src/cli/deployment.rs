@@ -102,7 +102,8 @@ pub struct Deployment {
 /// States where a shared odometer is, and which one it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OdometerLink {
-    path: PathBuf,
+    /// Where it was.
+    pub path: PathBuf,
     id: String,
 }
 

@@ -187,7 +187,10 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
     }
     let deployment: Deployment =
         serde_json::from_value(value["deployment"].clone()).map_err(|_| corrupt("does not say who it is"))?;
-    let notes = vec![deployment.form.words().to_owned(), deployment.about_copies()];
+    let mut notes = vec![deployment.form.words().to_owned(), deployment.about_copies()];
+    if let Some(link) = &deployment.odometer {
+        notes.push(format!("the odometer `{}` counts these releases too, and its budget stops them", link.path.display()));
+    }
     let (kind, rank, rows, spends) = match kind {
         StateKind::Releases => {
             ("release state", 1, None, spends_of(&value).ok_or_else(|| corrupt("does not say what it has released"))?)

@@ -119,16 +119,7 @@ impl Simulator {
     /// # Errors
     /// After the horizon, or if the point does not exist or is not allowed in this round; nothing changes then.
     pub fn step(&mut self, point: usize) -> Result<SimulatorStep, Error> {
-        let refuse = |problem: String, expected: String| Err(Error::input(Diagnostic::new(problem).expected(expected)));
-        if self.is_over() {
-            return refuse(format!("all {} rounds are played", self.cell.plan.rounds), "a new simulator".to_owned());
-        }
-        if self.n_points() <= point {
-            return refuse(format!("there is no point {point}"), format!("a number from 0 to {}", self.n_points() - 1));
-        }
-        if let Some(allowed) = self.allowed.as_ref().filter(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
-            return refuse(format!("point {point} is not allowed in round {}", self.round), format!("one of {allowed:?}"));
-        }
+        self.check(point)?;
         let instance = &self.trial.instance;
         let raw = instance.observe(point, &mut self.noise);
         let released = match self.privatizer.release(&Query::default(), raw, &mut self.mechanism).value() {
@@ -139,5 +130,23 @@ impl Simulator {
         self.round += 1;
         instance.draw_set(&mut self.sets, &mut self.allowed);
         Ok(SimulatorStep { released, regret })
+    }
+
+    /// Refuses what [`Simulator::step`] would refuse, and changes nothing.
+    ///
+    /// # Errors
+    /// A point that does not exist or is not allowed, and a step after the last round.
+    pub fn check(&self, point: usize) -> Result<(), Error> {
+        let refuse = |problem: String, expected: String| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+        if self.is_over() {
+            return refuse(format!("all {} rounds are played", self.cell.plan.rounds), "a new simulator".to_owned());
+        }
+        if self.n_points() <= point {
+            return refuse(format!("there is no point {point}"), format!("a number from 0 to {}", self.n_points() - 1));
+        }
+        if let Some(allowed) = self.allowed.as_ref().filter(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
+            return refuse(format!("point {point} is not allowed in round {}", self.round), format!("one of {allowed:?}"));
+        }
+        Ok(())
     }
 }

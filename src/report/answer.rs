@@ -211,6 +211,21 @@ fn name_in(run: &ReportRun, cell_idx: usize, group: &BudgetGroup) -> String {
         .filter(|(key, value)| is_privacy_key(key) && !key.ends_with("epsilon") && apart(key, value))
         .map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value)))
         .collect();
+    // Cells of one epsilon may promise different things.
+    let promise = |of: &CellData| {
+        let ledger = &of.info.ledger;
+        (ledger["delta"].as_f64().unwrap_or(0.0), ledger["threat_model"]["adversary"]["words"].as_str().unwrap_or("").to_owned())
+    };
+    let (delta, adversary) = promise(cell);
+    let differs =
+        |is_other: &dyn Fn(&(f64, String)) -> bool| group.cells.iter().any(|&other| is_other(&promise(&run.cells[other])));
+    let mut shown = shown;
+    if differs(&|other| other.0 != delta) {
+        shown.push(format!("δ = {}", short(delta)));
+    }
+    if differs(&|other| other.1 != adversary) && !adversary.is_empty() {
+        shown.push(format!("against {adversary}"));
+    }
     let name = format!("{}{}", cell.info.policy, if cell.plays_at_random() { ", which plays at random" } else { "" });
     if shown.is_empty() { name } else { format!("{name} ({})", shown.join(", ")) }
 }

@@ -34,7 +34,7 @@ impl Column {
 }
 
 /// Keys that belong to the whole run and cannot be swept.
-const FIXED: [&str; 6] = ["seed", "trials", "block", "name", "record", "limits"];
+const FIXED: [&str; 9] = ["seed", "trials", "block", "name", "record", "limits", "audit", "accepted_warnings", "sweep"];
 
 /// Largest number of sweep points of one spec; more would surely be a mistake.
 const MOST_POINTS: usize = 100_000;

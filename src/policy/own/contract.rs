@@ -86,9 +86,12 @@ pub trait BatchPolicy: Send {
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure>;
 
     /// Returns the point that the trial at this place would recommend now; `None` for the point of the largest average.
-    fn recommend(&self, place: usize) -> Option<usize> {
+    ///
+    /// # Errors
+    /// Whatever keeps the algorithm from saying one; the run ends.
+    fn recommend(&self, place: usize) -> Result<Option<usize>, PolicyFailure> {
         let _ = place;
-        None
+        Ok(None)
     }
 }
 
@@ -128,7 +131,7 @@ impl BatchPolicy for EachTrial {
         Ok(())
     }
 
-    fn recommend(&self, place: usize) -> Option<usize> {
-        self.0[place].recommend()
+    fn recommend(&self, place: usize) -> Result<Option<usize>, PolicyFailure> {
+        Ok(self.0[place].recommend())
     }
 }

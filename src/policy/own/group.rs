@@ -55,7 +55,7 @@ impl PolicyGroup {
     /// If the algorithm panics, or recommends a point that does not exist.
     pub fn recommend(&self, label: &str, place: usize) -> Result<Option<usize>, Error> {
         let failed = |why: String| failure(label, "its recommendation", why);
-        let point = guarded(|| Ok(self.batch.recommend(place))).map_err(failed)?;
+        let point = guarded(|| self.batch.recommend(place)).map_err(failed)?;
         match point {
             Some(point) if self.n_points <= point => Err(failed(format!("there is no point {point}"))),
             point => Ok(point),

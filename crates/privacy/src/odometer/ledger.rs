@@ -106,7 +106,8 @@ impl Odometer {
                          state `--budget` for one that may depend on the releases"
                     .to_owned(),
                 Some(budget) => format!(
-                    "the guarantee is the budget, {budget}; the figures below it hold for a number of releases that was fixed in advance"
+                    "the guarantee is the budget, {budget}{}; the figures below it hold for a number of releases that was fixed in advance",
+                    if 1 < changes.len() { ", for each kind of change apart: a record that changes in all of them loses their sum" } else { "" }
                 ),
             });
         }
@@ -230,7 +231,10 @@ impl DeploymentLedger {
         line("filter", &format!("{}: {}", self.filter, self.theorem));
         line(
             "budget",
-            &self.budget.map_or("none: nothing stops the releases".to_owned(), |budget| format!("{budget} of each record")),
+            &self.budget.map_or("none here: nothing in this file stops the releases".to_owned(), |budget| {
+                let apart = if 1 < self.changes.len() { ", for each of the changes below apart" } else { "" };
+                format!("{budget} of each record{apart}")
+            }),
         );
         if self.changes.is_empty() {
             line("spent", "nothing");
