@@ -14,7 +14,13 @@ use std::path::PathBuf;
 #[pyfunction]
 pub fn manifest(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
     let manifest = py.detach(|| Folder::manifest(&folder)).map_err(|error| exception(py, &error, Phase::Running))?;
-    serde_json::to_string(&manifest).map_err(|error| PyValueError::new_err(error.to_string()))
+    // The file writes equal values of cells once; here every cell is whole.
+    let expanded = || {
+        let mut expanded = serde_json::to_value(&manifest)?;
+        expanded["cells"] = serde_json::to_value(&manifest.cells)?;
+        serde_json::to_string(&expanded)
+    };
+    expanded().map_err(|error: serde_json::Error| PyValueError::new_err(error.to_string()))
 }
 
 /// Returns the recorded rows of the finished parts, ordered by cell, trial and round, as a dictionary of columns.

@@ -24,6 +24,7 @@ mod simulator;
 mod trace;
 mod warnings;
 
+pub use crate::spec::Resolved;
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Defines the manifest, which states what was run, by which program and on which machine.
 
 use super::part_read::hex;
+use super::stored_cells::LinesFormatter;
 use super::whole_file::write_whole;
-use super::{CellInfo, FOLDER_VERSION, PartId, disk, sealed_text};
+use super::{CellInfo, FOLDER_VERSION, PartId, disk, sealed_text, stored_cells};
 use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
+use serde_json::Serializer;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -49,9 +51,17 @@ pub struct Manifest {
     /// The resolved spec, as TOML.
     pub spec_text: String,
     /// The cells, in canonical order.
+    #[serde(with = "stored_cells")]
     pub cells: Vec<CellInfo>,
     /// Events worth knowing (repairs, fallbacks), by name.
     pub counters: serde_json::Value,
+}
+
+/// The version of a manifest of any layout.
+#[derive(Deserialize)]
+struct Layout {
+    #[serde(default)]
+    schema_version: Option<serde_json::Value>,
 }
 
 impl Manifest {
@@ -61,11 +71,15 @@ impl Manifest {
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path) -> Result<(), Error> {
         let path = Self::path(out);
-        let text = serde_json::to_string_pretty(self).map_err(|source| Error::Corrupt {
+        let fault = |problem: String| Error::Corrupt {
             path: path.clone(),
-            problem: format!("cannot be written as JSON ({source})"),
+            problem: format!("cannot be written as JSON ({problem})"),
             hint: "this is a fault of the program; please report it with the spec".to_owned(),
-        })?;
+        };
+        let mut text = Vec::new();
+        self.serialize(&mut Serializer::with_formatter(&mut text, LinesFormatter::new()))
+            .map_err(|error| fault(error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|error| fault(error.to_string()))?;
         write_whole(&path, sealed_text::sealed(&text).as_bytes(), "write the manifest")
     }
 
@@ -80,9 +94,9 @@ impl Manifest {
         let corrupt = |problem: String| Error::Corrupt { path: path.clone(), problem, hint: HINT.to_owned() };
         let text = String::from_utf8(bytes).map_err(|_| corrupt("is not a text file".to_owned()))?;
         // The version first: another layout may lack or rename any other field.
-        let value: serde_json::Value =
+        let Layout { schema_version: version } =
             serde_json::from_str(&text).map_err(|source| corrupt(format!("is not valid JSON ({source})")))?;
-        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
+        let version = version.as_ref().and_then(serde_json::Value::as_u64);
         match version {
             None => return Err(corrupt("has no `schema_version`".to_owned())),
             Some(version) if version != u64::from(FOLDER_VERSION) => {
@@ -102,7 +116,7 @@ impl Manifest {
         if !sealed_text::is_intact(&text) {
             return Err(corrupt("is not the file that was written: its SHA-256 is not the one at its end".to_owned()));
         }
-        let manifest: Self = serde_json::from_value(value).map_err(|source| corrupt(format!("is not a manifest ({source})")))?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|source| corrupt(format!("is not a manifest ({source})")))?;
         manifest.check_counts().map_err(corrupt)?;
         Ok(manifest)
     }
@@ -197,10 +211,10 @@ pub(crate) mod tests {
     fn newer_and_broken_manifests_say_so() {
         let folder = tempfile::tempdir().expect("a folder");
         for (text, part) in [
-            ("{\"schema_version\": 7}", "schema version 7; this program reads version 2"),
-            ("{\"schema_version\": 1}", "schema version 1; this program reads version 2"),
-            ("{\"schema_version\": 2}", "is not the file that was written"),
-            (&sealed_text::sealed("{\"schema_version\": 2}"), "is not a manifest"),
+            ("{\"schema_version\": 7}", "schema version 7; this program reads version 3"),
+            ("{\"schema_version\": 1}", "schema version 1; this program reads version 3"),
+            ("{\"schema_version\": 3}", "is not the file that was written"),
+            (&sealed_text::sealed("{\"schema_version\": 3}"), "is not a manifest"),
             ("{}", "no `schema_version`"),
             ("{", "is not valid JSON"),
         ] {

@@ -23,6 +23,7 @@ mod part_id;
 mod part_read;
 mod sealed_text;
 mod state_file;
+mod stored_cells;
 mod thrift;
 mod timings;
 mod verify;

@@ -7,7 +7,7 @@ use super::privacy::PrivacyPlan;
 use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::wildcard::expanded;
-use super::{Recorded, online, path, read};
+use super::{Recorded, SharedValues, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -16,6 +16,7 @@ use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS
 use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -127,7 +128,7 @@ impl Sweep {
 /// # Errors
 /// [`Error::Input`] with every mistake found.
 pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Error> {
-    let sweep = Reader { base, sink }.read(file);
+    let sweep = Reader { base, sink, shared: RefCell::default() }.read(file);
     sink.into_result()?;
     sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
 }
@@ -148,6 +149,8 @@ impl Registry {
 struct Reader<'a> {
     base: &'a Table,
     sink: &'a Sink,
+    /// Parameters of all cells so far.
+    shared: RefCell<SharedValues>,
 }
 
 impl Reader<'_> {
@@ -254,7 +257,10 @@ impl Reader<'_> {
         let top = Args::new(&table, "", self.sink);
         let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
         if is_online(&table) {
-            online::cells_at(&online::SweepPointParts { table: &table, swept: &swept, rounds, sink: self.sink }, cells);
+            online::cells_at(
+                &online::SweepPointParts { table: &table, swept: &swept, rounds, sink: self.sink, resolved: &self.shared },
+                cells,
+            );
             return;
         }
         let mut defaults = BTreeMap::new();
@@ -372,7 +378,7 @@ impl Reader<'_> {
                 environment_key: format!("{rounds} {environment_json}"),
                 environment_place: environment.place.clone(),
                 task,
-                resolved,
+                resolved: self.shared.borrow_mut().sections(resolved),
             });
         }
     }
