@@ -1,6 +1,6 @@
 //! How long parts took: `timings.csv`, apart from the parts because it differs from run to run.
 
-use super::{PartId, disk};
+use super::{PartId, PartTiming, disk};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,13 +8,11 @@ use std::path::Path;
 pub(super) const FILE_NAME: &str = "timings.csv";
 pub(super) const HEADER: &str = "cell,block,seconds,trial_rounds_per_s\n";
 
-/// Adds a line about one finished part. A part computed twice has two lines.
-///
-/// # Errors
-/// [`Error::Io`] where the file cannot be written.
-pub fn append_timing(out: &Path, id: PartId, seconds: f64, n_trials: u32, n_rounds: u32) -> Result<(), Error> {
+/// Returns the line about one finished part. A part computed twice has two lines.
+pub(super) fn line(id: PartId, timing: PartTiming) -> String {
+    let PartTiming { seconds, n_trials, n_rounds } = timing;
     let rate = f64::from(n_trials) * f64::from(n_rounds) / seconds.max(1e-9);
-    append(out, &format!("{},{},{seconds:.6},{rate:.1}\n", id.cell, id.block))
+    format!("{},{},{seconds:.6},{rate:.1}\n", id.cell, id.block)
 }
 
 /// Adds the lines that the file does not have yet: merging the same shards twice doubles nothing.
@@ -26,7 +24,10 @@ pub(super) fn append_missing(out: &Path, lines: &str) -> Result<(), Error> {
 }
 
 /// Adds lines, below the header.
-fn append(out: &Path, lines: &str) -> Result<(), Error> {
+///
+/// # Errors
+/// [`Error::Io`] where the file cannot be written.
+pub(super) fn append(out: &Path, lines: &str) -> Result<(), Error> {
     let path = out.join(FILE_NAME);
     let append = || {
         let mut file = disk::open_append(&path)?;
@@ -44,7 +45,8 @@ mod tests {
     fn lines_follow_one_header() {
         let folder = tempfile::tempdir().expect("a folder");
         for block in 0..2 {
-            append_timing(folder.path(), PartId { cell: 3, block }, 0.5, 10, 100).expect("written");
+            let timing = PartTiming { seconds: 0.5, n_trials: 10, n_rounds: 100 };
+            append(folder.path(), &line(PartId { cell: 3, block }, timing)).expect("written");
         }
         let text = std::fs::read_to_string(folder.path().join(FILE_NAME)).expect("text");
         assert_eq!(text, "cell,block,seconds,trial_rounds_per_s\n3,0,0.500000,2000.0\n3,1,0.500000,2000.0\n");

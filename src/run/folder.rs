@@ -59,11 +59,13 @@ pub fn run_to_folder(
     let recorder = Recorder::new(out, &manifest, sweep, observer);
     let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &done, stop, &recorder));
+    let written = recorder.finish();
     observer.notice(Notice::Simulated);
     if matches!(tally, Err(Error::Untrusted { .. })) {
         observer.notice(Notice::Withdrawn { n_blocks: recorder.remove_written()? });
     }
     let tally = tally?;
+    written?;
     notices::after(&tally.counters, observer);
     let released = recorder.released();
     for (&cell, summary) in &released {
