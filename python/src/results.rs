@@ -3,7 +3,7 @@
 use super::failure::{Phase, exception};
 use numpy::PyArray1;
 use privateer::Trace;
-use privateer::record::{Folder, read_part};
+use privateer::record::Folder;
 use privateer::report::SampleMoments;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,10 +29,10 @@ pub fn manifest(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
 #[pyfunction]
 pub fn rows(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let read = py.detach(|| {
-        let (_, parts) = Folder::existing(&folder)?;
+        let (manifest, parts) = Folder::unread(&folder)?;
         let (mut cells, mut rows): (Vec<u32>, Trace) = (Vec::new(), Trace::default());
         for part in parts {
-            let (_, trace) = read_part(&part.path(&folder))?;
+            let trace = manifest.read_part(&folder, part)?;
             cells.resize(cells.len() + trace.len(), part.cell);
             rows.extend(trace);
         }

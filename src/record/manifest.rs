@@ -3,7 +3,7 @@
 use super::part_read::hex;
 use super::stored_cells::LinesFormatter;
 use super::whole_file::write_whole;
-use super::{CellInfo, FOLDER_VERSION, PartId, disk, sealed_text, stored_cells};
+use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, read_part, sealed_text, stored_cells};
 use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
@@ -130,6 +130,29 @@ impl Manifest {
             Some((place, cell)) => Err(format!("has cell {} in place {place}", cell.cell)),
             None => Ok(()),
         }
+    }
+
+    /// Reads a part of the sweep from its folder.
+    ///
+    /// # Errors
+    /// Those of [`read_part`], and [`Error::Corrupt`] where the part is of another spec or cell.
+    pub fn read_part(&self, out: &Path, id: PartId) -> Result<Trace, Error> {
+        let path = id.path(out);
+        let (header, rows) = read_part(&path)?;
+        self.check_header(&path, id, &header)?;
+        Ok(rows)
+    }
+
+    /// Refuses a part of another spec or cell.
+    pub(super) fn check_header(&self, path: &Path, id: PartId, header: &PartHeader) -> Result<(), Error> {
+        let problem = if header.spec_hash != self.spec_hash {
+            "is of another spec".to_owned()
+        } else if (header.cell, header.block) != (id.cell, id.block) {
+            format!("holds cell {} block {}", header.cell, header.block)
+        } else {
+            return Ok(());
+        };
+        Err(Error::Corrupt { path: path.to_owned(), problem, hint: "delete the file and run the same command again".to_owned() })
     }
 
     /// Returns where the manifest lies in an output folder.

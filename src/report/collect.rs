@@ -4,7 +4,7 @@ use super::compare::is_privacy_key;
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
 use super::words::ReportWords;
-use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, read_part};
+use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace};
 use privateer_config::error::{Diagnostic, Error, printable, suggestion};
 use privateer_config::params::Scalar;
 use privateer_privacy::Guarantee;
@@ -172,9 +172,9 @@ impl ReportRun {
     ///
     /// # Errors
     /// [`Error::Input`] if the run does not measure the quantity, [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
-    /// [`Folder::existing`].
+    /// [`Folder::unread`].
     pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
-        let (mut manifest, done) = Folder::existing(out)?;
+        let (mut manifest, done) = Folder::unread(out)?;
         let total = manifest.n_parts();
         let n_missing = total - done.len();
         if 0 < n_missing {
@@ -292,8 +292,9 @@ fn cell(out: &Path, manifest: &Manifest, info: CellInfo, curve: Quantity) -> Res
     let mut ends = Vec::new();
     let mut last_round = 0;
     for block in 0..manifest.n_blocks {
-        let path = PartId { cell: info.cell, block }.path(out);
-        let (_, rows) = read_part(&path)?;
+        let id = PartId { cell: info.cell, block };
+        let path = id.path(out);
+        let rows = manifest.read_part(out, id)?;
         if rows.measures() != info.measures {
             return Err(Error::Corrupt {
                 path,
