@@ -8,6 +8,7 @@ use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE_NAME: &str = "manifest.json";
@@ -53,6 +54,9 @@ pub struct Manifest {
     /// The cells, in canonical order.
     #[serde(with = "stored_cells")]
     pub cells: Vec<CellInfo>,
+    /// Learning rates that validation data have chosen, by cell: further runs of the sweep read them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tuned_rates: BTreeMap<u32, f64>,
     /// Events worth knowing (repairs, fallbacks), by name.
     pub counters: serde_json::Value,
 }
@@ -218,6 +222,7 @@ pub(crate) mod tests {
             shard: None,
             spec_text: "seed = 7\n".to_owned(),
             cells,
+            tuned_rates: BTreeMap::new(),
             counters: serde_json::json!({}),
         }
     }

@@ -424,6 +424,7 @@ pub(crate) mod tests {
             shard: None,
             spec_text: "seed = 7\n# a < b & c\n[privacy]\nepsilon = 1.0\n".to_owned(),
             cells,
+            tuned_rates: BTreeMap::new(),
             counters: json!({"repairs": 0}),
         };
         drop(Folder::open(out, &manifest).expect("fresh"));

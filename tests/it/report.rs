@@ -112,6 +112,7 @@ fn manifest() -> Manifest {
         shard: None,
         spec_text: spec_text.to_owned(),
         cells: cells(),
+        tuned_rates: std::collections::BTreeMap::new(),
         counters: json!({"cholesky_repairs": 0, "screen_overflows": 2}),
     }
 }
