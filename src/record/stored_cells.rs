@@ -168,10 +168,11 @@ impl LinesFormatter<'_> {
 
 /// Forwards methods to the pretty formatter on the first levels, to the compact one below.
 macro_rules! by_depth {
-    ($($name:ident($($argument:ident: $kind:ty),*) $change:expr, $offset:expr;)*) => {$(
+    ($($name:ident($($argument:ident: $kind:ty),*) $change:expr;)*) => {$(
         fn $name<W: ?Sized + io::Write>(&mut self, writer: &mut W, $($argument: $kind),*) -> io::Result<()> {
-            let is_shallow = self.depth + $offset <= N_LEVELS;
-            self.depth = self.depth.saturating_add_signed($change);
+            let depth = self.depth.saturating_add_signed($change);
+            let is_shallow = self.depth.max(depth) <= N_LEVELS;
+            self.depth = depth;
             if is_shallow { self.pretty.$name(writer, $($argument),*) } else { CompactFormatter.$name(writer, $($argument),*) }
         }
     )*};
@@ -179,15 +180,15 @@ macro_rules! by_depth {
 
 impl Formatter for LinesFormatter<'_> {
     by_depth! {
-        begin_array() 1, 1;
-        end_array() -1, 0;
-        begin_array_value(first: bool) 0, 0;
-        end_array_value() 0, 0;
-        begin_object() 1, 1;
-        end_object() -1, 0;
-        begin_object_key(first: bool) 0, 0;
-        begin_object_value() 0, 0;
-        end_object_value() 0, 0;
+        begin_array() 1;
+        end_array() -1;
+        begin_array_value(first: bool) 0;
+        end_array_value() 0;
+        begin_object() 1;
+        end_object() -1;
+        begin_object_key(first: bool) 0;
+        begin_object_value() 0;
+        end_object_value() 0;
     }
 }
 
