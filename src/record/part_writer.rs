@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest time between two groups; a part that is finished later is written at once.
-const GROUP: Duration = Duration::from_millis(200);
+const GROUP: Duration = Duration::from_millis(25);
 /// Largest group, in bytes.
 const MOST_BYTES: usize = 1 << 22;
 
