@@ -3,7 +3,7 @@
 use super::failure::{Phase, exception};
 use numpy::PyArray1;
 use privateer::Trace;
-use privateer::record::{Folder, read_part};
+use privateer::record::Folder;
 use privateer::report::SampleMoments;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,7 +14,13 @@ use std::path::PathBuf;
 #[pyfunction]
 pub fn manifest(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
     let manifest = py.detach(|| Folder::manifest(&folder)).map_err(|error| exception(py, &error, Phase::Running))?;
-    serde_json::to_string(&manifest).map_err(|error| PyValueError::new_err(error.to_string()))
+    // The file writes equal values of cells once; here every cell is whole.
+    let expanded = || {
+        let mut expanded = serde_json::to_value(&manifest)?;
+        expanded["cells"] = serde_json::to_value(&manifest.cells)?;
+        serde_json::to_string(&expanded)
+    };
+    expanded().map_err(|error: serde_json::Error| PyValueError::new_err(error.to_string()))
 }
 
 /// Returns the recorded rows of the finished parts, ordered by cell, trial and round, as a dictionary of columns.
@@ -23,10 +29,10 @@ pub fn manifest(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
 #[pyfunction]
 pub fn rows(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let read = py.detach(|| {
-        let (_, parts) = Folder::existing(&folder)?;
+        let (manifest, parts) = Folder::unread(&folder)?;
         let (mut cells, mut rows): (Vec<u32>, Trace) = (Vec::new(), Trace::default());
         for part in parts {
-            let (_, trace) = read_part(&part.path(&folder))?;
+            let trace = manifest.read_part(&folder, part)?;
             cells.resize(cells.len() + trace.len(), part.cell);
             rows.extend(trace);
         }

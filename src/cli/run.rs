@@ -42,6 +42,9 @@ pub struct RunArgs {
     /// Run these units alone, as in `0-9,12`; `privateer plan` lists them
     #[arg(long, value_name = "LIST", value_parser = unit_list, conflicts_with = "shard")]
     units: Option<UnitList>,
+    /// Take the learning rates that another results folder of this spec has tuned, as that of another shard
+    #[arg(long, value_name = "DIR")]
+    rates: Option<PathBuf>,
     /// Score every point in every round on the CPU, without block pruning: the same results, for comparison
     #[arg(long)]
     dense: bool,
@@ -137,6 +140,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         batch: args.batch,
         verify: args.verify,
         share: share(args),
+        rates: args.rates.clone(),
         strict: args.strict,
         ..RunOptions::default()
     };

@@ -1,8 +1,10 @@
 //! Describes the cells of a run: what each is, protects and measures.
 
 use super::{CellWarning, Measures};
+use crate::spec::Resolved;
 use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Holds one cell of a sweep: one sweep point and one policy or learner.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -19,11 +21,11 @@ pub struct CellInfo {
     /// (see [`unify_swept`]).
     pub swept: Vec<(String, Scalar)>,
     /// All parameters, defaults included.
-    pub resolved: serde_json::Value,
+    pub resolved: Resolved,
     /// What was protected, how strongly, by which calibration.
-    pub ledger: serde_json::Value,
+    pub ledger: Arc<serde_json::Value>,
     /// Numbers and words about the problem itself.
-    pub facts: serde_json::Value,
+    pub facts: Arc<serde_json::Value>,
     /// What its parts measure.
     #[serde(default)]
     pub measures: Measures,
@@ -70,9 +72,9 @@ pub(crate) mod tests {
             policy: policy.to_owned(),
             environment: "rkhs".to_owned(),
             swept: vec![("privacy.epsilon".to_owned(), Scalar::Float(epsilon))],
-            resolved: serde_json::json!({"policy": policy}),
-            ledger: serde_json::json!({"mechanism": "laplace", "epsilon": epsilon, "guarantee": "holds"}),
-            facts: serde_json::json!({"points": 100}),
+            resolved: serde_json::json!({"policy": policy}).into(),
+            ledger: serde_json::json!({"mechanism": "laplace", "epsilon": epsilon, "guarantee": "holds"}).into(),
+            facts: serde_json::json!({"points": 100}).into(),
             measures: Measures::Regret,
             warnings: Vec::new(),
         }

@@ -86,6 +86,20 @@ impl OnlinePreparation {
         Ok(OnlineCell { problem, learner, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
     }
 
+    /// Returns the learning rates that validation data have chosen, by cell.
+    pub(super) fn rates(&self) -> BTreeMap<u32, f64> {
+        lock(&self.rates).iter().filter_map(|(&cell, rate)| Some((cell, (*lock(rate))?))).collect()
+    }
+
+    /// Takes a learning rate as chosen if it is a candidate of the cell.
+    pub(super) fn set_rate(&self, cell: u32, online: &OnlinePlan, rate: f64) {
+        if let Rates::Validated { grid, .. } = &online.rates
+            && grid.contains(&rate)
+        {
+            *lock(lock(&self.rates).entry(cell).or_default()) = Some(rate);
+        }
+    }
+
     /// Returns the learning rate: the stated one, or the best on validation data.
     ///
     /// The best has the least mean final risk (the lowest index among equals). Validation has its own streams, samples and

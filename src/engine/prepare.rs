@@ -9,6 +9,7 @@ use super::scoring_error;
 use super::warnings::{CellWarning, bandit_warnings};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
+use crate::oco::learner::Rates;
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
 use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
@@ -18,6 +19,7 @@ use privateer_gp::score::Basis;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
 use privateer_privacy::{Channel, Ledger, Raw, Released};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Decision sets with fewer points are scored point by point, without a screen.
@@ -165,6 +167,29 @@ impl<'a> Preparation<'a> {
     /// Returns whether a device may score.
     pub(super) fn has_device(&self) -> bool {
         self.backend.adapter().is_some()
+    }
+
+    /// Whether a cell of the sweep has a learning rate that validation data choose.
+    #[must_use]
+    pub fn tunes_rates(&self) -> bool {
+        let tunes =
+            |plan: &CellPlan| matches!(&plan.task, Task::Online(online) if matches!(online.rates, Rates::Validated { .. }));
+        self.sweep.cells.iter().any(tunes)
+    }
+
+    /// Returns the learning rates that validation data have chosen so far, by cell.
+    #[must_use]
+    pub fn tuned_rates(&self) -> BTreeMap<u32, f64> {
+        self.online.rates()
+    }
+
+    /// Takes the learning rates of an earlier run of the same sweep by the same version, which chose them on the same data.
+    pub fn set_tuned_rates(&self, rates: &BTreeMap<u32, f64>) {
+        for (&cell, &rate) in rates {
+            if let Some(Task::Online(online)) = self.sweep.cells.get(cell as usize).map(|plan| &plan.task) {
+                self.online.set_rate(cell, online, rate);
+            }
+        }
     }
 
     /// Returns the hash of the sweep's resolved spec.

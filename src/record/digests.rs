@@ -5,7 +5,7 @@
 
 use super::disk;
 use super::manifest::hash_bytes;
-use super::whole_file::write_whole;
+use super::whole_file::{write_all_whole, write_whole};
 use privateer_config::error::Error;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -122,17 +122,27 @@ fn hash_file(mut file: File) -> std::io::Result<String> {
     }
 }
 
-/// Writes a file of a results folder whole and lists its digest.
+/// Holds a file that is to be written and listed.
+#[derive(Debug)]
+pub(super) struct ListedFile {
+    /// Name relative to the folder, with `/` between.
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Writes files of a results folder whole and lists their digests.
 ///
 /// # Errors
-/// [`Error::Io`] where the disk refuses; the file may then be in place without a line, and counts as unfinished.
-pub(super) fn write_listed(out: &Path, name: &str, bytes: &[u8], action: &str) -> Result<(), Error> {
-    write_whole(&out.join(name), bytes, action)?;
+/// [`Error::Io`] where the disk refuses; files may then be in place without a line, and count as unfinished.
+pub(super) fn write_listed(out: &Path, files: &[ListedFile], action: &str) -> Result<(), Error> {
+    let named: Vec<_> = files.iter().map(|file| (out.join(&file.name), file.bytes.as_slice())).collect();
+    write_all_whole(&named, action)?;
+    let lines: String = files.iter().map(|file| format!("{}  {}\n", hash_bytes(&file.bytes), file.name)).collect();
     let _one = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let path = DigestList::path(out);
     let append = || {
         let mut file = disk::open_append(&path)?;
-        disk::write(&mut file, &path, format!("{}  {name}\n", hash_bytes(bytes)).as_bytes())?;
+        disk::write(&mut file, &path, lines.as_bytes())?;
         disk::sync(&file, &path)
     };
     append().map_err(|source| Error::io("write the list of digests", &path, source))
@@ -144,7 +154,7 @@ pub(super) fn write_listed(out: &Path, name: &str, bytes: &[u8], action: &str) -
 /// [`Error::Io`] where the disk refuses.
 pub fn rewrite_listed(out: &Path, name: &str, bytes: &[u8], action: &str) -> Result<(), Error> {
     DigestList::rewrite(out, |listed| listed != name)?;
-    write_listed(out, name, bytes, action)
+    write_listed(out, &[ListedFile { name: name.to_owned(), bytes: bytes.to_vec() }], action)
 }
 
 /// Reads a listed file; `None` where it is neither there nor listed.
@@ -187,7 +197,7 @@ mod tests {
     fn every_flipped_bit_is_seen() {
         let folder = tempfile::tempdir().expect("a folder");
         let out = folder.path();
-        write_listed(out, "cells.bin", b"some bytes", "write").expect("written");
+        rewrite_listed(out, "cells.bin", b"some bytes", "write").expect("written");
         let state = || DigestList::load(out).expect("a list").state(out, "cells.bin").expect("readable");
         assert_eq!(state(), FileState::Intact);
         for name in ["cells.bin", DIGESTS_NAME] {
@@ -208,7 +218,7 @@ mod tests {
     fn a_torn_line_counts_for_nothing_and_is_cleared_away() {
         let folder = tempfile::tempdir().expect("a folder");
         let out = folder.path();
-        write_listed(out, "a", b"1", "write").expect("written");
+        rewrite_listed(out, "a", b"1", "write").expect("written");
         let whole = fs::read_to_string(DigestList::path(out)).expect("a list");
         for kept in 1..whole.len() {
             fs::write(DigestList::path(out), format!("{whole}{}", whole[..kept].replace("  a", "  b"))).expect("torn");

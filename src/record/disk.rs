@@ -171,6 +171,20 @@ pub(super) fn sync(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Flushes everything of the file system of a file; returns false where the system cannot, and each file must be flushed.
+pub(super) fn sync_file_system_of(path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        announce(Operation::Sync, folder).is_ok() && File::open(folder).is_ok_and(|folder| rustix::fs::syncfs(folder).is_ok())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Makes a new name in a folder durable. Some file systems refuse; the file is whole either way.
 pub(super) fn sync_folder_of(path: &Path) {
     let Some(folder) = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) else {

@@ -91,8 +91,23 @@ impl Folder {
     /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] where a file of it is not the one that was written,
     /// [`Error::Io`] where it cannot be read.
     pub fn existing(out: &Path) -> Result<(Manifest, BTreeSet<PartId>), Error> {
+        Self::with_parts(out, PartsFound::of)
+    }
+
+    /// Returns the same as [`Folder::existing`] for a caller that reads every part with [`Manifest::read_part`].
+    ///
+    /// # Errors
+    /// As [`Folder::existing`]; a part of another spec or cell goes unnoticed until it is read.
+    pub fn unread(out: &Path) -> Result<(Manifest, BTreeSet<PartId>), Error> {
+        Self::with_parts(out, PartsFound::listed)
+    }
+
+    fn with_parts(
+        out: &Path,
+        find: fn(&Path, &Manifest) -> Result<PartsFound, Error>,
+    ) -> Result<(Manifest, BTreeSet<PartId>), Error> {
         let manifest = Self::manifest(out)?;
-        let PartsFound { done, altered, .. } = PartsFound::of(out, &manifest)?;
+        let PartsFound { done, altered, .. } = find(out, &manifest)?;
         if let Some((path, problem)) = altered.first() {
             let others = match altered.len() {
                 1 => String::new(),
@@ -221,33 +236,33 @@ impl PartsFound {
     /// [`Error::Io`] where a file cannot be read, which says nothing about its bytes; [`Error::Corrupt`] where something other than a
     /// regular file has its name.
     pub(super) fn of(out: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        let mut found = Self::listed(out, manifest)?;
+        for id in std::mem::take(&mut found.done) {
+            let path = id.path(out);
+            match part_read::check_part(&path).and_then(|header| manifest.check_header(&path, id, &header)) {
+                Ok(()) => drop(found.done.insert(id)),
+                Err(Error::Corrupt { problem, .. }) => found.altered.push((path, problem)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Compares every part of a folder with the list of digests alone.
+    ///
+    /// # Errors
+    /// As [`PartsFound::of`].
+    fn listed(out: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let list = DigestList::load(out)?;
         let mut found = Self::default();
         for path in disk::list(&out.join("cells"))? {
             let name = path.file_name().and_then(|name| name.to_str());
             let Some(id) = name.and_then(PartId::from_file_name).filter(|id| manifest.has(*id)) else { continue };
             match list.state(out, &id.listed_name())? {
-                FileState::Intact => {}
-                FileState::Absent | FileState::Missing => continue,
-                state @ FileState::Unlisted => {
-                    found.unlisted.push((path, state.problem().to_owned()));
-                    continue;
-                }
-                state @ FileState::Altered => {
-                    found.altered.push((path, state.problem().to_owned()));
-                    continue;
-                }
-            }
-            match part_read::check_part(&path) {
-                Ok(header) if header.spec_hash != manifest.spec_hash => {
-                    found.altered.push((path, "is of another spec".to_owned()))
-                }
-                Ok(header) if (header.cell, header.block) != (id.cell, id.block) => {
-                    found.altered.push((path, format!("holds cell {} block {}", header.cell, header.block)));
-                }
-                Ok(_) => found.add_with_parameters(out, &list, id)?,
-                Err(Error::Corrupt { problem, .. }) => found.altered.push((path, problem)),
-                Err(error) => return Err(error),
+                FileState::Intact => found.add_with_parameters(out, &list, id)?,
+                FileState::Absent | FileState::Missing => {}
+                state @ FileState::Unlisted => found.unlisted.push((path, state.problem().to_owned())),
+                state @ FileState::Altered => found.altered.push((path, state.problem().to_owned())),
             }
         }
         Ok(found)

@@ -1,11 +1,14 @@
 //! Defines the manifest, which states what was run, by which program and on which machine.
 
 use super::part_read::hex;
+use super::stored_cells::LinesFormatter;
 use super::whole_file::write_whole;
-use super::{CellInfo, FOLDER_VERSION, PartId, disk, sealed_text};
+use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, read_part, sealed_text, stored_cells};
 use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
+use serde_json::Serializer;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE_NAME: &str = "manifest.json";
@@ -52,9 +55,20 @@ pub struct Manifest {
     /// The resolved spec, as TOML.
     pub spec_text: String,
     /// The cells, in canonical order.
+    #[serde(with = "stored_cells")]
     pub cells: Vec<CellInfo>,
+    /// Learning rates that validation data have chosen, by cell: further runs of the sweep read them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tuned_rates: BTreeMap<u32, f64>,
     /// Events worth knowing (repairs, fallbacks), by name.
     pub counters: serde_json::Value,
+}
+
+/// The version of a manifest of any layout.
+#[derive(Deserialize)]
+struct Layout {
+    #[serde(default)]
+    schema_version: Option<serde_json::Value>,
 }
 
 impl Manifest {
@@ -64,11 +78,15 @@ impl Manifest {
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path) -> Result<(), Error> {
         let path = Self::path(out);
-        let text = serde_json::to_string_pretty(self).map_err(|source| Error::Corrupt {
+        let fault = |problem: String| Error::Corrupt {
             path: path.clone(),
-            problem: format!("cannot be written as JSON ({source})"),
+            problem: format!("cannot be written as JSON ({problem})"),
             hint: "this is a fault of the program; please report it with the spec".to_owned(),
-        })?;
+        };
+        let mut text = Vec::new();
+        self.serialize(&mut Serializer::with_formatter(&mut text, LinesFormatter::new()))
+            .map_err(|error| fault(error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|error| fault(error.to_string()))?;
         write_whole(&path, sealed_text::sealed(&text).as_bytes(), "write the manifest")
     }
 
@@ -83,9 +101,9 @@ impl Manifest {
         let corrupt = |problem: String| Error::Corrupt { path: path.clone(), problem, hint: HINT.to_owned() };
         let text = String::from_utf8(bytes).map_err(|_| corrupt("is not a text file".to_owned()))?;
         // The version first: another layout may lack or rename any other field.
-        let value: serde_json::Value =
+        let Layout { schema_version: version } =
             serde_json::from_str(&text).map_err(|source| corrupt(format!("is not valid JSON ({source})")))?;
-        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
+        let version = version.as_ref().and_then(serde_json::Value::as_u64);
         match version {
             None => return Err(corrupt("has no `schema_version`".to_owned())),
             Some(version) if version != u64::from(FOLDER_VERSION) => {
@@ -105,7 +123,7 @@ impl Manifest {
         if !sealed_text::is_intact(&text) {
             return Err(corrupt("is not the file that was written: its SHA-256 is not the one at its end".to_owned()));
         }
-        let manifest: Self = serde_json::from_value(value).map_err(|source| corrupt(format!("is not a manifest ({source})")))?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|source| corrupt(format!("is not a manifest ({source})")))?;
         manifest.check_counts().map_err(corrupt)?;
         Ok(manifest)
     }
@@ -119,6 +137,29 @@ impl Manifest {
             Some((place, cell)) => Err(format!("has cell {} in place {place}", cell.cell)),
             None => Ok(()),
         }
+    }
+
+    /// Reads a part of the sweep from its folder.
+    ///
+    /// # Errors
+    /// Those of [`read_part`], and [`Error::Corrupt`] where the part is of another spec or cell.
+    pub fn read_part(&self, out: &Path, id: PartId) -> Result<Trace, Error> {
+        let path = id.path(out);
+        let (header, rows) = read_part(&path)?;
+        self.check_header(&path, id, &header)?;
+        Ok(rows)
+    }
+
+    /// Refuses a part of another spec or cell.
+    pub(super) fn check_header(&self, path: &Path, id: PartId, header: &PartHeader) -> Result<(), Error> {
+        let problem = if header.spec_hash != self.spec_hash {
+            "is of another spec".to_owned()
+        } else if (header.cell, header.block) != (id.cell, id.block) {
+            format!("holds cell {} block {}", header.cell, header.block)
+        } else {
+            return Ok(());
+        };
+        Err(Error::Corrupt { path: path.to_owned(), problem, hint: "delete the file and run the same command again".to_owned() })
     }
 
     /// Returns where the manifest lies in an output folder.
@@ -185,6 +226,7 @@ pub(crate) mod tests {
             shard: None,
             spec_text: "seed = 7\n".to_owned(),
             cells,
+            tuned_rates: BTreeMap::new(),
             counters: serde_json::json!({}),
         }
     }
@@ -201,10 +243,10 @@ pub(crate) mod tests {
     fn newer_and_broken_manifests_say_so() {
         let folder = tempfile::tempdir().expect("a folder");
         for (text, part) in [
-            ("{\"schema_version\": 7}", "schema version 7; this program reads version 2"),
-            ("{\"schema_version\": 1}", "schema version 1; this program reads version 2"),
-            ("{\"schema_version\": 2}", "is not the file that was written"),
-            (&sealed_text::sealed("{\"schema_version\": 2}"), "is not a manifest"),
+            ("{\"schema_version\": 7}", "schema version 7; this program reads version 3"),
+            ("{\"schema_version\": 1}", "schema version 1; this program reads version 3"),
+            ("{\"schema_version\": 3}", "is not the file that was written"),
+            (&sealed_text::sealed("{\"schema_version\": 3}"), "is not a manifest"),
             ("{}", "no `schema_version`"),
             ("{", "is not valid JSON"),
         ] {

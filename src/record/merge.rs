@@ -102,10 +102,10 @@ fn copy(id: PartId, folders: &[&PathBuf], opened: &super::OpenedFolder) -> Resul
     if let Some(bytes) = agreed(all().map(|folder| Parameters::path(folder, id)).filter(|path| path.exists()))?
         && !(is_in_place && Parameters::path(out, id).exists())
     {
-        Parameters::save_bytes(out, id, &bytes)?;
+        Parameters::save_bytes(out, id, bytes)?;
     }
     match agreed(all().map(|folder| id.path(folder)))? {
-        Some(bytes) if !is_in_place => part::save_bytes(out, id, &bytes),
+        Some(bytes) if !is_in_place => part::save_bytes(out, id, bytes),
         _ => Ok(()),
     }
 }
@@ -148,7 +148,7 @@ fn same_folder(left: &Path, right: &Path) -> bool {
 mod tests {
     use super::super::manifest::tests::manifest;
     use super::super::part::tests::rows;
-    use super::super::{append_timing, write_part};
+    use super::super::{PartTiming, write_part};
     use super::*;
     use crate::engine::test_cell as cell;
     use std::fs;
@@ -162,7 +162,8 @@ mod tests {
             let id = PartId { cell, block };
             let rows = rows(block * 2..block * 2 + 2, 9, |_, round| slope * f64::from(round));
             write_part(&path, &manifest.spec_hash, id, &manifest.cells[cell as usize], &rows).expect("written");
-            append_timing(&path, id, 1.0, 2, 9, None).expect("timed");
+            let timing = PartTiming { seconds: 1.0, n_trials: 2, n_rounds: 9, device: None };
+            timings::append(&path, &timings::line(id, timing)).expect("timed");
         }
         path
     }

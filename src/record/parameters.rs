@@ -3,7 +3,7 @@
 //! A file stands on its own: it holds the resolved spec, from which the feature map follows, and the released numbers of each
 //! trial. Reads no part and computes nothing.
 
-use super::digests::{DigestList, write_listed};
+use super::digests::{DigestList, ListedFile, write_listed};
 use super::{PartId, SCHEMA_VERSION, disk};
 use privateer_config::error::{Diagnostic, Error};
 use serde::{Deserialize, Serialize};
@@ -80,14 +80,14 @@ impl Parameters {
     /// # Errors
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path, id: PartId) -> Result<(), Error> {
-        Self::save_bytes(out, id, serde_json::json!(self).to_string().as_bytes())
+        Self::save_bytes(out, id, serde_json::json!(self).to_string().into_bytes())
     }
 
     /// Writes the bytes of a parameters file.
-    pub(super) fn save_bytes(out: &Path, id: PartId, bytes: &[u8]) -> Result<(), Error> {
+    pub(super) fn save_bytes(out: &Path, id: PartId, bytes: Vec<u8>) -> Result<(), Error> {
         let folder = out.join("parameters");
         disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
-        write_listed(out, &Self::listed_name(id), bytes, "write the parameters")
+        write_listed(out, &[ListedFile { name: Self::listed_name(id), bytes }], "write the parameters")
     }
 
     /// Removes the file of a part that is not to be believed; it need not be there.

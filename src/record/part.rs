@@ -1,7 +1,7 @@
 //! Writes a part.
 
 use super::columns::schema;
-use super::digests::{DigestList, write_listed};
+use super::digests::{DigestList, ListedFile, write_listed};
 use super::part_read::rows_hash;
 use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace, disk};
 use parquet::basic::{Compression, Encoding};
@@ -27,14 +27,14 @@ pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
 /// # Errors
 /// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
 pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<(), Error> {
-    save_bytes(out, id, &part_bytes(spec_hash, id, cell, rows)?)
+    save_bytes(out, id, part_bytes(spec_hash, id, cell, rows)?)
 }
 
 /// Writes the bytes of a part.
-pub(super) fn save_bytes(out: &Path, id: PartId, bytes: &[u8]) -> Result<(), Error> {
+pub(super) fn save_bytes(out: &Path, id: PartId, bytes: Vec<u8>) -> Result<(), Error> {
     let folder = out.join("cells");
     disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
-    write_listed(out, &id.listed_name(), bytes, "write the part")
+    write_listed(out, &[ListedFile { name: id.listed_name(), bytes }], "write the part")
 }
 
 /// Returns the bytes of one part; they depend on the arguments alone.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 /// Version of the layout of parts and of released parameters. A reader refuses what is newer than itself.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Version of the layout of a results folder and its manifest; 2 added digests. A reader refuses every other one.
-pub const FOLDER_VERSION: u32 = 2;
+/// Version of the layout of a results folder and its manifest; 2 added digests, 3 writes equal ledgers and
+/// parameters of cells once. A reader refuses every other one.
+pub const FOLDER_VERSION: u32 = 3;
 
 /// Holds one part: a block of trials of one cell. Ordered by cell, then by block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! How long parts took: `timings.csv`, apart from the parts because it differs from run to run.
 
-use super::{PartId, disk};
+use super::{PartId, PartTiming, disk};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
@@ -10,23 +10,12 @@ pub(super) const FILE_NAME: &str = "timings.csv";
 pub(super) const HEADER: &str = "cell,block,seconds,trial_rounds_per_s,host_cpu_us_per_trial_round,lanes_per_submission,\
     submissions_per_round,bytes_up_per_trial_round,bytes_down_per_trial_round\n";
 
-/// Adds a line about one finished part. A part computed twice has two lines.
-///
-/// # Errors
-/// [`Error::Io`] where the file cannot be written.
-///
-/// * `device` — the part's share of the rounds on a device; the last five columns are empty without one
-pub fn append_timing(
-    out: &Path,
-    id: PartId,
-    seconds: f64,
-    n_trials: u32,
-    n_rounds: u32,
-    device: Option<DeviceFigures>,
-) -> Result<(), Error> {
+/// Returns the line about one finished part. A part computed twice has two lines.
+pub(super) fn line(id: PartId, timing: PartTiming) -> String {
+    let PartTiming { seconds, n_trials, n_rounds, device } = timing;
     let rate = f64::from(n_trials) * f64::from(n_rounds) / seconds.max(1e-9);
-    let device = device.map_or_else(|| ",,,,".to_owned(), |figures| figures.csv());
-    append(out, &format!("{},{},{seconds:.6},{rate:.1},{device}\n", id.cell, id.block))
+    let device = device.map_or_else(|| ",,,,".to_owned(), DeviceFigures::csv);
+    format!("{},{},{seconds:.6},{rate:.1},{device}\n", id.cell, id.block)
 }
 
 /// What rounds on a device cost the host.
@@ -75,7 +64,10 @@ pub(super) fn append_missing(out: &Path, lines: &str) -> Result<(), Error> {
 }
 
 /// Adds lines, below the header.
-fn append(out: &Path, lines: &str) -> Result<(), Error> {
+///
+/// # Errors
+/// [`Error::Io`] where the file cannot be written.
+pub(super) fn append(out: &Path, lines: &str) -> Result<(), Error> {
     let path = out.join(FILE_NAME);
     let append = || {
         let mut file = disk::open_append(&path)?;
@@ -93,7 +85,8 @@ mod tests {
     fn lines_follow_one_header() {
         let folder = tempfile::tempdir().expect("a folder");
         for block in 0..2 {
-            append_timing(folder.path(), PartId { cell: 3, block }, 0.5, 10, 100, None).expect("written");
+            let timing = PartTiming { seconds: 0.5, n_trials: 10, n_rounds: 100, device: None };
+            append(folder.path(), &line(PartId { cell: 3, block }, timing)).expect("written");
         }
         let counters = Counters {
             rounds: 1000,
@@ -104,8 +97,8 @@ mod tests {
             host_us: 2500,
             ..Counters::default()
         };
-        let figures = DeviceFigures::of(&counters, 100);
-        append_timing(folder.path(), PartId { cell: 4, block: 0 }, 0.5, 10, 100, figures).expect("written");
+        let timing = PartTiming { seconds: 0.5, n_trials: 10, n_rounds: 100, device: DeviceFigures::of(&counters, 100) };
+        append(folder.path(), &line(PartId { cell: 4, block: 0 }, timing)).expect("written");
         let text = std::fs::read_to_string(folder.path().join(FILE_NAME)).expect("text");
         let lines = "3,0,0.500000,2000.0,,,,,\n3,1,0.500000,2000.0,,,,,\n4,0,0.500000,2000.0,2.500,10.0,0.500,4.0,288.0\n";
         assert_eq!(text, format!("{HEADER}{lines}"));

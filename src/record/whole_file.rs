@@ -3,6 +3,7 @@
 use super::disk;
 use privateer_config::error::Error;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher};
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// How every temporary name begins and ends; between stand three numbers (see [`TemporaryName`]).
 const PREFIX: &str = ".privateer-";
 const SUFFIX: &str = ".tmp";
+/// Fewest files that are flushed together with their file system.
+const N_TOGETHER: usize = 16;
 
 /// Writes `bytes` to `path`. On failure nothing is left of the temporary file, and an older file stays as it was.
 ///
@@ -18,6 +21,22 @@ const SUFFIX: &str = ".tmp";
 /// [`Error::Io`] naming `action` and `path`.
 pub fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
     PreparedFile::write(path, bytes, action, false)?.replace()
+}
+
+/// Writes several files as [`write_whole`] does; many files are flushed together.
+///
+/// # Errors
+/// As [`write_whole`]: some of the files may be in their places.
+pub(super) fn write_all_whole(files: &[(PathBuf, &[u8])], action: &str) -> Result<(), Error> {
+    let prepared =
+        files.iter().map(|(path, bytes)| PreparedFile::unflushed(path, bytes, action, false)).collect::<Result<Vec<_>, _>>()?;
+    if prepared.len() < N_TOGETHER || !disk::sync_file_system_of(&prepared[0].path) {
+        prepared.iter().try_for_each(PreparedFile::flush)?;
+    }
+    prepared.into_iter().try_for_each(|mut file| file.rename())?;
+    let folders: BTreeMap<_, _> = files.iter().map(|(path, _)| (path.parent(), path)).collect();
+    folders.into_values().for_each(|path| disk::sync_folder_of(path));
+    Ok(())
 }
 
 /// Writes a file as [`write_whole`] does, readable and writable by its owner alone (mode 0600, where there are modes).
@@ -46,12 +65,27 @@ impl PreparedFile {
     /// # Errors
     /// [`Error::Io`] naming `action` and `path`.
     pub fn write(path: &Path, bytes: &[u8], action: &str, private: bool) -> Result<Self, Error> {
+        let prepared = Self::unflushed(path, bytes, action, private)?;
+        prepared.flush()?;
+        Ok(prepared)
+    }
+
+    fn unflushed(path: &Path, bytes: &[u8], action: &str, private: bool) -> Result<Self, Error> {
         let io = |source| Error::io(action, path, source);
         let (temporary, file) = create(path, private).map_err(io)?;
         let mut prepared = Self { temporary, path: path.to_owned(), action: action.to_owned(), file, published: false };
         disk::write(&mut prepared.file, &prepared.temporary, bytes).map_err(io)?;
-        disk::sync(&prepared.file, &prepared.temporary).map_err(io)?;
         Ok(prepared)
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        disk::sync(&self.file, &self.temporary).map_err(|source| Error::io(&self.action, &self.path, source))
+    }
+
+    fn rename(&mut self) -> Result<(), Error> {
+        disk::rename(&self.temporary, &self.path).map_err(|source| Error::io(&self.action, &self.path, source))?;
+        self.published = true;
+        Ok(())
     }
 
     /// Puts the file in its place, over an older one.
@@ -69,8 +103,7 @@ impl PreparedFile {
     pub fn replace_locked(mut self) -> Result<File, Error> {
         let io = |source| Error::io(&self.action, &self.path, source);
         let locked = self.file.try_clone().map_err(io)?;
-        disk::rename(&self.temporary, &self.path).map_err(io)?;
-        self.published = true;
+        self.rename()?;
         disk::sync_folder_of(&self.path);
         Ok(locked)
     }

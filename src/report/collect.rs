@@ -4,15 +4,16 @@ use super::compare::is_privacy_key;
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
 use super::words::ReportWords;
-use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, read_part};
+use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace};
 use privateer_config::error::{Diagnostic, Error, printable, suggestion};
+use privateer_config::params::Scalar;
 use privateer_privacy::Guarantee;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Holds the last recorded round of one trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +70,7 @@ impl CellData {
 
     /// Returns the stated budget: of the inputs if only they are protected, else of the rewards.
     pub(super) fn epsilon(&self) -> Option<f64> {
-        let of = |ledger: &serde_json::Value| ledger.get("epsilon")?.as_f64();
+        let of = |ledger: &Value| ledger.get("epsilon")?.as_f64();
         of(&self.info.ledger).or_else(|| self.inputs_ledger().and_then(of))
     }
 
@@ -87,22 +88,22 @@ impl CellData {
 
     /// Reads the guarantees of the cell's ledgers.
     fn guarantees(&self) -> impl Iterator<Item = Result<Guarantee, String>> {
-        let stated = [Some(&self.info.ledger), self.inputs_ledger()].into_iter().flatten();
+        let stated = [Some(self.info.ledger.as_ref()), self.inputs_ledger()].into_iter().flatten();
         stated.filter_map(|ledger| ledger.get("guarantee")?.as_str()).map(|text| Guarantee::try_from(text.to_owned()))
     }
 
     /// Returns the value of a swept key.
-    pub(super) fn swept(&self, key: &str) -> Option<&privateer_config::params::Scalar> {
+    pub(super) fn swept(&self, key: &str) -> Option<&Scalar> {
         self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
     /// Returns a text of the cell's ledger; empty if it is absent.
     pub(super) fn ledger_text(&self, key: &str) -> &str {
-        self.info.ledger.get(key).and_then(serde_json::Value::as_str).unwrap_or("")
+        self.info.ledger.get(key).and_then(Value::as_str).unwrap_or("")
     }
 
     /// Returns the ledger of the inputs, where a curator releases them.
-    pub(super) fn inputs_ledger(&self) -> Option<&serde_json::Value> {
+    pub(super) fn inputs_ledger(&self) -> Option<&Value> {
         self.info.ledger.get("inputs")
     }
 
@@ -171,9 +172,9 @@ impl ReportRun {
     ///
     /// # Errors
     /// [`Error::Input`] if the run does not measure the quantity, [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
-    /// [`Folder::existing`].
+    /// [`Folder::unread`].
     pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
-        let (mut manifest, done) = Folder::existing(out)?;
+        let (mut manifest, done) = Folder::unread(out)?;
         let total = manifest.n_parts();
         let n_missing = total - done.len();
         if 0 < n_missing {
@@ -186,7 +187,8 @@ impl ReportRun {
                 hint: "finish the run with the command that started it, or merge its shards; then report".to_owned(),
             });
         }
-        let infos = std::mem::take(&mut manifest.cells).into_iter().map(shown).collect::<Result<Vec<CellInfo>, _>>()?;
+        let mut infos = std::mem::take(&mut manifest.cells);
+        show_cells(&mut infos);
         let manifest = shown(manifest)?;
         let words = words(&infos, measure)?;
         let cells: Vec<_> = infos.into_iter().map(|info| cell(out, &manifest, info, words.measure)).collect::<Result<_, _>>()?;
@@ -233,24 +235,55 @@ fn words(cells: &[CellInfo], measure: Option<&str>) -> Result<ReportWords, Error
     Ok(ReportWords::of(measures, outsourced, chosen))
 }
 
-/// Returns a part of the manifest with every text made safe to show, because a folder may be untrusted.
-fn shown<T: Serialize + DeserializeOwned>(part: T) -> Result<T, Error> {
-    fn walk(value: &mut serde_json::Value) {
-        match value {
-            serde_json::Value::String(text) => {
-                if let Cow::Owned(shown) = printable(text) {
-                    *text = shown;
-                }
+/// Returns the manifest with every text made safe to show, because a folder may be untrusted.
+fn shown(manifest: Manifest) -> Result<Manifest, Error> {
+    let failed = |source| Error::Failed { problem: format!("the manifest: {source}"), hint: "please report this".to_owned() };
+    let mut value = serde_json::to_value(manifest).map_err(failed)?;
+    show_value(&mut value);
+    serde_json::from_value(value).map_err(failed)
+}
+
+/// Makes every text of the cells safe to show; values that cells share stay shared.
+fn show_cells(cells: &mut [CellInfo]) {
+    // The values before, which must live so that no other one gets their address, and after.
+    let mut known: BTreeMap<usize, [Arc<Value>; 2]> = BTreeMap::new();
+    let mut show_shared = |value: &mut Arc<Value>| {
+        let [_, shown] = known.entry(Arc::as_ptr(value).addr()).or_insert_with(|| {
+            let mut shown = (**value).clone();
+            show_value(&mut shown);
+            let shown = if shown == **value { Arc::clone(value) } else { Arc::new(shown) };
+            [Arc::clone(value), shown]
+        });
+        *value = Arc::clone(shown);
+    };
+    for cell in cells {
+        [&mut cell.ledger, &mut cell.facts].into_iter().chain(cell.resolved.0.values_mut()).for_each(&mut show_shared);
+        [&mut cell.label, &mut cell.policy, &mut cell.environment].into_iter().for_each(show_text);
+        for (key, value) in &mut cell.swept {
+            show_text(key);
+            if let Scalar::Text(text) = value {
+                show_text(text);
             }
-            serde_json::Value::Array(values) => values.iter_mut().for_each(walk),
-            serde_json::Value::Object(members) => members.values_mut().for_each(walk),
-            _ => {}
+        }
+        for warning in &mut cell.warnings {
+            show_text(&mut warning.text);
         }
     }
-    let failed = |source| Error::Failed { problem: format!("the manifest: {source}"), hint: "please report this".to_owned() };
-    let mut value = serde_json::to_value(part).map_err(failed)?;
-    walk(&mut value);
-    serde_json::from_value(value).map_err(failed)
+}
+
+fn show_text(text: &mut String) {
+    if let Cow::Owned(shown) = printable(text) {
+        *text = shown;
+    }
+}
+
+fn show_value(value: &mut Value) {
+    match value {
+        Value::String(text) => show_text(text),
+        Value::Array(values) => values.iter_mut().for_each(show_value),
+        Value::Object(members) => members.values_mut().for_each(show_value),
+        _ => {}
+    }
 }
 
 fn cell(out: &Path, manifest: &Manifest, info: CellInfo, curve: Quantity) -> Result<CellData, Error> {
@@ -258,8 +291,9 @@ fn cell(out: &Path, manifest: &Manifest, info: CellInfo, curve: Quantity) -> Res
     let mut ends = Vec::new();
     let mut last_round = 0;
     for block in 0..manifest.n_blocks {
-        let path = PartId { cell: info.cell, block }.path(out);
-        let (_, rows) = read_part(&path)?;
+        let id = PartId { cell: info.cell, block };
+        let path = id.path(out);
+        let rows = manifest.read_part(out, id)?;
         if rows.measures() != info.measures {
             return Err(Error::Corrupt {
                 path,
@@ -310,7 +344,6 @@ fn trials(rows: &Trace) -> Vec<Range<usize>> {
 pub(crate) mod tests {
     use super::*;
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
-    use privateer_config::params::Scalar;
     use serde_json::json;
 
     /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
@@ -349,7 +382,7 @@ pub(crate) mod tests {
                     policy: planted.policy.to_owned(),
                     environment: "rkhs".to_owned(),
                     swept,
-                    resolved: json!({"ridge": 3.0}),
+                    resolved: json!({"ridge": 3.0}).into(),
                     ledger: json!({
                         "mechanism": if private { "laplace" } else { "none" }, "calibration": "tight",
                         "threat_model": {
@@ -362,10 +395,11 @@ pub(crate) mod tests {
                         "claimed": "epsilon-local DP", "delivered": "epsilon-local DP",
                         "guarantee": planted.guarantee, "clip": 1.0,
                         "provenance": "simulated: not a private release", "notes": ["rewards are clipped to [-1, 1]"],
-                    }),
+                    })
+                    .into(),
                     measures: Measures::Regret,
                     warnings: Vec::new(),
-                    facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}),
+                    facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}).into(),
                 });
             }
         }
@@ -390,6 +424,7 @@ pub(crate) mod tests {
             shard: None,
             spec_text: "seed = 7\n# a < b & c\n[privacy]\nepsilon = 1.0\n".to_owned(),
             cells,
+            tuned_rates: BTreeMap::new(),
             counters: json!({"repairs": 0}),
         };
         drop(Folder::open(out, &manifest).expect("fresh"));

@@ -190,16 +190,16 @@ mod tests {
         let policies = [("igp-ucb", 1.0), ("uniform", 1.0), ("gp-ucb", 1.0), ("igp-ucb", 1.0)];
         for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
             let policy = format!("{kind} {}", cell.info.cell);
-            cell.info.resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } });
+            cell.info.resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } }).into();
             cell.info.policy = policy;
         }
         run.index = CellIndex::of(&run.cells);
         let points = sweep_points(&run);
         assert_eq!(reference(&run, &points[0], 0), Some(3));
-        run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } });
+        run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } }).into();
         assert_eq!(reference(&run, &points[0], 0), Some(3));
         for kind in ["uniform", "random-arm"] {
-            run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": kind } });
+            run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": kind } }).into();
             run.index = CellIndex::of(&run.cells);
             assert_eq!(reference(&run, &points[0], 0), Some(2));
         }

@@ -87,7 +87,10 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
         grid.notes.push(format!("{} of {n_cells} cells are in {name} alone.", n_cells - pairs.len()));
     }
     let mut settings = vec![];
-    differing("", &here.info.resolved, &there.info.resolved, &mut settings);
+    let sections = |cell: &CellData| {
+        Value::Object(cell.info.resolved.0.iter().map(|(name, section)| (name.clone(), (**section).clone())).collect())
+    };
+    differing("", &sections(here), &sections(there), &mut settings);
     for (key, a, b) in [("trials", left.manifest.trials, right.manifest.trials)] {
         if a != b {
             settings.push(format!("{key}: {a} and {b}"));

@@ -82,10 +82,10 @@ mod tests {
         plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
         let mut run = ReportRun::read(folder.path(), None).expect("read");
         for (i, cell) in run.cells.iter_mut().enumerate() {
-            cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}});
-            cell.info.facts = json!({"dimension": 2});
+            cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}}).into();
+            cell.info.facts = json!({"dimension": 2}).into();
             let epsilon = [0.5, 1.0, 2.0][i / 2];
-            cell.info.ledger = json!({"epsilon": epsilon, "threat_model": {"adversary": {"kind": adversary}}});
+            cell.info.ledger = json!({"epsilon": epsilon, "threat_model": {"adversary": {"kind": adversary}}}).into();
         }
         run
     }
@@ -125,7 +125,7 @@ mod tests {
         let explained = |run: &ReportRun| figures(run, &points).iter().any(|figure| figure.caption.contains("Theorem 1"));
         assert!(explained(&run));
         let mut open = run.clone();
-        open.cells.iter_mut().for_each(|cell| cell.info.ledger = json!({"epsilon": null}));
+        open.cells.iter_mut().for_each(|cell| cell.info.ledger = json!({"epsilon": null}).into());
         assert!(!explained(&open));
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
         }
         // If only the inputs are protected, the reward's ledger is left out.
         let rewards = cell.inputs_ledger().is_none() || cell.ledger_text("guarantee") != "not private";
-        for ledger in [rewards.then_some(&cell.info.ledger), cell.inputs_ledger()].into_iter().flatten() {
+        for ledger in [rewards.then_some(cell.info.ledger.as_ref()), cell.inputs_ledger()].into_iter().flatten() {
             let (at, place) = *entry_of.entry(ledger.to_string()).or_insert_with(|| {
                 let next = cards.len();
                 let at = *card_of.entry(fields_of(ledger)).or_insert(next);

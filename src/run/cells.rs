@@ -1,7 +1,7 @@
 //! Describes the cells of a checked sweep for the manifest.
 
 use crate::engine::{CellInfo, Measures, Preparation, unify_swept};
-use crate::spec::{Sweep, Task};
+use crate::spec::{SharedValues, Sweep, Task};
 use privateer_config::error::Error;
 
 /// Returns the cells of a sweep as the manifest lists them.
@@ -9,6 +9,7 @@ use privateer_config::error::Error;
 /// # Errors
 /// The first error of the preparation of a cell.
 pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
+    let mut shared = SharedValues::default();
     let mut cells = sweep
         .cells
         .iter()
@@ -21,8 +22,8 @@ pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result
                 environment: plan.environment.clone(),
                 swept: plan.swept.clone(),
                 resolved: plan.resolved.clone(),
-                ledger: facts.ledgers(),
-                facts: facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into(),
+                ledger: shared.share(facts.ledgers()),
+                facts: shared.share(facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into()),
                 measures: match &plan.task {
                     Task::Bandit(_) => Measures::Regret,
                     Task::Contextual(task) if task.environment_plan.replays() => Measures::Replay,

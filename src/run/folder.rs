@@ -8,7 +8,7 @@ use super::threads::thread_pool_with;
 use super::{RunOptions, notices};
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
 use crate::engine::{self, Options, Preparation, Stop, Unit};
-use crate::record::{self, Folder};
+use crate::record::{self, Folder, Manifest};
 use crate::report::{self, Outcome};
 use crate::spec::Sweep;
 use privateer_config::error::Error;
@@ -45,11 +45,13 @@ pub fn run_to_folder(
     let backend = options.backend.as_ref();
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
+    take_rates(sweep, &preparation, out, options)?;
     let cells = cell_infos(sweep, &preparation)?;
     notices::before(sweep, &cells, options, observer)?;
     let units = options.share.of(engine::units(sweep))?;
     let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), &options.share);
     manifest.backend_reason.clone_from(&options.backend_reason);
+    manifest.tuned_rates = preparation.tuned_rates();
     let opened = Folder::open(out, &manifest)?;
     let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
     let open: Vec<&Unit> = units.iter().filter(|unit| !done.contains(unit)).collect();
@@ -60,11 +62,13 @@ pub fn run_to_folder(
     let recorder = Recorder::new(out, &manifest, sweep, observer);
     let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };
     let tally = pool.install(|| engine::run(sweep, &preparation, engine_options, &done, stop, &recorder));
+    let written = recorder.finish();
     observer.notice(Notice::Simulated);
     if matches!(tally, Err(Error::Untrusted { .. })) {
         observer.notice(Notice::Withdrawn { n_blocks: recorder.remove_written()? });
     }
     let tally = tally?;
+    written?;
     notices::after(&tally.counters, observer);
     let released = recorder.released();
     for (&cell, summary) in &released {
@@ -100,6 +104,33 @@ pub fn run_to_folder(
     Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
 }
 
+/// Takes the learning rates that an earlier run or another shard has tuned: tuning runs every candidate to its end.
+///
+/// # Errors
+/// [`Error::Folder`] if the folder that the options name is not of this sweep and version.
+fn take_rates(sweep: &Sweep, preparation: &Preparation<'_>, out: &Path, options: &RunOptions) -> Result<(), Error> {
+    let fits = |manifest: &Manifest| manifest.spec_hash == sweep.hash && manifest.program_version == env!("CARGO_PKG_VERSION");
+    if let Some(folder) = &options.rates {
+        let manifest = Folder::manifest(folder)?;
+        if !fits(&manifest) {
+            return Err(Error::Folder {
+                path: folder.clone(),
+                problem: "holds learning rates of another spec or another version of the program".to_owned(),
+                hint: "name a results folder of this spec, or run without `--rates`".to_owned(),
+            });
+        }
+        preparation.set_tuned_rates(&manifest.tuned_rates);
+    } else if preparation.tunes_rates() && Manifest::path(out).exists() {
+        // Whatever is wrong with the folder is said where it is opened.
+        if let Ok(manifest) = Folder::manifest(out)
+            && fits(&manifest)
+        {
+            preparation.set_tuned_rates(&manifest.tuned_rates);
+        }
+    }
+    Ok(())
+}
+
 /// Returns the trial-rounds of a unit.
 fn rounds(sweep: &Sweep, unit: Unit) -> u64 {
     let first = u64::from(unit.block) * sweep.block;
@@ -114,4 +145,47 @@ fn audit(sweep: &Sweep, samples: u64, options: &RunOptions, out: &Path) -> Resul
     let text = serde_json::to_string_pretty(&file)
         .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })?;
     record::rewrite_listed(out, AuditFile::NAME, text.as_bytes(), "write the audit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    const SPEC: &str = "rounds = 40\ntrials = 2\nblock = 1\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = { kind = \"lp-ball\", p = 1.5 }\n[privacy]\nepsilon = 1.0\n\
+        [[learner]]\nkind = \"dp-tofw\"\nlearning_rates = [0.1, 1.0]\nvalidation_trials = 2\n";
+
+    /// A second run, and a run that is told of the folder, take the rates and give the same bytes.
+    #[test]
+    fn tuned_rates_are_read_again() {
+        let root = tempfile::tempdir().expect("a folder");
+        let sweep = Sweep::parse("small.toml", SPEC, &[]).expect("a spec");
+        let run = |name: &str, rates: Option<&str>| {
+            let options = RunOptions { rates: rates.map(|rates| root.path().join(rates)), ..RunOptions::default() };
+            let out = root.path().join(name);
+            run_to_folder(&sweep, &out, &options, &Stop::new(), &()).map(|_| ()).map(|()| {
+                let manifest = Manifest::load(&out).expect("a manifest");
+                let parts: Vec<_> = manifest.parts().map(|id| fs::read(id.path(&out)).expect("a part")).collect();
+                (manifest, parts)
+            })
+        };
+        let (first, parts) = run("a", None).expect("a run");
+        assert_eq!(first.tuned_rates.len(), 1);
+        let (other, other_parts) = run("b", Some("a")).expect("a run");
+        assert_eq!((&other.cells, &other.tuned_rates, other_parts), (&first.cells, &first.tuned_rates, parts));
+        // The other candidate, planted, is believed; what is no candidate is not.
+        let rate = first.tuned_rates[&0];
+        let candidate = if rate < 0.5 { 1.0 } else { 0.1 };
+        for (planted, taken) in [(candidate, candidate), (7.0, rate)] {
+            let _ = fs::remove_dir_all(root.path().join("c"));
+            Manifest { tuned_rates: BTreeMap::from([(0, planted)]), ..first.clone() }
+                .save(&root.path().join("a"))
+                .expect("saved");
+            assert_eq!(run("c", Some("a")).expect("a run").0.tuned_rates[&0], taken);
+        }
+        // Another spec's folder is refused.
+        Manifest { spec_hash: "other".to_owned(), ..first }.save(&root.path().join("a")).expect("saved");
+        assert!(matches!(run("d", Some("a")), Err(Error::Folder { .. })));
+    }
 }

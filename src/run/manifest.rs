@@ -5,7 +5,7 @@ use crate::engine::Share;
 use crate::record::{self, Manifest};
 use crate::spec::{Recorded, Sweep};
 use privateer_backend::{Backend, Counters};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the manifest of a run that has counted nothing yet.
 pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backend, threads: usize, share: &Share) -> Manifest {
@@ -33,6 +33,7 @@ pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backen
         shard: (*share != Share::All).then(|| share.to_string()),
         spec_text: sweep.resolved.clone(),
         cells,
+        tuned_rates: BTreeMap::new(),
         counters: serde_json::json!({}),
     }
 }

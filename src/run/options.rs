@@ -4,6 +4,7 @@ use super::threads::ThreadSetup;
 use crate::engine::Share;
 use crate::env::DataFolder;
 use privateer_backend::{Backend, Cpu};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Options of a run; beside the data, none of them changes a recorded byte.
@@ -25,6 +26,8 @@ pub struct RunOptions {
     pub verify: bool,
     /// The part of the work to run.
     pub share: Share,
+    /// A results folder of the same sweep whose tuned learning rates are taken, such as that of another shard.
+    pub rates: Option<PathBuf>,
     /// Whether a sweep with settings that mislead is refused; otherwise an observer is told of them.
     pub strict: bool,
 }
@@ -41,6 +44,7 @@ impl Default for RunOptions {
             batch: None,
             verify: false,
             share: Share::All,
+            rates: None,
             strict: false,
         }
     }

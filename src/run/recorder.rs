@@ -2,7 +2,7 @@
 
 use super::observer::{ReleaseSummary, RunObserver};
 use crate::engine::{Observer, Trace, TrialEnd, Unit};
-use crate::record::{self, DeviceFigures, Manifest, Parameters, PartId, TrialParameters};
+use crate::record::{self, DeviceFigures, Manifest, Parameters, PartId, PartTiming, PartWriter, TrialParameters};
 use crate::spec::Sweep;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -15,6 +15,7 @@ pub(super) struct Recorder<'a> {
     out: &'a Path,
     manifest: &'a Manifest,
     sweep: &'a Sweep,
+    parts: PartWriter,
     observer: &'a dyn RunObserver,
     released: Mutex<BTreeMap<u32, ReleaseSummary>>,
     /// Parts of this run.
@@ -24,7 +25,15 @@ pub(super) struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// Creates a recorder of a run that has stored nothing yet.
     pub(super) fn new(out: &'a Path, manifest: &'a Manifest, sweep: &'a Sweep, observer: &'a dyn RunObserver) -> Self {
-        Self { out, manifest, sweep, observer, released: Mutex::default(), written: Mutex::default() }
+        Self {
+            out,
+            manifest,
+            sweep,
+            parts: PartWriter::new(out),
+            observer,
+            released: Mutex::default(),
+            written: Mutex::default(),
+        }
     }
 
     /// Removes the parts of this run and returns their number.
@@ -40,6 +49,14 @@ impl<'a> Recorder<'a> {
             Parameters::remove(self.out, id)?;
         }
         Ok(written.len())
+    }
+
+    /// Writes the parts that wait for others.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the disk refuses.
+    pub(super) fn finish(&self) -> Result<(), Error> {
+        self.parts.finish()
     }
 
     /// Returns the counts of the privatizers, by cell.
@@ -75,12 +92,12 @@ impl Observer for Recorder<'_> {
         let id = PartId { cell: unit.cell, block: unit.block };
         let cell = &self.manifest.cells[unit.cell as usize];
         self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
-        record::write_part(self.out, &self.sweep.hash, id, cell, &rows)?;
         let first = u64::from(unit.block) * self.sweep.block;
-        let trials = self.sweep.block.min(self.sweep.trials - first);
+        let n_trials = self.sweep.block.min(self.sweep.trials - first) as u32;
         let rounds = self.sweep.cells[unit.cell as usize].rounds;
         let device = DeviceFigures::of(counters, rounds);
-        record::append_timing(self.out, id, seconds, trials as u32, rounds as u32, device)
+        let timing = PartTiming { seconds, n_trials, n_rounds: rounds as u32, device };
+        self.parts.add(&self.sweep.hash, id, cell, &rows, timing)
     }
 }
 
@@ -110,6 +127,7 @@ mod tests {
         Folder::open(&out, &manifest).expect("a new folder");
         let recorder = Recorder::new(&out, &manifest, &sweep, &());
         engine::run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &recorder).expect("a run");
+        recorder.finish().expect("written");
         assert_eq!(Folder::open(&out, &manifest).expect("the folder").done.len(), 2);
         assert_eq!(recorder.remove_written().expect("removed"), 2);
         assert_eq!(Folder::open(&out, &manifest).expect("the folder").done.len(), 0);

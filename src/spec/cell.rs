@@ -4,6 +4,7 @@ use super::OnlinePlan;
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
+use super::resolved::Resolved;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -32,7 +33,7 @@ pub struct CellPlan {
     /// The task that the cell runs.
     pub task: Task,
     /// All parameters of the cell, including the defaults of keys that are not written.
-    pub resolved: serde_json::Value,
+    pub resolved: Resolved,
 }
 
 /// Names the task of a cell.

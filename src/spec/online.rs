@@ -3,6 +3,7 @@
 use super::cell::{CellPlan, Task};
 use super::plan::{json_of, note_defaults, overlaid, written_json};
 use super::privacy::{self, RequestDocs};
+use super::resolved::SharedValues;
 use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
@@ -10,6 +11,7 @@ use crate::spec::path;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use privateer_privacy::Refusal;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -101,6 +103,8 @@ pub(super) struct SweepPointParts<'a> {
     pub(super) swept: &'a [(String, Scalar)],
     pub(super) rounds: u64,
     pub(super) sink: &'a Sink,
+    /// Parameters of the cells so far.
+    pub(super) resolved: &'a RefCell<SharedValues>,
 }
 
 /// Returns the problem of a sweep point; `None` after a mistake.
@@ -122,7 +126,7 @@ fn problem(
 
 /// Appends the cells of one sweep point; records mistakes in the sink.
 pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) {
-    let SweepPointParts { table, swept, rounds, sink } = *shared;
+    let SweepPointParts { table, swept, rounds, sink, resolved } = *shared;
     let top = Args::new(table, "", sink);
     let mut defaults = BTreeMap::new();
     let problem = problem(shared, &top, &mut defaults);
@@ -200,13 +204,13 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
                 places: KEYS.into_iter().filter_map(place_of).collect(),
                 place: written.span.as_ref().map(|span| sink.sources().place(span)),
             }),
-            resolved: serde_json::json!({
+            resolved: resolved.borrow_mut().sections(serde_json::json!({
                 "rounds": rounds,
                 "problem": problem_json,
                 "privacy": written_json(&privacy_table),
                 "policy": written_json(written),
                 "defaults": defaults,
-            }),
+            })),
         });
     }
 }

@@ -7,7 +7,7 @@ use super::privacy::PrivacyPlan;
 use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::wildcard::expanded;
-use super::{Misleading, Recorded, online, path, read};
+use super::{Misleading, Recorded, SharedValues, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -16,6 +16,7 @@ use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS
 use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -129,7 +130,7 @@ impl Sweep {
 /// # Errors
 /// [`Error::Input`] with every mistake found.
 pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Error> {
-    let sweep = Reader { base, sink }.read(file);
+    let sweep = Reader::new(base, sink).read(file);
     sink.into_result()?;
     sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
 }
@@ -150,9 +151,21 @@ impl Registry {
 struct Reader<'a> {
     base: &'a Table,
     sink: &'a Sink,
+    /// The spec without its table `sweep`.
+    unswept: Table,
+    /// Parameters of all cells so far.
+    shared: RefCell<SharedValues>,
+    /// Environments without mistakes, by their JSON.
+    environments: RefCell<BTreeMap<String, EnvironmentRead>>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(base: &'a Table, sink: &'a Sink) -> Self {
+        let mut unswept = base.clone();
+        unswept.remove("sweep");
+        Self { base, sink, unswept, shared: RefCell::default(), environments: RefCell::default() }
+    }
+
     fn read(&self, file: &str) -> Option<Sweep> {
         let top = Args::new(self.base, "", self.sink);
         let stem =
@@ -201,8 +214,20 @@ impl Reader<'_> {
         Some(Sweep { name, seed, trials, block, recorded, audit, parameters, accepted, memory_bytes, cells, resolved, hash })
     }
 
-    /// Returns the environment of a sweep point; `None` after a mistake.
-    fn environment(&self, top: &Args<'_>, table: &Table, defaults: &mut BTreeMap<String, String>) -> Option<EnvironmentRead> {
+    /// Returns the environment of a sweep point, which equal tables share; `None` after a mistake.
+    fn environment(&self, top: &Args<'_>, table: &Table, json: &str) -> Option<EnvironmentRead> {
+        if let Some(known) = self.environments.borrow().get(json) {
+            return Some(known.clone());
+        }
+        let n_mistakes = self.sink.n_mistakes();
+        let read = self.read_environment(top, table)?;
+        if self.sink.n_mistakes() == n_mistakes {
+            self.environments.borrow_mut().insert(json.to_owned(), read.clone());
+        }
+        Some(read)
+    }
+
+    fn read_environment(&self, top: &Args<'_>, table: &Table) -> Option<EnvironmentRead> {
         let Value::Table(written) = &table.get("environment")?.value else { return None };
         let args = top.table("environment");
         let kind = args.kind("environment", &environments(&args))?;
@@ -212,9 +237,10 @@ impl Reader<'_> {
             None => PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(&kind, &args)?)),
         };
         args.finish();
-        note_defaults("environment", &args.documented(), &written_json(written), defaults);
+        let mut defaults = BTreeMap::new();
+        note_defaults("environment", &args.documented(), &written_json(written), &mut defaults);
         let place = written.span.as_ref().map(|span| self.sink.sources().place(span));
-        Some(EnvironmentRead { label, plan, place })
+        Some(EnvironmentRead { label, plan, place, defaults })
     }
 
     /// Reports sweeps with too many parts, and parts with too many rows.
@@ -243,8 +269,7 @@ impl Reader<'_> {
 
     /// Appends the cells of one sweep point; records mistakes in the sink.
     fn cells_at(&self, point: &SweepPoint, cells: &mut Vec<CellPlan>) {
-        let mut table = self.base.clone();
-        table.remove("sweep");
+        let mut table = self.unswept.clone();
         for Step { path: key_path, key_span, node } in point {
             if let Err(diagnostic) = path::set(&mut table, key_path, key_span.as_ref(), node) {
                 self.sink.push_at(key_span.as_ref(), diagnostic);
@@ -256,13 +281,15 @@ impl Reader<'_> {
         let top = Args::new(&table, "", self.sink);
         let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
         if is_online(&table) {
-            online::cells_at(&online::SweepPointParts { table: &table, swept: &swept, rounds, sink: self.sink }, cells);
+            online::cells_at(
+                &online::SweepPointParts { table: &table, swept: &swept, rounds, sink: self.sink, resolved: &self.shared },
+                cells,
+            );
             return;
         }
-        let mut defaults = BTreeMap::new();
-
-        let environment = self.environment(&top, &table, &mut defaults);
         let environment_json = json_of(&table, "environment");
+        let environment_text = environment_json.to_string();
+        let environment = self.environment(&top, &table, &environment_text);
 
         let base_of = |key: &str| match table.get(key).map(|node| &node.value) {
             Some(Value::Table(nested)) => Some(nested),
@@ -339,7 +366,7 @@ impl Reader<'_> {
                 (None, None) => continue,
             };
             let curator = curated.then(|| CuratorPlan::parse(&curator_args, &curator_table)).flatten();
-            let mut defaults = defaults.clone();
+            let mut defaults = environment.as_ref().map_or_else(BTreeMap::new, |read| read.defaults.clone());
             note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
             note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
             let mut resolved = serde_json::json!({
@@ -371,10 +398,10 @@ impl Reader<'_> {
                 environment: environment.label.clone(),
                 swept: swept.clone(),
                 rounds,
-                environment_key: format!("{rounds} {environment_json}"),
+                environment_key: format!("{rounds} {environment_text}"),
                 environment_place: environment.place.clone(),
                 task,
-                resolved,
+                resolved: self.shared.borrow_mut().sections(resolved),
             });
         }
     }
@@ -438,10 +465,13 @@ fn is_online(table: &Table) -> bool {
 }
 
 /// Holds the environment of a sweep point.
+#[derive(Clone)]
 struct EnvironmentRead {
     label: String,
     plan: PlanSetting,
     place: Option<Place>,
+    /// Values of the keys that are not written.
+    defaults: BTreeMap<String, String>,
 }
 
 pub(super) fn json_of(table: &Table, key: &str) -> serde_json::Value {

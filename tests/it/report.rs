@@ -47,11 +47,11 @@ fn cells() -> Vec<CellInfo> {
                         ("privacy.epsilon".to_owned(), Scalar::Float(epsilon)),
                         ("environment.domain.dimension".to_owned(), Scalar::Integer(dimension)),
                     ],
-                    resolved: json!({}),
-                    ledger: ledger(private.then_some(epsilon), guarantee),
+                    resolved: json!({}).into(),
+                    ledger: ledger(private.then_some(epsilon), guarantee).into(),
                     measures: Measures::Regret,
                     warnings: Vec::new(),
-                    facts: json!({"points": 100_i64.pow(dimension as u32), "kernel": "matern 5/2", "norm_bound": 1.5}),
+                    facts: json!({"points": 100_i64.pow(dimension as u32), "kernel": "matern 5/2", "norm_bound": 1.5}).into(),
                 });
             }
         }
@@ -113,6 +113,7 @@ fn manifest() -> Manifest {
         shard: None,
         spec_text: spec_text.to_owned(),
         cells: cells(),
+        tuned_rates: std::collections::BTreeMap::new(),
         counters: json!({"cholesky_repairs": 0, "screen_overflows": 2}),
     }
 }

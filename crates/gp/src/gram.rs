@@ -3,7 +3,8 @@
 use super::Points;
 use super::kernel::Kernel;
 use crate::score::{GramSource, KernelForm};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A kernel evaluated on demand over points.
 #[derive(Debug, Clone)]
@@ -96,20 +97,77 @@ const MOST_TABULATED: usize = 2048;
 
 /// Returns the covariance as a table for a small domain, otherwise evaluated on demand.
 ///
-/// The bits are the same.
+/// The bits are the same. The table is computed when a whole column is borrowed, or when many of its entries were asked for:
+/// a policy over features asks for few.
 #[must_use]
 pub fn tabulated(gram: KernelGram) -> Arc<dyn GramSource> {
-    let n = gram.n_points();
-    if MOST_TABULATED < n {
+    if MOST_TABULATED < gram.n_points() {
         return Arc::new(gram);
     }
-    let mut values = vec![0.0; n * n];
-    for row in 0..n {
-        for column in 0..=row {
-            values[row * n + column] = gram.entry(row, column);
+    Arc::new(LazyTable { gram, table: OnceLock::new(), n_asked: AtomicUsize::new(0) })
+}
+
+/// A table that is computed when it pays.
+#[derive(Debug)]
+struct LazyTable {
+    gram: KernelGram,
+    table: OnceLock<TableGram>,
+    /// Number of entries that were evaluated one by one.
+    n_asked: AtomicUsize,
+}
+
+impl LazyTable {
+    /// Returns an entry with the bits of the table, whose upper triangle is the lower one.
+    fn evaluate(&self, a: usize, b: usize) -> f64 {
+        self.gram.entry(a.max(b), a.min(b))
+    }
+
+    fn table(&self) -> &TableGram {
+        self.table.get_or_init(|| {
+            let n = self.gram.n_points();
+            let mut values = vec![0.0; n * n];
+            for row in 0..n {
+                for column in 0..=row {
+                    values[row * n + column] = self.gram.entry(row, column);
+                }
+            }
+            TableGram::new(n, values)
+        })
+    }
+
+    /// Returns the table if it is there or if these entries make it worth its computation.
+    fn table_for(&self, n_entries: usize) -> Option<&TableGram> {
+        let is_worth = || {
+            let n_asked = self.n_asked.fetch_add(n_entries, Ordering::Relaxed) + n_entries;
+            self.gram.n_points() * self.gram.n_points() <= 4 * n_asked
+        };
+        self.table.get().or_else(|| is_worth().then(|| self.table()))
+    }
+}
+
+impl GramSource for LazyTable {
+    fn n_points(&self) -> usize {
+        self.gram.n_points()
+    }
+
+    fn entry(&self, a: usize, b: usize) -> f64 {
+        self.table_for(1).map_or_else(|| self.evaluate(a, b), |table| table.entry(a, b))
+    }
+
+    fn diagonal(&self, point: usize) -> f64 {
+        self.evaluate(point, point)
+    }
+
+    fn dense_column(&self, point: usize) -> Option<&[f64]> {
+        self.table().dense_column(point)
+    }
+
+    fn column(&self, point: usize, first: usize, out: &mut [f64]) {
+        match self.table_for(out.len()) {
+            Some(table) => table.column(point, first, out),
+            None => out.iter_mut().zip(first..).for_each(|(out, other)| *out = self.evaluate(point, other)),
         }
     }
-    Arc::new(TableGram::new(n, values))
 }
 
 impl GramSource for TableGram {
@@ -123,5 +181,29 @@ impl GramSource for TableGram {
 
     fn dense_column(&self, point: usize) -> Option<&[f64]> {
         Some(&self.values[point * self.n_points..(point + 1) * self.n_points])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Lengthscales;
+    use crate::kernel::squared_exponential::SquaredExponential;
+
+    /// Few columns are evaluated alone, many from a table, with the same bits.
+    #[test]
+    fn a_table_is_computed_when_it_pays() {
+        let gram =
+            KernelGram::new(Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.3), 1.5)), Points::grid(1, 40, 0.0, 1.0))
+                .with_row_term(0.1);
+        let whole = LazyTable { gram: gram.clone(), table: OnceLock::new(), n_asked: AtomicUsize::new(0) };
+        let lazy = LazyTable { gram, table: OnceLock::new(), n_asked: AtomicUsize::new(0) };
+        for (asked, point) in (0..40).rev().enumerate() {
+            let mut column = vec![0.0; 40];
+            lazy.column(point, 0, &mut column);
+            assert_eq!(Some(column.as_slice()), whole.dense_column(point), "{point}");
+            assert_eq!((lazy.entry(3, point), lazy.diagonal(point)), (whole.entry(3, point), whole.entry(point, point)));
+            assert_eq!(lazy.table.get().is_some(), 9 <= asked, "{asked}");
+        }
     }
 }

@@ -12,8 +12,9 @@ use crate::oco::set::parse_set;
 use crate::oco::set::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_numerics::linalg::{Norm, dot};
+use privateer_numerics::linalg::{Norm, add_rows, dot, wide};
 use privateer_numerics::rng::{self, Purpose, Streams};
+use privateer_numerics::vectorised;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
 use std::sync::Arc;
@@ -127,7 +128,6 @@ impl RegressionPlan {
         stream: &mut rng::Stream,
     ) -> Evaluation {
         let (d, n, norm) = (self.dimension, self.test_samples, set.norm().dual());
-        let mut row = vec![0.0; d];
         let mut draw = |row: &mut [f64]| {
             on_the_sphere(norm, stream, row);
             match self.response {
@@ -137,15 +137,15 @@ impl RegressionPlan {
         };
         if by_moments {
             let (mut second, mut cross, mut noise) = (vec![0.0; d * d], vec![0.0; d], 0.0);
-            for _ in 0..n {
-                let e = draw(&mut row);
-                noise += e * e;
-                cross.iter_mut().zip(&row).for_each(|(cross, x)| *cross += e * x);
-                // Computes the upper triangle; the lower one follows by symmetry.
-                for i in 0..d {
-                    let x = row[i];
-                    second[i * d + i..(i + 1) * d].iter_mut().zip(&row[i..]).for_each(|(second, other)| *second += x * other);
+            let mut rows = vec![0.0; d * TOGETHER.min(n)];
+            for start in (0..n).step_by(TOGETHER) {
+                let rows = &mut rows[..d * TOGETHER.min(n - start)];
+                for row in rows.chunks_exact_mut(d) {
+                    let e = draw(row);
+                    noise += e * e;
+                    cross.iter_mut().zip(&*row).for_each(|(cross, x)| *cross += e * x);
                 }
+                wide(AddProducts { rows, d, second: &mut second });
             }
             for i in 0..d {
                 for j in 0..i {
@@ -156,7 +156,7 @@ impl RegressionPlan {
             second.iter_mut().chain(&mut cross).for_each(|sum| *sum /= count);
             return Evaluation::Moments { second, cross, noise: noise / count };
         }
-        let (mut x, mut e) = (Vec::with_capacity(n * d), Vec::with_capacity(n));
+        let (mut row, mut x, mut e) = (vec![0.0; d], Vec::with_capacity(n * d), Vec::with_capacity(n));
         for _ in 0..n {
             e.push(draw(&mut row));
             x.extend(&row);
@@ -166,6 +166,29 @@ impl RegressionPlan {
             Response::Logistic => |z: f64, e: f64| if e < sigmoid(z) { 1.0 } else { 0.0 },
         };
         Evaluation::Rows { x, e, law, loss: loss.unclipped().unwrap_or_else(|| Arc::clone(loss)) }
+    }
+}
+
+/// Number of samples whose products are added to the moments together.
+const TOGETHER: usize = 32;
+
+/// Adds the products of the entries of each sample to the upper triangle of the second moments, in the order of the samples.
+struct AddProducts<'a> {
+    /// The samples, row-major.
+    rows: &'a [f64],
+    d: usize,
+    second: &'a mut [f64],
+}
+
+vectorised! {
+    fn call(self: AddProducts<'_>) {
+        let Self { rows, d, second } = self;
+        let n_rows = rows.len() / d;
+        for (i, second) in second.chunks_exact_mut(d).enumerate() {
+            let mut weights = [0.0; TOGETHER];
+            weights.iter_mut().zip(rows.chunks_exact(d)).for_each(|(weight, row)| *weight = row[i]);
+            add_rows(&weights[..n_rows], |row| &rows[row * d + i..(row + 1) * d], &mut second[i..]);
+        }
     }
 }
 

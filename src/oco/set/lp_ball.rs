@@ -161,44 +161,56 @@ pub(super) fn simplex_level(sizes: &mut [f64], total: f64) -> f64 {
 /// Projects a point outside the l_p ball onto it, for 1 < p < infinity.
 ///
 /// The coordinates solve `u + m p u^(p - 1) = |x|`, in units of the radius, with the multiplier m at which the norm is the
-/// radius. The inner solver uses guarded Newton steps, the outer one bisection.
+/// radius. Newton steps are taken for the inverse of the norm while it is too large, because it is linear in m for p = 2, and for
+/// the norm while it is too small; they are replaced by halving where they leave the bracket.
 fn shrink(theta: &mut [f64], p: f64, radius: f64) {
     let sizes: Vec<f64> = theta.iter().map(|x| x.abs() / radius).collect();
-    let mut found = vec![0.0; sizes.len()];
+    let (mut found, e) = (sizes.clone(), p - 1.0);
+    // Returns sum u^p and its derivative in m.
     let mut at = |m: f64| {
-        let mut sum = 0.0;
-        for (u, &x) in found.iter_mut().zip(&sizes) {
-            *u = coordinate(x, m * p, p - 1.0);
-            sum += libm::pow(*u, p);
+        let (mut sum, mut slope) = (0.0, 0.0);
+        for (u, &x) in found.iter_mut().zip(&sizes).filter(|(_, x)| 0.0 < **x) {
+            let raised;
+            (*u, raised) = coordinate(x, m * p, e, *u);
+            sum += *u * raised;
+            // du/dm = -p u^(p - 1)/(1 + m p (p - 1) u^(p - 2))
+            slope -= p * raised * p * raised / (1.0 + m * p * e * raised / *u);
         }
-        sum
+        (sum, slope)
     };
     // At m = 0 the sum is above 1; it decreases to 0 as m grows.
-    let (mut low, mut high) = (0.0, 1.0);
-    while 1.0 < at(high) && high < 1e300 {
-        (low, high) = (high, 16.0 * high);
-    }
+    let (mut low, mut high, mut m) = (0.0, f64::INFINITY, 0.0);
     for _ in 0..200 {
-        // Uses the geometric mean while the bracket spans powers of ten.
-        let middle = if 0.0 < low && 4.0 * low < high { libm::sqrt(low) * libm::sqrt(high) } else { 0.5 * (low + high) };
-        if middle <= low || high <= middle || high - low <= 1e-15 * high {
+        let (sum, slope) = at(m);
+        if 1.0 < sum {
+            low = m
+        } else {
+            high = m
+        }
+        let size = libm::pow(sum, 1.0 / p);
+        let step = p * sum * (1.0 - size) / slope;
+        let mut next = m + if 1.0 < sum { step } else { step / size };
+        if (next - m).abs() <= 4e-16 * m {
             break;
         }
-        if 1.0 < at(middle) { low = middle } else { high = middle }
+        if !(low < next && next < high) {
+            next = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * m + 1.0 };
+            if next <= low || high <= next {
+                break;
+            }
+        }
+        m = next;
     }
-    at(high);
     theta.iter_mut().zip(&found).for_each(|(theta, u)| *theta = (radius * u).copysign(*theta));
 }
 
-/// Returns the root of `u + c u^e = x` in [0, x], for x >= 0, c >= 0, e > 0.
+/// Returns the root of `u + c u^e = x` in [0, x] and its power `u^e`, for x > 0, c >= 0, e > 0.
 ///
-/// Newton steps are replaced by halving where they leave the bracket.
-fn coordinate(x: f64, c: f64, e: f64) -> f64 {
-    if x == 0.0 || c == 0.0 {
-        return x;
-    }
-    let (mut low, mut high) = (0.0, x.min(libm::pow(x / c, 1.0 / e)));
-    let mut u = high;
+/// Newton steps from `start` are replaced by halving where they leave the bracket.
+fn coordinate(x: f64, c: f64, e: f64, start: f64) -> (f64, f64) {
+    // Above p = 2 Newton steps from far above the root are short; below, they leave the bracket or are long.
+    let (mut low, mut high) = (0.0, if 1.0 < e { x.min(libm::pow(x / c, 1.0 / e)) } else { x });
+    let mut u = if 0.0 < start && start <= high { start } else { high };
     for _ in 0..200 {
         let raised = libm::pow(u, e);
         let gap = u + c * raised - x;
@@ -207,15 +219,14 @@ fn coordinate(x: f64, c: f64, e: f64) -> f64 {
         } else {
             high = u
         }
-        let step = gap / (1.0 + c * e * raised / u);
-        let mut next = u - step;
+        let mut next = u - gap / (1.0 + c * e * raised / u);
         if !(low < next && next < high) {
             next = 0.5 * (low + high);
         }
-        if (next - u).abs() <= 2e-16 * u || next <= low || high <= next {
-            break;
+        if (next - u).abs() <= 4e-16 * u || next <= low || high <= next {
+            return (u, raised);
         }
         u = next;
     }
-    u
+    (u, libm::pow(u, e))
 }

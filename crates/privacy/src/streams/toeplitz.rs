@@ -7,6 +7,8 @@ use super::transform::Kept;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
+use privateer_numerics::linalg::{add_rows, add_rows_wide, wide};
+use privateer_numerics::vectorised;
 
 /// The square-root matrix over a number of rounds.
 #[derive(Debug, Clone)]
@@ -79,7 +81,7 @@ impl Factorisation for SquareRoot {
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
-        Box::new(SquareRootNoise { coefficients: self.coefficients.clone(), draws: Vec::new(), sum: vec![0.0; shape.len()] })
+        Box::new(SquareRootNoise::new(&self.coefficients, shape.len()))
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
@@ -87,25 +89,78 @@ impl Factorisation for SquareRoot {
     }
 }
 
+/// Number of rounds whose sums over all draws before them are computed together.
+const BLOCK: usize = 32;
+/// Number of entries of a draw that are taken through all rounds of a block before the next ones, so that they stay in cache.
+const ENTRIES: usize = 64;
+
+/// Holds the draws of a stream.
+///
+/// The noise of round t is `sum_{s <= t} c_(t - s) z_s`, added up in the order of s. At the start of a block the part of the
+/// draws before it is computed for all of its rounds, so that a draw is read once for each block and not for each round.
 #[derive(Debug)]
 struct SquareRootNoise {
-    coefficients: Vec<f64>,
+    /// The coefficients, last one first: those of a round are a slice in the order of its draws.
+    backward: Vec<f64>,
     draws: Vec<Vec<f64>>,
+    /// Sums of the rounds of the present block over the draws before it.
+    ahead: Vec<Vec<f64>>,
     sum: Vec<f64>,
+}
+
+impl SquareRootNoise {
+    fn new(coefficients: &[f64], length: usize) -> Self {
+        let backward = coefficients.iter().rev().copied().collect();
+        Self { backward, draws: Vec::new(), ahead: Vec::new(), sum: vec![0.0; length] }
+    }
+
+    /// Computes `ahead` for the block that starts after the first `n_past` draws.
+    fn look_ahead(&mut self, n_past: usize) {
+        if self.backward.len() < n_past + BLOCK {
+            self.backward = coefficients().take(2 * (n_past + BLOCK)).collect();
+            self.backward.reverse();
+        }
+        self.ahead.resize(BLOCK, Vec::new());
+        for sum in &mut self.ahead {
+            sum.clear();
+            sum.resize(self.sum.len(), 0.0);
+        }
+        wide(LookAhead { backward: &self.backward, draws: &self.draws[..n_past], ahead: &mut self.ahead });
+    }
+}
+
+struct LookAhead<'a> {
+    backward: &'a [f64],
+    draws: &'a [Vec<f64>],
+    ahead: &'a mut [Vec<f64>],
+}
+
+vectorised! {
+    fn call(self: LookAhead<'_>) {
+        let Self { backward, draws, ahead } = self;
+        let length = ahead.first().map_or(0, Vec::len);
+        for start in (0..length).step_by(ENTRIES) {
+            let entries = start..(start + ENTRIES).min(length);
+            for (round, sum) in ahead.iter_mut().enumerate() {
+                let weights = &backward[backward.len() - 1 - draws.len() - round..][..draws.len()];
+                add_rows(weights, |past| &draws[past][entries.clone()], &mut sum[entries.clone()]);
+            }
+        }
+    }
 }
 
 impl PrefixNoise for SquareRootNoise {
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
+        let (round, begun) = (self.draws.len() % BLOCK, self.draws.len());
+        if round == 0 {
+            self.look_ahead(begun);
+        }
         let mut fresh = vec![0.0; self.sum.len()];
         draw(&mut fresh);
         self.draws.push(fresh);
-        if self.coefficients.len() < self.draws.len() {
-            self.coefficients = coefficients().take(2 * self.draws.len()).collect();
-        }
-        self.sum.fill(0.0);
-        for (past, c) in self.draws.iter().zip(self.coefficients[..self.draws.len()].iter().rev()) {
-            self.sum.iter_mut().zip(past).for_each(|(sum, z)| *sum += c * z);
-        }
+        self.sum.copy_from_slice(&self.ahead[round]);
+        let (weights, draws) = (&self.backward[self.backward.len() - 1 - round..], &self.draws[begun - round..]);
+        add_rows_wide(weights, |past| &draws[past], &mut self.sum);
         &self.sum
     }
 
@@ -121,7 +176,37 @@ impl PrefixNoise for SquareRootNoise {
         let fits = state.is_of(state.vectors.len(), self.sum.len()) && state.vectors.len() as u64 == state.round;
         if fits {
             self.draws = state.vectors;
+            if !self.draws.len().is_multiple_of(BLOCK) {
+                self.look_ahead(self.draws.len() / BLOCK * BLOCK);
+            }
         }
         fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blocks give the bits of one sum per round, also beyond the stated rounds and after a state was restored.
+    #[test]
+    fn blocks_have_the_bits_of_single_sums() {
+        let length = ENTRIES + 7;
+        let (mut noise, mut drawn) = (SquareRootNoise::new(&SquareRoot::new(50).coefficients, length), Vec::<Vec<f64>>::new());
+        let all: Vec<f64> = coefficients().take(100).collect();
+        for round in 0..100_usize {
+            let fresh: Vec<f64> = (0..length).map(|i| libm::sin((round * length + i) as f64)).collect();
+            drawn.push(fresh.clone());
+            let mut expected = vec![0.0; length];
+            for (past, c) in drawn.iter().zip(all[..=round].iter().rev()) {
+                expected.iter_mut().zip(past).for_each(|(sum, z)| *sum += c * z);
+            }
+            assert_eq!(noise.next(&mut |out| out.copy_from_slice(&fresh)), expected, "{round}");
+            if round.is_multiple_of(7) {
+                let state = noise.save();
+                noise = SquareRootNoise::new(&SquareRoot::new(50).coefficients, length);
+                assert!(noise.load(state));
+            }
+        }
     }
 }

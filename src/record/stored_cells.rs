@@ -1,0 +1,220 @@
+//! Writes the cells of a manifest so that each distinct ledger, set of facts or section of parameters stands there once.
+//!
+//! `cells` of `manifest.json` is an object: `values` lists the distinct values, and each entry of `list` is a cell, which names
+//! its values by their places in `values`.
+
+use super::{CellInfo, Measures};
+use crate::engine::{CellWarning, Resolved};
+use privateer_config::params::Scalar;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+/// Place in the list of values.
+type Index = usize;
+
+#[derive(Serialize, Deserialize)]
+struct StoredCells {
+    values: Vec<Arc<Value>>,
+    list: Vec<StoredCell>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredCell {
+    cell: u32,
+    label: String,
+    policy: String,
+    environment: String,
+    /// The swept keys, as a list of texts.
+    keys: Index,
+    /// Values of the swept keys.
+    swept: Vec<Scalar>,
+    resolved: BTreeMap<String, Index>,
+    ledger: Index,
+    facts: Index,
+    #[serde(default)]
+    measures: Measures,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warnings: Option<Index>,
+}
+
+/// Writes cells in the form of this module.
+///
+/// # Errors
+/// Those of the serializer.
+pub(super) fn serialize<S: Serializer>(cells: &[CellInfo], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut values = StoredValues::default();
+    let list = cells.iter().map(|cell| stored(cell, &mut values)).collect();
+    StoredCells { values: values.list, list }.serialize(serializer)
+}
+
+fn stored(cell: &CellInfo, values: &mut StoredValues) -> StoredCell {
+    let keys: Vec<&str> = cell.swept.iter().map(|(key, _)| key.as_str()).collect();
+    StoredCell {
+        cell: cell.cell,
+        label: cell.label.clone(),
+        policy: cell.policy.clone(),
+        environment: cell.environment.clone(),
+        keys: values.of(keys.into()),
+        swept: cell.swept.iter().map(|(_, value)| value.clone()).collect(),
+        resolved: cell.resolved.0.iter().map(|(name, section)| (name.clone(), values.of_shared(section))).collect(),
+        ledger: values.of_shared(&cell.ledger),
+        facts: values.of_shared(&cell.facts),
+        measures: cell.measures,
+        warnings: (!cell.warnings.is_empty()).then(|| values.of(serde_json::json!(cell.warnings))),
+    }
+}
+
+/// Collects distinct values.
+#[derive(Default)]
+struct StoredValues {
+    list: Vec<Arc<Value>>,
+    by_text: BTreeMap<String, Index>,
+    /// Places of the values that cells share in memory, by their addresses: their text is not written again.
+    by_address: BTreeMap<usize, Index>,
+}
+
+impl StoredValues {
+    fn of(&mut self, value: Value) -> Index {
+        let (list, text) = (&mut self.list, value.to_string());
+        *self.by_text.entry(text).or_insert_with(|| {
+            list.push(Arc::new(value));
+            list.len() - 1
+        })
+    }
+
+    fn of_shared(&mut self, value: &Arc<Value>) -> Index {
+        let address = Arc::as_ptr(value).addr();
+        if let Some(&known) = self.by_address.get(&address) {
+            return known;
+        }
+        let list = &mut self.list;
+        let index = *self.by_text.entry(value.to_string()).or_insert_with(|| {
+            list.push(Arc::clone(value));
+            list.len() - 1
+        });
+        self.by_address.insert(address, index);
+        index
+    }
+}
+
+/// Reads cells in the form of this module; cells share their values.
+///
+/// # Errors
+/// Those of the deserializer, and a place outside of the list of values.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CellInfo>, D::Error> {
+    let StoredCells { values, list } = StoredCells::deserialize(deserializer)?;
+    let at = |index: Index| values.get(index).ok_or_else(|| D::Error::custom(format!("there is no value {index}")));
+    // Many cells have the same keys and warnings.
+    let mut keys_at: BTreeMap<Index, Vec<String>> = BTreeMap::new();
+    let mut warnings_at: BTreeMap<Index, Vec<CellWarning>> = BTreeMap::new();
+    let mut cells = Vec::with_capacity(list.len());
+    for cell in list {
+        let keys = remembered(&mut keys_at, cell.keys, &at)?;
+        if keys.len() != cell.swept.len() {
+            return Err(D::Error::custom(format!("cell {} has {} of {} swept values", cell.cell, cell.swept.len(), keys.len())));
+        }
+        let section = |(name, index)| Ok((name, Arc::clone(at(index)?)));
+        cells.push(CellInfo {
+            cell: cell.cell,
+            label: cell.label,
+            policy: cell.policy,
+            environment: cell.environment,
+            swept: keys.iter().cloned().zip(cell.swept).collect(),
+            resolved: Resolved(cell.resolved.into_iter().map(section).collect::<Result<_, D::Error>>()?),
+            ledger: Arc::clone(at(cell.ledger)?),
+            facts: Arc::clone(at(cell.facts)?),
+            measures: cell.measures,
+            warnings: match cell.warnings {
+                Some(index) => remembered(&mut warnings_at, index, &at)?.clone(),
+                None => Vec::new(),
+            },
+        });
+    }
+    Ok(cells)
+}
+
+/// Returns a value as `T`, which is read from JSON once.
+fn remembered<'k, 'v, T: for<'t> Deserialize<'t>, E: Error>(
+    known: &'k mut BTreeMap<Index, T>,
+    index: Index,
+    at: &impl Fn(Index) -> Result<&'v Arc<Value>, E>,
+) -> Result<&'k T, E> {
+    use std::collections::btree_map::Entry;
+    match known.entry(index) {
+        Entry::Occupied(entry) => Ok(entry.into_mut()),
+        Entry::Vacant(entry) => Ok(entry.insert(T::deserialize(at(index)?.as_ref()).map_err(E::custom)?)),
+    }
+}
+
+/// Writes JSON with a line for each entry of the first levels, and deeper values within their line.
+pub(super) struct LinesFormatter<'a> {
+    depth: usize,
+    pretty: PrettyFormatter<'a>,
+}
+
+/// Number of levels that have a line for each entry: a cell has one line.
+const N_LEVELS: usize = 3;
+
+impl LinesFormatter<'_> {
+    pub(super) fn new() -> Self {
+        Self { depth: 0, pretty: PrettyFormatter::new() }
+    }
+}
+
+/// Forwards methods to the pretty formatter on the first levels, to the compact one below.
+macro_rules! by_depth {
+    ($($name:ident($($argument:ident: $kind:ty),*) $change:expr;)*) => {$(
+        fn $name<W: ?Sized + io::Write>(&mut self, writer: &mut W, $($argument: $kind),*) -> io::Result<()> {
+            let depth = self.depth.saturating_add_signed($change);
+            let is_shallow = self.depth.max(depth) <= N_LEVELS;
+            self.depth = depth;
+            if is_shallow { self.pretty.$name(writer, $($argument),*) } else { CompactFormatter.$name(writer, $($argument),*) }
+        }
+    )*};
+}
+
+impl Formatter for LinesFormatter<'_> {
+    by_depth! {
+        begin_array() 1;
+        end_array() -1;
+        begin_array_value(first: bool) 0;
+        end_array_value() 0;
+        begin_object() 1;
+        end_object() -1;
+        begin_object_key(first: bool) 0;
+        begin_object_value() 0;
+        end_object_value() 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Manifest;
+    use super::super::manifest::tests::manifest;
+    use crate::engine::test_cell as cell;
+    use std::fs;
+    use std::sync::Arc;
+
+    #[test]
+    fn equal_values_stand_once_and_are_shared_on_reading() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let written = manifest((0..100).map(|i| cell(i, "a", f64::from(i % 2))).collect());
+        written.save(folder.path()).expect("saved");
+        let text = fs::read_to_string(Manifest::path(folder.path())).expect("text");
+        assert_eq!(text.matches("\"mechanism\":\"laplace\"").count(), 2);
+        assert_eq!(text.lines().filter(|line| line.starts_with("      {\"cell\":")).count(), 100, "{text}");
+        let read = Manifest::load(folder.path()).expect("loaded");
+        assert_eq!(read, written);
+        assert!(Arc::ptr_eq(&read.cells[1].ledger, &read.cells[99].ledger));
+        // Places that do not exist are refused.
+        let (from, to) = ("\"ledger\":2", "\"ledger\":999");
+        assert!(text.contains(from), "{text}");
+        let error = serde_json::from_str::<Manifest>(&text.replace(from, to)).expect_err("no such value").to_string();
+        assert!(error.contains("there is no value 999"), "{error}");
+    }
+}
