@@ -124,6 +124,7 @@ mod tests {
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .expect("the folder")
             .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .filter(|name| name.ends_with(".toml"))
             .collect();
         files.sort();
         let mut names: Vec<String> = JOBS.iter().map(|job| format!("{}.toml", job.name)).collect();

@@ -60,10 +60,6 @@ impl BackendError {
     }
 
     /// Returns the error of a device that failed.
-    #[cfg_attr(
-        not(any(feature = "gpu", feature = "reference-device", test)),
-        expect(dead_code, reason = "no device is compiled")
-    )]
     pub(crate) fn lost(problem: impl Into<String>) -> Self {
         Self::Lost { problem: problem.into() }
     }
