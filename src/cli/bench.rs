@@ -10,6 +10,7 @@ use clap::Args;
 use privateer_backend::device::Precision;
 use privateer_config::error::{Diagnostic, Error, closest};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "gpu")]
 use std::sync::Arc;
 
 /// Arguments of `privateer bench`.
