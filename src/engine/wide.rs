@@ -78,7 +78,8 @@ impl<'a> Groups<'a> {
             let at = self.next;
             self.next += 1;
             let Some(unit) = slot.take() else { continue };
-            let Some(cell) = self.ready(unit)? else {
+            // A device that failed meanwhile has none.
+            let Some(cell) = self.ready(unit)?.filter(|cell| cell.lanes().is_some()) else {
                 self.apart.push(unit);
                 continue;
             };
