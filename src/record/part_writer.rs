@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest time between two groups; a part that is finished later is written at once.
+/// Longest time between two groups; a part that is finished later, or took longer itself, is written at once.
 const GROUP: Duration = Duration::from_millis(25);
 /// Largest group, in bytes.
 const MOST_BYTES: usize = 1 << 22;
@@ -56,11 +56,13 @@ impl PartWriter {
     /// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
     pub fn add(&self, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace, timing: PartTiming) -> Result<(), Error> {
         let bytes = part_bytes(spec_hash, id, cell, rows)?;
+        // What took long is not left to wait for the next part.
+        let is_small = timing.seconds <= GROUP.as_secs_f64();
         let mut group = self.group();
         group.n_bytes += bytes.len();
         group.files.push(ListedFile { name: id.listed_name(), bytes });
         group.timings.push_str(&timings::line(id, timing));
-        if group.n_bytes <= MOST_BYTES && group.begun.elapsed() <= GROUP {
+        if is_small && group.n_bytes <= MOST_BYTES && group.begun.elapsed() <= GROUP {
             return Ok(());
         }
         // Other threads go on with the next group.
