@@ -82,6 +82,8 @@ pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
     let quotes = if Path::new(&args.what).extension().is_some_and(|ending| ending == "toml") {
         let sweep = args.spec.read(registry, Path::new(&args.what))?;
         let options = (budget(args.budget.as_deref())?, filter(args.filter.as_deref())?);
+        let rounds = sweep.cells.iter().map(|plan| plan.rounds).max().unwrap_or(0);
+        refuse_participations_beyond(rounds, (args.participations, 1), "rounds")?;
         match price::of_spec(&sweep, &args.spec.data(), options, args.participations)? {
             Some(price) => deployed(args, price, &mut deployment),
             None => of_spec(args, &sweep)?,
@@ -213,6 +215,7 @@ fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
         "gram-prefix" => StreamKind::Gram { reward: args.radius },
         _ => StreamKind::Vector { radius: args.radius },
     };
+    refuse_participations_beyond(args.horizon, (args.participations, args.separation), "--horizon")?;
     let terms =
         StreamTerms { relation, participation: Participation { count: args.participations, separation: args.separation } };
     let sigma = match (args.sigma, args.epsilon) {
@@ -235,6 +238,23 @@ fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
         }
     };
     Ok(PriceReport::of_stream(&what, terms, factorisation.as_ref(), sigma))
+}
+
+/// Refuses participations for which the rounds do not suffice.
+///
+/// * `stated` — participations, and the least distance in rounds between two of them
+fn refuse_participations_beyond(rounds: u64, stated: (u64, u64), key: &str) -> Result<(), Error> {
+    let (count, separation) = stated;
+    let most = rounds.saturating_sub(1) / separation + 1;
+    if count <= most {
+        return Ok(());
+    }
+    let apart = if separation == 1 { String::new() } else { format!(" that are {separation} rounds apart") };
+    Err(Error::input(
+        Diagnostic::new(format!("`--participations` is {count}, and {rounds} rounds have room for {most}{apart}"))
+            .expected(format!("a whole number from 1 to {most}"))
+            .hint(format!("state fewer, or more rounds (`{key}`)")),
+    ))
 }
 
 fn budget_delta(args: &AccountArgs) -> Result<Option<Delta>, Error> {

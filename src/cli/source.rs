@@ -24,17 +24,21 @@ pub struct SpecArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
     /// Repetitions of every cell
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     trials: Option<u64>,
     /// Horizon
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     rounds: Option<u64>,
     /// Seed of all random streams
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     seed: Option<u64>,
     /// Folders of the specs that were read.
     #[arg(skip)]
     folders: RefCell<Vec<PathBuf>>,
+}
+
+fn whole_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a whole number from 0 to 2^64 - 1".to_owned())
 }
 
 /// Returns the name of the folder that a spec's results have by default.

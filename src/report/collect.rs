@@ -74,6 +74,13 @@ impl CellData {
         of(&self.info.ledger).or_else(|| self.inputs_ledger().and_then(of))
     }
 
+    /// Returns a text that two cells share exactly where they promise the same: the budgets and threat models of their ledgers.
+    pub(super) fn promise(&self) -> String {
+        let of = |ledger: &Value| ["epsilon", "delta", "threat_model"].map(|key| ledger[key].to_string()).join(" ");
+        let inputs = self.inputs_ledger().map(of);
+        [of(&self.info.ledger)].into_iter().chain(inputs).collect::<Vec<_>>().join("; ")
+    }
+
     /// Returns whether the policy plays at random and learns nothing.
     pub(super) fn plays_at_random(&self) -> bool {
         let kind = self.info.resolved["policy"]["kind"].as_str().unwrap_or(&self.info.policy);

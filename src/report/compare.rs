@@ -73,21 +73,15 @@ pub(super) struct Leader {
     pub(super) clear: bool,
 }
 
-/// Returns the leader of each sweep point; `None` with fewer than two candidates.
+/// Returns the leaders: the best cell of each sweep point among those that make the same promise.
 ///
 /// Candidates are private with a guarantee and learn from data. Where nothing in the run is private, all that learn are candidates.
-/// The second result is the number of comparisons.
-pub(super) fn leaders(run: &ReportRun, points: &[ComparedPoint]) -> (Vec<Option<Leader>>, usize) {
-    let rivals_of = |point: &ComparedPoint| -> Option<(usize, Vec<usize>)> {
-        let candidates = candidates(run, &point.cells);
-        let best = best_of(run, &candidates)?;
-        let others: Vec<usize> = candidates.into_iter().filter(|&other| other != best).collect();
-        (!others.is_empty() && !run.words.estimates).then_some((best, others))
-    };
-    let found: Vec<_> = points.iter().map(rivals_of).collect();
+/// Cells of another budget, adversary, unit or number of participations are no rivals: less loss would buy less protection.
+/// A cell without a rival leads nothing. The second result is the number of comparisons.
+pub(super) fn leaders(run: &ReportRun, points: &[ComparedPoint]) -> (Vec<Leader>, usize) {
+    let found: Vec<(usize, Vec<usize>)> = points.iter().flat_map(|point| rivals(run, point)).collect();
     let p_values: Vec<f64> = found
         .iter()
-        .flatten()
         .flat_map(|(best, others)| others.iter().map(|&other| p_value(&run.cells[other], &run.cells[*best], run.words.measure)))
         .collect();
     let mut rejected = holm(&p_values, 0.05).into_iter();
@@ -95,7 +89,28 @@ pub(super) fn leaders(run: &ReportRun, points: &[ComparedPoint]) -> (Vec<Option<
         let verdicts: Vec<bool> = rejected.by_ref().take(others.len()).collect();
         Leader { cell, clear: verdicts.iter().all(|verdict| *verdict) }
     };
-    (found.into_iter().map(|found| found.map(&mut leader)).collect(), p_values.len())
+    (found.into_iter().map(&mut leader).collect(), p_values.len())
+}
+
+/// Returns the best cell of each promise made at a sweep point, with its rivals.
+fn rivals(run: &ReportRun, point: &ComparedPoint) -> Vec<(usize, Vec<usize>)> {
+    if run.words.estimates {
+        return Vec::new();
+    }
+    let mut by_promise: Vec<(String, Vec<usize>)> = Vec::new();
+    for cell in candidates(run, &point.cells) {
+        let promise = run.cells[cell].promise();
+        match by_promise.iter_mut().find(|(known, _)| *known == promise) {
+            Some((_, cells)) => cells.push(cell),
+            None => by_promise.push((promise, vec![cell])),
+        }
+    }
+    let best = |(_, mut cells): (String, Vec<usize>)| {
+        let best = best_of(run, &cells)?;
+        cells.retain(|&cell| cell != best);
+        (!cells.is_empty()).then_some((best, cells))
+    };
+    by_promise.into_iter().filter_map(best).collect()
 }
 
 /// Returns the p-value of "both cells are equally good", by the paired t-test.
@@ -175,7 +190,7 @@ mod tests {
         let gap = paired(&run.cells[0], &run.cells[1], Quantity::CumulativeRegret).expect("paired");
         assert_eq!((gap.mean, gap.sd), (60.0, Some(0.0)));
         // Only one policy is private: there is nothing to choose from.
-        assert_eq!(leaders(&run, &points), (vec![None, None], 0));
+        assert_eq!(leaders(&run, &points), (vec![], 0));
         let cost = cost(&run, &points, 0, 0.95).expect("a reference");
         assert_eq!((cost.reference, cost.ratio.expect("positive").value), (1, 2.5));
         assert_eq!(reference(&run, &points[1], 2), Some(3));
@@ -205,7 +220,7 @@ mod tests {
         }
     }
 
-    fn led(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> Vec<Option<Leader>> {
+    fn led(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> Vec<Leader> {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), epsilons, policies, n_trials);
         let run = ReportRun::read(folder.path(), None).expect("read");
@@ -217,13 +232,41 @@ mod tests {
         let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
         let broken = Planted { policy: "broken", guarantee: "no guarantee: too little noise (E1)", level: |_| 10.0, ..PRIVATE };
         // Neither the broken promise nor the policy without privacy is the best, though both lose less.
-        assert_eq!(led(&[1.0], &[PRIVATE, better, broken, OPEN], 6), [Some(Leader { cell: 1, clear: true })]);
+        assert_eq!(led(&[1.0], &[PRIVATE, better, broken, OPEN], 6), [Leader { cell: 1, clear: true }]);
         let twin = Planted { policy: "twin", ..PRIVATE };
-        assert_eq!(led(&[1.0], &[twin, PRIVATE], 6), [Some(Leader { cell: 0, clear: false })]);
+        assert_eq!(led(&[1.0], &[twin, PRIVATE], 6), [Leader { cell: 0, clear: false }]);
         let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
-        assert_eq!(led(&[1.0], &[PRIVATE, better], 1), [Some(Leader { cell: 1, clear: false })]);
+        assert_eq!(led(&[1.0], &[PRIVATE, better], 1), [Leader { cell: 1, clear: false }]);
         // Nothing is private: the best of all is marked.
         let worse = Planted { policy: "worse", level: |_| 60.0, ..OPEN };
-        assert_eq!(led(&[1.0], &[worse, OPEN], 6), [Some(Leader { cell: 1, clear: true })]);
+        assert_eq!(led(&[1.0], &[worse, OPEN], 6), [Leader { cell: 1, clear: true }]);
+    }
+
+    /// A weaker promise is no rival, and a cell alone with its promise leads nothing.
+    #[test]
+    fn rivals_make_the_same_promise() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
+        let best = Planted { policy: "best", level: |_| 10.0, ..PRIVATE };
+        plant(folder.path(), &[1.0], &[PRIVATE, better, best, OPEN], 6);
+        let run = ReportRun::read(folder.path(), None).expect("read");
+        let leaders_where = |key: &str, value: serde_json::Value| {
+            let mut run = run.clone();
+            let mut ledger = (*run.cells[2].info.ledger).clone();
+            *ledger.pointer_mut(key).expect("a key") = value;
+            run.cells[2].info.ledger = ledger.into();
+            leaders(&run, &sweep_points(&run)).0
+        };
+        assert_eq!(leaders(&run, &sweep_points(&run)).0, [Leader { cell: 2, clear: true }]);
+        let others = [
+            ("/epsilon", serde_json::json!(2.0)),
+            ("/delta", serde_json::json!(1e-5)),
+            ("/threat_model/adversary/words", serde_json::json!("another user")),
+            ("/threat_model/unit/words", serde_json::json!("a sample")),
+            ("/threat_model/participations/covered", serde_json::json!(2)),
+        ];
+        for (key, value) in others {
+            assert_eq!(leaders_where(key, value), [Leader { cell: 1, clear: true }], "{key}");
+        }
     }
 }

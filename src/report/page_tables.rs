@@ -1,7 +1,7 @@
 //! Writes the page's tables: results, further numbers, facts.
 
 use super::collect::{CellData, ReportRun};
-use super::compare::{ComparedPoint, leaders};
+use super::compare::{ComparedPoint, candidates, leaders};
 use super::grid::Grid;
 use super::stats::SampleMoments;
 use super::summary::SummaryRow;
@@ -25,7 +25,7 @@ pub(super) fn moments(moments: Option<SampleMoments>) -> String {
 fn marks(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
     let mut marks: Vec<String> =
         run.cells.iter().map(|cell| if cell.has_no_guarantee() { " †".to_owned() } else { String::new() }).collect();
-    for leader in leaders(run, points).0.into_iter().flatten().filter(|_| 1 < run.manifest.trials) {
+    for leader in leaders(run, points).0.into_iter().filter(|_| 1 < run.manifest.trials) {
         marks[leader.cell] += if leader.clear { " ★" } else { " ☆" };
     }
     marks
@@ -44,17 +44,21 @@ pub(super) fn legend(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
         ),
         _ => format!("± is half of the 95 % interval over {trials} trials."),
     });
-    if 1 < trials && found.iter().any(Option::is_some) {
+    if 1 < trials && !found.is_empty() {
         let private = if run.cells.iter().all(CellData::is_not_private) { "" } else { "private, guaranteed " };
-        let has = |clear: bool| found.iter().flatten().any(|leader| leader.clear == clear);
+        // Where cells of one setting promise different things, the reader must know which of them were compared.
+        let promises = |point: &ComparedPoint| candidates(run, &point.cells).iter().map(|&cell| run.cells[cell].promise()).collect();
+        let many = points.iter().any(|point| 1 < BTreeSet::<String>::len(&promises(point)));
+        let of = if many { " of those with the same budget and threat model" } else { "" };
+        let has = |clear: bool| found.iter().any(|leader| leader.clear == clear);
         if has(true) {
             notes.push(format!(
-                "★ best {private}{who}: it differs from each other one by a paired t-test at 5 % (Holm's correction for {n} comparisons)."
+                "★ best {private}{who}{of}: it differs from each other one by a paired t-test at 5 % (Holm's correction for {n} comparisons)."
             ));
         }
         if has(false) {
             notes.push(format!(
-                "☆ best mean of the {private}{}, but not beyond chance (paired t-tests at 5 %, Holm's correction for {n} comparisons).",
+                "☆ best mean of the {private}{}{of}, but not beyond chance (paired t-tests at 5 %, Holm's correction for {n} comparisons).",
                 run.words.many
             ));
         }

@@ -72,6 +72,11 @@ fn commands_say_what_is_stored() {
             "account-vector-json",
             &["account", "vector-prefix", "--sigma", "30", "--factorisation", "tree", "--participations", "3", "--json"],
         ),
+        (
+            "account-too-often",
+            &["account", "vector-prefix", "--sigma", "3", "--participations", "3", "--horizon", "20", "--separation", "10"],
+        ),
+        ("account-too-often-in-a-spec", &["account", example, "--participations", "10000000"]),
         ("account-example", &["account", example]),
         ("account-samples", &["account", samples, "--set", "privacy.calibration=tight"]),
         ("list", &["list"]),
@@ -80,6 +85,8 @@ fn commands_say_what_is_stored() {
         ("list-tgp-ucb", &["list", "tgp-ucb"]),
         ("list-nope", &["list", "nope"]),
         ("check-example", &["check", example]),
+        ("check-negative-seed", &["check", "spec.toml", "--seed", "-1"]),
+        ("ask-no-file", &["ask", "absent.json"]),
         ("check-two", &["check", "spec.toml", example, "--set", "rounds=5"]),
         ("run-quiet", &["run", "spec.toml", "--quiet", "--threads", "1"]),
     ];

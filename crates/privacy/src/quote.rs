@@ -128,10 +128,10 @@ impl PriceReport {
             participations: participation.count,
             sensitivity: Some(distance * norm),
             derivation: format!(
-                "{derivation}; times {} for the columns of the factorisation ({} in one stream, at least {} rounds apart)",
+                "{derivation}; times {} for the columns of the factorisation ({} in one stream, at least {} apart)",
                 short(norm),
                 counted(participation.count, "participation"),
-                participation.separation
+                counted(participation.separation, "round")
             ),
             noise: format!("Gaussian draws of standard deviation {}; on the last prefix {}", short(sigma), short(last)),
             noise_size: Some(sigma),

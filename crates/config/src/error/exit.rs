@@ -8,7 +8,7 @@ pub enum ExitCode {
     Done = 0,
     /// A check failed (a claim was refuted, or a value was out of tolerance).
     CheckSaidNo = 1,
-    /// The spec, the data, a folder or the arguments are wrong; nothing was run.
+    /// The spec, the data, a folder or the arguments are wrong, or a named file is absent.
     BadInput = 2,
     /// No device of the requested kind exists.
     NoDevice = 3,

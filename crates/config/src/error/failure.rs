@@ -103,6 +103,8 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
+            // A path of the caller that names nothing.
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => ExitCode::BadInput,
             Self::Input(_) | Self::TooLarge { .. } | Self::Folder { .. } | Self::Corrupt { .. } => ExitCode::BadInput,
             Self::Io { .. } | Self::Incomplete { .. } | Self::Failed { .. } | Self::Untrusted { .. } => ExitCode::Incomplete,
             Self::Device { .. } => ExitCode::NoDevice,

@@ -30,43 +30,63 @@ fn store(values: &mut [f64], vector: __m512d) {
     values.as_chunks_mut::<LANES>().0[0] = pulp::cast(vector);
 }
 
+/// Most numbers for which the small work space is used: preparing the large one costs as much as they do.
+const FEW: usize = 64;
+/// Space behind the gathered numbers, which a store of a whole group may fill.
+const GROUP: usize = LANES * ABREAST;
+
 vectorised! {
     fn call(self: Compressed<'_>) {
         let Self { simd, values } = self;
+        if values.len() <= FEW {
+            let n = values.len();
+            let mut padded = [0.5; FEW];
+            padded[..n].copy_from_slice(values);
+            let mut beyond = [0.0; FEW + GROUP];
+            quantiles(simd, &mut padded[..n.next_multiple_of(LANES)], &mut beyond, &mut [0; FEW / LANES]);
+            values.copy_from_slice(&padded[..n]);
+            return;
+        }
+        let (mut beyond, mut masks) = ([0.0; MANY + GROUP], [0; MANY / LANES]);
         let (whole, rest) = values.split_at_mut(values.len() / LANES * LANES);
-        quantiles(simd, whole);
+        quantiles(simd, whole, &mut beyond, &mut masks);
         if !rest.is_empty() {
             let mut padded = [0.5; LANES];
             padded[..rest.len()].copy_from_slice(rest);
-            quantiles(simd, &mut padded);
+            quantiles(simd, &mut padded, &mut beyond, &mut masks);
             rest.copy_from_slice(&padded[..rest.len()]);
         }
     }
 }
 
 /// Computes the quantiles of whole vectors.
+///
+/// * `beyond` — work space, [`GROUP`] numbers longer than `values`
+/// * `masks` — work space, one for each vector
 #[inline(always)]
-fn quantiles(simd: V4, values: &mut [f64]) {
+fn quantiles(simd: V4, values: &mut [f64], beyond: &mut [f64], masks: &mut [u8]) {
     let f = simd.avx512f;
     let half = f._mm512_set1_pd(0.5);
-    let mut beyond = [0.0; MANY + LANES * ABREAST];
-    let mut masks = [0u8; MANY / LANES];
     let mut n = 0;
-    let (fours, rest) = values.split_at_mut(values.len() / (LANES * ABREAST) * (LANES * ABREAST));
+    let (fours, rest) = values.split_at_mut(values.len() / GROUP * GROUP);
     let (masks_of_fours, masks_of_rest) = masks.split_at_mut(fours.len() / LANES);
-    for (values, masks) in fours.chunks_exact_mut(LANES * ABREAST).zip(masks_of_fours.chunks_exact_mut(ABREAST)) {
-        n = centres::<ABREAST>(simd, values, masks, &mut beyond, n);
+    for (values, masks) in fours.chunks_exact_mut(GROUP).zip(masks_of_fours.chunks_exact_mut(ABREAST)) {
+        n = centres::<ABREAST>(simd, values, masks, beyond, n);
     }
     for (values, masks) in rest.chunks_exact_mut(LANES).zip(masks_of_rest.chunks_exact_mut(1)) {
-        n = centres::<1>(simd, values, masks, &mut beyond, n);
+        n = centres::<1>(simd, values, masks, beyond, n);
     }
     // Fills the rest of the last group.
     (0..ABREAST).for_each(|u| store(&mut beyond[n + LANES * u..], half));
-    for numbers in beyond[..n.next_multiple_of(LANES * ABREAST)].chunks_exact_mut(LANES * ABREAST) {
-        tails(simd, numbers);
+    if n <= LANES {
+        tails::<1>(simd, &mut beyond[..LANES]);
+    } else {
+        for numbers in beyond[..n.next_multiple_of(GROUP)].chunks_exact_mut(GROUP) {
+            tails::<ABREAST>(simd, numbers);
+        }
     }
     let mut n = 0;
-    for (values, &mask) in values.chunks_exact_mut(LANES).zip(&masks) {
+    for (values, &mask) in values.chunks_exact_mut(LANES).zip(&*masks) {
         let expanded = f._mm512_mask_expand_pd(load(values), mask, load(&beyond[n..]));
         store(values, expanded);
         n += mask.count_ones() as usize;
@@ -114,13 +134,13 @@ fn ratios<const V: usize>(simd: V4, r: [__m512d; V], numerator: &[f64; 8], denom
 
 /// Computes the quantiles of probabilities outside of the centre.
 #[inline(always)]
-fn tails(simd: V4, numbers: &mut [f64]) {
+fn tails<const V: usize>(simd: V4, numbers: &mut [f64]) {
     let f = simd.avx512f;
     let half = f._mm512_set1_pd(0.5);
-    let mut signs = [0u8; ABREAST];
-    let mut radii = [half; ABREAST];
+    let mut signs = [0u8; V];
+    let mut radii = [half; V];
     let mut far = 0;
-    for u in 0..ABREAST {
+    for u in 0..V {
         let p = load(&numbers[LANES * u..]);
         // The sign is that of p - 1/2, which is exact near one half.
         signs[u] = f._mm512_cmp_pd_mask::<_CMP_LT_OQ>(p, half);
@@ -134,7 +154,7 @@ fn tails(simd: V4, numbers: &mut [f64]) {
     }
     radii.iter_mut().for_each(|radius| *radius = f._mm512_sub_pd(*radius, f._mm512_set1_pd(SHOULDER)));
     let magnitudes = ratios(simd, radii, &C, &D);
-    for u in 0..ABREAST {
+    for u in 0..V {
         let magnitude = magnitudes[u];
         let signed = f._mm512_mask_sub_pd(magnitude, signs[u], f._mm512_set1_pd(-0.0), magnitude);
         store(&mut numbers[LANES * u..], signed);

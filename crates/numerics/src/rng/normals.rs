@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_bits_of_one_at_a_time() {
         let stream = || Streams::new(5, "normals").of(0, Purpose::Noise);
-        for n in [0, 1, 7, 255, 256, 257, 5000] {
+        for n in [0, 1, 7, 8, 20, 63, 64, 65, 255, 256, 257, 5000] {
             let (mut one, mut many) = (stream(), stream());
             let expected: Vec<u64> = (0..n).map(|_| one.normal().to_bits()).collect();
             let mut found = vec![0.0; n];
