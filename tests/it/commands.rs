@@ -43,7 +43,7 @@ fn commands_say_what_is_stored() {
     let samples = "examples/papers/han2022/figure-5-3.toml";
     fs::create_dir_all(folder.path().join("examples/papers/han2022")).expect("a folder");
     fs::copy(root.join(samples), folder.path().join(samples)).expect("the example");
-    let cases: [(&str, &[&str]); 29] = [
+    let cases: [(&str, &[&str]); 33] = [
         ("no-arguments", &[]),
         ("version", &["--version"]),
         ("help", &["--help"]),
