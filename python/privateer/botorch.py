@@ -1,6 +1,8 @@
 """BoTorch's Gaussian process and acquisition functions as a policy of a run."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,19 @@ from numpy.typing import NDArray
 
 from ._native import Problem
 
-TORCH = threading.Lock()
-"""PyTorch has one random generator for all threads, and blocks of trials run in several."""
+LOCK = threading.Lock()
+
+
+@contextmanager
+def torch_alone() -> Iterator[None]:
+    """Takes PyTorch's random generator, which all threads share, and one thread: small models are faster and repeatable with it."""
+    with LOCK, torch.random.fork_rng(devices=[]):
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
 
 
 class AcquisitionPolicy:
@@ -105,18 +118,17 @@ class AcquisitionPolicy:
         seed = int(rng.integers(2**62))
         if len(self.played[at]) < self.initial:
             return int(rng.choice(allowed))
-        with torch.random.fork_rng(devices=[]):
-            best = float(self.means(at, self.points[self.played[at]]).max())
-            torch.manual_seed(seed)
-            acquisition = self.make_acquisition(self.model(at), best, t)
-            with torch.no_grad():
-                values = torch.cat([acquisition(part) for part in self.points[allowed][:, None].split(256)])
+        best = float(self.means(at, self.points[self.played[at]]).max())
+        torch.manual_seed(seed)
+        acquisition = self.make_acquisition(self.model(at), best, t)
+        with torch.no_grad():
+            values = torch.cat([acquisition(part) for part in self.points[allowed][:, None].split(256)])
         return int(allowed[int(values.numpy().argmax())])
 
     def ask(self, t: int, allowed: Any = None) -> NDArray[np.int64]:
         """Returns the point that each trial plays, int64[trials]."""
         sets = [np.arange(len(self.points))] * len(self.rngs) if allowed is None else allowed
-        with TORCH:
+        with torch_alone():
             return np.array([self.choice(at, t, points) for at, points in enumerate(sets)], dtype=np.int64)
 
     def tell(self, points: NDArray[np.int64], released: NDArray[np.float64]) -> None:
@@ -129,5 +141,5 @@ class AcquisitionPolicy:
         """Returns the points of the largest posterior mean, int64[trials]; None in the rounds of random points."""
         if self.played and len(self.played[0]) < self.initial:
             return None
-        with TORCH, torch.random.fork_rng(devices=[]):
+        with torch_alone():
             return np.array([self.means(at, self.points).argmax() for at in range(len(self.rngs))], dtype=np.int64)

@@ -48,3 +48,69 @@ def test_a_session_suggests_parameters_to_optuna(tmp_path: Path) -> None:
     assert len(study.trials) == 8 and session.ask().round == 9
     with pytest.raises(ValueError, match="minimises"):
         optuna.create_study(sampler=sampler).optimize(outcome, n_trials=1)
+
+
+class TestBotorch:
+    """BoTorch's models as a policy (`pip install './python[botorch]'`)."""
+
+    def spec(self) -> pv.Spec:
+        """Returns a smooth function under little noise."""
+        return pv.Spec.load({
+            "seed": 5,
+            "rounds": 25,
+            "trials": 4,
+            "environment": {
+                "kind": "rkhs",
+                "domain": {"kind": "grid", "points": 40},
+                "kernel": {"kind": "squared-exponential", "lengthscale": 0.2},
+                "noise": {"kind": "uniform", "bound": 0.03},
+                "output": "unit",
+            },
+        }).privacy("laplace", epsilon=20.0, clip=(0.0, 1.0))
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_it_runs_beside_built_in_policies_and_beats_uniform_choice(self) -> None:
+        pytest.importorskip("botorch", reason="needs `pip install './python[botorch]'`, several GB with CUDA")
+        from privateer.botorch import AcquisitionPolicy
+
+        spec = self.spec().policy("uniform").policy("igp-ucb").policy(AcquisitionPolicy, acquisition="ucb")
+        results = pv.run(spec.policy(AcquisitionPolicy, label="log-ei"), progress=False)
+        again = pv.run(spec.policy(AcquisitionPolicy, label="log-ei").set("record.rounds", "all"), threads=1, batch=1, progress=False)
+        for at in (2, 3):
+            assert results.compare(at, 0).high < 0
+            assert (results.final(at) == again.final(at)).all()
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_it_is_told_the_variance_and_released_rewards_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("botorch", reason="needs `pip install './python[botorch]'`, several GB with CUDA")
+        import privateer.botorch as neighbour
+
+        models: list[tuple[np.ndarray, np.ndarray]] = []
+        told: list[float] = []
+
+        def recording(points: object, targets: object, train_Yvar: object, **keywords: object) -> object:  # noqa: N803
+            models.append((targets.numpy()[:, 0], train_Yvar.numpy()[:, 0]))
+            return neighbour_model(points, targets, train_Yvar=train_Yvar, **keywords)
+
+        class Told(neighbour.AcquisitionPolicy):
+            def tell(self, points: np.ndarray, released: np.ndarray) -> None:
+                told.extend(released)
+                super().tell(points, released)
+
+        neighbour_model = neighbour.SingleTaskGP
+        monkeypatch.setattr(neighbour, "SingleTaskGP", recording)
+        pv.run(self.spec().trials(1).set("privacy.epsilon", 4.0).policy(Told), progress=False)
+        # Laplace noise of scale 1 / 4, and uniform noise of bound 0.03.
+        expected = 2 * (1 / 4.0) ** 2 + 0.03**2 / 3
+        assert len(models) > 10
+        for targets, variances in models:
+            assert variances == pytest.approx(expected) and (targets == told[: len(targets)]).all()
+
+    def test_bad_keys_and_domains_are_refused(self) -> None:
+        pytest.importorskip("botorch", reason="needs `pip install './python[botorch]'`, several GB with CUDA")
+        from privateer.botorch import AcquisitionPolicy
+
+        with pytest.raises(pv.PolicyError, match="expected 'log-ei' or 'ucb'"):
+            pv.run(self.spec().policy(AcquisitionPolicy, acquisition="ei"), progress=False)
+        with pytest.raises(pv.PolicyError, match="beta >= 0"):
+            pv.run(self.spec().policy(AcquisitionPolicy, beta=-1.0), progress=False)
