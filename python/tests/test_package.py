@@ -43,3 +43,11 @@ def test_the_import_is_quick() -> None:
     program = "import numpy, time; start = time.process_time(); import privateer; print(time.process_time() - start)"
     times = [float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout) for _ in range(3)]
     assert min(times) < 0.3
+
+
+def test_the_table_of_lines_is_true() -> None:
+    folder = SOURCE / "benches" / "lines"
+    counted = subprocess.run([sys.executable, folder / "table.py"], capture_output=True, text=True, check=True).stdout
+    assert counted in (SOURCE.parent / "docs" / "guides" / "python.md").read_text(), counted
+    for program in sorted(folder.glob("*_privateer.py")):
+        subprocess.run([sys.executable, "-W", "ignore", program], cwd=folder, check=True, capture_output=True)

@@ -11,11 +11,13 @@ spec = pv.Spec.load({
         "file": "patients.csv",
         "inputs": ["age", "dose"],
         "scales": [15.0, 2.5],
+        "standardise": False,
         "bound": 1.0,
         "kernel": {"kind": "squared-exponential", "lengthscale": 0.8, "variance": 0.2},
         "noise": {"kind": "gaussian", "sd": 0.05},
     },
-}).privacy("laplace", epsilon=4.0, clip=(0.0, 1.0)).policy("igp-ucb", beta={"kind": "constant", "value": 2.0})
+}).privacy("laplace", epsilon=4.0, clip=(0.0, 1.0))
+spec = spec.policy("igp-ucb", beta={"kind": "constant", "value": 2.0}, ridge=0.13)
 session = pv.Session(spec, budget="epsilon=120", data=".")
 for _ in range(30):
     row = session.ask().row

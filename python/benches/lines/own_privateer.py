@@ -29,4 +29,5 @@ spec = pv.Spec.load({
         "output": "unit",
     },
 }).privacy("laplace", epsilon=4.0, clip=(0.0, 1.0))
-print(pv.run(spec.policy(MeanUcb).policy("igp-ucb", beta={"kind": "constant", "value": 2.0}), progress=False).compare("mean-ucb", "igp-ucb"))
+spec = spec.policy(MeanUcb).policy("igp-ucb", beta={"kind": "constant", "value": 2.0})
+print(pv.run(spec, progress=False).compare("mean-ucb", "igp-ucb"))

@@ -5,7 +5,6 @@ import torch
 from botorch.acquisition import UpperConfidenceBound
 from botorch.models import SingleTaskGP
 from gpytorch.kernels import MaternKernel
-from scipy import stats
 
 x = torch.linspace(0, 1, 20, dtype=torch.float64)[:, None]
 kernel = MaternKernel(nu=2.5).double()
@@ -33,5 +32,5 @@ def regret(epsilon, trial):
 
 for epsilon in (1.0, 4.0, 16.0):
     values = [regret(epsilon, trial) for trial in range(10)]
-    half = stats.t.ppf(0.975, 9) * stats.sem(values)
+    half = 2 * np.std(values, ddof=1) / np.sqrt(10)
     print(f"epsilon {epsilon}: regret {np.mean(values):.1f} ± {half:.1f}")

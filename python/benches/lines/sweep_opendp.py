@@ -2,7 +2,6 @@
 
 import numpy as np
 import opendp.prelude as dp
-from scipy import stats
 
 dp.enable_features("contrib")
 x = np.linspace(0, 1, 20)
@@ -29,5 +28,5 @@ def regret(epsilon, trial):
 
 for epsilon in (1.0, 4.0, 16.0):
     values = [regret(epsilon, trial) for trial in range(10)]
-    half = stats.t.ppf(0.975, 9) * stats.sem(values)
+    half = 2 * np.std(values, ddof=1) / np.sqrt(10)
     print(f"epsilon {epsilon}: regret {np.mean(values):.1f} ± {half:.1f}")

@@ -1,7 +1,6 @@
 """Regret of a private bandit over epsilon, with intervals."""
 
 import privateer as pv
-from scipy import stats
 
 spec = pv.Spec.load({
     "rounds": 100,
@@ -15,7 +14,6 @@ spec = pv.Spec.load({
     },
 }).privacy("laplace", epsilon=1.0, clip=(0.0, 1.0)).set("privacy.epsilon", [1.0, 4.0, 16.0])
 results = pv.run(spec.policy("igp-ucb", beta={"kind": "constant", "value": 2.0}), progress=False)
-for at, epsilon in enumerate((1.0, 4.0, 16.0)):
-    values = results.final(at)
-    half = stats.t.ppf(0.975, 9) * stats.sem(values)
-    print(f"epsilon {epsilon}: regret {values.mean():.1f} ± {half:.1f}")
+table = results.summary()
+for epsilon, mean, se in zip(table["privacy.epsilon"], table["average_regret_mean"], table["average_regret_se"]):
+    print(f"epsilon {epsilon}: regret {100 * mean:.1f} ± {200 * se:.1f}")
