@@ -1,6 +1,8 @@
-"""Gymnasium and Optuna, where they are installed (`pip install './python[neighbours]'`)."""
+"""Gymnasium, Optuna and BoTorch, where they are installed (`pip install './python[neighbours,botorch]'`)."""
 
+import importlib
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import privateer as pv
@@ -50,8 +52,16 @@ def test_a_session_suggests_parameters_to_optuna(tmp_path: Path) -> None:
         optuna.create_study(sampler=sampler).optimize(outcome, n_trials=1)
 
 
+@pytest.fixture
+def neighbour() -> ModuleType:
+    """`privateer.botorch`, where BoTorch is installed."""
+    pytest.importorskip("botorch", reason="needs `pip install './python[botorch]'`: 5 GB where PyTorch has builds for CUDA alone")
+    return importlib.import_module("privateer.botorch")
+
+
+@pytest.mark.filterwarnings("ignore")
 class TestBotorch:
-    """BoTorch's models as a policy (`pip install './python[botorch]'`)."""
+    """BoTorch's models as a policy."""
 
     def spec(self) -> pv.Spec:
         """Returns a smooth function under little noise."""
@@ -68,23 +78,17 @@ class TestBotorch:
             },
         }).privacy("laplace", epsilon=20.0, clip=(0.0, 1.0))
 
-    @pytest.mark.filterwarnings("ignore")
-    def test_it_runs_beside_built_in_policies_and_beats_uniform_choice(self) -> None:
-        pytest.importorskip("botorch", reason="needs `pip install './python[botorch]'`, several GB with CUDA")
-        from privateer.botorch import AcquisitionPolicy
-
-        spec = self.spec().policy("uniform").policy("igp-ucb").policy(AcquisitionPolicy, acquisition="ucb")
-        results = pv.run(spec.policy(AcquisitionPolicy, label="log-ei"), progress=False)
-        again = pv.run(spec.policy(AcquisitionPolicy, label="log-ei").set("record.rounds", "all"), threads=1, batch=1, progress=False)
+    def test_it_runs_beside_built_in_policies_and_beats_uniform_choice(self, neighbour: ModuleType) -> None:
+        spec = self.spec().policy("uniform").policy("igp-ucb").policy(neighbour.AcquisitionPolicy, acquisition="ucb")
+        spec = spec.policy(neighbour.AcquisitionPolicy, label="log-ei")
+        results = pv.run(spec, progress=False)
+        # Neither the batch nor recommendations in recorded rounds change a choice.
+        again = pv.run(spec.set("record.rounds", "all"), threads=1, batch=1, progress=False)
         for at in (2, 3):
             assert results.compare(at, 0).high < 0
             assert (results.final(at) == again.final(at)).all()
 
-    @pytest.mark.filterwarnings("ignore")
-    def test_it_is_told_the_variance_and_released_rewards_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        pytest.importorskip("botorch", reason="needs `pip install './python[botorch]'`, several GB with CUDA")
-        import privateer.botorch as neighbour
-
+    def test_it_is_told_the_variance_and_released_rewards_alone(self, neighbour: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         models: list[tuple[np.ndarray, np.ndarray]] = []
         told: list[float] = []
 
@@ -106,11 +110,11 @@ class TestBotorch:
         for targets, variances in models:
             assert variances == pytest.approx(expected) and (targets == told[: len(targets)]).all()
 
-    def test_bad_keys_and_domains_are_refused(self) -> None:
-        pytest.importorskip("botorch", reason="needs `pip install './python[botorch]'`, several GB with CUDA")
-        from privateer.botorch import AcquisitionPolicy
-
+    def test_bad_keys_and_domains_are_refused(self, neighbour: ModuleType) -> None:
         with pytest.raises(pv.PolicyError, match="expected 'log-ei' or 'ucb'"):
-            pv.run(self.spec().policy(AcquisitionPolicy, acquisition="ei"), progress=False)
+            pv.run(self.spec().policy(neighbour.AcquisitionPolicy, acquisition="ei"), progress=False)
         with pytest.raises(pv.PolicyError, match="beta >= 0"):
-            pv.run(self.spec().policy(AcquisitionPolicy, beta=-1.0), progress=False)
+            pv.run(self.spec().policy(neighbour.AcquisitionPolicy, beta=-1.0), progress=False)
+        spec = self.spec().without_policies().set("environment", {"kind": "arms-table", "synthetic": True})
+        with pytest.raises(pv.PolicyError, match="the domain has no coordinates"):
+            pv.run(spec.set("privacy", {"mechanism": "none"}).policy(neighbour.AcquisitionPolicy), progress=False)
