@@ -47,7 +47,8 @@ pub(super) fn legend(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
     if 1 < trials && !found.is_empty() {
         let private = if run.cells.iter().all(CellData::is_not_private) { "" } else { "private, guaranteed " };
         // Where cells of one setting promise different things, the reader must know which of them were compared.
-        let promises = |point: &ComparedPoint| candidates(run, &point.cells).iter().map(|&cell| run.cells[cell].promise()).collect();
+        let promises =
+            |point: &ComparedPoint| candidates(run, &point.cells).iter().map(|&cell| run.cells[cell].promise()).collect();
         let many = points.iter().any(|point| 1 < BTreeSet::<String>::len(&promises(point)));
         let of = if many { " of those with the same budget and threat model" } else { "" };
         let has = |clear: bool| found.iter().any(|leader| leader.clear == clear);
