@@ -15,7 +15,7 @@ from .accounting import Price, account, curate
 from .asking import AskTell
 from .audits import Audit, audit
 from .errors import CheckError, DataError, DeviceError, FolderError, PolicyError, PrivateerError, RunError, SpecError
-from .own import Environment, Policy
+from .own import ContextualPolicy, ContextualProblem, Environment, Policy
 from .results import Difference, Results
 from .runs import run
 from .session import Releases, Session
@@ -26,6 +26,8 @@ __all__ = [
     "AskTell",
     "Audit",
     "CheckError",
+    "ContextualPolicy",
+    "ContextualProblem",
     "DataError",
     "DeviceError",
     "Difference",

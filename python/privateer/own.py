@@ -53,6 +53,64 @@ class Policy(Protocol):
     del _method
 
 
+@dataclass(frozen=True)
+class ContextualProblem:
+    """What is publicly known about a contextual problem before the first round."""
+
+    n_arms: int
+    """Number of arms."""
+    n_features: int
+    """Number of features of a context."""
+    rounds: int
+    """Horizon: number of rounds."""
+    context_length: float
+    """Bound on the Euclidean length of a context."""
+    mean_range: tuple[float, float]
+    """Range of a mean reward."""
+    noise_sd: float | None
+    """Standard deviation of a reward around its mean; None if it is infinite or unknown."""
+
+
+@runtime_checkable
+class ContextualPolicy(Protocol):
+    """What a contextual policy of your own implements: in each round a user brings a context and is shown an arm.
+
+    The attribute `learns` names what the policy is told. `"interactions"` are contexts, arms and rewards as they are, without
+    privacy. `"sums"` are noisy running sums, under joint differential privacy of the spec's epsilon and delta. All arrays have
+    one row for each trial; an instance plays one trial. Keyword arguments are keys of the policy's table in the spec.
+
+    `ask` sees the context of the user whom it serves. Nothing of it may be stored: what a policy knows of earlier users has to
+    come from `tell`, and the ledger says that the claim holds under this condition.
+    """
+
+    learns: str
+    """`"interactions"` or `"sums"`."""
+
+    def start(self, problem: ContextualProblem, rngs: list[np.random.Generator]) -> None:
+        """Begins the trials, with one generator for each. Draw all random numbers from them, so that runs can be repeated."""
+
+    def ask(self, t: int, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Returns the arm for the user of each trial in round `t` (from 1), int64[trials].
+
+        `contexts` is float64[trials, n_features].
+        """
+
+    def tell(self, first: NDArray[np.float64], second: NDArray[Any], third: NDArray[np.float64]) -> None:
+        """Learns what was released after the round.
+
+        Interactions are `contexts` float64[trials, n_features], `arms` int64[trials] and `rewards` float64[trials]. Sums replace
+        the earlier ones: `grams` float64[trials, n_arms, n_features, n_features] of context times context, `moments`
+        float64[trials, n_arms, n_features] of context times reward, minus the centre of the reward's range, and `sd`
+        float64[trials], the standard deviation of the noise of an off-diagonal entry of `grams`. There is no call in rounds that
+        release nothing: the tight calibration releases in rounds that grow by a tenth.
+        """
+
+    # A class that inherits these has not written them.
+    for _method in (start, ask, tell):
+        _method.not_written = True  # type: ignore[attr-defined]
+    del _method
+
+
 @runtime_checkable
 class Environment(Protocol):
     """What an environment of your own implements: points and their mean rewards.
@@ -91,6 +149,7 @@ class OwnItem:
     factory: Callable[..., Any]
     class_name: str
     independent: bool
+    learns: str | None
     keys: Sequence[KeyDescription]
 
 
@@ -115,7 +174,10 @@ def item(role: str, factory: Callable[..., Any]) -> OwnItem:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", class_name.strip("<>")).lower()
     doc = (inspect.getdoc(factory) or "").strip().split("\n")[0]
     independent = getattr(factory, "independent", False) is True
-    return OwnItem(role, name, doc or f"{class_name}, from Python", factory, class_name, independent, keys(factory, class_name))
+    learns = getattr(factory, "learns", None) if role == "policy" else None
+    if learns not in (None, "interactions", "sums"):
+        raise SpecError(f"`{class_name}.learns` is {learns!r}\nexpected 'interactions', without privacy, or 'sums'")
+    return OwnItem(role, name, doc or f"{class_name}, from Python", factory, class_name, independent, learns, keys(factory, class_name))
 
 
 def keys(factory: Callable[..., Any], class_name: str) -> list[KeyDescription]:

@@ -1,5 +1,6 @@
 //! Policies and environments that are written in Python, as the library's registry takes them.
 
+use super::contextual::OwnContextual;
 use super::environment::environment;
 use super::failure::named;
 use super::policy::{RunGuard, own_policy};
@@ -23,6 +24,8 @@ pub struct OwnItem {
     pub class_name: String,
     /// Whether the choices of a trial have the same bits whatever runs beside it.
     pub independent: bool,
+    /// What a contextual policy learns from: `interactions` or `sums`; `None` for other classes.
+    pub learns: Option<String>,
     keys: Vec<KeyDescription>,
 }
 
@@ -107,6 +110,14 @@ pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> P
         let (name, summary) = (item.name.clone(), item.summary.clone());
         let guard = Arc::clone(guard);
         match item.role.as_str() {
+            "policy" if item.learns.is_some() => {
+                let plan = move |args: &Args<'_>| OwnContextual {
+                    item: Arc::clone(&item),
+                    keys: item.read(args),
+                    guard: Arc::clone(&guard),
+                };
+                registry.with_contextual_policy(&name, &summary, plan)
+            }
             "policy" => registry.with_policy(&name, &summary, move |args| own_policy(&item, item.read(args), &guard)),
             _ => registry.with_environment(&name, &summary, move |args| environment(&item, args, &guard)),
         }

@@ -5,6 +5,7 @@
 mod arrow;
 mod ask_tell;
 mod command;
+mod contextual;
 mod environment;
 mod failure;
 mod items;

@@ -43,7 +43,7 @@ impl RunGuard {
     }
 
     /// Notes that code of the user has failed.
-    fn refuse(&self, message: String) -> PolicyFailure {
+    pub fn refuse(&self, message: String) -> PolicyFailure {
         self.failed.store(true, Ordering::Relaxed);
         message.into()
     }
@@ -125,23 +125,26 @@ impl PythonPolicy {
 
     /// Reads what `ask` or `recommend` has returned.
     fn points(&self, answer: &Bound<'_, PyAny>, n_trials: usize, method: &str) -> Result<Vec<i64>, PolicyFailure> {
-        let wrong = |found: String| -> PolicyFailure {
-            let class_name = &self.class_name;
-            self.guard.refuse(format!("`{class_name}.{method}` returned {found}, expected an array int64[{n_trials}] of points"))
-        };
-        let Ok(array) = answer.cast::<PyArray1<i64>>() else {
-            return Err(wrong(described(answer)));
-        };
-        let array = array.try_readonly().map_err(|error| wrong(error.to_string()))?;
-        let points = array.as_array();
-        if points.len() != n_trials {
-            return Err(wrong(described(answer)));
-        }
-        if let Some((place, point)) = points.iter().enumerate().find(|(_, point)| !(0..self.n_points as i64).contains(point)) {
-            return Err(wrong(format!("{point} at place {place}, not in 0..{}", self.n_points)));
-        }
-        Ok(points.to_vec())
+        chosen(answer, n_trials, self.n_points, "points")
+            .map_err(|found| self.guard.refuse(format!("`{}.{method}` returned {found}", self.class_name)))
     }
+}
+
+/// Reads an array int64[trials] of choices below `limit`; otherwise returns what was found and expected.
+pub fn chosen(answer: &Bound<'_, PyAny>, n_trials: usize, limit: usize, of: &str) -> Result<Vec<i64>, String> {
+    let wrong = |found: String| format!("{found}, expected an array int64[{n_trials}] of {of}");
+    let Ok(array) = answer.cast::<PyArray1<i64>>() else {
+        return Err(wrong(described(answer)));
+    };
+    let array = array.try_readonly().map_err(|error| wrong(error.to_string()))?;
+    let choices = array.as_array();
+    if choices.len() != n_trials {
+        return Err(wrong(described(answer)));
+    }
+    if let Some((place, choice)) = choices.iter().enumerate().find(|(_, choice)| !(0..limit as i64).contains(choice)) {
+        return Err(wrong(format!("{choice} at place {place}, not in 0..{limit}")));
+    }
+    Ok(choices.to_vec())
 }
 
 /// Returns whether an instance has a method of its own, not the one of the protocol that its class may inherit.

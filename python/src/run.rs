@@ -162,6 +162,11 @@ fn in_background<T: Send + 'static>(
         }
     };
     let result = result.map_err(with_hint).map_err(|error| raised(py, guard, &error))?;
+    if guard.failed() {
+        let problem = "code of your own failed in the last round".to_owned();
+        let hint = "the exception above says where; the results are kept".to_owned();
+        return Err(raised(py, guard, &Error::Failed { problem, hint }));
+    }
     Ok((result, seen.notes()))
 }
 
