@@ -119,7 +119,7 @@ impl PythonContextual {
         if let Some(method) = ["start", "ask", "tell"].into_iter().find(|method| !written(&policy, method)) {
             return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
         }
-        let start = || -> PyResult<()> {
+        let mut start = || -> PyResult<()> {
             let problem = py.import(intern!(py, "privateer.own"))?.getattr("ContextualProblem")?.call1((
                 facts.n_arms,
                 facts.dimension,
@@ -152,9 +152,8 @@ impl ContextPolicy for PythonContextual {
                 .and_then(|contexts| policy.bind(py).call_method1(intern!(py, "ask"), (self.round + 1, contexts)));
             state.policy = Some(policy);
             let answer = asked.map_err(|error| self.raised(py, "ask", error))?;
-            let arms = chosen(&answer, 1, self.maker.facts.n_arms, "arms").map_err(|found| {
-                self.maker.guard.refuse(format!("`{}.ask` returned {found}", self.maker.item.class_name))
-            })?;
+            let arms = chosen(&answer, 1, self.maker.facts.n_arms, "arms")
+                .map_err(|found| self.maker.guard.refuse(format!("`{}.ask` returned {found}", self.maker.item.class_name)))?;
             Ok(arms[0] as usize)
         };
         self.maker.guard.call(ask).map_err(|why| Error::Failed {
