@@ -60,7 +60,7 @@ def run(
         if value is not None and not 1 <= value <= 4096:
             raise ValueError(f"{name} is {value}, expected a whole number from 1 to 4096")
     sweep = spec._native()
-    temporary = tempfile.TemporaryDirectory(prefix="privateer-") if out is None else None
+    temporary = tempfile.TemporaryDirectory(prefix="privateer-", ignore_cleanup_errors=True) if out is None else None
     folder = Path(temporary.name if temporary else out or "") / ("run" if temporary else "")
     show = Line() if progress is True else progress or None
     try:
@@ -73,6 +73,11 @@ def run(
             data=None if data is None else Path(data),
             progress=show,
         )
+    except BaseException:
+        # A kept exception, as in a notebook, would keep the folder.
+        if temporary:
+            temporary.cleanup()
+        raise
     finally:
         if isinstance(show, Line):
             show.clear()

@@ -1,6 +1,9 @@
 """Contextual policies of one's own beside the built-in ones, and their mistakes."""
 
+import gc
 import inspect
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -166,3 +169,15 @@ def test_other_mistakes(contexts: pv.Spec, spec: pv.Spec) -> None:
     with pytest.raises(pv.PolicyError, match="`NoTell` has no method `tell`"):
         pv.run(contexts.policy(NoTell), progress=False)
     assert "float64[trials, n_features]" in (inspect.getdoc(pv.ContextualPolicy.ask) or "")
+
+
+def test_a_failed_run_leaves_no_temporary_folder(contexts: pv.Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(pv.PolicyError) as kept:
+        pv.run(contexts.policy(Bad), progress=False)
+    assert kept.value is not None and not list(tmp_path.iterdir())
+    results = pv.run(contexts, progress=False)
+    assert len(list(tmp_path.iterdir())) == 1 and len(results.rows["round"]) == 1200
+    del results
+    gc.collect()
+    assert not list(tmp_path.iterdir())
