@@ -51,8 +51,15 @@ impl RunGuard {
     /// Keeps an exception and returns its message.
     pub fn raised(&self, py: Python<'_>, place: &str, error: PyErr) -> PolicyFailure {
         let message = format!("`{place}` raised {}", error.to_string().trim());
-        let mut first = self.exception.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| error.clone_ref(py));
+        // Nothing of Python runs under the lock: it could pass the interpreter on to a thread that waits for the lock.
+        let mut copy = Some(error.clone_ref(py));
+        {
+            let mut first = self.exception.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.is_none() {
+                *first = copy.take();
+            }
+        }
+        drop(copy);
         self.refuse(message)
     }
 

@@ -9,7 +9,7 @@ use privateer::run::Plan;
 use privateer::{Error, Notice, RunObserver, RunOptions, Share, Stop, ThreadSetup, run_to_folder};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,9 +24,6 @@ static RUNNING: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the run under way was interrupted: it ends soon, and the next run waits for that.
 static ENDING: AtomicBool = AtomicBool::new(false);
-
-/// Number of worker threads that the interpreter knows.
-static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// How the latest run is stopped.
 static CURRENT: Mutex<Option<(Arc<Stop>, Arc<RunGuard>)>> = Mutex::new(None);
@@ -44,8 +41,6 @@ impl Turn {
         let own = std::process::id();
         let taken = |running: u32| (running != own).then_some(own);
         RUNNING.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).ok()?;
-        // A fork has no threads of the process that it came from.
-        REGISTERED.store(0, Ordering::Release);
         Some(Self)
     }
 
@@ -118,7 +113,7 @@ fn in_background<T: Send + 'static>(
     py: Python<'_>,
     guard: &Arc<RunGuard>,
     progress: Option<&Py<PyAny>>,
-    work: impl FnOnce(&Stop, &Progress) -> Result<T, Error> + Send + 'static,
+    work: impl FnOnce(&Stop, &Progress, ThreadSetup) -> Result<T, Error> + Send + 'static,
 ) -> PyResult<(T, Vec<String>)> {
     let turn = Turn::wait(py)?;
     guard.begin();
@@ -127,9 +122,11 @@ fn in_background<T: Send + 'static>(
     let (sender, results) = channel();
     let (of_worker, seen_by_worker) = (Arc::clone(&stop), Arc::clone(&seen));
     std::thread::Builder::new().name("privateer".to_owned()).spawn(move || {
-        let result = work(&of_worker, &seen_by_worker);
+        // Held by each thread from before its start, so that one which starts late is waited for, too.
+        let held = Arc::new(());
+        let result = work(&of_worker, &seen_by_worker, registered(Arc::clone(&held)));
         // Threads that outlive the interpreter would abort the process.
-        while 0 < REGISTERED.load(Ordering::Acquire) {
+        while 1 < Arc::strong_count(&held) {
             std::thread::sleep(Duration::from_micros(100));
         }
         drop(turn);
@@ -181,13 +178,15 @@ pub fn raised(py: Python<'_>, guard: &RunGuard, error: &Error) -> PyErr {
 }
 
 /// Registers each worker thread with the interpreter once, without which every call of a policy would register and forget it.
-fn registered() -> ThreadSetup {
-    ThreadSetup::around(|work| {
-        REGISTERED.fetch_add(1, Ordering::AcqRel);
+///
+/// * `held` — dropped when the last of the threads has ended
+fn registered(held: Arc<()>) -> ThreadSetup {
+    ThreadSetup::around(move |work| {
+        // The thread has a share of this closure, and so of `held`.
+        let _: &Arc<()> = &held;
         if Python::try_attach(|py| py.detach(&mut *work)).is_none() {
             work();
         }
-        REGISTERED.fetch_sub(1, Ordering::AcqRel);
     })
 }
 
@@ -210,8 +209,8 @@ pub fn finish(py: Python<'_>) {
 #[pyo3(signature = (sweep, seconds, data=None))]
 pub fn plan(py: Python<'_>, sweep: &Sweep, seconds: f64, data: Option<PathBuf>) -> PyResult<Vec<(String, f64)>> {
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
-    let (tasks, _) = in_background(py, &sweep.guard, None, move |stop, _| {
-        let options = RunOptions { data, thread_setup: registered(), ..RunOptions::default() };
+    let (tasks, _) = in_background(py, &sweep.guard, None, move |stop, _, thread_setup| {
+        let options = RunOptions { data, thread_setup, ..RunOptions::default() };
         let plan = Plan::of(&plan, &options, stop)?;
         let n_tasks = (plan.seconds() / seconds).ceil().clamp(1.0, plan.units.len().max(1) as f64);
         Ok(plan.deal(n_tasks as usize))
@@ -241,9 +240,9 @@ pub fn run(
         }
     };
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
-    let ((), notes) = in_background(py, &sweep.guard, progress.as_ref(), move |stop, seen| {
+    let ((), notes) = in_background(py, &sweep.guard, progress.as_ref(), move |stop, seen, thread_setup| {
         let backend = open_backend(&backend, None, true)?.backend;
-        let options = RunOptions { data, backend, threads, batch, share, thread_setup: registered(), ..RunOptions::default() };
+        let options = RunOptions { data, backend, threads, batch, share, thread_setup, ..RunOptions::default() };
         let folder = run_to_folder(&plan, &out, &options, stop, seen)?;
         folder.audit_error.map_or(Ok(()), Err)
     })?;
@@ -263,7 +262,7 @@ pub fn audit(
     data: Option<PathBuf>,
 ) -> PyResult<String> {
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
-    let (text, _) = in_background(py, &sweep.guard, None, move |_, _| {
+    let (text, _) = in_background(py, &sweep.guard, None, move |_, _, _| {
         let backend = open_backend(&backend, None, true)?.backend;
         let settings = Settings { samples, seed, confidence };
         let RunsAudit { findings, passed_over } = of_runs(&plan, &data, backend.as_ref(), settings)?;

@@ -216,6 +216,19 @@ def test_other_mistakes(spec: pv.Spec) -> None:
         spec.policy(with_list)
 
 
+def test_runs_that_fail_at_once_leave_nothing_behind(spec: pv.Spec) -> None:
+    """Worker threads that start after their run has failed once made the next run wait for ever."""
+
+    class Fails(RandomPoints):
+        def start(self, *arguments: Any) -> None:
+            raise RuntimeError("at once")
+
+    fails = spec.policy(Fails).rounds(2).trials(2)
+    for _ in range(60):
+        with pytest.raises(pv.PolicyError, match="at once"):
+            pv.run(fails, threads=48, progress=False)
+
+
 def test_one_run_at_a_time(spec: pv.Spec) -> None:
     class Nested(RandomPoints):
         def ask(self, t: int) -> np.ndarray:
