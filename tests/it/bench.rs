@@ -107,11 +107,11 @@ fn refusals_say_what_to_do() {
     let empty = empty.display().to_string();
     for (words, part) in [
         (vec!["--trials", "0"], "trials"),
-        (vec!["--trials", "-1"], "unexpected argument"),
+        (vec!["--trials", "-1"], "expected a whole number"),
         (vec!["--repeat", "0"], "`--repeat 0` cannot be run"),
         (vec!["--threads", "0"], "`--threads 0` cannot be run"),
         (vec!["--instance", "none"], "`none` is not a folder"),
-        (vec!["--instance", &empty], "instance.json` cannot be read"),
+        (vec!["--instance", &empty], "instance.json`"),
         (vec!["--instance", &empty, "learners"], "cannot be used with"),
         (vec!["--size", "huge"], "expected small or large"),
         (vec!["privat-sums"], "did you mean `private-sums`?"),

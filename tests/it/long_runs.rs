@@ -43,7 +43,7 @@ const PARTS: usize = 24;
 
 /// The same with more and longer trials, for runs that something must happen to before they end.
 static SLOW_SPEC: LazyLock<String> = LazyLock::new(|| {
-    SPEC.replace("rounds = 150", "rounds = 300").replace("trials = 16", "trials = 23").replace("block = 3", "block = 4")
+    SPEC.replace("rounds = 150", "rounds = 4000").replace("trials = 16", "trials = 23").replace("block = 3", "block = 4")
 });
 
 /// Longest that anything here may take before the test gives up.
@@ -259,7 +259,7 @@ fn a_folder_that_cannot_be_written_is_refused() {
 #[test]
 fn a_full_disk_keeps_what_was_finished() {
     // Parts are larger than the manifest.
-    let spec = SLOW_SPEC.replace("rounds = 300", "rounds = 1500").replace("\n[[policy]]", "\n[[policy]]\nbeta = \"theory\"");
+    let spec = SLOW_SPEC.replace("rounds = 4000", "rounds = 1500").replace("\n[[policy]]", "\n[[policy]]\nbeta = \"theory\"");
     let reference = undisturbed(&spec);
     let folder = folder_with(&spec);
     let out = folder.path().join("out");

@@ -219,7 +219,7 @@ fn a_session_takes_each_reward_once() {
     refused(here, &["ask", "foreign"], &["not a session"]);
     fs::write(here.join("cut"), &text[..text.len() / 2]).expect("written");
     refused(here, &["ask", "cut"], &["not a session"]);
-    assert_eq!(code(&run(here, &["ask", "absent"])), Some(4));
+    assert_eq!(code(&run(here, &["ask", "absent"])), Some(2));
     for name in ["released.csv", "released.csv.ledger.json"] {
         fs::remove_file(here.join(name)).expect("removed");
     }
