@@ -37,6 +37,12 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         args.missing("inputs", "an array of column names");
     }
     args.distinct("inputs", &inputs);
+    if args.has("scales") && !args.has("standardise") && !args.has("released") {
+        args.missing(
+            "standardise",
+            "`true` if `scales` count in standard deviations of the columns, `false` if in the columns' own units",
+        );
+    }
     let synthetic = args.flag("synthetic", "use a generated table of the same columns instead of the file", false);
     let rows = args.count("synthetic_rows", "rows of the generated table").between(2, 1_000_000).or(1000);
     if synthetic && args.has("released") {
@@ -61,7 +67,10 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         minimise: args.word("goal", "whether large or small values are good", &["maximise", "minimise"], Some("maximise"))
             == "minimise",
         log: args.flag("log", "take the logarithm of the values", false),
-        scales: args.numbers("scales", "divide the input columns by these, after standardising: public length-scales"),
+        scales: args.numbers(
+            "scales",
+            "divide the input columns by these public length-scales, after `standardise`, which must be stated then",
+        ),
         standardise: args.flag(
             "standardise",
             "centre coordinates and values and divide by their standard deviations",

@@ -101,7 +101,7 @@ items! {
         goal("goal"): &str,
         /// Sets `log`: take the logarithm of the values. Accepts true or false; default: false.
         log("log"): bool,
-        /// Sets `scales`: divide the input columns by these, after standardising: public length-scales. Accepts an array of numbers.
+        /// Sets `scales`: divide the input columns by these public length-scales, after `standardise`, which must be stated then. Accepts an array of numbers.
         scales("scales"): Vec<f64>,
         /// Sets `standardise`: centre coordinates and values and divide by their standard deviations. Accepts true or false; default: true.
         standardise("standardise"): bool,
