@@ -10,15 +10,15 @@ use privateer::privacy::interactions::{
     CalibratedInteractions, ContextFacts, InteractionMechanism, InteractionNeed, InteractionPrivatizer, InteractionSignal,
     InteractionSumsNeed,
 };
-use privateer::privacy::{Calibration, Ledger, Refusal, Released, Request};
+use privateer::privacy::{Calibration, Guarantee, Ledger, Refusal, Released, Request};
 use privateer::{Error, PolicyFailure};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Arc, Mutex, PoisonError};
 
-const NOTE: &str = "the policy is foreign code, and sees each user's own context to choose an arm: the claim holds if its `ask` \
-                    stores nothing of a context";
+/// Under which condition a claim about contexts holds.
+const CONDITION: &str = "foreign code that sees each user's own context to choose an arm; it holds if `ask` stores nothing of it";
 
 /// Describes the policy of a spec.
 pub struct OwnContextual {
@@ -54,21 +54,28 @@ impl ContextPolicyPlan for OwnContextual {
 
     fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
         let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
-        Ok(PreparedContextual { maker: self.maker(facts, &mechanism)?, mechanism: Box::new(Noted(mechanism)) })
+        let maker = self.maker(facts, &mechanism)?;
+        Ok(PreparedContextual { maker, mechanism: Box::new(Claimed { mechanism, by: self.item.name.clone() }) })
     }
 }
 
-/// The mechanism of a policy from outside, whose ledger says so.
-struct Noted(CalibratedInteractions);
+/// The mechanism of a policy from outside, whose ledger says that nobody here has verified what the policy stores.
+struct Claimed {
+    mechanism: CalibratedInteractions,
+    /// Name of the policy.
+    by: String,
+}
 
-impl InteractionMechanism for Noted {
+impl InteractionMechanism for Claimed {
     fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
-        self.0.privatizer()
+        self.mechanism.privatizer()
     }
 
     fn ledger(&self) -> Ledger {
-        let mut ledger = self.0.ledger();
-        ledger.notes.push(NOTE.to_owned());
+        let mut ledger = self.mechanism.ledger();
+        if ledger.guarantee == Guarantee::Holds {
+            ledger.guarantee = Guarantee::Unverified { claimed_by: self.by.clone(), proof: CONDITION.to_owned() };
+        }
         ledger
     }
 }
