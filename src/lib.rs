@@ -137,3 +137,6 @@ pub mod policy;
 pub mod registry;
 #[doc(hidden)]
 pub mod spec;
+#[cfg(feature = "stores")]
+#[doc(hidden)]
+pub mod store;

@@ -2,7 +2,7 @@
 
 use super::{
     account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, odometer, plan, predict, release, report,
-    run, session, slurm, status, verify,
+    run, session, slurm, status, stores, verify,
 };
 use crate::engine::{Shard, UnitList};
 use crate::record;
@@ -37,11 +37,11 @@ enum Command {
     Run(run::RunArgs),
     /// Join the folders of shards into one, with the bytes of a single run
     Merge {
-        /// The folders of all shards
+        /// The folders of all shards, or the `s3://BUCKET/PREFIX` that they ran into
         #[arg(required = true, value_name = "DIR")]
         folders: Vec<PathBuf>,
         /// Where the joined results go
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = stores::folder)]
         out: PathBuf,
         /// Print nothing but errors
         #[arg(long)]
@@ -171,7 +171,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
     match command {
         Command::Run(args) => run::run(registry, &args),
         Command::Merge { folders, out, quiet } => {
-            record::merge(&folders, &out)?;
+            record::merge(&stores::Inputs::of(&folders)?.folders, &out)?;
             let outcome = write_report(&out)?;
             if !quiet {
                 say(&outcome.table);

@@ -27,6 +27,7 @@ mod session;
 mod slurm;
 mod source;
 mod status;
+mod stores;
 mod verify;
 
 pub use backends::{OpenedBackend, open as open_backend, with_hint};

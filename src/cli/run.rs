@@ -4,9 +4,10 @@ use super::backends;
 use super::commands::{note, say, say_removed, shard, unit_list};
 use super::progress::Progress;
 use super::source::{SpecArgs, folder_name};
+use super::stores;
 use crate::engine::{Shard, Share, Stop, UnitList};
 use crate::registry::Registry;
-use crate::run::{MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, run_to_folder};
+use crate::run::{MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions};
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -22,7 +23,7 @@ pub struct RunArgs {
     /// Spec files (TOML)
     #[arg(required = true, value_name = "SPEC")]
     specs: Vec<PathBuf>,
-    /// Results folder; a folder with parts of the same spec resumes [default: out/SPEC-NAME]
+    /// Results folder, or `s3://BUCKET/PREFIX`; one with parts of the same spec resumes [default: out/SPEC-NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -97,6 +98,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
     let mut folders = BTreeSet::new();
     for path in &args.specs {
         let out = folder(args, path)?;
+        stores::check(&out)?;
         if !folders.insert(out.clone()) {
             let diagnostic = Diagnostic::new(format!("two specs would write to `{}`", out.display()));
             return Err(Error::input(diagnostic.hint("run them one by one with `--out DIR`, or rename one")));
@@ -145,7 +147,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         ..RunOptions::default()
     };
     let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new(), wrong: AtomicU64::new(0) };
-    let RunFolder { path, report, audit_error } = run_to_folder(sweep, out, &options, &STOP, &messages)?;
+    let RunFolder { path, report, audit_error } = stores::run_into(out, sweep, &options, &STOP, &messages)?;
     if !args.quiet {
         if let Some(report) = report {
             say(&report.table);
@@ -156,7 +158,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
                 None => share(args).to_string(),
             };
             say(&format!("{what} is done: {}", path.display()));
-            note("when all shards are done: privateer merge DIR… --out DIR");
+            note(&format!("when all shards are done: {}", stores::merge_command(&path)));
         }
     }
     let wrong = messages.wrong.into_inner();

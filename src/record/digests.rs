@@ -124,17 +124,18 @@ fn hash_file(mut file: File) -> std::io::Result<String> {
 
 /// Holds a file that is to be written and listed.
 #[derive(Debug)]
-pub(super) struct ListedFile {
+pub struct ListedFile {
     /// Name relative to the folder, with `/` between.
-    pub(super) name: String,
-    pub(super) bytes: Vec<u8>,
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
 }
 
 /// Writes files of a results folder whole and lists their digests.
 ///
 /// # Errors
 /// [`Error::Io`] where the disk refuses; files may then be in place without a line, and count as unfinished.
-pub(super) fn write_listed(out: &Path, files: &[ListedFile], action: &str) -> Result<(), Error> {
+pub fn write_listed(out: &Path, files: &[ListedFile], action: &str) -> Result<(), Error> {
     let named: Vec<_> = files.iter().map(|file| (out.join(&file.name), file.bytes.as_slice())).collect();
     write_all_whole(&named, action)?;
     let lines: String = files.iter().map(|file| format!("{}  {}\n", hash_bytes(&file.bytes), file.name)).collect();

@@ -32,7 +32,7 @@ mod whole_file;
 
 pub use crate::engine::{CellInfo, Measures, Quantity, Trace, grouped_warnings};
 pub use columns::part_columns;
-pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
+pub use digests::{DIGESTS_NAME, DigestList, FileState, ListedFile, read_listed, rewrite_listed, write_listed};
 pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
@@ -42,6 +42,6 @@ pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, decode_part, read_part};
 pub use part_writer::{PartTiming, PartWriter};
 pub use state_file::{StateFile, StateKind};
-pub use timings::DeviceFigures;
+pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME};
 pub use verify::{Verification, verify};
 pub use whole_file::{PreparedFile, leftovers_of, remove_file, remove_leftovers_of, write_whole};

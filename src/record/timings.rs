@@ -6,7 +6,8 @@ use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub(super) const FILE_NAME: &str = "timings.csv";
+/// Name of the file in a results folder.
+pub const FILE_NAME: &str = "timings.csv";
 pub(super) const HEADER: &str = "cell,block,seconds,trial_rounds_per_s,host_cpu_us_per_trial_round,lanes_per_submission,\
     submissions_per_round,bytes_up_per_trial_round,bytes_down_per_trial_round\n";
 

@@ -1,0 +1,72 @@
+//! Makes a results folder from the objects below a prefix.
+
+use super::bucket::{AT_ONCE, Bucket};
+use crate::record::{ListedFile, Manifest, PartId, SPEC_NAME, TIMINGS_NAME, write_listed, write_whole};
+use privateer_config::error::Error;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Name of the manifest of the run that came first.
+pub(super) const MANIFEST_NAME: &str = "manifest.json";
+
+/// Fills the empty folder `out` with what runs have put below a prefix, for `record::merge`; `false` where nothing is there.
+///
+/// # Errors
+/// Those of the store; [`Error::Corrupt`] where an object is not what was put; [`Error::Io`] where the disk refuses.
+pub fn download(bucket: &Bucket, out: &Path) -> Result<bool, Error> {
+    if !parts(bucket, out, |_| true)? {
+        return Ok(false);
+    }
+    let mut manifest = Manifest::load(out)?;
+    let named = |folder: &str| -> Result<Vec<String>, Error> {
+        Ok(bucket.names(folder)?.into_iter().map(|name| format!("{folder}/{name}")).collect())
+    };
+    let mut counters = Vec::new();
+    for bytes in bucket.get_all(&named("manifests")?)? {
+        fs::write(Manifest::path(out), bytes).map_err(|source| Error::io("write the manifest", out, source))?;
+        let run = Manifest::load(out)?;
+        counters.push(serde_json::json!({ "shard": run.shard, "counters": run.counters }));
+    }
+    manifest.counters = serde_json::json!({ "by_run": counters });
+    manifest.save(out)?;
+    let timings = bucket.get_all(&named("timings")?)?;
+    // Each begins with the same heading.
+    let heading = |bytes: &[u8]| bytes.iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |at| at + 1);
+    let mut all = timings.first().map_or_else(Vec::new, |first| first[..heading(first)].to_vec());
+    timings.iter().for_each(|bytes| all.extend_from_slice(&bytes[heading(bytes)..]));
+    if !all.is_empty() {
+        write_whole(&out.join(TIMINGS_NAME), &all, "write the timings")?;
+    }
+    Ok(true)
+}
+
+/// Fills an empty folder with the manifest, without counts of its own, and the parts that `wanted` names.
+pub(super) fn parts(bucket: &Bucket, out: &Path, wanted: impl Fn(PartId) -> bool) -> Result<bool, Error> {
+    let Some(bytes) = bucket.get(MANIFEST_NAME)? else { return Ok(false) };
+    write_whole(&Manifest::path(out), &bytes, "write the manifest")?;
+    let mut manifest = Manifest::load(out)?;
+    manifest.shard = None;
+    manifest.counters = serde_json::json!({});
+    manifest.save(out)?;
+    write_whole(&out.join(SPEC_NAME), manifest.spec_text.as_bytes(), "write the resolved spec")?;
+    let ids = |name: &String| PartId::from_file_name(name).filter(|&id| manifest.has(id) && wanted(id));
+    let found: BTreeSet<PartId> = bucket.names("cells")?.iter().filter_map(ids).collect();
+    let with_parameters: BTreeSet<String> = bucket.names("parameters")?.into_iter().collect();
+    let parameters = |id: &PartId| {
+        let name = crate::record::Parameters::listed_name(*id);
+        with_parameters.contains(name.trim_start_matches("parameters/")).then_some(name)
+    };
+    for folder in ["cells", "parameters"] {
+        let folder = out.join(folder);
+        fs::create_dir_all(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
+    }
+    // Released parameters are listed before their part.
+    let names: Vec<String> = found.iter().filter_map(parameters).chain(found.iter().map(|id| id.listed_name())).collect();
+    for names in names.chunks(AT_ONCE) {
+        let bytes = bucket.get_all(names)?;
+        let files: Vec<_> = names.iter().cloned().zip(bytes).map(|(name, bytes)| ListedFile { name, bytes }).collect();
+        write_listed(out, &files, "write the parts")?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,212 @@
+//! Runs a sweep in a temporary folder and puts its parts into an object store while it runs.
+
+use super::bucket::{Bucket, Put};
+use super::download::{MANIFEST_NAME, parts};
+use crate::engine::{Stop, Unit, units};
+use crate::record::{DigestList, Manifest, PartId, SPEC_NAME, TIMINGS_NAME, hash_bytes};
+use crate::run::{RunFolder, RunObserver, RunOptions, run_to_folder};
+use crate::spec::Sweep;
+use privateer_config::error::Error;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Time between two looks for finished parts: what a lost node has to compute again.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Runs a sweep as [`run_to_folder`] does, with its parts below a prefix of an object store.
+///
+/// Parts of the share that are there are not computed again. Nothing stays on this machine.
+///
+/// # Errors
+/// Those of [`run_to_folder`]; [`Error::Folder`] where the prefix holds results of another spec or other data, or the store refuses;
+/// [`Error::Corrupt`] where it holds a different part under the name of one of this run. Parts that were put are kept.
+pub fn run_to_store(
+    sweep: &Sweep,
+    bucket: &Bucket,
+    options: &RunOptions,
+    stop: &Stop,
+    observer: &dyn RunObserver,
+) -> Result<RunFolder, Error> {
+    let staging = tempfile::Builder::new().prefix("privateer-").tempdir();
+    let staging = staging.map_err(|source| Error::io("create a folder in", std::env::temp_dir(), source))?;
+    let staging = staging.path();
+    same_spec(bucket, sweep)?;
+    let share: BTreeSet<Unit> = options.share.of(units(sweep))?.into_iter().collect();
+    parts(bucket, staging, |PartId { cell, block }| share.contains(&Unit { cell, block }))?;
+    let mut upload = Upload { bucket, staging, known: listed(staging)?, new: BTreeSet::new(), has_manifest: false };
+
+    let (ended, ends) = channel::<()>();
+    let (run, uploaded) = thread::scope(|scope| {
+        let upload = &mut upload;
+        let uploading = scope.spawn(move || {
+            loop {
+                let over = ends.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout);
+                // Nobody computes for a store that does not take it.
+                upload.put_listed().inspect_err(|_| stop.ask())?;
+                if over {
+                    return Ok(());
+                }
+            }
+        });
+        let run = run_to_folder(sweep, staging, options, stop, observer);
+        drop(ended);
+        (run, uploading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    uploaded?;
+    upload.take_back()?;
+    upload.describe()?;
+    let mut run = run.map_err(|error| stored(error, bucket))?;
+    run.path = bucket.address().into();
+    if let Some(report) = &mut run.report {
+        for name in ["report.html", "summary.csv"] {
+            let path = staging.join(name);
+            let bytes = fs::read(&path).map_err(|source| Error::io("read the report", &path, source))?;
+            bucket.replace(name, bytes)?;
+        }
+        report.report_path = bucket.address_of("report.html");
+    }
+    Ok(run)
+}
+
+/// Puts the resolved spec, or refuses a prefix that holds another.
+fn same_spec(bucket: &Bucket, sweep: &Sweep) -> Result<(), Error> {
+    match bucket.put_new(&[(SPEC_NAME.to_owned(), sweep.resolved.as_bytes().to_vec())]) {
+        Err(Error::Corrupt { .. }) => Err(Error::Folder {
+            path: bucket.address().into(),
+            problem: "holds results of another spec".to_owned(),
+            hint: "choose another prefix with `--out`, or delete what is there".to_owned(),
+        }),
+        other => other.map(|_| ()),
+    }
+}
+
+/// A stopped run has kept its parts in the store.
+fn stored(error: Error, bucket: &Bucket) -> Error {
+    match error {
+        Error::Incomplete { done, total, reason, .. } => {
+            let hint = format!("the same command resumes; finished parts are in `{}`", bucket.address());
+            Error::Incomplete { done, total, reason, hint }
+        }
+        error => error,
+    }
+}
+
+/// Returns the parts and released parameters that a folder lists.
+fn listed(out: &Path) -> Result<BTreeSet<String>, Error> {
+    Ok(DigestList::load(out)?.names().filter(|name| name.contains('/')).map(str::to_owned).collect())
+}
+
+/// What of a folder is in the store.
+struct Upload<'a> {
+    bucket: &'a Bucket,
+    staging: &'a Path,
+    /// Files of the folder that are in the store.
+    known: BTreeSet<String>,
+    /// Those that this run has put there.
+    new: BTreeSet<String>,
+    has_manifest: bool,
+}
+
+impl Upload<'_> {
+    /// Puts the listed files that are not in the store.
+    fn put_listed(&mut self) -> Result<(), Error> {
+        let (parameters, parts): (Vec<String>, Vec<String>) = listed(self.staging)?
+            .into_iter()
+            .filter(|name| !self.known.contains(name))
+            .partition(|name| name.starts_with("parameters/"));
+        if parameters.is_empty() && parts.is_empty() {
+            return Ok(());
+        }
+        self.put_manifest()?;
+        // A part that is there has its parameters beside it.
+        for name in parameters.into_iter().chain(parts).collect::<Vec<_>>().chunk_by(|left, right| folder(left) == folder(right))
+        {
+            self.put(name)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, names: &[String]) -> Result<(), Error> {
+        let mut files = Vec::with_capacity(names.len());
+        for name in names {
+            let path = self.staging.join(name);
+            match fs::read(&path) {
+                Ok(bytes) => files.push((name.clone(), bytes)),
+                // The run has taken it back in the meantime.
+                Err(source) if source.kind() == ErrorKind::NotFound => {}
+                Err(source) => return Err(Error::io("read the part", &path, source)),
+            }
+        }
+        let puts = self.bucket.put_new(&files)?;
+        for ((name, _), put) in files.into_iter().zip(puts) {
+            if put == Put::New {
+                self.new.insert(name.clone());
+            }
+            self.known.insert(name);
+        }
+        Ok(())
+    }
+
+    /// Puts the manifest where there is none, and refuses one of other data.
+    fn put_manifest(&mut self) -> Result<(), Error> {
+        if self.has_manifest {
+            return Ok(());
+        }
+        let path = Manifest::path(self.staging);
+        let bytes = fs::read(&path).map_err(|source| Error::io("read the manifest", &path, source))?;
+        match self.bucket.put_new(&[(MANIFEST_NAME.to_owned(), bytes)]) {
+            Ok(_) => {}
+            // That of another run: threads and times differ, cells may not.
+            Err(Error::Corrupt { .. }) => {
+                let other =
+                    tempfile::tempdir().map_err(|source| Error::io("create a folder in", std::env::temp_dir(), source))?;
+                parts(self.bucket, other.path(), |_| false)?;
+                if Manifest::load(other.path())?.cells != Manifest::load(self.staging)?.cells {
+                    return Err(Error::Folder {
+                        path: self.bucket.address().into(),
+                        problem: "holds results of the same spec over other data, or of another version of the program"
+                            .to_owned(),
+                        hint: "choose another prefix with `--out`, or run with the same data and version".to_owned(),
+                    });
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        self.has_manifest = true;
+        Ok(())
+    }
+
+    /// Removes what this run has put and then removed from its folder, as after a wrong answer of a device.
+    fn take_back(&mut self) -> Result<(), Error> {
+        let listed = listed(self.staging)?;
+        for name in self.new.difference(&listed) {
+            self.bucket.remove(name)?;
+        }
+        self.new.retain(|name| listed.contains(name));
+        Ok(())
+    }
+
+    /// Puts what this run counted and how long its parts took.
+    fn describe(&self) -> Result<(), Error> {
+        if self.new.is_empty() {
+            return Ok(());
+        }
+        let read = |name: &str| {
+            let path = self.staging.join(name);
+            fs::read(&path).map_err(|source| Error::io("read", &path, source))
+        };
+        let manifest = read(MANIFEST_NAME)?;
+        let name = hash_bytes(&manifest);
+        let files = [(format!("timings/{name}.csv"), read(TIMINGS_NAME)?), (format!("manifests/{name}.json"), manifest)];
+        self.bucket.put_new(&files).map(|_| ())
+    }
+}
+
+fn folder(name: &str) -> &str {
+    name.split_once('/').map_or("", |(folder, _)| folder)
+}
