@@ -143,6 +143,10 @@ fn in_background<T: Send + 'static>(
         drop(py.detach(|| wait(GRACE)));
         error
     };
+    let report = |progress: &Py<PyAny>| {
+        let (done, total) = (seen.done.load(Ordering::Relaxed), seen.total.load(Ordering::Relaxed));
+        progress.call1(py, (done, total)).map(drop)
+    };
     let mut shown = Instant::now();
     let result = loop {
         match py.detach(|| wait(EVERY)) {
@@ -154,8 +158,7 @@ fn in_background<T: Send + 'static>(
         }
         if let Some(progress) = progress.filter(|_| 4 * EVERY <= shown.elapsed()) {
             shown = Instant::now();
-            let (done, total) = (seen.done.load(Ordering::Relaxed), seen.total.load(Ordering::Relaxed));
-            progress.call1(py, (done, total)).map_err(interrupt)?;
+            report(progress).map_err(interrupt)?;
         }
     };
     let result = result.map_err(with_hint).map_err(|error| raised(py, guard, &error))?;
@@ -163,6 +166,10 @@ fn in_background<T: Send + 'static>(
         let problem = "code of your own failed in the last round".to_owned();
         let hint = "the exception above says where; the results are kept".to_owned();
         return Err(raised(py, guard, &Error::Failed { problem, hint }));
+    }
+    // However short the run was, its caller hears of its end.
+    if let Some(progress) = progress {
+        report(progress)?;
     }
     Ok((result, seen.notes()))
 }
