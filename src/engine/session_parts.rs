@@ -61,7 +61,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
             "use `points-table` with a stated `bound` on |f|, in units of the rewards",
         );
     };
-    let channel = bandit.privacy.channel(&facts, true, cell.maker.sums())?;
+    let channel = bandit.privacy.channel(&facts, true, cell.maker.sums(), None)?;
     let mut ledger = channel.ledger();
     cell.environment.derived_from_rewards().state_in(&mut ledger);
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {

@@ -4,7 +4,7 @@
 //! place.
 
 use super::prepare::{ReadyCell, ReadyTrial};
-use crate::env::DataDerived;
+use crate::env::{DataDerived, ValueUnits};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Ledger;
@@ -128,7 +128,7 @@ pub(super) fn bandit_warnings(
         warnings.push(CellWarning::new(Misleading::Rounds, text));
     }
     if let Some(values) = known_values(cell, trial) {
-        warnings.extend(clip_warning(trial, ledger, &values));
+        warnings.extend(clip_warning(trial, ledger, &values, cell.environment.value_units()));
         warnings.extend(noise_warning(plan, trial, &values));
         warnings.extend(factor_warning(plan, cell, trial, &values));
     }
@@ -148,9 +148,16 @@ fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
     Some(KnownValues { least: -bound, greatest: bound, are_read: false })
 }
 
-fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Option<CellWarning> {
+fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues, units: Option<ValueUnits>) -> Option<CellWarning> {
     let [low, high] = ledger.clip.filter(|_| ledger.epsilon.is_some())?;
-    let (clip, tolerance) = (format!("[{}, {}]", digits(low), digits(high)), 1e-9 * (values.greatest - values.least));
+    let shown = |low: f64, high: f64| {
+        let (low, high) = units.map_or((low, high), |units| {
+            let (a, b) = (units.value(low), units.value(high));
+            (a.min(b), a.max(b))
+        });
+        format!("[{}, {}]", digits(low), digits(high))
+    };
+    let (clip, tolerance) = (shown(low, high), 1e-9 * (values.greatest - values.least));
     let cuts_best = high < values.greatest - tolerance;
     if values.are_read && (cuts_best || values.least + tolerance < low) {
         let share = trial
@@ -159,17 +166,19 @@ fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Op
             .map_or(String::new(), |share| format!(" at {} % of the points", digits(100.0 * share)));
         let best = if cuts_best { ", the best point among them" } else { "" };
         let text = format!(
-            "rewards are clipped to {clip}, and the mean reward lies outside{share}{best} (it goes from {} to {}); widen `clip`, in the \
-             units of the rewards as the spec transforms them",
-            digits(values.least),
-            digits(values.greatest)
+            "rewards are clipped to {clip}, and the mean reward lies outside{share}{best} (it covers {}); widen `clip`, in {}",
+            shown(values.least, values.greatest),
+            match units {
+                Some(_) => "units of the file",
+                None => "the units of the rewards as the spec transforms them",
+            }
         );
         return Some(CellWarning::new(Misleading::Clip, text));
     }
     if cuts_best {
         let text = format!(
-            "rewards are clipped to {clip}, and the stated `bound` lets the mean reward reach {}; widen `clip`, or lower `bound`",
-            digits(values.greatest)
+            "rewards are clipped to {clip}, and the stated `bound` lets the mean reward cover {}; widen `clip`, or lower `bound`",
+            shown(values.least, values.greatest)
         );
         return Some(CellWarning::new(Misleading::Clip, text));
     }
@@ -179,11 +188,10 @@ fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Op
     let times = (high - low) / (greatest - least);
     (values.are_read && FAR < times).then(|| {
         let text = format!(
-            "rewards are clipped to {clip}, {} times as wide as their range, [{}, {}], and the noise grows with the clip; state a \
+            "rewards are clipped to {clip}, {} times as wide as their range, {}, and the noise grows with the clip; state a \
              narrower `clip` or `bound`",
             digits(times),
-            digits(least),
-            digits(greatest)
+            shown(least, greatest)
         );
         CellWarning::new(Misleading::Clip, text)
     })

@@ -3,6 +3,7 @@
 use super::data_derived::DerivedNumbers;
 use super::noise::Noise;
 use super::sets::{Sets, SetsPlan};
+use super::value_units::ValueUnits;
 use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
@@ -116,6 +117,11 @@ pub trait Environment: Send + Sync {
 
     /// Returns the size of a decision set, where the allowed points change every round.
     fn set_size(&self) -> Option<usize> {
+        None
+    }
+
+    /// Returns how values of the data become rewards, where the spec states `bound` and `privacy.clip` in units of the data.
+    fn value_units(&self) -> Option<ValueUnits> {
         None
     }
 

@@ -19,6 +19,7 @@ pub mod rkhs;
 mod sets;
 mod synthetic;
 pub mod test_function;
+mod value_units;
 
 pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, RegretUnit, similar_file};
 pub use curated::CuratedLedger;
@@ -26,3 +27,4 @@ pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use domain::DomainPlan;
 pub use fn_environment::FnEnvironment;
 pub use sets::{Sets, SetsPlan};
+pub use value_units::ValueUnits;

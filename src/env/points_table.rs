@@ -5,7 +5,7 @@ use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::Noise;
 use super::synthetic::points_with_values;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit};
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit, ValueUnits};
 use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -48,6 +48,24 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
     if synthetic && args.has("released") {
         args.reject("synthetic", "a generated table has no ledger of a release", "no `released`");
     }
+    let value = args.text(
+        "value",
+        "column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated",
+    );
+    let log = args.flag("log", "take the logarithm of the values", false);
+    let bound = args.number("bound", "B: public bound on |f|").above(0.0).optional("the largest |value|");
+    let in_data_units = args.word(
+        "units",
+        "units of `bound` and `privacy.clip`: of the rewards as they are computed, or of the column `value` in the file",
+        &["rewards", "data"],
+        Some("rewards"),
+    ) == "data";
+    if in_data_units && value.is_none() && args.has("file") {
+        args.reject("units", "there is no `value` column whose units these could be", "`rewards`, or a column `value`");
+    }
+    if in_data_units && log && bound.is_some() {
+        args.reject("bound", "a bound on |value| says nothing about the logarithm", "no `bound`, or `units = \"rewards\"`");
+    }
     Box::new(PointsTable {
         synthetic: synthetic.then_some(rows as usize),
         fitted: args.word(
@@ -59,14 +77,11 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         file: args.required_text("file", "CSV (plain or .gz) with a header"),
         about: args.text("about", "what the file is and where its publisher has it; shown when it is missing"),
         inputs,
-        value: args.text(
-            "value",
-            "column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated",
-        ),
+        value,
         released: args.text("released", "ledger that `privateer curate` wrote: `file` holds released inputs, with noise"),
         minimise: args.word("goal", "whether large or small values are good", &["maximise", "minimise"], Some("maximise"))
             == "minimise",
-        log: args.flag("log", "take the logarithm of the values", false),
+        log,
         scales: args.numbers(
             "scales",
             "divide the input columns by these public length-scales, after `standardise`, which must be stated then",
@@ -78,7 +93,8 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         ),
         kernel,
         noise: parse_noise(args, "noise"),
-        bound: args.number("bound", "B: public bound on |f|").above(0.0).optional("the largest |value|"),
+        bound,
+        in_data_units,
         regret: RegretUnit::parse(args, "raw"),
         public: DeclaredPublic::parse(args, &[DataDerived::Standardisation, DataDerived::Hyperparameters, DataDerived::Range]),
     })
@@ -100,6 +116,8 @@ struct PointsTable {
     kernel: Option<Arc<dyn Kernel>>,
     noise: Option<Arc<dyn Noise>>,
     bound: Option<f64>,
+    /// Whether `bound` and the clip are stated in units of the column of values.
+    in_data_units: bool,
     regret: RegretUnit,
     public: DeclaredPublic,
 }
@@ -117,7 +135,16 @@ impl EnvironmentPlan for PointsTable {
         let (rows, width) = (table.rows, table.columns);
         let column = |j: usize| (0..rows).map(|i| table.values[i * width + j]).collect::<Vec<f64>>();
         let mut inputs: Vec<Vec<f64>> = (0..self.inputs.len()).map(column).collect();
-        let values = self.value.as_ref().map(|name| self.values(name, column(width - 1))).transpose()?;
+        let (values, units) = match &self.value {
+            Some(name) => self.values(name, column(width - 1)).map(|(values, units)| (Some(values), Some(units)))?,
+            None => (None, None),
+        };
+        let units = units.filter(|_| self.in_data_units);
+        let bound = match (self.bound, units) {
+            // Of a range that the units shift, the end that is farther from 0.
+            (Some(bound), Some(units)) => units.rewards(-bound, bound).map(|(low, high)| low.abs().max(high.abs())),
+            (bound, _) => bound,
+        };
         if self.standardise {
             for (name, column) in self.inputs.iter().zip(&mut inputs) {
                 standardise(name, column)?;
@@ -135,7 +162,9 @@ impl EnvironmentPlan for PointsTable {
                     .hint("use that kernel for released inputs that `privateer curate` released"),
             ));
         };
-        let told = match (&values, self.bound) {
+        let told = match (&values, bound) {
+            // A session stores rewards and not values: it has no units of a file.
+            _ if units.is_some() => None,
             (_, Some(bound)) => Some(RewardFacts {
                 bound,
                 noise_bound: noise.bound(),
@@ -151,13 +180,14 @@ impl EnvironmentPlan for PointsTable {
                 ));
             }
         };
-        let make = |values| Instance::new(Arc::new(values), noise, self.bound, context.rounds, self.regret);
+        let make = |values| Instance::new(Arc::new(values), noise, bound, context.rounds, self.regret);
         Ok(Arc::new(PointsEnvironment {
             // Noisy released inputs are not coordinates of the function: a model must know their noise to use them.
             kernel: (noise_variance == 0.0).then_some(kernel),
             gram: tabulated(gram),
             instance: values.map(make).transpose()?,
             told,
+            units,
             fingerprint: table.fingerprint(),
             regret: self.regret,
             derived_from_values: self.derived(&[
@@ -190,8 +220,8 @@ impl PointsTable {
         Ok((read_table(&path, &options)?, noise_variance))
     }
 
-    /// Converts the column of values to mean rewards.
-    fn values(&self, name: &str, mut values: Vec<f64>) -> Result<Vec<f64>, Error> {
+    /// Converts the column of values to mean rewards; returns how.
+    fn values(&self, name: &str, mut values: Vec<f64>) -> Result<(Vec<f64>, ValueUnits), Error> {
         if self.log {
             if let Some(row) = values.iter().position(|&value| value <= 0.0) {
                 return Err(Error::input(
@@ -204,10 +234,8 @@ impl PointsTable {
         if self.minimise {
             values.iter_mut().for_each(|value| *value = -*value);
         }
-        if self.standardise {
-            standardise(name, &mut values)?;
-        }
-        Ok(values)
+        let (centre, scale) = if self.standardise { standardise(name, &mut values)? } else { (0.0, 1.0) };
+        Ok((values, ValueUnits { log: self.log, minimise: self.minimise, centre, scale }))
     }
 
     /// Divides the columns by their scales.
@@ -246,8 +274,8 @@ impl PointsTable {
     }
 }
 
-/// Centres a column and divides it by its population standard deviation.
-fn standardise(name: &str, column: &mut [f64]) -> Result<(), Error> {
+/// Centres a column and divides it by its population standard deviation; returns mean and deviation.
+fn standardise(name: &str, column: &mut [f64]) -> Result<(f64, f64), Error> {
     let n = column.len() as f64;
     let mean = column.iter().sum::<f64>() / n;
     let deviation = libm::sqrt(column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
@@ -261,7 +289,7 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(), Error> {
         return Err(Error::input(Diagnostic::new(message).hint(hint)));
     }
     column.iter_mut().for_each(|x| *x = (*x - mean) / deviation);
-    Ok(())
+    Ok((mean, deviation))
 }
 
 struct PointsEnvironment {
@@ -270,6 +298,8 @@ struct PointsEnvironment {
     gram: Arc<dyn GramSource>,
     instance: Option<Instance>,
     told: Option<RewardFacts>,
+    /// Units of the file, if the spec states clip and bound in them.
+    units: Option<ValueUnits>,
     fingerprint: String,
     regret: RegretUnit,
     derived_from_values: DerivedNumbers,
@@ -300,6 +330,10 @@ impl Environment for PointsEnvironment {
 
     fn simulates(&self) -> bool {
         self.instance.is_some()
+    }
+
+    fn value_units(&self) -> Option<ValueUnits> {
+        self.units
     }
 
     fn told_rewards(&self) -> Option<RewardFacts> {

@@ -1,5 +1,6 @@
 //! Reads the `[privacy]` table: mechanism, calibration and budget.
 
+use crate::env::ValueUnits;
 use crate::registry::{MECHANISMS, SUMS};
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
@@ -144,10 +145,29 @@ impl PrivacyPlan {
     /// Calibrates the mechanism for rewards with these public facts.
     ///
     /// * `need` — the sums that the policy needs, where sums are released
+    /// * `units` — those in which the clip range is stated, if not those of the rewards
     ///
     /// # Errors
     /// A refusal, placed at the spec's key that caused it.
-    pub fn channel(&self, facts: &RewardFacts, bound_stated: bool, need: Option<SumsNeed>) -> Result<Channel, Error> {
+    pub fn channel(
+        &self,
+        facts: &RewardFacts,
+        bound_stated: bool,
+        need: Option<SumsNeed>,
+        units: Option<ValueUnits>,
+    ) -> Result<Channel, Error> {
+        let mut request = self.request.clone();
+        if let (Some(units), Some((low, high))) = (units, request.clip) {
+            let Some(range) = units.rewards(low, high) else {
+                let message = format!("the clip range [{low}, {high}] has no logarithm");
+                return Err(self.place(Refusal::new(
+                    "clip",
+                    message,
+                    "two numbers above 0, as the environment has `log = true`",
+                )));
+            };
+            request.clip = Some(range);
+        }
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
         let varies = self.request.calibration == Calibration::AsPrinted
@@ -163,8 +183,8 @@ impl PrivacyPlan {
             return Err(self.place(refusal.hint("leave `clip` out: the range is then [-(B + R), B + R] of the trial")));
         }
         match (&self.entry, need) {
-            (MechanismChoice::Rewards(entry), _) => (entry.build)(&self.request, facts).map(Channel::Rewards),
-            (MechanismChoice::Outside(entry), _) => entry.build(&self.request, facts).map(Channel::Rewards),
+            (MechanismChoice::Rewards(entry), _) => (entry.build)(&request, facts).map(Channel::Rewards),
+            (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&self.request, facts, need).map(Channel::Sums),
             (MechanismChoice::Sums(entry), None) => Err(Refusal::new(
                 "mechanism",

@@ -87,28 +87,30 @@ items! {
         synthetic("synthetic"): bool,
         /// Sets `synthetic_rows`: rows of the generated table. Accepts a whole number from 2 to 1000000; default: 1000.
         synthetic_rows("synthetic_rows"): u64,
+        /// Sets `value`: column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated. Accepts a text.
+        value("value"): &str,
+        /// Sets `log`: take the logarithm of the values. Accepts true or false; default: false.
+        log("log"): bool,
+        /// Sets `bound`: B: public bound on |f|. Accepts a finite number > 0; default: the largest |value|.
+        bound("bound"): f64,
+        /// Sets `units`: units of `bound` and `privacy.clip`: of the rewards as they are computed, or of the column `value` in the file. Accepts one of `rewards`, `data`; default: rewards.
+        units("units"): &str,
         /// Sets `hyperparameters`: where kernel and scales come from: `fitted` to this table's own values, which `public` may declare. Accepts one of `stated`, `fitted`; default: stated.
         hyperparameters("hyperparameters"): &str,
         /// Sets `file`: CSV (plain or .gz) with a header. Accepts a text.
         file("file"): &str,
         /// Sets `about`: what the file is and where its publisher has it; shown when it is missing. Accepts a text.
         about("about"): &str,
-        /// Sets `value`: column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated. Accepts a text.
-        value("value"): &str,
         /// Sets `released`: ledger that `privateer curate` wrote: `file` holds released inputs, with noise. Accepts a text.
         released("released"): &str,
         /// Sets `goal`: whether large or small values are good. Accepts one of `maximise`, `minimise`; default: maximise.
         goal("goal"): &str,
-        /// Sets `log`: take the logarithm of the values. Accepts true or false; default: false.
-        log("log"): bool,
         /// Sets `scales`: divide the input columns by these public length-scales, after `standardise`, which must be stated then. Accepts an array of numbers.
         scales("scales"): Vec<f64>,
         /// Sets `standardise`: centre coordinates and values and divide by their standard deviations. Accepts true or false; default: true.
         standardise("standardise"): bool,
         /// Sets `noise`: observation noise. Accepts one of `uniform`, `gaussian`, `student-t`, `pareto`, `bernoulli`, `none`.
         noise("noise"): impl Into<SettingValue>,
-        /// Sets `bound`: B: public bound on |f|. Accepts a finite number > 0; default: the largest |value|.
-        bound("bound"): f64,
         /// Sets `regret`: unit of regret: the reward's own, or shares of the largest mean. Accepts one of `raw`, `relative`; default: raw.
         regret("regret"): &str,
         /// Sets `public`: numbers of the data that are public knowledge; undeclared, claims that rest on them have no guarantee. Accepts an array of texts.
