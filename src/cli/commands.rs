@@ -37,7 +37,7 @@ enum Command {
     Run(run::RunArgs),
     /// Join the folders of shards into one, with the bytes of a single run
     Merge {
-        /// The folders of all shards, or the `s3://BUCKET/PREFIX` that they ran into
+        /// The folders of all shards, the folder that holds them, or the `s3://BUCKET/PREFIX` that they ran into
         #[arg(required = true, value_name = "DIR")]
         folders: Vec<PathBuf>,
         /// Where the joined results go

@@ -31,6 +31,9 @@ pub struct PlanArgs {
 /// Longest unit that a plan takes without advice, in seconds: what is under way when a node dies is lost.
 const LONG: f64 = 300.0;
 
+/// Least preparation that a plan mentions, in seconds.
+const WORTH_SAYING: f64 = 1.0;
+
 /// Reads a spec and tries its cells on the processor.
 ///
 /// # Errors
@@ -66,7 +69,8 @@ pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
             tasks.iter().map(task).collect::<Vec<_>>()
         });
         say(&json!({
-            "spec_hash": sweep.hash, "units": units, "tasks": tasks, "cpu_seconds": plan.seconds(), "peak_bytes": plan.peak_bytes,
+            "spec_hash": sweep.hash, "units": units, "tasks": tasks, "cpu_seconds": plan.seconds(),
+            "preparation_cpu_seconds": plan.preparation, "peak_bytes": plan.peak_bytes,
         })
         .to_string());
         return Ok(());
@@ -80,6 +84,12 @@ pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
         duration(plan.seconds()),
         duration(longest)
     ));
+    if WORTH_SAYING < plan.preparation {
+        say(&format!(
+            "preparation: about {} before the first unit, in every task (`--rates DIR` takes learning rates that were chosen)",
+            duration(plan.preparation)
+        ));
+    }
     if let Some(bytes) = plan.peak_bytes {
         say(&format!(
             "memory: about {:.0} MB with one thread, and the trials under way for each thread more",

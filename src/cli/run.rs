@@ -23,7 +23,8 @@ pub struct RunArgs {
     /// Spec files (TOML)
     #[arg(required = true, value_name = "SPEC")]
     specs: Vec<PathBuf>,
-    /// Results folder, or `s3://BUCKET/PREFIX`; one with parts of the same spec resumes [default: out/SPEC-NAME]
+    /// Results folder, or `s3://BUCKET/PREFIX`; one with parts of the same spec resumes. A shard writes into DIR/shard-I-of-N
+    /// [default: out/SPEC-NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -110,12 +111,13 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the results folder of a spec.
+/// Returns the results folder of a spec. Shards that are told the same place get a folder each in it.
 fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
-    if let (Some(out), 1) = (&args.out, args.specs.len()) {
-        return Ok(out.clone());
-    }
-    Ok(args.out.as_deref().unwrap_or(Path::new("out")).join(folder_name(path)?))
+    let out = match (&args.out, args.specs.len()) {
+        (Some(out), 1) => out.clone(),
+        (out, _) => out.as_deref().unwrap_or(Path::new("out")).join(folder_name(path)?),
+    };
+    args.shard.map_or_else(|| Ok(out.clone()), |shard| stores::place_of_shard(&out, shard))
 }
 
 /// Returns the part of the work that the arguments ask for.
@@ -158,7 +160,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
                 None => share(args).to_string(),
             };
             say(&format!("{what} is done: {}", path.display()));
-            note(&format!("when all shards are done: {}", stores::merge_command(&path)));
+            note(&format!("when all shards are done: {}", stores::merge_command(&path, args.shard.is_some())));
         }
     }
     let wrong = messages.wrong.into_inner();

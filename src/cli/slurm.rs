@@ -151,7 +151,7 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
     plain("out", &shown)?;
     let (sweep, plan) = planned(registry, &args.spec, &args.path)?;
     let tasks = plan.deal(args.tasks as usize);
-    let longest = tasks.iter().map(|task| task.seconds).fold(0.0, f64::max) / f64::from(args.cpus);
+    let longest = tasks.iter().map(|task| task.seconds + plan.preparation).fold(0.0, f64::max) / f64::from(args.cpus);
     let time = args.time.clone().unwrap_or_else(|| format!("{}", (3.0 * longest / 60.0).ceil().max(10.0) as u64));
     std::fs::create_dir_all(&out).map_err(|source| Error::io("create the folder", &out, source))?;
     let program = std::env::current_exe().map_err(|source| Error::io("find this program", &out, source))?;

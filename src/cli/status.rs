@@ -2,6 +2,8 @@
 
 use super::commands::say;
 use super::plan::duration;
+use super::stores;
+use crate::engine::{Shard, UnitList};
 use crate::record::{DigestList, Folder, Manifest, SPEC_NAME};
 use clap::Args;
 use privateer_config::error::Error;
@@ -12,7 +14,8 @@ use std::time::SystemTime;
 /// Arguments of `privateer status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// A results folder, or the folder of an array job that `privateer slurm` wrote
+    /// A results folder, the folder that shards ran into, the folder of an array job that `privateer slurm` wrote, or
+    /// `s3://BUCKET/PREFIX`
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// As JSON
@@ -66,7 +69,13 @@ impl TaskStatus {
 pub fn status(args: &StatusArgs) -> Result<(), Error> {
     let out = &args.folder;
     let list = out.join("tasks.txt");
-    let tasks = if list.is_file() { array(out, &list)? } else { vec![single(out)?] };
+    let tasks = if let Some((done, total)) = stores::progress(out)? {
+        vec![TaskStatus { name: out.display().to_string(), done, total, exit: None, span: 0.0, quiet: None }]
+    } else if list.is_file() {
+        array(out, &list)?
+    } else {
+        shares(out)?
+    };
     let joined = if list.is_file() && out.join("all").is_dir() { Some(single(&out.join("all"))?) } else { None };
     if args.json {
         let task = |task: &TaskStatus| {
@@ -109,10 +118,44 @@ pub fn status(args: &StatusArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads one results folder.
+/// Reads a results folder, or the folder that shards ran into; shards that have not begun are waiting.
+fn shares(out: &Path) -> Result<Vec<TaskStatus>, Error> {
+    let folders = stores::shares_in(out);
+    let mut found = folders.iter().map(|folder| single(folder)).collect::<Result<Vec<_>, _>>()?;
+    if let [first, ..] = folders.as_slice()
+        && first != out
+        && let Some((manifest, shard)) = shard_of(first)?
+    {
+        for index in 0..shard.count {
+            let name = format!("shard-{}-of-{}", index + 1, shard.count);
+            if found.iter().all(|task| task.name != name) {
+                let total = Shard { index, ..shard }.size(manifest.n_parts() as u64);
+                found.push(TaskStatus { name, done: 0, total, exit: None, span: 0.0, quiet: None });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the manifest of a folder of one shard, and which one that is.
+fn shard_of(out: &Path) -> Result<Option<(Manifest, Shard)>, Error> {
+    let manifest = Folder::manifest(out)?;
+    let shard = manifest.shard.as_deref().and_then(|text| text.parse().ok());
+    Ok(shard.map(|shard| (manifest, shard)))
+}
+
+/// Reads one results folder. That of a share has the units of the share.
 fn single(out: &Path) -> Result<TaskStatus, Error> {
     let manifest: Manifest = Folder::manifest(out)?;
-    let total = manifest.n_parts() as u64;
+    let all = manifest.n_parts() as u64;
+    let total = match manifest.shard.as_deref() {
+        None => all,
+        Some(text) => match (text.parse::<Shard>(), text.trim_start_matches("units ").parse::<UnitList>()) {
+            (Ok(shard), _) => shard.size(all),
+            (_, Ok(units)) => units.len(),
+            _ => all,
+        },
+    };
     let name = out.file_name().map_or_else(|| ".".to_owned(), |name| name.to_string_lossy().into_owned());
     TaskStatus::of(name, out, total, None)
 }
@@ -128,7 +171,7 @@ fn array(out: &Path, list: &Path) -> Result<Vec<TaskStatus>, Error> {
     text.lines()
         .enumerate()
         .map(|(number, line)| {
-            let units: crate::engine::UnitList = line.parse().map_err(|_| corrupt(line))?;
+            let units: UnitList = line.parse().map_err(|_| corrupt(line))?;
             let exit = std::fs::read_to_string(out.join(format!("exit-{number}"))).ok().and_then(|text| text.trim().parse().ok());
             TaskStatus::of(format!("task-{number}"), &out.join(format!("task-{number}")), units.len(), exit)
         })

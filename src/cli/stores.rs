@@ -1,10 +1,11 @@
-//! Places for results: folders, and object stores as `s3://BUCKET/PREFIX`.
+//! Places for results: folders, folders of shards, and object stores as `s3://BUCKET/PREFIX`.
 
-use crate::engine::Stop;
+use crate::engine::{Shard, Stop};
+use crate::record::Manifest;
 use crate::run::{RunFolder, RunObserver, RunOptions, run_to_folder};
 use crate::spec::Sweep;
 #[cfg(feature = "stores")]
-use crate::store::{Bucket, download, run_to_store};
+use crate::store::{Bucket, download, run_to_store, stored_parts};
 #[cfg(not(feature = "stores"))]
 use privateer_config::error::Diagnostic;
 use privateer_config::error::Error;
@@ -17,10 +18,53 @@ fn is_address(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.contains("://"))
 }
 
-/// Returns what joins the shards that ran into `out`.
-pub fn merge_command(out: &Path) -> String {
-    let inputs = if is_address(out) { out.display().to_string() } else { "DIR…".to_owned() };
+/// Beginnings of the names of folders that hold a share of a sweep: those of `run --shard`, and of the jobs of `slurm`.
+const SHARE_FOLDERS: [&str; 2] = ["shard-", "task-"];
+
+/// Returns where a shard of a run into `out` writes: a folder of its own in it, or the object store, which shards share.
+///
+/// # Errors
+/// [`Error::Folder`] if `out` holds the results of a run.
+pub fn place_of_shard(out: &Path, shard: Shard) -> Result<PathBuf, Error> {
+    if is_address(out) {
+        return Ok(out.to_owned());
+    }
+    if Manifest::path(out).exists() {
+        return Err(Error::Folder {
+            path: out.to_owned(),
+            problem: "holds the results of a run that is not divided into shards".to_owned(),
+            hint: "choose another folder with `--out DIR`: each shard gets a folder in it".to_owned(),
+        });
+    }
+    Ok(out.join(format!("shard-{}-of-{}", shard.index + 1, shard.count)))
+}
+
+/// Returns what joins the shares of a run, one of which is in `out`.
+pub fn merge_command(out: &Path, is_shard: bool) -> String {
+    let inputs = match out.parent() {
+        _ if is_address(out) => out.display().to_string(),
+        Some(parent) if is_shard => parent.display().to_string(),
+        _ => "DIR…".to_owned(),
+    };
     format!("privateer merge {inputs} --out DIR")
+}
+
+/// Returns the results folders that a folder stands for, in order of their names: itself, or the shares in it.
+pub fn shares_in(folder: &Path) -> Vec<PathBuf> {
+    if Manifest::path(folder).exists() {
+        return vec![folder.to_owned()];
+    }
+    let is_share = |name: &str| SHARE_FOLDERS.iter().any(|start| name.starts_with(start));
+    let mut shares: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().is_some_and(|name| is_share(&name.to_string_lossy())) && Manifest::path(path).exists())
+        .collect();
+    // `shard-2-of-16` before `shard-10-of-16`.
+    shares.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+    // What is wrong with a folder of neither kind is said where it is opened.
+    if shares.is_empty() { vec![folder.to_owned()] } else { shares }
 }
 
 /// Parses an argument that has to be a folder of this machine.
@@ -68,6 +112,36 @@ fn open(out: &Path) -> Result<(), Error> {
     Err(Error::input(diagnostic.expected("a folder").hint("build it with `cargo install privateer --features stores`")))
 }
 
+/// Returns how many parts an object store holds, and how many a whole run has; `None` for a folder of this machine.
+///
+/// # Errors
+/// Those of the store; [`Error::Folder`] where nothing is below the address.
+#[cfg(feature = "stores")]
+pub fn progress(place: &Path) -> Result<Option<(u64, u64)>, Error> {
+    if !is_address(place) {
+        return Ok(None);
+    }
+    stored_parts(&open(place)?)?.map(Some).ok_or_else(|| nothing_at(place))
+}
+
+/// Refuses an address of an object store; returns `None` for a folder of this machine.
+///
+/// # Errors
+/// [`Error::Input`] for an address.
+#[cfg(not(feature = "stores"))]
+pub fn progress(place: &Path) -> Result<Option<(u64, u64)>, Error> {
+    check(place).map(|()| None)
+}
+
+#[cfg(feature = "stores")]
+fn nothing_at(place: &Path) -> Error {
+    Error::Folder {
+        path: place.to_owned(),
+        problem: "holds no results".to_owned(),
+        hint: "give the address that `privateer run --out` wrote to, once a part is done".to_owned(),
+    }
+}
+
 /// Folders to merge: those of this machine, and copies of what object stores hold.
 #[derive(Debug)]
 pub struct Inputs {
@@ -88,17 +162,13 @@ impl Inputs {
         let mut inputs = Self { folders: Vec::new(), _copies: Vec::new() };
         for folder in folders {
             if !is_address(folder) {
-                inputs.folders.push(folder.clone());
+                inputs.folders.extend(shares_in(folder));
                 continue;
             }
             let copy = tempfile::Builder::new().prefix("privateer-").tempdir();
             let copy = copy.map_err(|source| Error::io("create a folder in", std::env::temp_dir(), source))?;
             if !download(&open(folder)?, copy.path())? {
-                return Err(Error::Folder {
-                    path: folder.clone(),
-                    problem: "holds no results".to_owned(),
-                    hint: "give the address that `privateer run --out` wrote to, once a part is done".to_owned(),
-                });
+                return Err(nothing_at(folder));
             }
             inputs.folders.push(copy.path().to_owned());
             inputs._copies.push(copy);
@@ -113,6 +183,6 @@ impl Inputs {
     #[cfg(not(feature = "stores"))]
     pub fn of(folders: &[PathBuf]) -> Result<Self, Error> {
         folders.iter().try_for_each(|folder| check(folder))?;
-        Ok(Self { folders: folders.to_vec() })
+        Ok(Self { folders: folders.iter().flat_map(|folder| shares_in(folder)).collect() })
     }
 }

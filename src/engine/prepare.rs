@@ -255,6 +255,14 @@ impl<'a> Preparation<'a> {
         }
     }
 
+    /// Prepares what the trials of a cell share, learning rates chosen on validation data included; it is kept for them.
+    ///
+    /// # Errors
+    /// The first error of the preparation.
+    pub fn prepare(&self, plan: &CellPlan) -> Result<(), Error> {
+        self.any(plan).map(drop).map_err(|error| plan.placed(error))
+    }
+
     /// Prepares a bandit cell.
     ///
     /// # Errors
@@ -543,7 +551,8 @@ impl ReadyCell {
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
-        let mechanism = self.bandit.privacy.channel(instance.facts(), instance.bound_stated(), self.maker.sums())?;
+        let (facts, units) = (instance.facts(), self.environment.value_units());
+        let mechanism = self.bandit.privacy.channel(facts, instance.bound_stated(), self.maker.sums(), units)?;
         if let Some(sums) = mechanism.sums() {
             BuildContext::allow_bytes(
                 self.memory_bytes,

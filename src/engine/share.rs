@@ -67,6 +67,12 @@ impl fmt::Display for Share {
 }
 
 impl Shard {
+    /// Returns how many of `all` units belong to the share.
+    #[must_use]
+    pub fn size(self, all: u64) -> u64 {
+        (0..all).filter(|&unit| self.takes(unit)).count() as u64
+    }
+
     /// Returns whether a unit belongs to the share.
     ///
     /// Units are dealt in turn, each round starting one share later: policies stand innermost in the order of units, and

@@ -22,6 +22,9 @@ const MOST_PROBES: usize = 24;
 pub struct Plan {
     /// In canonical order.
     pub units: Vec<PlannedUnit>,
+    /// Estimated seconds on one thread for what trials share: tables, and learning rates chosen on validation data. Every task
+    /// spends them.
+    pub preparation: f64,
     /// Largest resident memory of this process while cells were tried, in bytes, where the system tells.
     pub peak_bytes: Option<u64>,
 }
@@ -47,7 +50,7 @@ pub struct PlannedTask {
 }
 
 impl Plan {
-    /// Tries the cells of a sweep, each for about a quarter of a second on one thread, its preparation included.
+    /// Tries the cells of a sweep, each for about a quarter of a second on one thread after its preparation.
     ///
     /// A trial that does not end in that time is extended by the pace of the second half of what was seen.
     ///
@@ -62,10 +65,16 @@ impl Plan {
             by_policy.entry(cell.policy.as_str()).or_default().push(cell.index);
         }
         let mut seconds_of_trial = vec![0.0; sweep.cells.len()];
+        let mut seconds_of_preparation = 0.0;
         for cells in by_policy.values() {
             let step = cells.len().div_ceil(MOST_PROBES).max(1);
             for near in cells.chunks(step) {
                 let cell = near[near.len() / 2];
+                let started = Instant::now();
+                pool.install(|| preparation.prepare(&sweep.cells[cell as usize]))?;
+                // Tables are shared by cells; each cell chooses its own learning rate.
+                let alike = if preparation.tunes_rates() { near.len() } else { 1 };
+                seconds_of_preparation += started.elapsed().as_secs_f64() * alike as f64;
                 let tried = pool.install(|| probe(sweep, &preparation, cell, stop))?;
                 for &other in near {
                     let rounds = sweep.cells[other as usize].rounds as f64 / sweep.cells[cell as usize].rounds as f64;
@@ -80,10 +89,10 @@ impl Plan {
                 PlannedUnit { unit, trials, seconds: trials as f64 * seconds_of_trial[unit.cell as usize] }
             })
             .collect();
-        Ok(Self { units, peak_bytes: memory_peak::peak_bytes() })
+        Ok(Self { units, preparation: seconds_of_preparation, peak_bytes: memory_peak::peak_bytes() })
     }
 
-    /// Returns the estimated seconds of all units on one thread.
+    /// Returns the estimated seconds of all units on one thread, without preparation.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.units.iter().map(|unit| unit.seconds).sum()
@@ -170,14 +179,14 @@ mod tests {
     fn tasks_cost_about_the_same() {
         let unit = |cell: u32, seconds: f64| PlannedUnit { unit: Unit { cell, block: 0 }, trials: 1, seconds };
         let units: Vec<PlannedUnit> = (0..40).map(|cell| unit(cell, [9.0, 4.0, 2.0, 0.5][cell as usize % 4])).collect();
-        let plan = Plan { units, peak_bytes: None };
+        let plan = Plan { units, preparation: 0.0, peak_bytes: None };
         let tasks = plan.deal(4);
         let total: f64 = tasks.iter().map(|task| task.seconds).sum();
         assert!((total - plan.seconds()).abs() < 1e-9);
         assert!(tasks.iter().all(|task| (task.seconds - total / 4.0).abs() < 3.0), "{tasks:?}");
         assert_eq!(plan.deal(400).len(), 40);
         // Where nothing costs anything, no task is empty.
-        let free = Plan { units: (0..5).map(|cell| unit(cell, 0.0)).collect(), peak_bytes: None };
+        let free = Plan { units: (0..5).map(|cell| unit(cell, 0.0)).collect(), preparation: 0.0, peak_bytes: None };
         assert_eq!(free.deal(2).iter().map(|task| task.units.to_string()).collect::<Vec<_>>(), ["0,2,4", "1,3"]);
     }
 }

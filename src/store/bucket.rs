@@ -276,8 +276,8 @@ pub(super) mod tests {
         let digest = Attributes::from_iter([(Attribute::Metadata(DIGEST_KEY.into()), hash_bytes(b"1"))]);
         for (attributes, said) in [(digest, "not the one beside it"), (Attributes::new(), "has no SHA-256")] {
             let options = PutOptions { attributes, ..PutOptions::default() };
-            let put = store.put_opts(&bucket.path("cells/a"), "2".into(), options);
-            bucket.runtime.block_on(put).expect("altered");
+            let path = bucket.path("cells/a");
+            bucket.runtime.block_on(store.put_opts(&path, "2".into(), options)).expect("altered");
             let error = bucket.get("cells/a").expect_err("altered").to_string();
             assert!(error.contains(said), "{error}");
         }

@@ -41,6 +41,21 @@ pub fn download(bucket: &Bucket, out: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
+/// Returns how many parts are below a prefix, and how many a whole run has; `None` where no run has put a part.
+///
+/// # Errors
+/// As [`download`].
+pub fn stored_parts(bucket: &Bucket) -> Result<Option<(u64, u64)>, Error> {
+    let scratch = tempfile::tempdir().map_err(|source| Error::io("create a folder in", std::env::temp_dir(), source))?;
+    if !parts(bucket, scratch.path(), |_| false)? {
+        return Ok(None);
+    }
+    let manifest = Manifest::load(scratch.path())?;
+    let names = bucket.names("cells")?;
+    let done = names.iter().filter(|name| PartId::from_file_name(name).is_some_and(|id| manifest.has(id))).count();
+    Ok(Some((done as u64, manifest.n_parts() as u64)))
+}
+
 /// Fills an empty folder with the manifest, without counts of its own, and the parts that `wanted` names.
 pub(super) fn parts(bucket: &Bucket, out: &Path, wanted: impl Fn(PartId) -> bool) -> Result<bool, Error> {
     let Some(bytes) = bucket.get(MANIFEST_NAME)? else { return Ok(false) };

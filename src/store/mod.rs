@@ -12,5 +12,5 @@ mod download;
 mod staged;
 
 pub use bucket::{Bucket, Put};
-pub use download::download;
+pub use download::{download, stored_parts};
 pub use staged::run_to_store;

@@ -35,10 +35,6 @@ fn prepare(folder: &Path) {
     fs::write(folder.join("mine.tmp"), "precious").expect("written");
 }
 
-fn shard(folder: &Path, which: &str, out: &str) {
-    fine(folder, &["run", "spec.toml", "--shard", which, "--out", out, "--quiet"]);
-}
-
 /// What must not depend on faults: everything but timings, counters in the manifest and the order of the list of digests.
 fn lasting(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = files(folder);
@@ -90,16 +86,17 @@ fn run() {
 fn run_resumed() {
     ends_the_same(&Campaign::new("run resumed", &["run", "spec.toml", "--out", "out", "--threads", "1", "--quiet"], |folder| {
         prepare(folder);
-        shard(folder, "1/2", "out");
+        fine(folder, &["run", "spec.toml", "--units", "0-1", "--out", "out", "--quiet"]);
     }));
 }
 
 #[test]
 fn merge() {
-    ends_the_same(&Campaign::new("merge", &["merge", "a", "b", "--out", "out", "--quiet"], |folder| {
+    ends_the_same(&Campaign::new("merge", &["merge", "shards", "--out", "out", "--quiet"], |folder| {
         prepare(folder);
-        shard(folder, "1/2", "a");
-        shard(folder, "2/2", "b");
+        for which in ["1/2", "2/2"] {
+            fine(folder, &["run", "spec.toml", "--shard", which, "--out", "shards", "--quiet"]);
+        }
     }));
 }
 

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use crate::program::{code, privateer, run, stderr, stdout};
+use privateer::record::read_part;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -317,32 +318,60 @@ fn damaged_parts_are_computed_again() {
 fn shards_merge_to_the_same_bytes() {
     let folder = folder_with_spec();
     let root = folder.path();
-    let shard = |which: &str, out: &str| run(root, &["run", "spec.toml", "--shard", which, "--out", out]);
-    let first = shard("1/2", "a");
+    let shard = |which: &str| run(root, &["run", "spec.toml", "--shard", which, "--out", "shards"]);
+    let first = shard("1/2");
     done(&first);
-    assert!(stderr(&first).contains("when all shards are done: privateer merge"), "{}", stderr(&first));
-    assert!(stdout(&first).contains("shard 1/2 is done"));
-    let early = run(root, &["merge", "a", "--out", "all"]);
+    assert!(stderr(&first).contains("when all shards are done: privateer merge shards --out DIR"), "{}", stderr(&first));
+    assert!(stdout(&first).contains("shard 1/2 is done: shards/shard-1-of-2"));
+    let early = run(root, &["merge", "shards", "--out", "all"]);
     refused(
         &early,
         4,
         &["12 of 24 blocks are done", "cell 0 block 1", "and 4 more are in no folder", "name the folders of all shards"],
     );
     assert!(!root.join("all").exists());
-    refused(&run(root, &["report", "a"]), 4, &["12 of 24"]);
-    done(&shard("2/2", "b"));
-    let merged = run(root, &["merge", "a", "b", "--out", "all"]);
+    let (a, b) = ("shards/shard-1-of-2", "shards/shard-2-of-2");
+    refused(&run(root, &["report", a]), 4, &["12 of 24"]);
+    let status = run(root, &["status", "shards"]);
+    done(&status);
+    assert_eq!(stdout(&status), "12 of 24 units are done\ntasks: 1 done, 0 under way, 1 waiting, 0 failed\n");
+    done(&shard("2/2"));
+    assert!(stdout(&run(root, &["status", "shards"])).starts_with("24 of 24 units are done\ntasks: 2 done"));
+    let merged = run(root, &["merge", "shards", "--out", "all"]);
     done(&merged);
     assert_same(&root.join("all"), &REFERENCE);
-    // Again, in another order, into the same place; then as one run of that folder.
-    done(&run(root, &["merge", "b", "a", "--out", "all"]));
+    // Again, folder by folder in another order, into the same place; then as one run of that folder.
+    done(&run(root, &["merge", b, a, "--out", "all"]));
     let resumed = run(root, &["run", "spec.toml", "--out", "all"]);
     done(&resumed);
     assert_eq!(stdout(&resumed), stdout(&merged));
     assert_same(&root.join("all"), &REFERENCE);
 
     done(&run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", "other"]));
-    refused(&run(root, &["merge", "a", "other", "--out", "mixed"]), 2, &["`other` is of another spec"]);
+    refused(&run(root, &["merge", a, "other", "--out", "mixed"]), 2, &["`other` is of another spec"]);
+    // Nothing of a shard is written among the results of a whole run.
+    let among = run(root, &["run", "spec.toml", "--shard", "1/2", "--out", "all"]);
+    refused(&among, 2, &["`all` holds the results of a run that is not divided into shards"]);
+    assert_same(&root.join("all"), &REFERENCE);
+}
+
+/// Both write below one folder at the same time, as the jobs of an array do.
+#[test]
+fn shards_of_one_folder_run_beside_each_other() {
+    let folder = folder_with_spec();
+    let root = folder.path();
+    let runs: Vec<_> = ["1/3", "2/3", "3/3"]
+        .into_iter()
+        .map(|which| {
+            let words = ["run", "spec.toml", "--shard", which, "--out", "shards", "--quiet"];
+            privateer(root).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+        })
+        .collect();
+    for run in runs {
+        done(&run.wait_with_output().expect("ended"));
+    }
+    done(&run(root, &["merge", "shards", "--out", "all"]));
+    assert_same(&root.join("all"), &REFERENCE);
 }
 
 #[test]
@@ -368,14 +397,16 @@ fn threads_and_batches_and_shards_change_no_byte() {
                 let how = format!("{threads}-{batch}-{shards}");
                 let mut merge = vec!["merge".to_owned(), "--quiet".to_owned(), "--out".to_owned(), how.clone()];
                 for shard in 1..=shards {
-                    let out = if shards == 1 { how.clone() } else { format!("{how}-{shard}") };
+                    let out = if shards == 1 { how.clone() } else { format!("{how}-shards") };
                     let which = format!("{shard}/{shards}");
                     let mut words = vec!["run", "spec.toml", "--quiet", "--threads", threads, "--batch", batch, "--out", &out];
                     if 1 < shards {
                         words.extend(["--shard", &which]);
                     }
                     done(&run(root, &words));
-                    merge.push(out);
+                    if shard == 1 {
+                        merge.push(out);
+                    }
                 }
                 if 1 < shards {
                     done(&run(root, &merge.iter().map(String::as_str).collect::<Vec<&str>>()));
@@ -402,4 +433,40 @@ fn other_data_is_another_run() {
     fs::remove_file(&parts(&out)[1]).expect("a part");
     refused(&over("b"), 2, &["the same spec over other data", "--data DIR"]);
     done(&over("a"));
+}
+
+/// Values of mean 10 and standard deviation 2: a clip in units of the file is the same run as the converted one.
+#[test]
+fn clips_and_bounds_count_in_units_of_the_file_where_that_is_stated() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path();
+    fs::write(root.join("t.csv"), "x,lux\n0,8\n1,12\n2,8\n3,12\n").expect("a table");
+    let spec = |goal: &str, units: &str, bound: &str, clip: &str| {
+        format!(
+            "rounds = 30\ntrials = 2\n[environment]\nkind = \"points-table\"\nfile = \"t.csv\"\ninputs = [\"x\"]\nvalue = \"lux\"\n\
+             standardise = true\ngoal = \"{goal}\"\nunits = \"{units}\"\nbound = {bound}\n\
+             kernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\nnoise = {{ kind = \"gaussian\", sd = 0.1 }}\n\
+             [privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = {clip}\n[[policy]]\nkind = \"tgp-ucb\"\n"
+        )
+    };
+    let cells = |name: &str, spec: &str| {
+        fs::write(root.join("spec.toml"), spec).expect("a spec");
+        let output = run(root, &["run", "spec.toml", "--out", name]);
+        done(&output);
+        let rows: Vec<_> = parts(&root.join(name)).iter().map(|path| read_part(path).expect("a part").1).collect();
+        assert!(!rows.is_empty());
+        (stderr(&output), rows)
+    };
+    // (4 - 10) / 2 = -3 and (18 - 10) / 2 = 4; the bound is that of the farther end, (-20 - 10) / 2.
+    let (_, data) = cells("data", &spec("maximise", "data", "20", "[4, 18]"));
+    let (_, rewards) = cells("rewards", &spec("maximise", "rewards", "15", "[-3, 4]"));
+    assert_eq!(data, rewards);
+    let (_, data) = cells("less", &spec("minimise", "data", "20", "[4, 18]"));
+    let (_, rewards) = cells("least", &spec("minimise", "rewards", "15", "[-4, 3]"));
+    assert_eq!(data, rewards);
+    // What is said of a clip that cuts off is in the same units.
+    let generated = spec("maximise", "data", "20", "[4, 11]").replace("bound = 20\n", "public = [\"range\"]\n");
+    let (said, _) = cells("cut", &generated);
+    assert!(said.contains("rewards are clipped to [4, 11]") && said.contains("(it covers [8, 12])"), "{said}");
+    assert!(said.contains("units of the file"), "{said}");
 }
