@@ -1,9 +1,13 @@
 //! Merges the folders of shards into one.
 
-use super::{Folder, Manifest, Parameters, PartId, disk, part, timings};
+use super::{Folder, ListedFile, Manifest, Parameters, PartId, disk, timings, write_listed};
 use privateer_config::error::{Diagnostic, Error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Most copies that are held before they are written: files, and bytes. A flush costs more than a small file.
+const MOST_FILES: usize = 256;
+const MOST_BYTES: usize = 32 << 20;
 
 /// How many missing parts a message names before it only counts.
 const N_NAMED: usize = 8;
@@ -39,9 +43,11 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
 
     let opened = Folder::open(out, &merged)?;
     merged.save(out)?;
+    let mut copies = Copies { out: opened.folder.path(), files: Vec::new(), n_bytes: 0 };
     for (id, folders) in &holders {
-        copy(*id, folders, &opened)?;
+        copy(*id, folders, &opened, &mut copies)?;
     }
+    copies.write()?;
     let foreign: Vec<&PathBuf> = inputs.iter().filter(|input| !same_folder(input, out)).collect();
     append_timings(&foreign, out)
 }
@@ -93,8 +99,36 @@ fn complete(manifest: &Manifest, holders: &BTreeMap<PartId, Vec<&PathBuf>>, alre
     })
 }
 
-/// Copies one part and its released parameters, having compared all copies.
-fn copy(id: PartId, folders: &[&PathBuf], opened: &super::OpenedFolder) -> Result<(), Error> {
+/// Files that are flushed to the disk together.
+struct Copies<'a> {
+    out: &'a Path,
+    files: Vec<ListedFile>,
+    n_bytes: usize,
+}
+
+impl Copies<'_> {
+    fn add(&mut self, name: String, bytes: Vec<u8>) {
+        self.n_bytes += bytes.len();
+        self.files.push(ListedFile { name, bytes });
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        let folders: BTreeSet<_> =
+            self.files.iter().filter_map(|file| self.out.join(&file.name).parent().map(Path::to_owned)).collect();
+        for folder in folders {
+            disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
+        }
+        if !self.files.is_empty() {
+            write_listed(self.out, &self.files, "write the parts")?;
+        }
+        self.files.clear();
+        self.n_bytes = 0;
+        Ok(())
+    }
+}
+
+/// Takes one part and its released parameters, having compared all copies.
+fn copy(id: PartId, folders: &[&PathBuf], opened: &super::OpenedFolder, copies: &mut Copies<'_>) -> Result<(), Error> {
     let out = opened.folder.path();
     let is_in_place = opened.done.contains(&id);
     let all = || folders.iter().map(|folder| folder.as_path()).chain(is_in_place.then_some(out));
@@ -102,12 +136,18 @@ fn copy(id: PartId, folders: &[&PathBuf], opened: &super::OpenedFolder) -> Resul
     if let Some(bytes) = agreed(all().map(|folder| Parameters::path(folder, id)).filter(|path| path.exists()))?
         && !(is_in_place && Parameters::path(out, id).exists())
     {
-        Parameters::save_bytes(out, id, bytes)?;
+        copies.add(Parameters::listed_name(id), bytes);
     }
-    match agreed(all().map(|folder| id.path(folder)))? {
-        Some(bytes) if !is_in_place => part::save_bytes(out, id, bytes),
-        _ => Ok(()),
+    if let Some(bytes) = agreed(all().map(|folder| id.path(folder)))?
+        && !is_in_place
+    {
+        copies.add(id.listed_name(), bytes);
     }
+    // Both files of a part go together.
+    if MOST_FILES <= copies.files.len() || MOST_BYTES <= copies.n_bytes {
+        copies.write()?;
+    }
+    Ok(())
 }
 
 /// Returns the bytes that all files have; `None` where there are no files.

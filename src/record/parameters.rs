@@ -80,11 +80,7 @@ impl Parameters {
     /// # Errors
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path, id: PartId) -> Result<(), Error> {
-        Self::save_bytes(out, id, serde_json::json!(self).to_string().into_bytes())
-    }
-
-    /// Writes the bytes of a parameters file.
-    pub(super) fn save_bytes(out: &Path, id: PartId, bytes: Vec<u8>) -> Result<(), Error> {
+        let bytes = serde_json::json!(self).to_string().into_bytes();
         let folder = out.join("parameters");
         disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
         write_listed(out, &[ListedFile { name: Self::listed_name(id), bytes }], "write the parameters")

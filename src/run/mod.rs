@@ -13,6 +13,7 @@ mod memory_peak;
 mod notices;
 mod observer;
 mod options;
+#[cfg(feature = "report")]
 mod plan;
 #[cfg(feature = "report")]
 mod recorder;
@@ -28,6 +29,7 @@ pub use memory::{MemoryRun, run_in_memory};
 pub use memory_peak::{forget_peak, peak_bytes};
 pub use observer::{Notice, ReleaseSummary, RunObserver};
 pub use options::RunOptions;
+#[cfg(feature = "report")]
 pub use plan::{Plan, PlannedTask, PlannedUnit};
 #[cfg(feature = "report")]
 pub use rerun::{choose_parts, run_again};

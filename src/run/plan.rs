@@ -4,12 +4,13 @@ use super::memory_peak;
 use super::{RunOptions, thread_pool};
 use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit, UnitList};
 use crate::spec::Sweep;
+use cpu_time::ThreadTime;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longest that one cell is tried.
 const PROBE: Duration = Duration::from_millis(250);
@@ -70,11 +71,13 @@ impl Plan {
             let step = cells.len().div_ceil(MOST_PROBES).max(1);
             for near in cells.chunks(step) {
                 let cell = near[near.len() / 2];
-                let started = Instant::now();
-                pool.install(|| preparation.prepare(&sweep.cells[cell as usize]))?;
+                let spent = pool.install(|| {
+                    let started = ThreadTime::now();
+                    preparation.prepare(&sweep.cells[cell as usize]).map(|()| started.elapsed().as_secs_f64())
+                })?;
                 // Tables are shared by cells; each cell chooses its own learning rate.
                 let alike = if preparation.tunes_rates() { near.len() } else { 1 };
-                seconds_of_preparation += started.elapsed().as_secs_f64() * alike as f64;
+                seconds_of_preparation += spent * alike as f64;
                 let tried = pool.install(|| probe(sweep, &preparation, cell, stop))?;
                 for &other in near {
                     let rounds = sweep.cells[other as usize].rounds as f64 / sweep.cells[cell as usize].rounds as f64;
@@ -116,12 +119,21 @@ impl Plan {
     }
 }
 
-/// Runs the first trial of a cell, for a while; returns the estimated seconds of a whole trial.
+/// Runs the first trials of a cell, for a while; returns the estimated seconds of a whole trial.
 fn probe(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, stop: &Stop) -> Result<f64, Error> {
-    let rounds = sweep.cells[cell as usize].rounds;
-    let only = Sweep { trials: 1, block: 1, ..sweep.clone() };
+    let alone = try_trials(sweep, preparation, cell, 1, stop)?;
+    // What a unit costs beside its trials is a large share of one short trial, and a small one of many.
+    let more = (PROBE.as_secs_f64() / 2.0 / alone.max(1e-6)) as u64;
+    let more = more.min(sweep.block).min(sweep.trials);
+    if more < 2 { Ok(alone) } else { Ok(try_trials(sweep, preparation, cell, more, stop)? / more as f64) }
+}
+
+/// Runs the first trials of a cell, for a while; returns the estimated seconds of all of them.
+fn try_trials(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, trials: u64, stop: &Stop) -> Result<f64, Error> {
+    let rounds = sweep.cells[cell as usize].rounds * trials;
+    let only = Sweep { trials, block: trials, ..sweep.clone() };
     let tried =
-        Tried { started: Instant::now(), stop: Stop::new(), outer: stop, rounds: AtomicU64::new(0), seen: Mutex::default() };
+        Tried { started: ThreadTime::now(), stop: Stop::new(), outer: stop, rounds: AtomicU64::new(0), seen: Mutex::default() };
     let others: BTreeSet<Unit> = engine::units(&only).into_iter().filter(|unit| unit.cell != cell).collect();
     let tally = engine::run(&only, preparation, Options::default(), &others, &tried.stop, &tried)?;
     let elapsed = tried.started.elapsed().as_secs_f64();
@@ -144,9 +156,10 @@ fn probe(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, stop: &Stop) -
     Ok(elapsed + pace * (rounds - done) as f64)
 }
 
-/// Follows one trial and ends it in time.
+/// Follows trials and ends them in time.
 struct Tried<'a> {
-    started: Instant,
+    /// Processor time of the pool's one thread: other programs of the machine do not count.
+    started: ThreadTime,
     stop: Stop,
     outer: &'a Stop,
     rounds: AtomicU64,
