@@ -71,13 +71,13 @@ impl Plan {
             let step = cells.len().div_ceil(MOST_PROBES).max(1);
             for near in cells.chunks(step) {
                 let cell = near[near.len() / 2];
-                let spent = pool.install(|| {
-                    let started = ThreadTime::now();
-                    preparation.prepare(&sweep.cells[cell as usize]).map(|()| started.elapsed().as_secs_f64())
+                let prepared = pool.install(|| {
+                    let started = spent();
+                    preparation.prepare(&sweep.cells[cell as usize]).map(|()| (spent() - started).as_secs_f64())
                 })?;
                 // Tables are shared by cells; each cell chooses its own learning rate.
                 let alike = if preparation.tunes_rates() { near.len() } else { 1 };
-                seconds_of_preparation += spent * alike as f64;
+                seconds_of_preparation += prepared * alike as f64;
                 let tried = pool.install(|| probe(sweep, &preparation, cell, stop))?;
                 for &other in near {
                     let rounds = sweep.cells[other as usize].rounds as f64 / sweep.cells[cell as usize].rounds as f64;
@@ -119,6 +119,11 @@ impl Plan {
     }
 }
 
+/// Returns the processor time of the calling thread, here the pool's only one.
+fn spent() -> Duration {
+    ThreadTime::now().as_duration()
+}
+
 /// Runs the first trials of a cell, for a while; returns the estimated seconds of a whole trial.
 fn probe(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, stop: &Stop) -> Result<f64, Error> {
     let alone = try_trials(sweep, preparation, cell, 1, stop)?;
@@ -132,11 +137,10 @@ fn probe(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, stop: &Stop) -
 fn try_trials(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, trials: u64, stop: &Stop) -> Result<f64, Error> {
     let rounds = sweep.cells[cell as usize].rounds * trials;
     let only = Sweep { trials, block: trials, ..sweep.clone() };
-    let tried =
-        Tried { started: ThreadTime::now(), stop: Stop::new(), outer: stop, rounds: AtomicU64::new(0), seen: Mutex::default() };
+    let tried = Tried { started: spent(), stop: Stop::new(), outer: stop, rounds: AtomicU64::new(0), seen: Mutex::default() };
     let others: BTreeSet<Unit> = engine::units(&only).into_iter().filter(|unit| unit.cell != cell).collect();
     let tally = engine::run(&only, preparation, Options::default(), &others, &tried.stop, &tried)?;
-    let elapsed = tried.started.elapsed().as_secs_f64();
+    let elapsed = (spent() - tried.started).as_secs_f64();
     if stop.asked() {
         return Err(Error::Incomplete {
             done: 0,
@@ -159,7 +163,7 @@ fn try_trials(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, trials: u
 /// Follows trials and ends them in time.
 struct Tried<'a> {
     /// Processor time of the pool's one thread: other programs of the machine do not count.
-    started: ThreadTime,
+    started: Duration,
     stop: Stop,
     outer: &'a Stop,
     rounds: AtomicU64,
@@ -170,7 +174,7 @@ struct Tried<'a> {
 impl Observer for Tried<'_> {
     fn progressed(&self, trial_rounds: u64) {
         let done = self.rounds.fetch_add(trial_rounds, Ordering::Relaxed) + trial_rounds;
-        let elapsed = self.started.elapsed();
+        let elapsed = spent().saturating_sub(self.started);
         if let Ok(mut seen) = self.seen.lock() {
             seen.push((done, elapsed.as_secs_f64()));
         }

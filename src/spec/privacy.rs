@@ -156,7 +156,7 @@ impl PrivacyPlan {
         need: Option<SumsNeed>,
         units: Option<ValueUnits>,
     ) -> Result<Channel, Error> {
-        let mut request = self.request.clone();
+        let mut request = self.request;
         if let (Some(units), Some((low, high))) = (units, request.clip) {
             let Some(range) = units.rewards(low, high) else {
                 let message = format!("the clip range [{low}, {high}] has no logarithm");
