@@ -22,7 +22,9 @@ class Policy(Protocol):
 
     An attribute `independent = True` promises that the choices of a trial have the same bits whatever trials run beside it.
     A method `recommend() -> int64[trials]` names the points that it would recommend now; without it, the played point of the
-    largest average released reward is recommended.
+    largest average released reward is recommended. A method `state()` returns a list with one JSON-serialisable value for each
+    trial, what it keeps of its model after the last round; `record = {"parameters": True}` of the spec stores it, and
+    `Results.states()` reads it.
     """
 
     def start(self, problem: Problem, trials: NDArray[np.int64], rngs: list[np.random.Generator]) -> None:

@@ -148,6 +148,19 @@ class Results:
         mean, se, low, high = _native.mean_interval(differences.tolist())
         return Difference(self.labels[one], self.labels[other], quantity, len(differences), mean, se, low, high)
 
+    def states(self, which: "int | str") -> dict[int, Any]:
+        """What the policy of a cell kept of its model after the last round, by trial.
+
+        Of a policy of your own what its `state()` returned, of a private one the parameters that it releases; empty unless the
+        spec says `record = {"parameters": True}`.
+        """
+        cell = self.cell(which)
+        found: dict[int, Any] = {}
+        for path in sorted((self.folder / "parameters").glob(f"c{cell:04}-b*.json")):
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            found.update({trial["trial"]: trial["parameters"] for trial in stored["trials"]})
+        return found
+
     def ledger(self) -> list[dict[str, Any]]:
         """Returns for each cell what is protected, how strongly, and by which calibration."""
         return [{"cell": cell["cell"], "label": cell["label"], **cell["ledger"]} for cell in self.cells]

@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Carries the first exception out of a run, and the request to stop into it.
 #[derive(Debug, Default)]
@@ -91,9 +91,12 @@ struct PythonPolicy {
     /// What `start` is told, until the first round.
     start: Option<PolicyStart>,
     recommends: bool,
+    has_state: bool,
     n_trials: usize,
     /// What `recommend` has answered in this round: an empty list if it recommends nothing.
     recommended: Mutex<Option<Vec<i64>>>,
+    /// What `state` has answered, a JSON value for each trial.
+    states: OnceLock<Vec<serde_json::Value>>,
 }
 
 impl PythonPolicy {
@@ -108,12 +111,14 @@ impl PythonPolicy {
             Ok(Self {
                 class_name: item.class_name.clone(),
                 recommends: policy.hasattr("recommend").unwrap_or(false),
+                has_state: policy.hasattr("state").unwrap_or(false),
                 policy: policy.unbind(),
                 guard: Arc::clone(guard),
                 n_points: start.n_points,
                 start: Some(start),
                 n_trials: 0,
                 recommended: Mutex::default(),
+                states: OnceLock::new(),
             })
         })
     }
@@ -128,6 +133,24 @@ impl PythonPolicy {
         let generators = trials.iter_mut().map(|trial| generator(py, trial.random)).collect::<PyResult<Vec<_>>>()?;
         self.policy.call_method1(py, "start", (Problem::new(start), numbers, PyList::new(py, generators)?))?;
         Ok(())
+    }
+
+    /// Calls `state`, which returns a sequence of one value for each trial, as JSON can write it.
+    fn read_states(&self) -> Result<Vec<serde_json::Value>, PolicyFailure> {
+        self.guard.call(|py| {
+            let answer = self.policy.bind(py).call_method0(intern!(py, "state"));
+            let text: String = answer
+                .and_then(|answer| py.import(intern!(py, "json"))?.call_method1(intern!(py, "dumps"), (answer,))?.extract())
+                .map_err(|error| self.raised(py, "state", error))?;
+            match serde_json::from_str(&text) {
+                Ok(serde_json::Value::Array(states)) if states.len() == self.n_trials => Ok(states),
+                Ok(_) => {
+                    let expected = format!("`{}.state` returned no list of {} values", self.class_name, self.n_trials);
+                    Err(self.guard.refuse(expected))
+                }
+                Err(error) => Err(self.guard.refuse(format!("`{}.state` returned what is not JSON: {error}", self.class_name))),
+            }
+        })
     }
 
     /// Reads what `ask` or `recommend` has returned.
@@ -229,5 +252,17 @@ impl BatchPolicy for PythonPolicy {
             *recommended = Some(points);
         }
         Ok(recommended.as_ref().and_then(|points| points.get(place)).map(|&point| point as usize))
+    }
+
+    fn state(&self, place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
+        if !self.has_state {
+            return Ok(None);
+        }
+        if self.states.get().is_none() {
+            // One call serves all trials of the block, which end together.
+            let states = self.read_states()?;
+            let _ = self.states.set(states);
+        }
+        Ok(self.states.get().and_then(|states| states.get(place)).cloned())
     }
 }

@@ -400,3 +400,38 @@ def test_an_exception_of_an_environment_is_raised_by_a_step(spec: pv.Spec) -> No
 def test_labels_that_look_like_numbers_stay_texts(spec: pv.Spec) -> None:
     labels = pv.run(spec.without_policies().policy("uniform", label="nan").policy("uniform", label="1e3"), progress=False)
     assert list(labels.summary()["policy"]) == ["nan", "1e3"]
+
+
+class Remembering(NumpyUcb):
+    """Keeps how often each point was played."""
+
+    def state(self) -> Any:
+        return [{"plays": counts.tolist()} for counts in self.count]
+
+
+def test_the_state_of_a_policy_is_stored_with_the_parts(spec: pv.Spec, tmp_path: Path) -> None:
+    own = spec.policy(Remembering).set("record.parameters", True).trials(5).set("block", 2)
+    results = pv.run(own, tmp_path / "out", progress=False)
+    which = next(label for label in results.labels if "remembering" in label)
+    states = results.states(which)
+    assert sorted(states) == list(range(5))
+    assert all(sum(state["plays"]) == results.cells[0]["rounds"] for state in states.values())
+
+
+def test_a_wrong_state_is_refused(spec: pv.Spec) -> None:
+    class Short(NumpyUcb):
+        def state(self) -> Any:
+            return [1]
+
+    class NotJson(NumpyUcb):
+        def state(self) -> Any:
+            return [float("nan") for _ in self.count]
+
+    class Raises(NumpyUcb):
+        def state(self) -> Any:
+            raise ZeroDivisionError
+
+    for policy, said in [(Short, "no list of"), (NotJson, "not JSON"), (Raises, "ZeroDivisionError")]:
+        own = spec.policy(policy).set("record.parameters", True).trials(3)
+        with pytest.raises(pv.PolicyError, match=said):
+            pv.run(own, progress=False)

@@ -358,22 +358,30 @@ impl LockstepPart {
     }
 
     /// Returns the results of trials that have ended.
-    pub(super) fn into_result(self, keeps_parameters: bool) -> BatchResult {
+    ///
+    /// # Errors
+    /// If an algorithm from outside fails to say what it keeps.
+    pub(super) fn into_result(self, keeps_parameters: bool) -> Result<BatchResult, Error> {
         let mut result = BatchResult { counters: self.counters, ..BatchResult::default() };
         if let Some(screen) = &self.screen {
             result.counters.add(&screen.counters());
         }
-        for trial in self.trials {
+        for (place, trial) in self.trials.into_iter().enumerate() {
             let policy = &trial.ready.policy;
+            let parameters = match &self.group {
+                _ if !keeps_parameters => None,
+                Some(group) => group.state(&self.label, place)?,
+                None => policy.parameters(),
+            };
             result.trials.push(TrialEnd {
                 trial: trial.number,
                 counts: trial.privatizer.counts(),
                 repaired: policy.repaired(),
-                parameters: keeps_parameters.then(|| policy.parameters()).flatten(),
+                parameters,
             });
             result.rows.extend(trial.rows);
         }
-        result
+        Ok(result)
     }
 
     /// Computes the factors that this round's updates left open, those of several trials together.
@@ -434,7 +442,7 @@ pub fn batch(
     observer.progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
     let mut result = BatchResult::default();
     for part in parts {
-        result.append(part.into_result(cell.keeps_parameters));
+        result.append(part.into_result(cell.keeps_parameters)?);
     }
     Ok(Some(result))
 }

@@ -263,7 +263,7 @@ fn wave(
         shared.add(&half.together.counters());
         for part in half.parts {
             let keeps_parameters = units[pieces[part.piece].unit].1.keeps_parameters;
-            results[part.piece].append(part.lockstep.into_result(keeps_parameters));
+            results[part.piece].append(part.lockstep.into_result(keeps_parameters)?);
         }
     }
     Ok(Some((results, shared)))

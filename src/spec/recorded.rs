@@ -21,7 +21,7 @@ impl Recorded {
         let kind = nested.word("rounds", "which rounds are recorded", &["log", "all"], Some("log"));
         let per_decade = nested.count("per_decade", "recorded rounds for each factor of ten").between(1, 100_000).or(40);
         let parameters =
-            nested.flag("parameters", "keep what private policies release of their models, for `privateer predict`", false);
+            nested.flag("parameters", "keep what private policies release of their models, for `privateer predict`, and the `state` of policies of your own", false);
         nested.finish();
         args.absorb(&nested);
         (if kind == "all" { Self::All } else { Self::Log { per_decade } }, parameters)

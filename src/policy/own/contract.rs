@@ -93,6 +93,16 @@ pub trait BatchPolicy: Send {
         let _ = place;
         Ok(None)
     }
+
+    /// Returns what the trial at this place keeps of its model after the last round; stored where the spec says
+    /// `record = { parameters = true }`.
+    ///
+    /// # Errors
+    /// Whatever keeps the algorithm from saying it; the run ends.
+    fn state(&self, place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
+        let _ = place;
+        Ok(None)
+    }
 }
 
 /// An algorithm that runs one trial.
@@ -116,6 +126,11 @@ pub trait TrialPolicy: Send {
     fn recommend(&self) -> Option<usize> {
         None
     }
+
+    /// Returns what it keeps of its model after the last round; stored where the spec says `record = { parameters = true }`.
+    fn state(&self) -> Option<serde_json::Value> {
+        None
+    }
 }
 
 /// Runs each trial by an algorithm of its own.
@@ -129,6 +144,10 @@ impl BatchPolicy for EachTrial {
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure> {
         self.0.iter_mut().zip(told).for_each(|(policy, told)| policy.tell(told.point, told.released));
         Ok(())
+    }
+
+    fn state(&self, place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
+        Ok(self.0.get(place).and_then(|policy| policy.state()))
     }
 
     fn recommend(&self, place: usize) -> Result<Option<usize>, PolicyFailure> {

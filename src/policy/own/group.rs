@@ -61,6 +61,14 @@ impl PolicyGroup {
             point => Ok(point),
         }
     }
+
+    /// Returns what the trial at this place keeps of its model, if the algorithm says it.
+    ///
+    /// # Errors
+    /// If the algorithm fails or panics.
+    pub fn state(&self, label: &str, place: usize) -> Result<Option<serde_json::Value>, Error> {
+        guarded(|| self.batch.state(place)).map_err(|why| failure(label, "its state", why))
+    }
 }
 
 /// Makes the error of an algorithm that failed.
