@@ -17,9 +17,6 @@ const REFRESH_SHARE: f64 = 1e-9;
 const CHECK_EVERY: u32 = 256;
 const CHECKED_POINTS: usize = 16;
 
-/// Share by which the test of a block against a floor is loosened: thousands of times its roundings.
-const TESTED_SLACK: f64 = 1e-12;
-
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
@@ -248,8 +245,7 @@ impl TrialScreen {
     /// Applies an observation that is not yet applied.
     fn settle_pending(&mut self) {
         if self.pending.is_some() {
-            // No block is asked for.
-            self.apply_and_test(Floor { score: f64::INFINITY, beta_square: 0.0 });
+            self.apply_and_test(Floor::NONE);
         }
     }
 
@@ -313,10 +309,8 @@ impl TrialScreen {
             None if 0.0 <= beta => floor(self.best_of_leaders(beta)),
             _ => f64::NEG_INFINITY,
         };
-        // Roundings of the test, and of scores that are sums of these magnitudes.
         let step = self.pending.map_or(0.0, |(_, step)| step.abs() * self.p_max);
-        let slack = TESTED_SLACK * (1.0 + tested.abs() + self.mean_max + step);
-        self.apply_and_test(Floor { score: tested - slack, beta_square: beta * beta * (1.0 + TESTED_SLACK) });
+        self.apply_and_test(Floor::new(tested, beta, self.mean_max + step));
         let mut best = self.score_blocks(beta);
         if let Some(subset) = request.subset {
             best = subset.iter().map(|&point| self.score[point as usize]).fold(f64::NEG_INFINITY, f64::max);

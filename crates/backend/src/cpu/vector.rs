@@ -164,9 +164,26 @@ pub struct Step<'a> {
 /// A score that points are compared with, without their square roots.
 #[derive(Clone, Copy)]
 pub struct Floor {
-    pub score: f64,
+    score: f64,
     /// `beta²`, rounded up.
-    pub beta_square: f64,
+    beta_square: f64,
+}
+
+/// Share by which a floor is loosened: thousands of times the roundings of a score and of its test.
+const SLACK: f64 = 1e-12;
+
+impl Floor {
+    /// No point reaches this floor.
+    pub const NONE: Self = Self { score: f64::INFINITY, beta_square: 0.0 };
+
+    /// Creates the floor for scores with `beta >= 0` and means of at most this magnitude.
+    pub fn new(score: f64, beta: f64, mean_max: f64) -> Self {
+        Self::loosened(score, beta, mean_max, SLACK)
+    }
+
+    fn loosened(score: f64, beta: f64, mean_max: f64, slack: f64) -> Self {
+        Self { score: score - slack * (1.0 + score.abs() + mean_max), beta_square: beta * beta * (1.0 + slack) }
+    }
 }
 
 /// Points per block of [`test_blocks`]; the last block may be shorter.
@@ -256,5 +273,37 @@ mod tests {
                 assert!(scores.iter().zip(&out).zip(&variance).all(|((s, m), v)| *s == m + 1.5 * v.max(0.0).sqrt()));
             }
         }
+    }
+    /// Every point whose rounded score equals the floor is found; with a floor that is not loosened some are missed.
+    #[test]
+    fn a_point_at_the_floor_is_found() {
+        let n = 3 * TESTED + LANES;
+        let beta = 1.7;
+        let number = |at: usize| (0.5 + 0.5 * libm::sin(at as f64 * 1.1)) * 10f64.powi((at % 5) as i32 - 3);
+        let mut missed = 0;
+        for point in 0..n {
+            // One point above all others, by a margin that grows with the magnitudes of the means.
+            let mut mean: Vec<f64> = (0..n).map(|at| number(at) - 40.0).collect();
+            let mut variance: Vec<f64> = (0..n).map(|at| number(at + 1)).collect();
+            (mean[point], variance[point]) = (number(3 * point) - 3.0, 900.0 + number(7 * point));
+            let p: Vec<f64> = (0..n).map(|at| number(at + 2) - 0.3).collect();
+            let step = Step { p: &p, scale: 0.01, mean_step: 0.2 };
+            let fall = step.scale * p[point];
+            let (moved, left) = (mean[point] + step.mean_step * p[point], variance[point] - fall * fall);
+            let best = moved + beta * left.sqrt();
+            let mut reach = vec![false; n.div_ceil(TESTED)];
+            let (mean_max, variance_max) =
+                test_blocks(&mut mean, &mut variance, Some(step), Floor::new(best, beta, 50.0), &mut reach);
+            let expected: Vec<bool> = (0..reach.len()).map(|block| block == point / TESTED).collect();
+            assert_eq!(reach, expected, "{point}");
+            assert_eq!((mean[point], variance[point]), (moved, left));
+            assert_eq!((mean_max, variance_max), (largest_magnitude(&mean), largest_magnitude(&variance)));
+            test_blocks(&mut mean, &mut variance, None, Floor::loosened(best, beta, 50.0, 0.0), &mut reach);
+            missed += usize::from(!reach[point / TESTED]);
+            mean[point] = f64::NAN;
+            test_blocks(&mut mean, &mut variance, None, Floor::new(best, beta, 50.0), &mut reach);
+            assert_eq!(reach, expected, "a NaN at {point}");
+        }
+        assert!(0 < missed && missed < n, "{missed} of {n} points are missed without slack");
     }
 }
