@@ -229,10 +229,15 @@ impl ScoreModel for SumsPosterior {
 
     /// Sums over the rows of `R` in ascending order, each over the features of the range in order.
     fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
+        let n = self.weights.len();
         let phi = &self.table.row(point)[features.clone()];
-        let residual = self.table.residual[point];
-        let variance =
-            linalg::wide(NormWithin { rows: &self.rows, n: self.weights.len(), phi, features: features.clone(), residual });
+        let mut variance = self.table.residual[point];
+        for row in features.start..n {
+            // R is lower triangular.
+            let end = features.end.min(row + 1);
+            let sum = dot(&self.rows[row * n + features.start..row * n + end], &phi[..end - features.start]);
+            variance += sum * sum;
+        }
         Moments { mean: dot(&self.weights[features], phi), variance }
     }
 
@@ -315,29 +320,6 @@ vectorised! {
         }
         let largest_column = columns.into_iter().fold(0.0, f64::max);
         FactorNorm { squares: squares.iter().sum(), largest_row, largest_column }
-    }
-}
-
-/// Computes `residual + |R phi|²` for features in a range and zeros elsewhere, row by row.
-struct NormWithin<'a> {
-    rows: &'a [f64],
-    n: usize,
-    phi: &'a [f64],
-    features: Range<usize>,
-    residual: f64,
-}
-
-vectorised! {
-    fn call(self: NormWithin<'_>) -> f64 {
-        let Self { rows, n, phi, features, residual } = self;
-        let mut variance = residual;
-        for row in features.start..n {
-            // R is lower triangular.
-            let end = features.end.min(row + 1);
-            let sum = dot(&rows[row * n + features.start..row * n + end], &phi[..end - features.start]);
-            variance += sum * sum;
-        }
-        variance
     }
 }
 

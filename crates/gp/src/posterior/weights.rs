@@ -190,7 +190,19 @@ impl WeightModel {
     ///
     /// The coordinates are `c` from index `first` on, and zeros elsewhere.
     fn form(&self, c: &[f64], first: usize) -> f64 {
-        linalg::wide(Form { model: self, c, first })
+        let mut form = 0.0;
+        if self.prior {
+            form = dot(c, c) / self.ridge;
+        } else {
+            for (i, &ci) in (first..).zip(c) {
+                form += ci * dot(c, &self.inverse[i * self.n + first..][..c.len()]);
+            }
+        }
+        for streak in &self.waiting {
+            let along = dot(c, &streak.u[first..][..c.len()]);
+            form -= streak.downdate * along * along;
+        }
+        form
     }
 
     /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
@@ -366,32 +378,6 @@ fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[EndedSt
         }
     }
     tile
-}
-
-/// [`WeightModel::form`] with SIMD.
-struct Form<'a> {
-    model: &'a WeightModel,
-    c: &'a [f64],
-    first: usize,
-}
-
-vectorised! {
-    fn call(self: Form<'_>) -> f64 {
-        let Self { model, c, first } = self;
-        let mut form = 0.0;
-        if model.prior {
-            form = dot(c, c) / model.ridge;
-        } else {
-            for (i, &ci) in (first..).zip(c) {
-                form += ci * dot(c, &model.inverse[i * model.n + first..][..c.len()]);
-            }
-        }
-        for streak in &model.waiting {
-            let along = dot(c, &streak.u[first..][..c.len()]);
-            form -= streak.downdate * along * along;
-        }
-        form
-    }
 }
 
 /// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
