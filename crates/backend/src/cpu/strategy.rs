@@ -29,11 +29,12 @@ const LEAST_INTERLEAVED: usize = 5;
 pub struct Cpu {
     band: Band,
     prunes: bool,
+    stays: bool,
 }
 
 impl Default for Cpu {
     fn default() -> Self {
-        Self { band: Band::Proved, prunes: true }
+        Self { band: Band::Proved, prunes: true, stays: false }
     }
 }
 
@@ -57,13 +58,19 @@ impl Cpu {
     /// Creates a backend with another band, for tests of the contract.
     #[must_use]
     pub fn with_band(band: Band) -> Self {
-        Self { band, prunes: true }
+        Self { band, ..Self::default() }
     }
 
     /// Creates a backend that scores every point in every round, for comparison.
     #[must_use]
     pub fn dense() -> Self {
-        Self { band: Band::Proved, prunes: false }
+        Self { prunes: false, ..Self::default() }
+    }
+
+    /// Keeps trials on the block pruning path whatever it costs, for tests of that path.
+    #[must_use]
+    pub fn staying(self) -> Self {
+        Self { stays: true, ..self }
     }
 }
 
@@ -86,6 +93,7 @@ impl Backend for Cpu {
             spare: Mutex::new(Vec::new()),
             band: self.band,
             may_prune: self.prunes,
+            stays: self.stays,
         }))))
     }
 }
@@ -110,6 +118,8 @@ struct StrategyTables {
     spare: Mutex<Vec<Spare>>,
     band: Band,
     may_prune: bool,
+    /// Whether trials stay on the block pruning path whatever it costs.
+    stays: bool,
 }
 
 impl StrategyTables {
@@ -373,12 +383,12 @@ impl CpuScreen {
             pruned = anew;
         }
         match pruned.candidates(request, &mut self.counters, answer) {
-            PruningOutcome::Pruned => self.pruned[request.trial] = Some(pruned),
-            PruningOutcome::Dearer => self.trials[request.trial] = Some(pruned.dense()),
+            PruningOutcome::Dearer if !self.shared.stays => self.trials[request.trial] = Some(pruned.dense()),
             PruningOutcome::Lost => {
                 answer.points.clear();
                 return false;
             }
+            PruningOutcome::Pruned | PruningOutcome::Dearer => self.pruned[request.trial] = Some(pruned),
         }
         self.counters.pruned += 1;
         true
