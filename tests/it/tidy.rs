@@ -148,6 +148,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 9] = [
     (
         &["mul_add"],
         &[
+            "crates/backend/src/cpu/panels.rs",
             "crates/backend/src/cpu/pivots/kernels.rs",
             "crates/backend/src/cpu/pivots/lanes/kernels.rs",
             "crates/backend/src/cpu/pruning/kernels.rs",

@@ -7,7 +7,7 @@ use super::kernel::Kernel;
 use super::{KernelGram, Points, grid_axis};
 use crate::score::{FeatureTable, GramSource};
 use privateer_config::error::Error;
-use privateer_numerics::linalg::{add_scaled, dot};
+use privateer_numerics::linalg::{add_rows_wide, add_scaled, dot};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, 
     let mut column = vec![0.0; n_points];
     for &(centre, coefficient) in &centres {
         gram.column(centre, 0, &mut column);
-        add_scaled(&mut values, coefficient, &column);
+        add_rows_wide(&[coefficient], |_| &column, &mut values);
     }
     // a^T K a = Σ_i a_i f(x_i); rounding can leave a tiny negative number.
     let square: f64 = centres.iter().map(|&(centre, coefficient)| coefficient * values[centre]).sum();

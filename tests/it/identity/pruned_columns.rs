@@ -43,7 +43,7 @@ fn choices(case: &Case, band: Band) -> (Vec<usize>, Counters) {
         let posterior = ExactPosterior::new(Arc::clone(&case.gram), case.ridge);
         if case.own { posterior.over_own_inputs() } else { posterior }
     };
-    let open = |posterior: &ExactPosterior| Cpu::with_band(band).prepare(&posterior.basis()).expect("prepared").open(1);
+    let open = |posterior: &ExactPosterior| Cpu::with_band(band).staying().prepare(&posterior.basis()).expect("prepared").open(1);
     let mut posterior = new();
     let mut screen = open(&posterior);
     let mut counters = Counters::default();

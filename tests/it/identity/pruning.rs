@@ -28,7 +28,7 @@ fn choices(case: &Case, rounds: usize, band: Band) -> (Vec<usize>, Counters) {
     let largest = f.iter().fold(0.0f64, |most, value| most.max(value.abs()));
     f.iter_mut().for_each(|value| *value /= largest);
     let mut posterior = FeaturePosterior::new(Arc::clone(table), case.ridge);
-    let mut screen = Cpu::with_band(band).prepare(&posterior.basis()).expect("prepared").open(1);
+    let mut screen = Cpu::with_band(band).staying().prepare(&posterior.basis()).expect("prepared").open(1);
     let mut chosen = Vec::new();
     let mut point = stream.index(table.n_points);
     for round in 1..=rounds {

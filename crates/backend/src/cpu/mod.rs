@@ -22,6 +22,7 @@
 //! state shared.
 
 mod factor;
+mod panels;
 mod pivots;
 mod pruning;
 mod strategy;

@@ -1,12 +1,13 @@
 //! Implements the CPU backend, its prepared domains and its screens.
 
 use super::factor::{FactorScreen, Table32};
+use super::panels::Panels;
 use super::pivots::{
     AskedTrial, FINE, FINE_OF_LANES, Interpolation, LaneScreen, LaneTable, LaneTables, PivotGrowth, PivotScreen, dense_work,
     work_by_pivots,
 };
 use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
-use super::trial::{BLOCK, TrialScreen};
+use super::trial::TrialScreen;
 use crate::BackendError;
 use crate::playable::playable;
 use crate::scale::Scale;
@@ -28,11 +29,12 @@ const LEAST_INTERLEAVED: usize = 5;
 pub struct Cpu {
     band: Band,
     prunes: bool,
+    stays: bool,
 }
 
 impl Default for Cpu {
     fn default() -> Self {
-        Self { band: Band::Proved, prunes: true }
+        Self { band: Band::Proved, prunes: true, stays: false }
     }
 }
 
@@ -56,13 +58,19 @@ impl Cpu {
     /// Creates a backend with another band, for tests of the contract.
     #[must_use]
     pub fn with_band(band: Band) -> Self {
-        Self { band, prunes: true }
+        Self { band, ..Self::default() }
     }
 
     /// Creates a backend that scores every point in every round, for comparison.
     #[must_use]
     pub fn dense() -> Self {
-        Self { band: Band::Proved, prunes: false }
+        Self { prunes: false, ..Self::default() }
+    }
+
+    /// Keeps trials on the block pruning path whatever it costs, for tests of that path.
+    #[must_use]
+    pub fn staying(self) -> Self {
+        Self { stays: true, ..self }
     }
 }
 
@@ -77,6 +85,7 @@ impl Backend for Cpu {
             basis: basis.clone(),
             scale,
             columns: OnceLock::new(),
+            panels: OnceLock::new(),
             rounded: OnceLock::new(),
             growth: [Mutex::new(None), Mutex::new(None)],
             lanes: OnceLock::new(),
@@ -84,6 +93,7 @@ impl Backend for Cpu {
             spare: Mutex::new(Vec::new()),
             band: self.band,
             may_prune: self.prunes,
+            stays: self.stays,
         }))))
     }
 }
@@ -94,6 +104,8 @@ struct StrategyTables {
     scale: Arc<Scale>,
     /// Feature-major copy of a table; each feature is contiguous over points, for SIMD sums.
     columns: OnceLock<Vec<f64>>,
+    /// The table in panels, for products with rows.
+    panels: OnceLock<Panels>,
     /// f32 copy of a table, for full factors.
     rounded: OnceLock<Table32>,
     /// Pivots of a table under construction: for single and for interleaved trials.
@@ -106,6 +118,8 @@ struct StrategyTables {
     spare: Mutex<Vec<Spare>>,
     band: Band,
     may_prune: bool,
+    /// Whether trials stay on the block pruning path whatever it costs.
+    stays: bool,
 }
 
 impl StrategyTables {
@@ -323,39 +337,27 @@ impl CpuScreen {
         }
     }
 
-    /// Projects the new rows of all trials over a table, block by block of points.
-    ///
-    /// The table data of a block stay in cache for all trials.
+    /// Projects the new rows of all trials on the dense path over a table, which is read once for all of them.
     fn project_all(&mut self, trials: &[TrialScore<'_>]) {
         let shared = Arc::clone(&self.shared);
-        if !matches!(shared.basis, Basis::Table(_)) {
-            return;
-        }
-        let n = shared.basis.n_points();
-        let mut rows: Vec<(usize, &[f64])> = Vec::with_capacity(trials.len());
+        let Basis::Table(table) = &shared.basis else { return };
+        let mut rows: Vec<Option<&[f64]>> = vec![None; self.trials.len()];
         for request in trials {
             if let Change::Row { row, repeated, .. } = request.change
                 && self.pruned[request.trial].is_none()
             {
-                let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(n));
-                if !(repeated && trial.has_row()) {
-                    rows.push((request.trial, row));
-                }
+                let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(table.n_points));
+                rows[request.trial] = (!(repeated && trial.has_row())).then_some(row);
             }
         }
-        if rows.is_empty() {
+        let mut found: Vec<_> =
+            (self.trials.iter_mut().zip(&rows)).filter_map(|(trial, row)| Some(trial.as_mut()?.product((*row)?))).collect();
+        if found.is_empty() {
             return;
         }
-        let columns: Vec<&[f64]> = shared.columns().chunks_exact(n.max(1)).collect();
-        for first in (0..n).step_by(BLOCK) {
-            for &(trial, row) in &rows {
-                if let Some(trial) = &mut self.trials[trial] {
-                    trial.project_block(row, &columns, first);
-                }
-            }
-        }
-        for (trial, row) in rows {
-            if let Some(trial) = &mut self.trials[trial] {
+        shared.panels.get_or_init(|| Panels::of(table)).project(&mut found);
+        for (trial, row) in self.trials.iter_mut().zip(rows) {
+            if let (Some(trial), Some(row)) = (trial, row) {
                 trial.projected(row, |i| shared.scale.largest[i]);
             }
         }
@@ -381,12 +383,12 @@ impl CpuScreen {
             pruned = anew;
         }
         match pruned.candidates(request, &mut self.counters, answer) {
-            PruningOutcome::Pruned => self.pruned[request.trial] = Some(pruned),
-            PruningOutcome::Dearer => self.trials[request.trial] = Some(pruned.dense()),
+            PruningOutcome::Dearer if !self.shared.stays => self.trials[request.trial] = Some(pruned.dense()),
             PruningOutcome::Lost => {
                 answer.points.clear();
                 return false;
             }
+            PruningOutcome::Pruned | PruningOutcome::Dearer => self.pruned[request.trial] = Some(pruned),
         }
         self.counters.pruned += 1;
         true
@@ -406,11 +408,11 @@ impl CpuScreen {
                 start_anew = rebuilt;
                 // Project even where the screen is rebuilt: the next observation may repeat the row. Rows over a table have
                 // been projected already, except for a trial that has just left block pruning.
-                if let Basis::Table(_) = &shared.basis
+                if let Basis::Table(table) = &shared.basis
                     && !trial.has_row()
                 {
-                    let columns: Vec<&[f64]> = shared.columns().chunks_exact(shared.basis.n_points().max(1)).collect();
-                    trial.project(row, |i| columns[i], |i| scale.largest[i]);
+                    shared.panels.get_or_init(|| Panels::of(table)).project(&mut [trial.product(row)]);
+                    trial.projected(row, |i| scale.largest[i]);
                 }
                 if let Some(gram) = gram_of(&shared.basis, request)
                     && !(repeated && trial.has_row())

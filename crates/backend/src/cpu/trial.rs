@@ -1,16 +1,17 @@
 //! Screens one trial: mean and posterior variance of every point, with bounds on their errors.
 
-use super::vector::{largest_magnitude, observe, score, weighted_sum};
+use super::panels::RowProduct;
+use super::vector::{Floor, LANES, Step, TESTED, largest_magnitude, score, test_blocks, weighted_sum};
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Band, Counters};
 use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
 
-/// Points per block, so that the data of a block stay in the first-level cache.
-pub const BLOCK: usize = 512;
+/// Points per block of a product with Gram columns, so that the data of a block stay in the first-level cache.
+const BLOCK: usize = 512;
 
 /// Error of the posterior variance, relative to the prior, beyond which a screen is rebuilt.
-pub const REFRESH_SHARE: f64 = 1e-9;
+const REFRESH_SHARE: f64 = 1e-9;
 
 /// Observations between two checks of the band, and points per check.
 const CHECK_EVERY: u32 = 256;
@@ -20,11 +21,24 @@ const CHECKED_POINTS: usize = 16;
 const U: f64 = f64::EPSILON / 2.0;
 
 /// The screen of one trial.
+///
+/// Arrays over points have whole SIMD vectors; their last entries repeat the last point.
 pub struct TrialScreen {
+    n_points: usize,
     fresh: bool,
     mean: Vec<f64>,
     variance: Vec<f64>,
+    /// Scores of the blocks that reach the floor of a round.
     score: Vec<f64>,
+    /// Whether a block of [`TESTED`] points does, its best score then, and the point that had it.
+    reach: Vec<bool>,
+    best: Vec<f64>,
+    leaders: Vec<u32>,
+    /// Largest magnitudes of mean and variance; `pending` is not in them.
+    mean_max: f64,
+    variance_max: f64,
+    /// `scale` and `mean_step` of an observation along `p` that mean and variance do not include yet.
+    pending: Option<(f64, f64)>,
     /// `row · h` of the last projected row, if any.
     p: Vec<f64>,
     has_row: bool,
@@ -42,12 +56,21 @@ pub struct TrialScreen {
 impl TrialScreen {
     /// Creates a screen that must be rebuilt before its first round.
     pub fn new(n_points: usize) -> Self {
+        let padded = n_points.next_multiple_of(LANES);
+        let n_blocks = padded.div_ceil(TESTED);
         Self {
+            n_points,
             fresh: false,
-            mean: vec![0.0; n_points],
-            variance: vec![0.0; n_points],
-            score: vec![0.0; n_points],
-            p: vec![0.0; n_points],
+            mean: vec![0.0; padded],
+            variance: vec![0.0; padded],
+            score: vec![0.0; padded],
+            reach: vec![false; n_blocks],
+            best: vec![f64::NEG_INFINITY; n_blocks],
+            leaders: (0..n_blocks).map(|block| (block * TESTED) as u32).collect(),
+            mean_max: 0.0,
+            variance_max: 0.0,
+            pending: None,
+            p: vec![0.0; padded],
             has_row: false,
             p_error: 0.0,
             p_max: 0.0,
@@ -65,7 +88,21 @@ impl TrialScreen {
     pub fn carried_on(mean: Vec<f64>, variance: Vec<f64>, p: Vec<f64>, p_error: f64, errors: (f64, f64)) -> Self {
         let (n, p_max) = (mean.len(), largest_magnitude(&p));
         let (mean_error, variance_error) = errors;
-        Self { fresh: true, mean, variance, p, has_row: true, p_error, p_max, mean_error, variance_error, ..Self::new(n) }
+        let mut made =
+            Self { fresh: true, mean, variance, p, has_row: true, p_error, p_max, mean_error, variance_error, ..Self::new(n) };
+        made.pad();
+        made
+    }
+
+    /// Repeats the last point in the padding, and finds the largest magnitudes.
+    fn pad(&mut self) {
+        let (n, padded) = (self.n_points, self.score.len());
+        for values in [&mut self.mean, &mut self.variance, &mut self.p] {
+            values.truncate(n);
+            let last = values.last().copied().unwrap_or(0.0);
+            values.resize(padded, last);
+        }
+        (self.mean_max, self.variance_max) = (largest_magnitude(&self.mean), largest_magnitude(&self.variance));
     }
 
     /// Returns whether the arrays follow the model.
@@ -91,10 +128,12 @@ impl TrialScreen {
     /// Resets the screen to the prior, before the first observation.
     pub fn start_from_prior(&mut self, scale: &Scale) {
         self.mean.fill(0.0);
-        self.variance.copy_from_slice(&scale.prior);
+        self.variance[..self.n_points].copy_from_slice(&scale.prior);
+        self.pending = None;
+        self.pad();
         self.fresh = true;
         self.mean_error = 0.0;
-        self.variance_error = scale.prior_error * largest_magnitude(&scale.prior);
+        self.variance_error = scale.prior_error * self.variance_max;
         self.since_check = 0;
     }
 
@@ -108,13 +147,15 @@ impl TrialScreen {
     /// Counts the points outside their band if the model is still the one that the screen followed.
     pub fn rebuild(&mut self, model: &dyn ScoreModel, comparable: bool, counters: &mut Counters) {
         let state_error = model.state_error();
-        for point in 0..self.mean.len() {
+        self.settle_pending();
+        for point in 0..self.n_points {
             let exact = model.exact(point);
             counters.violations += u64::from(comparable && self.fresh && self.outside(point, exact, state_error));
             self.mean[point] = exact.mean;
             self.variance[point] = exact.variance;
         }
         counters.rebuilds += u64::from(self.fresh);
+        self.pad();
         self.fresh = true;
         self.mean_error = 0.0;
         self.variance_error = 0.0;
@@ -126,7 +167,8 @@ impl TrialScreen {
         if self.since_check < CHECK_EVERY {
             return;
         }
-        let n = self.mean.len();
+        self.settle_pending();
+        let n = self.n_points;
         let state_error = model.state_error();
         for _ in 0..CHECKED_POINTS.min(n) {
             let point = self.next_checked % n;
@@ -146,7 +188,7 @@ impl TrialScreen {
     /// Computes `p = row · h` over Gram columns; the trial stores columns that the source does not.
     pub fn project_gram(&mut self, gram: &dyn GramSource, points: &[u32], row: &[f64], prior: f64) {
         let mut own = std::mem::take(&mut self.own_columns);
-        let n = self.p.len();
+        let n = self.n_points;
         let dense = points.first().is_some_and(|&first| gram.dense_column(first as usize).is_some());
         if !dense {
             for &point in points.get(own.len()..).unwrap_or(&[]) {
@@ -165,21 +207,23 @@ impl TrialScreen {
     }
 
     /// Computes `p = row · h`, for basis functions `column(i)` of magnitudes at most `largest(i)`.
-    pub fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
+    fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
         let columns: Vec<&[f64]> = (0..row.len()).map(column).collect();
-        for first in (0..self.p.len()).step_by(BLOCK) {
-            self.project_block(row, &columns, first);
+        let n = self.n_points;
+        for (block, p) in self.p[..n].chunks_mut(BLOCK).enumerate() {
+            weighted_sum(row, &columns, block * BLOCK, p);
         }
+        let last = n.checked_sub(1).map_or(0.0, |last| self.p[last]);
+        self.p[n..].fill(last);
         self.projected(row, largest);
     }
 
-    /// Projects one block of [`TrialScreen::project`]; call [`TrialScreen::projected`] after all.
-    pub fn project_block(&mut self, row: &[f64], columns: &[&[f64]], first: usize) {
-        let end = (first + BLOCK).min(self.p.len());
-        weighted_sum(row, columns, first, &mut self.p[first..end]);
+    /// Returns this trial's part in a product of rows with a table; [`TrialScreen::projected`] follows it.
+    pub fn product<'a>(&'a mut self, row: &'a [f64]) -> RowProduct<'a> {
+        RowProduct { row, p: &mut self.p }
     }
 
-    /// Completes a projection, after all blocks of a row.
+    /// Completes a projection.
     pub fn projected(&mut self, row: &[f64], largest: impl Fn(usize) -> f64) {
         let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
         self.p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
@@ -187,14 +231,57 @@ impl TrialScreen {
         self.has_row = true;
     }
 
-    /// Adds an observation along the projected row.
+    /// Adds an observation along the projected row; [`TrialScreen::candidates`] applies it.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
+        self.settle_pending();
         self.since_check += 1;
-        let (mean_max, variance_max) = observe(&mut self.mean, &mut self.variance, &self.p, scale, mean_step);
+        self.pending = Some((scale, mean_step));
         let (p_max, p_error) = (self.p_max, self.p_error);
         let squares = scale * scale * (2.0 * p_max * p_error + p_error * p_error + 4.0 * U * p_max * p_max);
-        self.variance_error += squares + U * variance_max;
-        self.mean_error += mean_step.abs() * (p_error + U * p_max) + U * mean_max;
+        self.variance_error += squares + U * self.variance_max;
+        self.mean_error += mean_step.abs() * (p_error + 2.0 * U * p_max) + U * self.mean_max;
+    }
+
+    /// Applies an observation that is not yet applied.
+    fn settle_pending(&mut self) {
+        if self.pending.is_some() {
+            self.apply_and_test(Floor::NONE);
+        }
+    }
+
+    /// Applies the last observation and finds the blocks that reach a floor.
+    fn apply_and_test(&mut self, floor: Floor) {
+        let p = &self.p;
+        let step = self.pending.take().map(|(scale, mean_step)| Step { p, scale, mean_step });
+        (self.mean_max, self.variance_max) = test_blocks(&mut self.mean, &mut self.variance, step, floor, &mut self.reach);
+    }
+
+    /// Returns the largest score of the blocks' former best points, with the last observation.
+    fn best_of_leaders(&self, beta: f64) -> f64 {
+        let (scale, mean_step) = self.pending.unwrap_or((0.0, 0.0));
+        let score = |&point: &u32| {
+            let point = point as usize;
+            let fall = scale * self.p[point];
+            let variance = self.variance[point] - fall * fall;
+            self.mean[point] + mean_step * self.p[point] + beta * variance.max(0.0).sqrt()
+        };
+        self.leaders.iter().map(score).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Scores the blocks that reach the floor; returns the best score.
+    fn score_blocks(&mut self, beta: f64) -> f64 {
+        let mut best = f64::NEG_INFINITY;
+        for (block, _) in self.reach.iter().enumerate().filter(|(_, reach)| **reach) {
+            let range = block * TESTED..self.score.len().min((block + 1) * TESTED);
+            let scores = &mut self.score[range.clone()];
+            let found = score(&self.mean[range.clone()], &self.variance[range.clone()], beta, scores);
+            if let Some(at) = scores.iter().position(|&score| score == found) {
+                self.leaders[block] = (range.start + at).min(self.n_points - 1) as u32;
+            }
+            self.best[block] = found;
+            best = best.max(found);
+        }
+        best
     }
 
     /// Writes every point (of the subset, if any) whose interval reaches the best lower end.
@@ -202,28 +289,49 @@ impl TrialScreen {
     /// The tie tolerance is subtracted from that lower end.
     pub fn candidates(&mut self, request: &TrialScore<'_>, band: Band, answer: &mut Candidates) {
         answer.points.clear();
+        let n = self.n_points;
         if band == Band::Infinite {
-            answer.points.extend(playable(self.mean.len(), request.subset));
+            self.settle_pending();
+            answer.points.extend(playable(n, request.subset));
             return;
         }
         let beta = request.beta;
-        let mut best = score(&self.mean, &self.variance, beta, &mut self.score);
+        let state_error = request.model.state_error();
+        let e = self.variance_error + state_error.variance;
+        let (mean_error, widest) = (self.mean_error + state_error.mean, beta * (2.0 * e).sqrt());
+        // The score's own three roundings, added to those of mean and posterior variance.
+        let e_mean = |best: f64| mean_error + 4.0 * U * (1.0 + best.abs());
+        let tie = |best: f64| TIE_TOLERANCE * (1.0 + best.abs());
+        // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best. It rises with the
+        // best score, so a score that is attained gives a floor below the final one.
+        let floor = |best: f64| best - tie(best) - 2.0 * (e_mean(best) + widest);
+        let tested = match request.subset {
+            None if 0.0 <= beta => floor(self.best_of_leaders(beta)),
+            _ => f64::NEG_INFINITY,
+        };
+        let step = self.pending.map_or(0.0, |(_, step)| step.abs() * self.p_max);
+        self.apply_and_test(Floor::new(tested, beta, self.mean_max + step));
+        let mut best = self.score_blocks(beta);
         if let Some(subset) = request.subset {
             best = subset.iter().map(|&point| self.score[point as usize]).fold(f64::NEG_INFINITY, f64::max);
         }
         let scores = &self.score;
+        let least = if band == Band::Zero { best } else { floor(best) };
+        match request.subset {
+            Some(subset) => answer.points.extend(subset.iter().copied().filter(|&point| least <= scores[point as usize])),
+            None => {
+                let reaching = self.reach.iter().zip(&self.best).enumerate();
+                for (block, _) in reaching.filter(|(_, (reach, best))| **reach && least <= **best) {
+                    let first = block * TESTED;
+                    let points = (first as u32..).zip(&scores[first..n.min(first + TESTED)]);
+                    answer.points.extend(points.filter(|&(_, &score)| least <= score).map(|(point, _)| point));
+                }
+            }
+        }
         if band == Band::Zero {
-            answer.points.extend(playable(scores.len(), request.subset).find(|&point| scores[point as usize] == best));
             return;
         }
-        let state_error = request.model.state_error();
-        let e = self.variance_error + state_error.variance;
-        // The score's own three roundings, added to those of mean and posterior variance.
-        let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());
-        // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best.
-        let widest = e_mean + beta * (2.0 * e).sqrt();
-        let tie = TIE_TOLERANCE * (1.0 + best.abs());
-        let floor = best - tie - 2.0 * widest;
+        let (tie, e_mean) = (tie(best), e_mean(best));
         let (mean, variance) = (&self.mean, &self.variance);
         let lower = |point: u32| {
             let point = point as usize;
@@ -233,11 +341,10 @@ impl TrialScreen {
             let point = point as usize;
             mean[point] + e_mean + beta * (variance[point] + e).max(0.0).sqrt()
         };
-        answer.points.extend(playable(scores.len(), request.subset).filter(|&point| floor <= scores[point as usize]));
         settle(&mut answer.points, tie, lower, upper);
         if answer.points.is_empty() {
             // A NaN reached the screen; the exact scores decide, or report it.
-            answer.points.extend(playable(mean.len(), request.subset));
+            answer.points.extend(playable(n, request.subset));
         }
     }
 }

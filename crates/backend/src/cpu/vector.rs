@@ -5,6 +5,7 @@
 
 use privateer_numerics::linalg::wide;
 use privateer_numerics::vectorised;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
 pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
@@ -83,8 +84,8 @@ vectorised! {
     }
 }
 
-/// Parallel running maxima.
-const LANES: usize = 8;
+/// Parallel running maxima, and the numbers of the widest SIMD vector.
+pub const LANES: usize = 8;
 
 /// Returns the larger of two numbers, or the first if one is NaN; one SIMD instruction.
 #[inline(always)]
@@ -152,30 +153,96 @@ fn score_in_lanes(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) ->
     rest.iter().copied().chain(lanes).fold(f64::NEG_INFINITY, larger)
 }
 
-/// Applies an observation: `variance -= (scale p)²`, `mean += mean_step p`.
-///
-/// Returns the largest magnitudes of mean and variance.
-pub fn observe(mean: &mut [f64], variance: &mut [f64], p: &[f64], scale: f64, mean_step: f64) -> (f64, f64) {
-    wide(Observe { mean, variance, p, scale, mean_step })
+/// What [`test_blocks`] adds to means and variances first: `variance -= (scale p)²`, `mean += mean_step p`.
+#[derive(Clone, Copy)]
+pub struct Step<'a> {
+    pub p: &'a [f64],
+    pub scale: f64,
+    pub mean_step: f64,
 }
 
-struct Observe<'a> {
+/// A score that points are compared with, without their square roots.
+#[derive(Clone, Copy)]
+pub struct Floor {
+    score: f64,
+    /// `beta²`, rounded up.
+    beta_square: f64,
+}
+
+/// Share by which a floor is loosened: thousands of times the roundings of a score and of its test.
+const SLACK: f64 = 1e-12;
+
+impl Floor {
+    /// No point reaches this floor.
+    pub const NONE: Self = Self { score: f64::INFINITY, beta_square: 0.0 };
+
+    /// Creates the floor for scores with `beta >= 0` and means of at most this magnitude.
+    pub fn new(score: f64, beta: f64, mean_max: f64) -> Self {
+        Self::loosened(score, beta, mean_max, SLACK)
+    }
+
+    fn loosened(score: f64, beta: f64, mean_max: f64, slack: f64) -> Self {
+        Self { score: score - slack * (1.0 + score.abs() + mean_max), beta_square: beta * beta * (1.0 + slack) }
+    }
+}
+
+/// Points per block of [`test_blocks`]; the last block may be shorter.
+pub const TESTED: usize = 64;
+
+/// Applies an observation, and writes for each block whether one of its points may have a score at or above the floor.
+///
+/// Such a point has `floor - mean <= 0` or `(floor - mean)² <= beta² variance`; so has a NaN. Lengths are multiples of
+/// [`LANES`]. Returns the largest magnitudes of mean and variance.
+pub fn test_blocks(
+    mean: &mut [f64],
+    variance: &mut [f64],
+    step: Option<Step<'_>>,
+    floor: Floor,
+    reach: &mut [bool],
+) -> (f64, f64) {
+    Arch::new().dispatch(TestBlocks { mean, variance, step, floor, reach })
+}
+
+struct TestBlocks<'a> {
     mean: &'a mut [f64],
     variance: &'a mut [f64],
-    p: &'a [f64],
-    scale: f64,
-    mean_step: f64,
+    step: Option<Step<'a>>,
+    floor: Floor,
+    reach: &'a mut [bool],
 }
 
-vectorised! {
-    fn call(self: Observe<'_>) -> (f64, f64) {
-        let Self { mean, variance, p, scale, mean_step } = self;
-        for ((mean, variance), &p) in mean.iter_mut().zip(variance.iter_mut()).zip(p) {
-            let fall = scale * p;
-            *variance -= fall * fall;
-            *mean += mean_step * p;
+impl WithSimd for TestBlocks<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
+        let Self { mean, variance, step, floor, reach } = self;
+        let [zero, one, least, beta_square] = [0.0, 1.0, floor.score, floor.beta_square].map(|x| simd.splat_f64s(x));
+        let (mut mean_max, mut variance_max) = (zero, zero);
+        let blocks = mean.chunks_mut(TESTED).zip(variance.chunks_mut(TESTED)).zip(reach);
+        for (block, ((mean, variance), reach)) in blocks.enumerate() {
+            let (mean, variance) = (S::as_mut_simd_f64s(mean).0, S::as_mut_simd_f64s(variance).0);
+            if let Some(Step { p, scale, mean_step }) = step {
+                let [scale, mean_step] = [scale, mean_step].map(|x| simd.splat_f64s(x));
+                let p = S::as_simd_f64s(&p[block * TESTED..]).0;
+                for ((mean, variance), &p) in mean.iter_mut().zip(variance.iter_mut()).zip(p) {
+                    let fall = simd.mul_f64s(scale, p);
+                    *variance = simd.sub_f64s(*variance, simd.mul_f64s(fall, fall));
+                    *mean = simd.add_f64s(*mean, simd.mul_f64s(mean_step, p));
+                }
+            }
+            let mut found = zero;
+            for (&mean, &variance) in mean.iter().zip(&*variance) {
+                let gap = simd.sub_f64s(least, mean);
+                let squares = [simd.mul_f64s(beta_square, variance), simd.mul_f64s(gap, gap)];
+                let below = simd.and_m64s(simd.less_than_f64s(zero, gap), simd.less_than_f64s(squares[0], squares[1]));
+                found = simd.max_f64s(found, simd.select_f64s(below, zero, one));
+                mean_max = simd.max_f64s(simd.abs_f64s(mean), mean_max);
+                variance_max = simd.max_f64s(simd.abs_f64s(variance), variance_max);
+            }
+            *reach = 0.0 < simd.reduce_max_f64s(found);
         }
-        (magnitude_in_lanes(mean), magnitude_in_lanes(variance))
+        (simd.reduce_max_f64s(mean_max), simd.reduce_max_f64s(variance_max))
     }
 }
 
@@ -206,5 +273,37 @@ mod tests {
                 assert!(scores.iter().zip(&out).zip(&variance).all(|((s, m), v)| *s == m + 1.5 * v.max(0.0).sqrt()));
             }
         }
+    }
+    /// Every point whose rounded score equals the floor is found; with a floor that is not loosened some are missed.
+    #[test]
+    fn a_point_at_the_floor_is_found() {
+        let n = 3 * TESTED + LANES;
+        let beta = 1.7;
+        let number = |at: usize| (0.5 + 0.5 * libm::sin(at as f64 * 1.1)) * 10f64.powi((at % 5) as i32 - 3);
+        let mut missed = 0;
+        for point in 0..n {
+            // One point above all others, by a margin that grows with the magnitudes of the means.
+            let mut mean: Vec<f64> = (0..n).map(|at| number(at) - 40.0).collect();
+            let mut variance: Vec<f64> = (0..n).map(|at| number(at + 1)).collect();
+            (mean[point], variance[point]) = (number(3 * point) - 3.0, 900.0 + number(7 * point));
+            let p: Vec<f64> = (0..n).map(|at| number(at + 2) - 0.3).collect();
+            let step = Step { p: &p, scale: 0.01, mean_step: 0.2 };
+            let fall = step.scale * p[point];
+            let (moved, left) = (mean[point] + step.mean_step * p[point], variance[point] - fall * fall);
+            let best = moved + beta * left.sqrt();
+            let mut reach = vec![false; n.div_ceil(TESTED)];
+            let (mean_max, variance_max) =
+                test_blocks(&mut mean, &mut variance, Some(step), Floor::new(best, beta, 50.0), &mut reach);
+            let expected: Vec<bool> = (0..reach.len()).map(|block| block == point / TESTED).collect();
+            assert_eq!(reach, expected, "{point}");
+            assert_eq!((mean[point], variance[point]), (moved, left));
+            assert_eq!((mean_max, variance_max), (largest_magnitude(&mean), largest_magnitude(&variance)));
+            test_blocks(&mut mean, &mut variance, None, Floor::loosened(best, beta, 50.0, 0.0), &mut reach);
+            missed += usize::from(!reach[point / TESTED]);
+            mean[point] = f64::NAN;
+            test_blocks(&mut mean, &mut variance, None, Floor::new(best, beta, 50.0), &mut reach);
+            assert_eq!(reach, expected, "a NaN at {point}");
+        }
+        assert!(0 < missed && missed < n, "{missed} of {n} points are missed without slack");
     }
 }

@@ -2,8 +2,6 @@
 
 use crate::Points;
 use privateer_config::params::Args;
-use privateer_numerics::linalg::wide;
-use privateer_numerics::vectorised;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -73,15 +71,6 @@ impl Lengthscales {
         (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().take(d).map(|(j, x)| x / self.of(j))).collect()
     }
 
-    /// Writes [`Lengthscales::squared_distance`] of one point and many (row-major), bit by bit.
-    pub fn squared_distances(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
-        match (self, a) {
-            // Two coordinates have SIMD code of their own.
-            (Self::Isotropic(l), &[first, second]) => wide(InPlane { first, second, square: l * l, many, out }),
-            _ => out.iter_mut().zip(many.chunks_exact(a.len())).for_each(|(out, b)| *out = self.squared_distance(a, b)),
-        }
-    }
-
     /// Returns `Σ_i ((a_i - b_i) / l_i)²`, coordinates ascending; the bits are symmetric in a, b.
     #[must_use]
     pub fn squared_distance(&self, a: &[f64], b: &[f64]) -> f64 {
@@ -89,24 +78,6 @@ impl Lengthscales {
         match self {
             Self::Isotropic(l) => pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>() / (l * l),
             Self::PerDimension(scales) => pairs.zip(scales).map(|((x, y), l)| (x - y) * (x - y) / (l * l)).sum(),
-        }
-    }
-}
-
-struct InPlane<'a> {
-    first: f64,
-    second: f64,
-    square: f64,
-    many: &'a [f64],
-    out: &'a mut [f64],
-}
-
-vectorised! {
-    fn call(self: InPlane<'_>) {
-        let Self { first, second, square, many, out } = self;
-        let (points, _) = many.as_chunks::<2>();
-        for (out, [x, y]) in out.iter_mut().zip(points) {
-            *out = ((first - x) * (first - x) + (second - y) * (second - y)) / square;
         }
     }
 }

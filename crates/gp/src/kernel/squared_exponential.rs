@@ -5,8 +5,9 @@ use crate::Points;
 use crate::score::{KernelFamily, KernelForm};
 use crate::special::gauss_hermite;
 use privateer_config::params::Args;
-use privateer_numerics::linalg::exp;
+use privateer_numerics::linalg::{exp, exp_of_block, wide};
 use privateer_numerics::rng::Stream;
+use privateer_numerics::vectorised;
 use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,8 +42,12 @@ impl Kernel for SquaredExponential {
     }
 
     fn values(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
-        self.lengthscales.squared_distances(a, many, out);
-        out.iter_mut().for_each(|value| *value *= -0.5);
+        if let (Lengthscales::Isotropic(l), &[first, second]) = (&self.lengthscales, a) {
+            return wide(InPlane { first, second, square: l * l, variance: self.variance, many, out });
+        }
+        for (out, b) in out.iter_mut().zip(many.chunks_exact(a.len())) {
+            *out = -0.5 * self.lengthscales.squared_distance(a, b);
+        }
         exp(out);
         out.iter_mut().for_each(|value| *value *= self.variance);
     }
@@ -112,5 +117,32 @@ impl Kernel for SquaredExponential {
 
     fn on_coordinates(&self, coordinates: Range<usize>) -> Option<Arc<dyn Kernel>> {
         Some(Arc::new(Self::new(self.lengthscales.of_range(coordinates), self.variance)))
+    }
+}
+
+/// [`SquaredExponential::values`] of points of two coordinates with one length-scale.
+struct InPlane<'a> {
+    first: f64,
+    second: f64,
+    /// Squared length-scale.
+    square: f64,
+    variance: f64,
+    many: &'a [f64],
+    out: &'a mut [f64],
+}
+
+/// Points whose distances and exponentials are computed one after the other, so that their divisions overlap.
+const BLOCK: usize = 64;
+
+vectorised! {
+    fn call(self: InPlane<'_>) {
+        let Self { first, second, square, variance, many, out } = self;
+        for (many, out) in many.chunks(2 * BLOCK).zip(out.chunks_mut(BLOCK)) {
+            for (out, [x, y]) in out.iter_mut().zip(many.as_chunks::<2>().0) {
+                *out = -0.5 * (((first - x) * (first - x) + (second - y) * (second - y)) / square);
+            }
+            exp_of_block(out);
+            out.iter_mut().for_each(|value| *value *= variance);
+        }
     }
 }

@@ -36,14 +36,18 @@ const BLOCK: usize = 64;
 
 vectorised! {
     fn call(self: Exp<'_>) {
-        for block in self.0.chunks_mut(BLOCK) {
-            // NaN makes this false, too.
-            if block.iter().fold(true, |all, x| all & (x.abs() <= LARGEST)) {
-                block.iter_mut().for_each(|x| *x = one(*x));
-            } else {
-                block.iter_mut().for_each(|x| *x = libm::exp(*x));
-            }
-        }
+        self.0.chunks_mut(BLOCK).for_each(exp_of_block);
+    }
+}
+
+/// Computes [`exp`] of a few dozen numbers, for callers inside a SIMD dispatch.
+#[inline(always)]
+pub fn exp_of_block(block: &mut [f64]) {
+    // NaN makes this false, too.
+    if block.iter().fold(true, |all, x| all & (x.abs() <= LARGEST)) {
+        block.iter_mut().for_each(|x| *x = one(*x));
+    } else {
+        block.iter_mut().for_each(|x| *x = libm::exp(*x));
     }
 }
 
