@@ -169,6 +169,7 @@ type Lanes = [f64; LANES];
 
 /// Adds all draws to the sums of four rounds, in vectors of entries from `at` on: all sums stay in registers.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "indexed by a constant, the loop is unrolled and its sums stay in registers")]
 fn add_draws<const W: usize>(weights: [&[f64]; TOGETHER], draws: &[Vec<f64>], ahead: &mut [Vec<f64>; TOGETHER], at: usize) {
     let mut sums = ([[0.0; LANES]; W], [[0.0; LANES]; W], [[0.0; LANES]; W], [[0.0; LANES]; W]);
     let [of_a, of_b, of_c, of_d] = weights;
