@@ -81,9 +81,13 @@ fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn Pro
 /// Draws a normal vector scaled to the unit sphere of a norm; zero stays zero.
 fn on_the_sphere(norm: Norm, stream: &mut rng::Stream, out: &mut [f64]) {
     stream.normals(out);
-    let size = norm.size(out);
+    scale_to_the_sphere(norm, out);
+}
+
+fn scale_to_the_sphere(norm: Norm, x: &mut [f64]) {
+    let size = norm.size(x);
     if 0.0 < size {
-        out.iter_mut().for_each(|x| *x /= size);
+        x.iter_mut().for_each(|x| *x /= size);
     }
 }
 
@@ -227,6 +231,8 @@ impl Problem for Regression {
             score: Score::new(Arc::clone(&self.evaluation), Arc::clone(&truth)),
             stream: Box::new(RegressionSamples {
                 x: vec![0.0; truth.len()],
+                ahead: Vec::new(),
+                n_used: 0,
                 truth,
                 norm: self.setting.set.norm().dual(),
                 response: self.response,
@@ -257,15 +263,43 @@ struct RegressionSamples {
     response: Response,
     noise: f64,
     stream: rng::Stream,
+    /// Samples of a linear problem, row-major: features, and the response's normal. Many together cost less.
+    ahead: Vec<f64>,
+    /// Number of entries of `ahead` that are used.
+    n_used: usize,
+}
+
+/// Number of normals that samples are drawn from together.
+const AHEAD: usize = 512;
+
+impl RegressionSamples {
+    /// Draws the next features of a linear problem; returns the normal of the response.
+    fn draw_linear(&mut self) -> f64 {
+        let width = self.x.len() + 1;
+        if self.n_used == self.ahead.len() {
+            self.ahead.resize((AHEAD / width).max(1) * width, 0.0);
+            self.stream.normals(&mut self.ahead);
+            self.ahead.chunks_exact_mut(width).for_each(|row| scale_to_the_sphere(self.norm, &mut row[..width - 1]));
+            self.n_used = 0;
+        }
+        let row = &self.ahead[self.n_used..self.n_used + width];
+        self.n_used += width;
+        self.x.copy_from_slice(&row[..width - 1]);
+        row[width - 1]
+    }
 }
 
 impl Stream for RegressionSamples {
     fn next(&mut self) -> Raw<Sample<'_>> {
-        on_the_sphere(self.norm, &mut self.stream, &mut self.x);
-        let z = dot(&self.x, &self.truth);
         let y = match self.response {
-            Response::Linear => z + self.noise * self.stream.normal(),
-            Response::Logistic => f64::from(u8::from(self.stream.uniform() < sigmoid(z))),
+            Response::Linear => {
+                let error = self.draw_linear();
+                dot(&self.x, &self.truth) + self.noise * error
+            }
+            Response::Logistic => {
+                on_the_sphere(self.norm, &mut self.stream, &mut self.x);
+                f64::from(u8::from(self.stream.uniform() < sigmoid(dot(&self.x, &self.truth))))
+            }
         };
         Raw::seal(Sample { x: &self.x, y })
     }

@@ -56,7 +56,7 @@ pub fn four_dots(rows: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
 
 /// Adds the partial sums in the order of [`dot`].
 #[inline(always)]
-fn sum_of(s: [f64; LANES]) -> f64 {
+pub(super) fn sum_of(s: [f64; LANES]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 

@@ -3,6 +3,7 @@
 //! **Invariant:** these routines start no thread, call no BLAS and contract no product: the bits depend on the input
 //! alone.
 
+mod cbrt;
 mod cholesky;
 mod columns;
 mod dot;
@@ -11,6 +12,7 @@ mod exp;
 mod growing;
 mod lasso;
 mod norms;
+mod pow;
 mod rational;
 mod reflected;
 mod rounded;
@@ -27,6 +29,7 @@ pub use exp::{exp, exp_of_block};
 pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;
 pub use norms::{Norm, Power};
+pub use pow::pow;
 pub use rational::Fractions;
 pub use reflected::{InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;

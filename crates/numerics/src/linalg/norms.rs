@@ -1,5 +1,9 @@
 //! The l_p norms, `1 <= p <= infinity`.
 
+use super::cbrt::cbrt;
+use super::pow::pow_inlined;
+use super::{sum_of_squares, wide};
+use crate::vectorised;
 use std::fmt;
 
 /// An l_p norm.
@@ -83,11 +87,10 @@ impl Norm {
         if self.exponent == 1.0 {
             return vector.iter().map(|x| x.abs()).sum();
         }
-        let largest = largest(vector);
+        let (largest, sum) = wide(SumOfPowers { vector, power: self.power });
         if self.exponent.is_infinite() || largest == 0.0 || !largest.is_finite() {
             return largest;
         }
-        let sum: f64 = vector.iter().map(|x| self.power.apply(x.abs() / largest)).sum();
         largest * self.root(sum)
     }
 
@@ -96,7 +99,7 @@ impl Norm {
         match self.power {
             Power::Whole(1) => x,
             Power::Whole(2) => libm::sqrt(x),
-            Power::Whole(3) => libm::cbrt(x),
+            Power::Whole(3) => cbrt(x),
             _ => libm::pow(x, 1.0 / self.exponent),
         }
     }
@@ -124,10 +127,7 @@ impl Norm {
         const SURE: f64 = 1.0 - 1e-9;
         const LEAST: f64 = 1e-100;
         const MANY: usize = 1_000_000;
-        2.0 <= self.exponent
-            && LEAST <= most
-            && vector.len() <= MANY
-            && vector.iter().map(|x| x * x).sum::<f64>() < most * most * SURE
+        2.0 <= self.exponent && LEAST <= most && vector.len() <= MANY && sum_of_squares(vector) < most * most * SURE
     }
 
     /// Writes the minimizer of the product with `g` over vectors of this norm `<= 1`.
@@ -147,14 +147,7 @@ impl Norm {
             out.iter_mut().zip(g).for_each(|(out, g)| *out = -sign(*g));
         } else {
             let q = self.dual();
-            let power = Power::of(q.exponent - 1.0);
-            let mut sum = 0.0;
-            for (out, g) in out.iter_mut().zip(g) {
-                let size = g.abs() / largest;
-                let raised = power.apply(size);
-                sum += raised * size;
-                *out = -raised.copysign(*g);
-            }
+            let sum = wide(Steepest { g, largest, power: Power::of(q.exponent - 1.0), out });
             // |g|_q^(q - 1) with the largest entry factored out: sum^((q - 1)/q).
             let scale = q.root(sum) / sum;
             out.iter_mut().for_each(|out| *out *= scale);
@@ -172,13 +165,103 @@ fn sign(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { 1.0_f64.copysign(x) }
 }
 
+/// Returns the largest magnitude; NaN if an entry is NaN.
 fn largest(vector: &[f64]) -> f64 {
-    vector.iter().fold(0.0, |largest: f64, x| if x.is_nan() { f64::NAN } else { largest.max(x.abs()) })
+    wide(Largest(vector))
+}
+
+struct Largest<'a>(&'a [f64]);
+
+vectorised! {
+    fn call(self: Largest<'_>) -> f64 {
+        largest_inlined(self.0)
+    }
+}
+
+/// Number of entries that are raised together.
+const BLOCK: usize = 32;
+/// Number of running maxima.
+const LANES: usize = 8;
+
+#[inline(always)]
+fn largest_inlined(vector: &[f64]) -> f64 {
+    let (mut maxima, mut has_nan) = ([0.0; LANES], false);
+    let (whole, rest) = vector.as_chunks::<LANES>();
+    for entries in whole {
+        for (most, x) in maxima.iter_mut().zip(entries) {
+            let size = x.abs();
+            *most = if *most < size { size } else { *most };
+            has_nan |= x.is_nan();
+        }
+    }
+    for x in rest {
+        maxima[0] = maxima[0].max(x.abs());
+        has_nan |= x.is_nan();
+    }
+    if has_nan { f64::NAN } else { maxima.into_iter().fold(0.0, f64::max) }
+}
+
+/// Finds the largest magnitude of a vector, and the sum of the powers of magnitudes divided by the largest, in order.
+struct SumOfPowers<'a> {
+    vector: &'a [f64],
+    power: Power,
+}
+
+vectorised! {
+    fn call(self: SumOfPowers<'_>) -> (f64, f64) {
+        let Self { vector, power } = self;
+        let largest = largest_inlined(vector);
+        let mut sum = 0.0;
+        for vector in vector.chunks(BLOCK) {
+            let mut powers = [0.0; BLOCK];
+            powers.iter_mut().zip(vector).for_each(|(power, x)| *power = x.abs() / largest);
+            apply_inlined(power, &mut powers[..vector.len()]);
+            powers[..vector.len()].iter().for_each(|power| sum += power);
+        }
+        (largest, sum)
+    }
+}
+
+/// Writes `-sign(g) (|g|/largest)^e`, and returns the sum of the powers `e + 1` of the quotients, in order.
+struct Steepest<'a> {
+    g: &'a [f64],
+    largest: f64,
+    power: Power,
+    out: &'a mut [f64],
+}
+
+vectorised! {
+    fn call(self: Steepest<'_>) -> f64 {
+        let Self { g, largest, power, out } = self;
+        let mut sum = 0.0;
+        for (out, g) in out.chunks_mut(BLOCK).zip(g.chunks(BLOCK)) {
+            let mut sizes = [0.0; BLOCK];
+            sizes.iter_mut().zip(g).for_each(|(size, g)| *size = g.abs() / largest);
+            let mut raised = sizes;
+            apply_inlined(power, &mut raised[..g.len()]);
+            out.iter_mut().zip(g).zip(&raised).for_each(|((out, g), raised)| *out = -raised.copysign(*g));
+            raised.iter_mut().zip(&sizes).for_each(|(raised, size)| *raised *= size);
+            raised[..g.len()].iter().for_each(|product| sum += product);
+        }
+        sum
+    }
+}
+
+/// Replaces every number by its power, inside a SIMD dispatch.
+#[inline(always)]
+fn apply_inlined(power: Power, values: &mut [f64]) {
+    match power {
+        Power::Whole(2) => values.iter_mut().for_each(|x| *x *= *x),
+        Power::Whole(3) => values.iter_mut().for_each(|x| *x = *x * *x * *x),
+        Power::Whole(_) => values.iter_mut().for_each(|x| *x = power.apply(*x)),
+        Power::General(exponent) => pow_inlined(values, exponent),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::{Purpose, Streams};
 
     const EXPONENTS: [f64; 9] = [1.0, 1.001, 1.1, 1.5, 2.0, 3.0, 7.3, 40.0, f64::INFINITY];
 
@@ -199,6 +282,34 @@ mod tests {
                 assert!((product + dual).abs() <= 1e-12 * dual, "{exponent} {g:?}: {product} {dual}");
             }
         }
+    }
+
+    /// Norms and steepest vectors have the bits of their formulas, evaluated one entry after another.
+    #[test]
+    fn the_bits_of_one_entry_at_a_time() {
+        let mut stream = Streams::new(4, "norms").of(0, Purpose::Function);
+        for (exponent, n) in EXPONENTS.into_iter().flat_map(|exponent| [1, 3, 8, 20, 33, 100].map(|n| (exponent, n))) {
+            let norm = Norm::of(exponent).expect("a norm");
+            let mut g: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
+            g[n / 2] = 0.0;
+            let largest = g.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+            if exponent == 1.0 || exponent.is_infinite() || largest == 0.0 {
+                continue;
+            }
+            let sum: f64 = g.iter().map(|x| norm.power.apply(x.abs() / largest)).sum();
+            assert_eq!(norm.size(&g).to_bits(), (largest * norm.root(sum)).to_bits(), "{exponent} {n}");
+            let q = norm.dual();
+            let power = Power::of(q.exponent - 1.0);
+            let raised: Vec<f64> = g.iter().map(|g| power.apply(g.abs() / largest)).collect();
+            let sum = g.iter().zip(&raised).fold(0.0, |sum, (g, raised)| sum + raised * (g.abs() / largest));
+            let mut found = vec![0.0; n];
+            norm.steepest(&g, &mut found);
+            for ((found, raised), g) in found.iter().zip(&raised).zip(&g) {
+                assert_eq!(found.to_bits(), (-raised.copysign(*g) * (q.root(sum) / sum)).to_bits(), "{exponent} {n}");
+            }
+        }
+        let nan = [0.0, f64::NAN, 1.0];
+        assert!(Norm::MAX.size(&nan).is_nan() && Norm::of(1.5).expect("a norm").size(&nan).is_nan());
     }
 
     #[test]

@@ -6,8 +6,9 @@
 //! Vectors are stored in rows, padded with zeros to whole SIMD vectors ([`padded_length`]).
 
 use super::columns::{LANES, wide};
+use super::dot::sum_of;
 use super::rational::{Fractions, ShiftedFactors};
-use super::{add_scaled, dot};
+use super::{add_scaled, dot, four_dots};
 use crate::vectorised;
 
 /// Squares below this count as zero relative to a largest entry of 1.
@@ -69,17 +70,19 @@ impl Reflections {
         pivot
     }
 
-    /// Applies reflection `k` to every row; at most `size` entries change.
+    /// Returns the vector of reflection `k` for rows of `size` entries, padded; zeros from entry `k + 1` on.
     #[inline(always)]
-    fn reflect(&self, k: usize, size: usize, vectors: &mut [f64]) {
+    fn vector(&self, k: usize, size: usize) -> &[f64] {
+        &self.vectors[k * self.stride..k * self.stride + padded_length(size)]
+    }
+
+    /// Applies reflection `k` to a row; at most `k + 1` entries change.
+    #[inline(always)]
+    fn reflect(&self, k: usize, row: &mut [f64]) {
         let factor = self.factors[k];
-        if factor == 0.0 {
-            return;
-        }
-        let size = padded_length(size);
-        let v = &self.vectors[k * self.stride..k * self.stride + size];
-        for row in vectors.chunks_exact_mut(self.stride) {
-            let row = &mut row[..size];
+        if factor != 0.0 {
+            let v = self.vector(k, k + 1);
+            let row = &mut row[..v.len()];
             let along = factor * dot(row, v);
             add_scaled(row, -along, v);
         }
@@ -99,12 +102,73 @@ struct Reflect<'a> {
 
 vectorised! {
     fn call(self: Reflect<'_>) {
-        let n = self.reflections.factors.len();
-        for i in 0..n {
-            let k = if self.last_first { n - 1 - i } else { i };
-            self.reflections.reflect(k, k + 1, self.vectors);
+        let Self { reflections, vectors, last_first } = self;
+        let n = reflections.factors.len();
+        let order = (0..n).map(|i| if last_first { n - 1 - i } else { i }).filter(|&k| reflections.factors[k] != 0.0);
+        // Four rows pass all reflections together: they stay in the L1 cache.
+        let mut fours = vectors.chunks_exact_mut((4 * reflections.stride).max(1));
+        for rows in &mut fours {
+            reflect_four(reflections, rows, order.clone());
+        }
+        for row in fours.into_remainder().chunks_exact_mut(reflections.stride.max(1)) {
+            order.clone().for_each(|k| reflections.reflect(k, row));
         }
     }
+}
+
+/// Applies reflections to four rows; each row has the bits of [`Reflections::reflect`], one after another.
+#[inline(always)]
+fn reflect_four(reflections: &Reflections, rows: &mut [f64], mut order: impl Iterator<Item = usize>) {
+    let Some(mut k) = order.next() else { return };
+    let stride = reflections.stride;
+    let (a, rest) = rows.split_at_mut(stride);
+    let (b, rest) = rest.split_at_mut(stride);
+    let (c, d) = rest.split_at_mut(stride);
+    let mut dots = four_dots([a, b, c, d], reflections.vector(k, k + 1));
+    for next in order {
+        let size = k.max(next) + 1;
+        let factors = dots.map(|dot| -(reflections.factors[k] * dot));
+        let (x, y) = (reflections.vector(k, size), reflections.vector(next, size));
+        dots = add_scaled_and_dot([a, b, c, d], factors, x, y);
+        k = next;
+    }
+    for (row, dot) in [a, b, c, d].into_iter().zip(dots) {
+        let v = reflections.vector(k, k + 1);
+        add_scaled(&mut row[..v.len()], -(reflections.factors[k] * dot), v);
+    }
+}
+
+/// Adds multiples of `x` to the rows, and returns their products with `y`, bit by bit as [`add_scaled`] and [`dot`].
+///
+/// Both vectors have one padded length, and may be shorter than the rows.
+#[inline(always)]
+fn add_scaled_and_dot(rows: [&mut [f64]; 4], factors: [f64; 4], x: &[f64], y: &[f64]) -> [f64; 4] {
+    let [a, b, c, d] = rows.map(|row| row.as_chunks_mut::<LANES>().0);
+    let (x, y) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
+    let (mut of_a, mut of_b, mut of_c, mut of_d) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for ((((x, y), (a, b)), c), d) in x.iter().zip(y).zip(a.iter_mut().zip(b)).zip(c).zip(d) {
+        of_a = add_scaled_and_dot_block(a, factors[0], x, y, of_a);
+        of_b = add_scaled_and_dot_block(b, factors[1], x, y, of_b);
+        of_c = add_scaled_and_dot_block(c, factors[2], x, y, of_c);
+        of_d = add_scaled_and_dot_block(d, factors[3], x, y, of_d);
+    }
+    [sum_of(of_a), sum_of(of_b), sum_of(of_c), sum_of(of_d)]
+}
+
+/// Values in the lanes of a vector.
+type Lanes = [f64; LANES];
+
+#[inline(always)]
+fn add_scaled_and_dot_block(row: &mut Lanes, factor: f64, x: &Lanes, y: &Lanes, mut sums: Lanes) -> Lanes {
+    let mut new = *row;
+    for lane in 0..LANES {
+        new[lane] += factor * x[lane];
+    }
+    *row = new;
+    for lane in 0..LANES {
+        sums[lane] += new[lane] * y[lane];
+    }
+    sums
 }
 
 /// The symmetric `A^{-1/2}`.
@@ -185,9 +249,12 @@ vectorised! {
     fn call(self: Tridiagonalize<'_>) {
         let Self { a, scale, reflections, diagonal, beside } = self;
         let (n, stride) = (a.n, a.stride);
-        let mut w = vec![0.0; stride];
+        // The reflection before: its vector v and w, for the update `A - v w^T - w v^T` that is due.
+        let (mut v, mut w, mut next) = (vec![0.0; stride], vec![0.0; stride], vec![0.0; stride]);
         for k in (0..n).rev() {
             let (rest, row) = a.values.split_at_mut(k * stride);
+            let size = padded_length(k + 1);
+            update(&mut row[..size], [v[k], w[k]], [&v[..size], &w[..size]]);
             diagonal[k] = row[k];
             if k == 0 {
                 break;
@@ -195,27 +262,50 @@ vectorised! {
             // Reflection k - 1 acts on entries 0..k.
             reflections.vectors[(k - 1) * stride..(k - 1) * stride + k].copy_from_slice(&row[..k]);
             beside[k - 1] = reflections.make(k - 1, k, scale);
-            let factor = reflections.factors[k - 1];
+            let (factor, next_v) = (reflections.factors[k - 1], reflections.vector(k - 1, k + 1));
+            // Each row is updated and multiplied by the new vector while it is in the L1 cache.
+            for (i, line) in rest.chunks_exact_mut(stride).enumerate() {
+                next[i] = factor * update_and_dot(&mut line[..size], [v[i], w[i]], [&v[..size], &w[..size]], next_v);
+            }
+            next[k..].fill(0.0);
+            v[..next_v.len()].copy_from_slice(next_v);
+            std::mem::swap(&mut w, &mut next);
             if factor == 0.0 {
+                w.fill(0.0);
                 continue;
             }
-            let size = padded_length(k);
-            let v = &reflections.vectors[(k - 1) * stride..(k - 1) * stride + size];
-            let w = &mut w[..size];
-            for (w, line) in w.iter_mut().zip(rest.chunks_exact(stride)) {
-                *w = factor * dot(&line[..size], v);
-            }
-            w[k..].fill(0.0);
-            let along = 0.5 * factor * dot(w, v);
-            add_scaled(w, -along, v);
-            for (i, line) in rest.chunks_exact_mut(stride).enumerate() {
-                let (vi, wi) = (v[i], w[i]);
-                for ((entry, &w), &v) in line[..size].iter_mut().zip(&*w).zip(v) {
-                    *entry -= vi * w + wi * v;
-                }
-            }
+            let w = &mut w[..next_v.len()];
+            let along = 0.5 * factor * dot(w, next_v);
+            add_scaled(w, -along, next_v);
         }
     }
+}
+
+/// Subtracts `vi w + wi v` from a row.
+#[inline(always)]
+fn update(row: &mut [f64], [vi, wi]: [f64; 2], [v, w]: [&[f64]; 2]) {
+    for ((entry, &w), &v) in row.iter_mut().zip(w).zip(v) {
+        *entry -= vi * w + wi * v;
+    }
+}
+
+/// Subtracts as [`update`], and returns the row's product with `y` as [`dot`]; all have one padded length.
+#[inline(always)]
+fn update_and_dot(row: &mut [f64], [vi, wi]: [f64; 2], [v, w]: [&[f64]; 2], y: &[f64]) -> f64 {
+    let (row, y) = (row.as_chunks_mut::<LANES>().0, y.as_chunks::<LANES>().0);
+    let (v, w) = (v.as_chunks::<LANES>().0, w.as_chunks::<LANES>().0);
+    let mut sums = [0.0; LANES];
+    for (((row, v), w), y) in row.iter_mut().zip(v).zip(w).zip(y) {
+        let mut new = *row;
+        for lane in 0..LANES {
+            new[lane] -= vi * w[lane] + wi * v[lane];
+        }
+        *row = new;
+        for lane in 0..LANES {
+            sums[lane] += new[lane] * y[lane];
+        }
+    }
+    sum_of(sums)
 }
 
 /// The orthogonal polar factor `O` of a square matrix `L = O (L^T L)^{1/2}`.
@@ -325,19 +415,26 @@ vectorised! {
                 for (&v, line) in four.1.iter().zip(a.values.chunks_exact(stride).skip(4 * four.0.len())) {
                     add_scaled(w, v, &line[..size]);
                 }
-                for (&v, line) in v.iter().zip(a.values.chunks_exact_mut(stride)) {
-                    add_scaled(&mut line[..size], -factor * v, w);
-                }
-                (0..k).for_each(|row| a.values[row * stride + k] = 0.0);
+            }
+            let (v, w) = (&left.vectors[k * stride..k * stride + k + 1], &w[..padded_length(k + 1)]);
+            let (rest, row) = a.values.split_at_mut(k * stride);
+            if factor != 0.0 {
+                add_scaled(&mut row[..w.len()], -factor * v[k], w);
             }
             if k == 0 {
                 break;
             }
             // The reflection reduces row k to the entry next to the diagonal.
-            let (rest, row) = a.values.split_at_mut(k * stride);
             right.vectors[(k - 1) * stride..(k - 1) * stride + k].copy_from_slice(&row[..k]);
             below[k - 1] = right.make(k - 1, k, scale);
-            right.reflect(k - 1, k, rest);
+            // Each row passes both reflections while it is in the L1 cache.
+            for (&v, line) in v.iter().zip(rest.chunks_exact_mut(stride)) {
+                if factor != 0.0 {
+                    add_scaled(&mut line[..w.len()], -factor * v, w);
+                    line[k] = 0.0;
+                }
+                right.reflect(k - 1, line);
+            }
         }
     }
 }

@@ -5,7 +5,11 @@
 
 use super::Stream;
 use super::normals::{MANY, quantiles};
+use crate::linalg::pow;
 use std::f64::consts::PI;
+
+/// Number of generalized normals that are raised to powers together.
+const TOGETHER: usize = 64;
 
 /// Returns the number on (0, 1) of a word.
 #[inline(always)]
@@ -88,6 +92,32 @@ impl Stream {
         self.gamma_from_one(shape)
     }
 
+    /// Fills `out` with draws of density proportional to `exp(-|x|^exponent)`, for `exponent > 0`.
+    ///
+    /// A draw is `g^(1/exponent)` with g of Gamma(1/exponent) as in [`Stream::gamma`], with a sign by one more word.
+    pub fn generalized_normals(&mut self, exponent: f64, out: &mut [f64]) {
+        let shape = 1.0 / exponent;
+        for out in out.chunks_mut(TOGETHER) {
+            let (mut gammas, mut shares) = ([1.0; TOGETHER], [1.0; TOGETHER]);
+            let n = out.len();
+            for ((out, gamma), share) in out.iter_mut().zip(&mut gammas).zip(&mut shares) {
+                if shape < 1.0 {
+                    *gamma = self.gamma_from_one(shape + 1.0);
+                    *share = self.open_uniform();
+                } else {
+                    *gamma = self.gamma_from_one(shape);
+                }
+                *out = if self.bernoulli(0.5) { 1.0 } else { -1.0 };
+            }
+            if shape < 1.0 {
+                pow(&mut shares[..n], 1.0 / shape);
+                gammas.iter_mut().zip(&shares).for_each(|(gamma, share)| *gamma = (*gamma * share).max(f64::MIN_POSITIVE));
+            }
+            pow(&mut gammas[..n], shape);
+            out.iter_mut().zip(&gammas).for_each(|(out, size)| *out = size.copysign(*out));
+        }
+    }
+
     fn gamma_from_one(&mut self, shape: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / libm::sqrt(9.0 * d);
@@ -96,6 +126,10 @@ impl Stream {
             let u = self.open_uniform();
             let root = 1.0 + c * x;
             let v = root * root * root;
+            // The paper's squeeze, which shows without logarithms that a draw is kept; the margin is far above rounding.
+            if d < 1e4 && u < 1.0 - 0.0331 * (x * x) * (x * x) - 1e-9 {
+                return d * v;
+            }
             // Written so that a NaN shape ends the loop.
             let refused = v <= 0.0 || 0.5 * x * x + d * (1.0 - v + libm::log(v)) <= libm::log(u);
             if !refused {
@@ -275,6 +309,43 @@ mod tests {
         }
         assert!((0..100).all(|_| 0.0 < s.gamma(1e-3)), "tiny shapes stay positive");
         assert!(s.gamma(f64::NAN).is_nan());
+    }
+
+    /// Compares generalized normals with powers of Gamma draws, one by one, and the squeeze with the full test.
+    #[test]
+    fn generalized_normals_are_powers_of_gamma_draws() {
+        for exponent in [0.5, 1.0, 1.5, 2.995_732, 3.0, 40.0, 2000.0] {
+            let (mut one, mut many, shape) = (stream(), stream(), 1.0 / exponent);
+            let mut found = vec![0.0; 1000];
+            many.generalized_normals(exponent, &mut found);
+            for x in found {
+                let size = libm::pow(slow_gamma(&mut one, shape), shape);
+                let expected = if one.bernoulli(0.5) { size } else { -size };
+                assert_eq!(x.to_bits(), expected.to_bits(), "{exponent}");
+            }
+            assert_eq!(one.word(), many.word(), "{exponent}: as many words");
+        }
+        for shape in [1.0, 1.01, 2.5, 40.0, 9e3, 1e6] {
+            let (mut one, mut other) = (stream(), stream());
+            assert!((0..20_000).all(|_| one.gamma(shape) == slow_gamma(&mut other, shape)), "{shape}");
+        }
+    }
+
+    /// Draws a Gamma number with the full test of every attempt.
+    fn slow_gamma(stream: &mut Stream, shape: f64) -> f64 {
+        if shape < 1.0 {
+            let raised = slow_gamma(stream, shape + 1.0);
+            return (raised * libm::pow(stream.open_uniform(), 1.0 / shape)).max(f64::MIN_POSITIVE);
+        }
+        let d = shape - 1.0 / 3.0;
+        loop {
+            let (x, u) = (stream.normal(), stream.open_uniform());
+            let root = 1.0 + 1.0 / libm::sqrt(9.0 * d) * x;
+            let v = root * root * root;
+            if 0.0 < v && libm::log(u) < 0.5 * x * x + d * (1.0 - v + libm::log(v)) {
+                return d * v;
+            }
+        }
     }
 
     #[test]

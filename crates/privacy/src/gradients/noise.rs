@@ -3,7 +3,7 @@
 use super::VectorNoise;
 use crate::planted::{self, PlantedFault};
 use privateer_numerics::linalg::{Norm, Power};
-use privateer_numerics::rng::Stream;
+use privateer_numerics::rng::{NormalsAhead, Stream};
 
 /// Adds no noise and draws nothing.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +25,36 @@ pub struct IsotropicGaussian {
 impl VectorNoise for IsotropicGaussian {
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
         stream.normals(out);
+        self.scale(out);
+    }
+}
+
+impl IsotropicGaussian {
+    fn scale(self, normals: &mut [f64]) {
         let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGaussianNoise);
-        out.iter_mut().for_each(|entry| *entry *= sigma);
+        normals.iter_mut().for_each(|entry| *entry *= sigma);
+    }
+}
+
+/// Draws the vectors of [`IsotropicGaussian`] from a stream that has no other use, many entries ahead.
+#[derive(Debug, Clone)]
+pub struct GaussianAhead {
+    law: IsotropicGaussian,
+    ahead: NormalsAhead,
+}
+
+impl GaussianAhead {
+    /// Makes the law before its first draw.
+    #[must_use]
+    pub fn new(law: IsotropicGaussian) -> Self {
+        Self { law, ahead: NormalsAhead::default() }
+    }
+}
+
+impl VectorNoise for GaussianAhead {
+    fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
+        self.ahead.fill(stream, out);
+        self.law.scale(out);
     }
 }
 
@@ -87,13 +115,9 @@ impl VectorNoise for GeneralizedGaussian {
         if self.exponent == 2.0 {
             return IsotropicGaussian { sigma: self.sigma / self.multiplier }.draw(stream, out);
         }
-        let (shape, n) = (1.0 / self.exponent, out.len());
-        for entry in out.iter_mut() {
-            let size = libm::pow(stream.gamma(shape), shape);
-            *entry = if stream.bernoulli(0.5) { size } else { -size };
-        }
+        stream.generalized_normals(self.exponent, out);
         let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGeneralizedNoise);
-        let radius = sigma * libm::sqrt(2.0 * stream.gamma(0.5 * n as f64));
+        let radius = sigma * libm::sqrt(2.0 * stream.gamma(0.5 * out.len() as f64));
         self.scale(radius, out);
     }
 }

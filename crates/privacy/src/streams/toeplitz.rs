@@ -91,8 +91,12 @@ impl Factorisation for SquareRoot {
 
 /// Number of rounds whose sums over all draws before them are computed together.
 const BLOCK: usize = 32;
-/// Number of entries of a draw that are taken through all rounds of a block before the next ones, so that they stay in cache.
-const ENTRIES: usize = 64;
+/// Number of rounds of a block whose sums are computed together, so that a draw is read once for them.
+const TOGETHER: usize = 4;
+/// Entries in a vector, and vectors of a draw that are added together.
+const LANES: usize = 8;
+const WIDE: usize = 4;
+const WHOLE: usize = WIDE * LANES;
 
 /// Holds the draws of a stream.
 ///
@@ -139,14 +143,56 @@ vectorised! {
     fn call(self: LookAhead<'_>) {
         let Self { backward, draws, ahead } = self;
         let length = ahead.first().map_or(0, Vec::len);
-        for start in (0..length).step_by(ENTRIES) {
-            let entries = start..(start + ENTRIES).min(length);
-            for (round, sum) in ahead.iter_mut().enumerate() {
-                let weights = &backward[backward.len() - 1 - draws.len() - round..][..draws.len()];
-                add_rows(weights, |past| &draws[past][entries.clone()], &mut sum[entries.clone()]);
+        let weights = |round: usize| &backward[backward.len() - 1 - draws.len() - round..][..draws.len()];
+        // All rounds pass over some entries of the draws before the next ones, which stay in the L2 cache meanwhile.
+        let mut at = 0;
+        while at < length {
+            let n_entries = [WHOLE, LANES].into_iter().find(|n| at + n <= length).unwrap_or(length - at);
+            for (group, ahead) in ahead.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
+                let weights: [&[f64]; TOGETHER] = std::array::from_fn(|round| weights(group * TOGETHER + round));
+                match n_entries {
+                    LANES => add_draws::<1>(weights, draws, ahead, at),
+                    WHOLE => add_draws::<WIDE>(weights, draws, ahead, at),
+                    _ => ahead
+                        .iter_mut()
+                        .zip(weights)
+                        .for_each(|(sum, weights)| add_rows(weights, |past| &draws[past][at..], &mut sum[at..])),
+                }
             }
+            at += n_entries;
         }
     }
+}
+
+/// Values in the lanes of a vector.
+type Lanes = [f64; LANES];
+
+/// Adds all draws to the sums of four rounds, in vectors of entries from `at` on: all sums stay in registers.
+#[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "indexed by a constant, the loop is unrolled and its sums stay in registers")]
+fn add_draws<const W: usize>(weights: [&[f64]; TOGETHER], draws: &[Vec<f64>], ahead: &mut [Vec<f64>; TOGETHER], at: usize) {
+    let mut sums = ([[0.0; LANES]; W], [[0.0; LANES]; W], [[0.0; LANES]; W], [[0.0; LANES]; W]);
+    let [of_a, of_b, of_c, of_d] = weights;
+    for ((((draw, &a), &b), &c), &d) in draws.iter().zip(of_a).zip(of_b).zip(of_c).zip(of_d) {
+        let draw = draw[at..at + W * LANES].as_chunks::<LANES>().0;
+        for w in 0..W {
+            sums.0[w] = add_scaled(sums.0[w], a, &draw[w]);
+            sums.1[w] = add_scaled(sums.1[w], b, &draw[w]);
+            sums.2[w] = add_scaled(sums.2[w], c, &draw[w]);
+            sums.3[w] = add_scaled(sums.3[w], d, &draw[w]);
+        }
+    }
+    for (ahead, sums) in ahead.iter_mut().zip([sums.0, sums.1, sums.2, sums.3]) {
+        ahead[at..at + W * LANES].copy_from_slice(sums.as_flattened());
+    }
+}
+
+#[inline(always)]
+fn add_scaled(mut sum: Lanes, factor: f64, x: &Lanes) -> Lanes {
+    for lane in 0..LANES {
+        sum[lane] += factor * x[lane];
+    }
+    sum
 }
 
 impl PrefixNoise for SquareRootNoise {
@@ -191,7 +237,7 @@ mod tests {
     /// The blocks give the bits of one sum per round, also beyond the stated rounds and after a state was restored.
     #[test]
     fn blocks_have_the_bits_of_single_sums() {
-        let length = ENTRIES + 7;
+        let length = 2 * WHOLE + LANES + 7;
         let (mut noise, mut drawn) = (SquareRootNoise::new(&SquareRoot::new(50).coefficients, length), Vec::<Vec<f64>>::new());
         let all: Vec<f64> = coefficients().take(100).collect();
         for round in 0..100_usize {
