@@ -1,6 +1,7 @@
 """Policies and environments of your own."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ class Policy(Protocol):
     A method `recommend() -> int64[trials]` names the points that it would recommend now; without it, the played point of the
     largest average released reward is recommended. A method `state()` returns a list with one JSON-serialisable value for each
     trial, what it keeps of its model after the last round; `record = {"parameters": True}` of the spec stores it, and
-    `Results.states()` reads it.
+    `Results.states()` reads it (policies over points only).
     """
 
     def start(self, problem: Problem, trials: NDArray[np.int64], rngs: list[np.random.Generator]) -> None:
@@ -53,6 +54,19 @@ class Policy(Protocol):
     for _method in (start, ask, tell):
         _method.not_written = True  # type: ignore[attr-defined]
     del _method
+
+
+def _state_text(policy: Any) -> str:
+    """Returns what `policy.state()` returns as JSON; refuses what would not be read back as it was."""
+
+    def whole(text: str) -> int:
+        if not -(2**63) <= int(text) < 2**64:
+            raise ValueError(f"the integer {text} has more than 64 bits: keep it as text")
+        return int(text)
+
+    text = json.dumps(policy.state(), allow_nan=False)
+    json.loads(text, parse_int=whole)
+    return text
 
 
 @dataclass(frozen=True)

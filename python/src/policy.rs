@@ -111,7 +111,7 @@ impl PythonPolicy {
             Ok(Self {
                 class_name: item.class_name.clone(),
                 recommends: policy.hasattr("recommend").unwrap_or(false),
-                has_state: policy.hasattr("state").unwrap_or(false),
+                has_state: written(&policy, "state"),
                 policy: policy.unbind(),
                 guard: Arc::clone(guard),
                 n_points: start.n_points,
@@ -138,9 +138,9 @@ impl PythonPolicy {
     /// Calls `state`, which returns a sequence of one value for each trial, as JSON can write it.
     fn read_states(&self) -> Result<Vec<serde_json::Value>, PolicyFailure> {
         self.guard.call(|py| {
-            let answer = self.policy.bind(py).call_method0(intern!(py, "state"));
-            let text: String = answer
-                .and_then(|answer| py.import(intern!(py, "json"))?.call_method1(intern!(py, "dumps"), (answer,))?.extract())
+            let own = py.import(intern!(py, "privateer.own"));
+            let text: String = own
+                .and_then(|own| own.call_method1(intern!(py, "_state_text"), (self.policy.bind(py),))?.extract())
                 .map_err(|error| self.raised(py, "state", error))?;
             match serde_json::from_str(&text) {
                 Ok(serde_json::Value::Array(states)) if states.len() == self.n_trials => Ok(states),

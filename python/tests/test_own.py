@@ -431,7 +431,12 @@ def test_a_wrong_state_is_refused(spec: pv.Spec) -> None:
         def state(self) -> Any:
             raise ZeroDivisionError
 
-    for policy, said in [(Short, "no list of"), (NotJson, "not JSON"), (Raises, "ZeroDivisionError")]:
+    class Large(NumpyUcb):
+        def state(self) -> Any:
+            return [{"generator": 2**100} for _ in self.count]
+
+    mistakes = [(Short, "no list of"), (NotJson, "JSON compliant"), (Raises, "ZeroDivisionError"), (Large, "more than 64 bits")]
+    for policy, said in mistakes:
         own = spec.policy(policy).set("record.parameters", True).trials(3)
         with pytest.raises(pv.PolicyError, match=said):
             pv.run(own, progress=False)

@@ -159,7 +159,7 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupt_stops_at_once_and_the_run_resumes(spec: pv.Spec, tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_text(spec.text)
-    program = textwrap.dedent(LONG.format(rounds=4000))
+    program = textwrap.dedent(LONG.format(rounds=40_000))
     command = [sys.executable, "-c", program, str(tmp_path / "spec.toml"), str(tmp_path / "out")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"

@@ -22,7 +22,7 @@ pub struct SlurmArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     tasks: u32,
     /// Folder on a file system that all nodes share; a new one [default: out/SPEC-NAME]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = super::stores::folder)]
     out: Option<PathBuf>,
     /// Time limit of a task, as Slurm writes it [default: three times the estimate, 10 minutes at least]
     #[arg(long, value_name = "TIME")]

@@ -1,13 +1,14 @@
 //! `privateer status`: what of a run is done, from its folder alone.
 
-use super::commands::say;
+use super::commands::{note, say};
 use super::plan::duration;
 use super::stores;
-use crate::engine::{Shard, UnitList};
-use crate::record::{DigestList, Folder, Manifest, SPEC_NAME};
+use crate::engine::{Shard, Share, Unit, UnitList};
+use crate::record::{DigestList, Folder, Manifest, PartId, SPEC_NAME};
 use clap::Args;
 use privateer_config::error::Error;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -47,9 +48,9 @@ impl TaskStatus {
     }
 
     /// Counts the listed parts of a folder.
-    fn of(name: String, out: &Path, total: u64, exit: Option<i64>) -> Result<Self, Error> {
+    fn of(name: String, out: &Path, total: u64, exit: Option<i64>, counts: impl Fn(&str) -> bool) -> Result<Self, Error> {
         let digests = DigestList::load(out)?;
-        let done = digests.names().filter(|name| name.starts_with("cells/")).count() as u64;
+        let done = digests.names().filter(|name| counts(name)).count() as u64;
         let time = |path: PathBuf| path.metadata().and_then(|found| found.modified()).ok();
         let (first, last) = (time(out.join(SPEC_NAME)), time(DigestList::path(out)));
         let span = match (first, last) {
@@ -120,44 +121,54 @@ pub fn status(args: &StatusArgs) -> Result<(), Error> {
 
 /// Reads a results folder, or the folder that shards ran into; shards that have not begun are waiting.
 fn shares(out: &Path) -> Result<Vec<TaskStatus>, Error> {
-    let folders = stores::shares_in(out);
-    let mut found = folders.iter().map(|folder| single(folder)).collect::<Result<Vec<_>, _>>()?;
-    if let [first, ..] = folders.as_slice()
-        && first != out
-        && let Some((manifest, shard)) = shard_of(first)?
-    {
-        for index in 0..shard.count {
-            let name = format!("shard-{}-of-{}", index + 1, shard.count);
-            if found.iter().all(|task| task.name != name) {
-                let total = Shard { index, ..shard }.size(manifest.n_parts() as u64);
-                found.push(TaskStatus { name, done: 0, total, exit: None, span: 0.0, quiet: None });
-            }
+    let folders = stores::results_in(out);
+    let first = Folder::manifest(&folders[0])?;
+    if folders[0] == out {
+        return Ok(vec![single(out)?]);
+    }
+    let count = shard_of(&first).map(|shard| shard.count);
+    let mut found = Vec::new();
+    for folder in &folders {
+        let manifest = Folder::manifest(folder)?;
+        if manifest.spec_hash == first.spec_hash && shard_of(&manifest).map(|shard| shard.count) == count {
+            found.push(single(folder)?);
+        } else {
+            note(&format!(
+                "warning: `{}` is not counted: it is of another spec, or of another number of shards, than `{}`",
+                folder.display(),
+                folders[0].display()
+            ));
+        }
+    }
+    let n_units = first.n_parts() as u64;
+    for index in 0..count.unwrap_or(0).min(n_units) {
+        let shard = Shard { index, count: count.unwrap_or(1) };
+        let name = format!("shard-{}-of-{}", index + 1, shard.count);
+        if found.iter().all(|task| task.name != name) {
+            found.push(TaskStatus { name, done: 0, total: shard.size(n_units), exit: None, span: 0.0, quiet: None });
         }
     }
     Ok(found)
 }
 
-/// Returns the manifest of a folder of one shard, and which one that is.
-fn shard_of(out: &Path) -> Result<Option<(Manifest, Shard)>, Error> {
-    let manifest = Folder::manifest(out)?;
-    let shard = manifest.shard.as_deref().and_then(|text| text.parse().ok());
-    Ok(shard.map(|shard| (manifest, shard)))
+/// Returns which shard a folder is of; `None` for other shares and whole runs.
+fn shard_of(manifest: &Manifest) -> Option<Shard> {
+    manifest.shard.as_deref().and_then(|text| text.parse().ok())
 }
 
-/// Reads one results folder. That of a share has the units of the share.
+/// Reads one results folder. Of the folder of a share, parts and total are those of the share that was run last.
 fn single(out: &Path) -> Result<TaskStatus, Error> {
     let manifest: Manifest = Folder::manifest(out)?;
-    let all = manifest.n_parts() as u64;
-    let total = match manifest.shard.as_deref() {
-        None => all,
-        Some(text) => match (text.parse::<Shard>(), text.trim_start_matches("units ").parse::<UnitList>()) {
-            (Ok(shard), _) => shard.size(all),
-            (_, Ok(units)) => units.len(),
-            _ => all,
-        },
+    let share: Share = match (shard_of(&manifest), manifest.shard.as_deref()) {
+        (Some(shard), _) => Share::Shard(shard),
+        (None, Some(text)) => text.trim_start_matches("units ").parse().map_or(Share::All, Share::Units),
+        (None, None) => Share::All,
     };
+    let all = manifest.parts().map(|PartId { cell, block }| Unit { cell, block }).collect();
+    let share: BTreeSet<String> =
+        share.of(all)?.into_iter().map(|Unit { cell, block }| PartId { cell, block }.listed_name()).collect();
     let name = out.file_name().map_or_else(|| ".".to_owned(), |name| name.to_string_lossy().into_owned());
-    TaskStatus::of(name, out, total, None)
+    TaskStatus::of(name, out, share.len() as u64, None, |part| share.contains(part))
 }
 
 /// Reads the folder of an array job.
@@ -173,7 +184,9 @@ fn array(out: &Path, list: &Path) -> Result<Vec<TaskStatus>, Error> {
         .map(|(number, line)| {
             let units: UnitList = line.parse().map_err(|_| corrupt(line))?;
             let exit = std::fs::read_to_string(out.join(format!("exit-{number}"))).ok().and_then(|text| text.trim().parse().ok());
-            TaskStatus::of(format!("task-{number}"), &out.join(format!("task-{number}")), units.len(), exit)
+            TaskStatus::of(format!("task-{number}"), &out.join(format!("task-{number}")), units.len(), exit, |part| {
+                part.starts_with("cells/")
+            })
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Places for results: folders, folders of shards, and object stores as `s3://BUCKET/PREFIX`.
 
 use crate::engine::{Shard, Stop};
-use crate::record::Manifest;
+use crate::record::{Folder, Manifest, shares_in};
 use crate::run::{RunFolder, RunObserver, RunOptions, run_to_folder};
 use crate::spec::Sweep;
 #[cfg(feature = "stores")]
@@ -15,11 +15,8 @@ use tempfile::TempDir;
 
 /// Whether a path is an address in an object store, or tries to be one.
 fn is_address(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.contains("://"))
+    path.to_str().is_some_and(|text| text.contains("://") || text.starts_with("s3:"))
 }
-
-/// Beginnings of the names of folders that hold a share of a sweep: those of `run --shard`, and of the jobs of `slurm`.
-const SHARE_FOLDERS: [&str; 2] = ["shard-", "task-"];
 
 /// Returns where a shard of a run into `out` writes: a folder of its own in it, or the object store, which shards share.
 ///
@@ -30,9 +27,17 @@ pub fn place_of_shard(out: &Path, shard: Shard) -> Result<PathBuf, Error> {
         return Ok(out.to_owned());
     }
     if Manifest::path(out).exists() {
+        let of = Folder::manifest(out)?.shard;
+        // The folder that the shard itself has made.
+        if of.as_deref().and_then(|text| text.parse::<Shard>().ok()) == Some(shard) {
+            return Ok(out.to_owned());
+        }
         return Err(Error::Folder {
             path: out.to_owned(),
-            problem: "holds the results of a run that is not divided into shards".to_owned(),
+            problem: match of {
+                Some(other) => format!("holds the results of another share of a sweep, {other}"),
+                None => "holds the results of a run that is not divided into shards".to_owned(),
+            },
             hint: "choose another folder with `--out DIR`: each shard gets a folder in it".to_owned(),
         });
     }
@@ -49,20 +54,9 @@ pub fn merge_command(out: &Path, is_shard: bool) -> String {
     format!("privateer merge {inputs} --out DIR")
 }
 
-/// Returns the results folders that a folder stands for, in order of their names: itself, or the shares in it.
-pub fn shares_in(folder: &Path) -> Vec<PathBuf> {
-    if Manifest::path(folder).exists() {
-        return vec![folder.to_owned()];
-    }
-    let is_share = |name: &str| SHARE_FOLDERS.iter().any(|start| name.starts_with(start));
-    let mut shares: Vec<PathBuf> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().is_some_and(|name| is_share(&name.to_string_lossy())) && Manifest::path(path).exists())
-        .collect();
-    // `shard-2-of-16` before `shard-10-of-16`.
-    shares.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+/// Returns the results folders that a folder stands for: itself, or the shares in it.
+pub fn results_in(folder: &Path) -> Vec<PathBuf> {
+    let shares = if Manifest::path(folder).exists() { Vec::new() } else { shares_in(folder) };
     // What is wrong with a folder of neither kind is said where it is opened.
     if shares.is_empty() { vec![folder.to_owned()] } else { shares }
 }
@@ -162,7 +156,7 @@ impl Inputs {
         let mut inputs = Self { folders: Vec::new(), _copies: Vec::new() };
         for folder in folders {
             if !is_address(folder) {
-                inputs.folders.extend(shares_in(folder));
+                inputs.folders.extend(results_in(folder));
                 continue;
             }
             let copy = tempfile::Builder::new().prefix("privateer-").tempdir();
@@ -183,6 +177,6 @@ impl Inputs {
     #[cfg(not(feature = "stores"))]
     pub fn of(folders: &[PathBuf]) -> Result<Self, Error> {
         folders.iter().try_for_each(|folder| check(folder))?;
-        Ok(Self { folders: folders.iter().flat_map(|folder| shares_in(folder)).collect() })
+        Ok(Self { folders: folders.iter().flat_map(|folder| results_in(folder)).collect() })
     }
 }

@@ -551,7 +551,7 @@ impl ReadyCell {
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
-        let (facts, units) = (instance.facts(), self.environment.value_units());
+        let (facts, units) = (instance.facts(), instance.value_units());
         let mechanism = self.bandit.privacy.channel(facts, instance.bound_stated(), self.maker.sums(), units)?;
         if let Some(sums) = mechanism.sums() {
             BuildContext::allow_bytes(

@@ -128,7 +128,7 @@ pub(super) fn bandit_warnings(
         warnings.push(CellWarning::new(Misleading::Rounds, text));
     }
     if let Some(values) = known_values(cell, trial) {
-        warnings.extend(clip_warning(trial, ledger, &values, cell.environment.value_units()));
+        warnings.extend(clip_warning(trial, ledger, &values, trial.instance.value_units()));
         warnings.extend(noise_warning(plan, trial, &values));
         warnings.extend(factor_warning(plan, cell, trial, &values));
     }

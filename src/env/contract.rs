@@ -120,11 +120,6 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// Returns how values of the data become rewards, where the spec states `bound` and `privacy.clip` in units of the data.
-    fn value_units(&self) -> Option<ValueUnits> {
-        None
-    }
-
     /// Returns which numbers the environment takes from real rewards; empty if there are none.
     fn derived_from_rewards(&self) -> DerivedNumbers {
         DerivedNumbers::default()
@@ -147,6 +142,8 @@ pub struct Instance {
     bound_stated: bool,
     largest: f64,
     least: f64,
+    /// How values of the data become rewards, where the spec states `bound` and `privacy.clip` in units of the data.
+    units: Option<ValueUnits>,
     sets: Option<Arc<Sets>>,
     /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
     plays: Option<Vec<f64>>,
@@ -254,11 +251,24 @@ impl Instance {
             bound_stated: bound.is_some(),
             largest,
             least,
+            units: None,
             sets: None,
             plays: None,
             best_mean,
             start: None,
         })
+    }
+
+    /// States how values of the data become rewards, where clip ranges are stated in units of the data.
+    #[must_use]
+    pub fn in_units(self, units: Option<ValueUnits>) -> Self {
+        Self { units, ..self }
+    }
+
+    /// Returns how values of the data become rewards, if clip ranges are stated in units of the data.
+    #[must_use]
+    pub fn value_units(&self) -> Option<ValueUnits> {
+        self.units
     }
 
     /// Returns the same function with another noise; its rewards' public facts stay unchanged.

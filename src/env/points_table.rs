@@ -142,7 +142,13 @@ impl EnvironmentPlan for PointsTable {
         let units = units.filter(|_| self.in_data_units);
         let bound = match (self.bound, units) {
             // Of a range that the units shift, the end that is farther from 0.
-            (Some(bound), Some(units)) => units.rewards(-bound, bound).map(|(low, high)| low.abs().max(high.abs())),
+            (Some(bound), Some(units)) => {
+                let Some((low, high)) = units.rewards(-bound, bound) else {
+                    let message = format!("`bound = {bound:e}`, in units of the file, is no finite reward");
+                    return Err(Error::input(Diagnostic::new(message).hint("state a smaller bound, or `units = \"rewards\"`")));
+                };
+                Some(low.abs().max(high.abs()))
+            }
             (bound, _) => bound,
         };
         if self.standardise {
@@ -180,20 +186,20 @@ impl EnvironmentPlan for PointsTable {
                 ));
             }
         };
-        let make = |values| Instance::new(Arc::new(values), noise, bound, context.rounds, self.regret);
+        let make =
+            |values| Instance::new(Arc::new(values), noise, bound, context.rounds, self.regret).map(|made| made.in_units(units));
         Ok(Arc::new(PointsEnvironment {
             // Noisy released inputs are not coordinates of the function: a model must know their noise to use them.
             kernel: (noise_variance == 0.0).then_some(kernel),
             gram: tabulated(gram),
             instance: values.map(make).transpose()?,
             told,
-            units,
             fingerprint: table.fingerprint(),
             regret: self.regret,
             derived_from_values: self.derived(&[
                 (DataDerived::Standardisation, self.standardise && self.value.is_some()),
                 (DataDerived::Hyperparameters, self.fitted),
-                (DataDerived::Range, self.bound.is_none() && self.value.is_some()),
+                (DataDerived::Range, bound.is_none() && self.value.is_some()),
             ]),
             derived_from_inputs: self
                 .derived(&[(DataDerived::Standardisation, self.standardise), (DataDerived::Hyperparameters, self.fitted)]),
@@ -298,8 +304,6 @@ struct PointsEnvironment {
     gram: Arc<dyn GramSource>,
     instance: Option<Instance>,
     told: Option<RewardFacts>,
-    /// Units of the file, if the spec states clip and bound in them.
-    units: Option<ValueUnits>,
     fingerprint: String,
     regret: RegretUnit,
     derived_from_values: DerivedNumbers,
@@ -330,10 +334,6 @@ impl Environment for PointsEnvironment {
 
     fn simulates(&self) -> bool {
         self.instance.is_some()
-    }
-
-    fn value_units(&self) -> Option<ValueUnits> {
-        self.units
     }
 
     fn told_rewards(&self) -> Option<RewardFacts> {

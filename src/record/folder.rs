@@ -2,7 +2,7 @@
 
 use super::digests::{DigestList, FileState};
 use super::whole_file::{is_temporary, remove_leftovers, write_whole};
-use super::{Manifest, Parameters, PartId, disk, part_read};
+use super::{Manifest, Parameters, PartId, disk, part_read, shares_in};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -129,6 +129,11 @@ impl Folder {
     /// As [`Folder::existing`].
     pub fn manifest(out: &Path) -> Result<Manifest, Error> {
         let found = fs::metadata(out).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory if out.to_string_lossy().contains("://") => refused(
+                out,
+                "is in an object store, and not a folder of this machine",
+                "copy it first: `privateer merge ADDRESS --out DIR`",
+            ),
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
                 refused(out, "does not exist", "give a folder that `privateer run` wrote")
             }
@@ -138,7 +143,10 @@ impl Folder {
             return Err(refused(out, "is a file, not a folder", "give a folder that `privateer run` wrote"));
         }
         if is_missing(&Manifest::path(out))? {
-            return Err(not_results(out, "give a folder that `privateer run` wrote"));
+            return Err(match shares_in(out).len() {
+                0 => not_results(out, "give a folder that `privateer run` wrote"),
+                n => refused(out, &format!("holds {n} shards"), "join them first: `privateer merge DIR --out ALL`"),
+            });
         }
         Manifest::load(out)
     }

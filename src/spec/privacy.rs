@@ -185,7 +185,7 @@ impl PrivacyPlan {
         match (&self.entry, need) {
             (MechanismChoice::Rewards(entry), _) => (entry.build)(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
-            (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&self.request, facts, need).map(Channel::Sums),
+            (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&request, facts, need).map(Channel::Sums),
             (MechanismChoice::Sums(entry), None) => Err(Refusal::new(
                 "mechanism",
                 format!("mechanism `{}` releases sums, and this policy asks for none", entry.name),

@@ -1,6 +1,6 @@
 //! Runs a sweep in a temporary folder and puts its parts into an object store while it runs.
 
-use super::bucket::{Bucket, Put};
+use super::bucket::Bucket;
 use super::download::{MANIFEST_NAME, parts};
 use crate::engine::{Stop, Unit, units};
 use crate::record::{DigestList, Manifest, PartId, SPEC_NAME, TIMINGS_NAME, hash_bytes};
@@ -10,7 +10,7 @@ use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -57,14 +57,19 @@ pub fn run_to_store(
         drop(ended);
         (run, uploading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    uploaded?;
+    // What a device got wrong leaves the store whatever else went wrong.
     upload.take_back()?;
+    uploaded?;
     upload.describe()?;
-    let mut run = run.map_err(|error| stored(error, bucket))?;
+    let mut run = run.map_err(|error| stored(error, bucket, staging))?;
     run.path = bucket.address().into();
     if let Some(report) = &mut run.report {
-        for name in ["report.html", "summary.csv"] {
+        for name in ["report.html", "summary.csv", "audit.json"] {
             let path = staging.join(name);
+            // Few specs ask for an audit.
+            if !path.exists() {
+                continue;
+            }
             let bytes = fs::read(&path).map_err(|source| Error::io("read the report", &path, source))?;
             bucket.replace(name, bytes)?;
         }
@@ -85,9 +90,18 @@ fn same_spec(bucket: &Bucket, sweep: &Sweep) -> Result<(), Error> {
     }
 }
 
-/// A stopped run has kept its parts in the store.
-fn stored(error: Error, bucket: &Bucket) -> Error {
+/// Says of the store what a run says of its temporary folder. A stopped run has kept its parts in the store.
+fn stored(error: Error, bucket: &Bucket, staging: &Path) -> Error {
+    let moved = |path: PathBuf| match path.strip_prefix(staging) {
+        Ok(name) if name.as_os_str().is_empty() => bucket.address().into(),
+        Ok(name) => bucket.address_of(&name.display().to_string()),
+        Err(_) => path,
+    };
     match error {
+        Error::Folder { path, problem, hint } => {
+            Error::Folder { path: moved(path), problem, hint: hint.replace(&staging.display().to_string(), bucket.address()) }
+        }
+        Error::Corrupt { path, problem, hint } => Error::Corrupt { path: moved(path), problem, hint },
         Error::Incomplete { done, total, reason, .. } => {
             let hint = format!("the same command resumes; finished parts are in `{}`", bucket.address());
             Error::Incomplete { done, total, reason, hint }
@@ -107,7 +121,7 @@ struct Upload<'a> {
     staging: &'a Path,
     /// Files of the folder that are in the store.
     known: BTreeSet<String>,
-    /// Those that this run has put there.
+    /// Those that this run has put there, or may have.
     new: BTreeSet<String>,
     has_manifest: bool,
 }
@@ -142,14 +156,15 @@ impl Upload<'_> {
                 Err(source) => return Err(Error::io("read the part", &path, source)),
             }
         }
-        let puts = self.bucket.put_new(&files)?;
-        for ((name, _), put) in files.into_iter().zip(puts) {
-            if put == Put::New {
-                self.new.insert(name.clone());
+        // A put whose answer was lost finds its own object: all of them count as this run's, which computed the same bytes.
+        let puts = self.bucket.put_new(&files);
+        for (name, _) in files {
+            self.new.insert(name.clone());
+            if puts.is_ok() {
+                self.known.insert(name);
             }
-            self.known.insert(name);
         }
-        Ok(())
+        puts.map(drop)
     }
 
     /// Puts the manifest where there is none, and refuses one of other data.
@@ -200,9 +215,10 @@ impl Upload<'_> {
             let path = self.staging.join(name);
             fs::read(&path).map_err(|source| Error::io("read", &path, source))
         };
-        let manifest = read(MANIFEST_NAME)?;
-        let name = hash_bytes(&manifest);
-        let files = [(format!("timings/{name}.csv"), read(TIMINGS_NAME)?), (format!("manifests/{name}.json"), manifest)];
+        let (manifest, timings) = (read(MANIFEST_NAME)?, read(TIMINGS_NAME)?);
+        // Runs of one share may count the same, but not in the same time.
+        let name = hash_bytes(format!("{} {}", hash_bytes(&manifest), hash_bytes(&timings)).as_bytes());
+        let files = [(format!("timings/{name}.csv"), timings), (format!("manifests/{name}.json"), manifest)];
         self.bucket.put_new(&files).map(|_| ())
     }
 }

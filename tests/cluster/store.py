@@ -40,6 +40,10 @@ kind = "igp-ucb"
 [sweep.product]
 "privacy.epsilon" = [0.5, 1.0, 2.0]
 """
+AUDIT = """
+[audit]
+samples = 200
+"""
 SECRET = "a-secret-that-is-written-nowhere"
 
 
@@ -183,6 +187,16 @@ def main(program: str) -> None:
     assert run("status", "s3://study/a") == "72 of 72 units are done\n"
     run("run", "spec.toml", "--out", "s3://study/a", "--quiet")
     assert "a/report.html" in names()
+
+    print("== a part that is lost is computed again; runs that count the same do not collide", flush=True)
+    (scratch / "uniform.toml").write_text(SPEC.replace("igp-ucb", "uniform").replace("tgp-ucb", "uniform\"\nlabel = \"other") + AUDIT)
+    for _ in range(3):
+        run("run", "uniform.toml", "--rounds", "200", "--out", "s3://study/c", "--quiet")
+        lost = next(name for name in names() if name.startswith("c/cells/"))
+        client.delete_object(Bucket="study", Key=lost)
+    run("run", "uniform.toml", "--rounds", "200", "--out", "s3://study/c", "--quiet")
+    assert "c/audit.json" in names()
+    assert "privateer merge" in run("report", "s3://study/c", code=2)
 
     print("== refused: another spec, a part with other bytes, an absent bucket", flush=True)
     print(run("run", "spec.toml", "--out", "s3://study/a", "--seed", "6", code=2).strip())

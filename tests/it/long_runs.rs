@@ -337,6 +337,10 @@ fn shards_merge_to_the_same_bytes() {
     assert_eq!(stdout(&status), "12 of 24 units are done\ntasks: 1 done, 0 under way, 1 waiting, 0 failed\n");
     done(&shard("2/2"));
     assert!(stdout(&run(root, &["status", "shards"])).starts_with("24 of 24 units are done\ntasks: 2 done"));
+    // Clocks of nodes may differ by an hour.
+    let list = fs::File::options().append(true).open(root.join(b).join("SHA256SUMS")).expect("the list");
+    list.set_modified(std::time::SystemTime::now() + Duration::from_secs(3600)).expect("a time");
+    assert!(stdout(&run(root, &["status", "shards"])).starts_with("24 of 24 units are done\ntasks: 2 done"));
     let merged = run(root, &["merge", "shards", "--out", "all"]);
     done(&merged);
     assert_same(&root.join("all"), &REFERENCE);
@@ -349,6 +353,10 @@ fn shards_merge_to_the_same_bytes() {
 
     done(&run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", "other"]));
     refused(&run(root, &["merge", a, "other", "--out", "mixed"]), 2, &["`other` is of another spec"]);
+    // The folder that a shard has made is its own also by name; what it is, others say.
+    done(&run(root, &["run", "spec.toml", "--shard", "1/2", "--out", a]));
+    refused(&run(root, &["run", "spec.toml", "--shard", "2/2", "--out", a]), 2, &["another share of a sweep, 1/2"]);
+    refused(&run(root, &["report", "shards"]), 2, &["`shards` holds 2 shards", "privateer merge DIR --out ALL"]);
     // Nothing of a shard is written among the results of a whole run.
     let among = run(root, &["run", "spec.toml", "--shard", "1/2", "--out", "all"]);
     refused(&among, 2, &["`all` holds the results of a run that is not divided into shards"]);
@@ -463,6 +471,23 @@ fn clips_and_bounds_count_in_units_of_the_file_where_that_is_stated() {
     assert_eq!(data, rewards);
     let (_, data) = cells("less", &spec("minimise", "data", "20", "[4, 18]"));
     let (_, rewards) = cells("least", &spec("minimise", "rewards", "15", "[-4, 3]"));
+    assert_eq!(data, rewards);
+    // The same for sums of rewards, and for an attack on either.
+    let sums = |spec: String| {
+        spec.replace("\"hybrid\"", "\"tree\"\ndelta = 1e-3")
+            .replace("\"tgp-ucb\"", "\"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 3 }")
+    };
+    let (_, data) = cells("data sums", &sums(spec("maximise", "data", "20", "[4, 18]")));
+    let (_, rewards) = cells("rewards sums", &sums(spec("maximise", "rewards", "15", "[-3, 4]")));
+    assert_eq!(data, rewards);
+    let audited = |spec: String| {
+        fs::write(root.join("spec.toml"), spec.replace("\"hybrid\"", "\"laplace\"")).expect("a spec");
+        let output = run(root, &["audit", "spec.toml", "--samples", "400"]);
+        done(&output);
+        stdout(&output)
+    };
+    let (data, rewards) =
+        (audited(spec("maximise", "data", "20", "[4, 18]")), audited(spec("maximise", "rewards", "15", "[-3, 4]")));
     assert_eq!(data, rewards);
     // What is said of a clip that cuts off is in the same units.
     let generated = spec("maximise", "data", "20", "[4, 11]").replace("bound = 20\n", "public = [\"range\"]\n");

@@ -87,8 +87,11 @@ impl Norm {
         if self.exponent == 1.0 {
             return vector.iter().map(|x| x.abs()).sum();
         }
+        if self.exponent.is_infinite() {
+            return largest(vector);
+        }
         let (largest, sum) = wide(SumOfPowers { vector, power: self.power });
-        if self.exponent.is_infinite() || largest == 0.0 || !largest.is_finite() {
+        if largest == 0.0 || !largest.is_finite() {
             return largest;
         }
         largest * self.root(sum)
