@@ -259,7 +259,7 @@ impl<'a> Preparation<'a> {
     ///
     /// # Errors
     /// The first error of the preparation.
-    pub fn prepare(&self, plan: &CellPlan) -> Result<(), Error> {
+    pub(crate) fn prepare(&self, plan: &CellPlan) -> Result<(), Error> {
         self.any(plan).map(drop).map_err(|error| plan.placed(error))
     }
 

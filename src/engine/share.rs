@@ -69,7 +69,7 @@ impl fmt::Display for Share {
 impl Shard {
     /// Returns how many of `all` units belong to the share.
     #[must_use]
-    pub fn size(self, all: u64) -> u64 {
+    pub(crate) fn size(self, all: u64) -> u64 {
         (0..all).filter(|&unit| self.takes(unit)).count() as u64
     }
 

@@ -261,13 +261,13 @@ impl Instance {
 
     /// States how values of the data become rewards, where clip ranges are stated in units of the data.
     #[must_use]
-    pub fn in_units(self, units: Option<ValueUnits>) -> Self {
+    pub(crate) fn in_units(self, units: Option<ValueUnits>) -> Self {
         Self { units, ..self }
     }
 
     /// Returns how values of the data become rewards, if clip ranges are stated in units of the data.
     #[must_use]
-    pub fn value_units(&self) -> Option<ValueUnits> {
+    pub(crate) fn value_units(&self) -> Option<ValueUnits> {
         self.units
     }
 

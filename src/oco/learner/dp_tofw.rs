@@ -36,7 +36,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let (claim, law) = request.claim(&terms, name, priced, false, &[]);
     let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), terms.bounds(learning_rate));
     let make = move || {
-        let noise = law.sampler_ahead().map(|law| (factorisation.as_ref(), law));
+        let noise = law.sampler().map(|law| (factorisation.as_ref(), law));
         let privatizer = PrefixGradients::new(Arc::clone(&gradient), set.dimension(), Start::Half, clip, noise);
         Box::new(Tofw::new(privatizer, Arc::clone(&set), learning_rate)) as Box<dyn Learner>
     };

@@ -8,13 +8,11 @@
 //! **Invariant:** no clock and no entropy of the operating system; nothing else in the crate constructs a simulation
 //! generator.
 
-mod ahead;
 #[cfg(target_arch = "x86_64")]
 mod compressed;
 mod normals;
 mod sample;
 mod streams;
 
-pub use ahead::NormalsAhead;
 pub use sample::normal_quantile;
 pub use streams::{Purpose, Stream, Streams};

@@ -24,7 +24,7 @@ mod sampler_tests;
 
 pub use batch::{BatchGradients, BatchPlan};
 pub use contract::{Clip, Gradient, GradientQuery, Sample, SampleClip, Start, VectorNoise, Vertices};
-pub use noise::{GaussianAhead, GeneralizedGaussian, IsotropicGaussian, LaplaceVector, NoNoise};
+pub use noise::{GeneralizedGaussian, IsotropicGaussian, LaplaceVector, NoNoise};
 pub use prefix::PrefixGradients;
 pub use sample::SampleGradients;
 pub use stored::StoredSamples;

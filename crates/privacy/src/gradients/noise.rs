@@ -3,7 +3,7 @@
 use super::VectorNoise;
 use crate::planted::{self, PlantedFault};
 use privateer_numerics::linalg::{Norm, Power};
-use privateer_numerics::rng::{NormalsAhead, Stream};
+use privateer_numerics::rng::Stream;
 
 /// Adds no noise and draws nothing.
 #[derive(Debug, Clone, Copy)]
@@ -25,36 +25,8 @@ pub struct IsotropicGaussian {
 impl VectorNoise for IsotropicGaussian {
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
         stream.normals(out);
-        self.scale(out);
-    }
-}
-
-impl IsotropicGaussian {
-    fn scale(self, normals: &mut [f64]) {
         let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGaussianNoise);
-        normals.iter_mut().for_each(|entry| *entry *= sigma);
-    }
-}
-
-/// Draws the vectors of [`IsotropicGaussian`] from a stream that has no other use, many entries ahead.
-#[derive(Debug, Clone)]
-pub struct GaussianAhead {
-    law: IsotropicGaussian,
-    ahead: NormalsAhead,
-}
-
-impl GaussianAhead {
-    /// Makes the law before its first draw.
-    #[must_use]
-    pub fn new(law: IsotropicGaussian) -> Self {
-        Self { law, ahead: NormalsAhead::default() }
-    }
-}
-
-impl VectorNoise for GaussianAhead {
-    fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
-        self.ahead.fill(stream, out);
-        self.law.scale(out);
+        out.iter_mut().for_each(|entry| *entry *= sigma);
     }
 }
 

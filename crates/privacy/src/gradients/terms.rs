@@ -5,7 +5,7 @@
 //! contribution `(t + 1) grad - t grad'` by at most `2 (lr beta D + L)`, because steps are at most `lr/t` of the diameter
 //! [Han2022, theorem 3.1]; a difference of gradients across a step `eta` by at most `2 beta eta D`.
 
-use super::{BatchPlan, Clip, GaussianAhead, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
+use super::{BatchPlan, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
 use crate::accounting::sensitivity::{Participation, from_lq};
 use crate::accounting::{subsampled, zcdp};
 use crate::printed::{han2022_choice, han2022_tree};
@@ -75,16 +75,6 @@ pub enum VectorLaw {
 }
 
 impl VectorLaw {
-    /// Returns the sampler for a stream that nothing else draws from; `None` for no noise.
-    /// Its draws are those of [`VectorLaw::sampler`].
-    #[must_use]
-    pub fn sampler_ahead(self) -> Option<Box<dyn VectorNoise>> {
-        match self {
-            Self::Gaussian { sigma } => Some(Box::new(GaussianAhead::new(IsotropicGaussian { sigma }))),
-            _ => self.sampler(),
-        }
-    }
-
     /// Returns the sampler; `None` for no noise.
     #[must_use]
     pub fn sampler(self) -> Option<Box<dyn VectorNoise>> {
