@@ -31,7 +31,7 @@ def number(cell: str) -> float:
 
 
 def half(cell: str) -> float:
-    """Returns the half of the interval after ±; 0 where there is none."""
+    """Returns the half-width that stands after ±, or 0 for a cell without an interval."""
     found = re.search(r"± ([\d.]+(e-?\d+)?)", cell)
     return float(found.group(1)) if found else 0.0
 

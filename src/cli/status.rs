@@ -77,7 +77,8 @@ pub fn status(args: &StatusArgs) -> Result<(), Error> {
     } else {
         shares(out)?
     };
-    let joined = if list.is_file() && out.join("all").is_dir() { Some(single(&out.join("all"))?) } else { None };
+    let all = out.join("all");
+    let joined = if list.is_file() && all.is_dir() { Some(single(&all, &Folder::manifest(&all)?)?) } else { None };
     if args.json {
         let task = |task: &TaskStatus| {
             json!({
@@ -122,16 +123,16 @@ pub fn status(args: &StatusArgs) -> Result<(), Error> {
 /// Reads a results folder, or the folder that shards ran into; shards that have not begun are waiting.
 fn shares(out: &Path) -> Result<Vec<TaskStatus>, Error> {
     let folders = stores::results_in(out);
-    let first = Folder::manifest(&folders[0])?;
     if folders[0] == out {
-        return Ok(vec![single(out)?]);
+        return Ok(vec![single(out, &Folder::manifest(out)?)?]);
     }
+    let first = Folder::manifest(&folders[0])?;
     let count = shard_of(&first).map(|shard| shard.count);
     let mut found = Vec::new();
     for folder in &folders {
         let manifest = Folder::manifest(folder)?;
         if manifest.spec_hash == first.spec_hash && shard_of(&manifest).map(|shard| shard.count) == count {
-            found.push(single(folder)?);
+            found.push(single(folder, &manifest)?);
         } else {
             note(&format!(
                 "warning: `{}` is not counted: it is of another spec, or of another number of shards, than `{}`",
@@ -157,9 +158,8 @@ fn shard_of(manifest: &Manifest) -> Option<Shard> {
 }
 
 /// Reads one results folder. Of the folder of a share, parts and total are those of the share that was run last.
-fn single(out: &Path) -> Result<TaskStatus, Error> {
-    let manifest: Manifest = Folder::manifest(out)?;
-    let share: Share = match (shard_of(&manifest), manifest.shard.as_deref()) {
+fn single(out: &Path, manifest: &Manifest) -> Result<TaskStatus, Error> {
+    let share: Share = match (shard_of(manifest), manifest.shard.as_deref()) {
         (Some(shard), _) => Share::Shard(shard),
         (None, Some(text)) => text.trim_start_matches("units ").parse().map_or(Share::All, Share::Units),
         (None, None) => Share::All,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Beginnings of the names of folders that hold a share of a sweep: those of `run --shard`, and of the jobs of `slurm`.
 const SHARE_FOLDERS: [&str; 2] = ["shard-", "task-"];
 
-/// Returns the results folders of the shares in a folder, in order of their names; empty where there are none.
+/// Returns the results folders of the shares in a folder, in order of their names.
 #[must_use]
 pub fn shares_in(folder: &Path) -> Vec<PathBuf> {
     let is_share = |name: &str| SHARE_FOLDERS.iter().any(|start| name.starts_with(start));

@@ -150,7 +150,7 @@ impl Bucket {
         }
     }
 
-    /// Returns the bytes of an object; `None` where there is none.
+    /// Returns the bytes of an object; `None` if it does not exist.
     ///
     /// # Errors
     /// [`Error::Folder`] where the store refuses; [`Error::Io`] where it does not answer; [`Error::Corrupt`] where the bytes are not

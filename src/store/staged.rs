@@ -7,7 +7,7 @@ use crate::record::{DigestList, Manifest, PartId, SPEC_NAME, TIMINGS_NAME, hash_
 use crate::run::{RunFolder, RunObserver, RunOptions, run_to_folder};
 use crate::spec::Sweep;
 use privateer_config::error::Error;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub fn run_to_store(
     same_spec(bucket, sweep)?;
     let share: BTreeSet<Unit> = options.share.of(units(sweep))?.into_iter().collect();
     parts(bucket, staging, |PartId { cell, block }| share.contains(&Unit { cell, block }))?;
-    let mut upload = Upload { bucket, staging, known: listed(staging)?, new: BTreeSet::new(), has_manifest: false };
+    let mut upload = Upload { bucket, staging, known: listed(staging)?, new: BTreeMap::new(), has_manifest: false };
 
     let (ended, ends) = channel::<()>();
     let (run, uploaded) = thread::scope(|scope| {
@@ -121,8 +121,8 @@ struct Upload<'a> {
     staging: &'a Path,
     /// Files of the folder that are in the store.
     known: BTreeSet<String>,
-    /// Those that this run has put there, or may have.
-    new: BTreeSet<String>,
+    /// Those that this run has put there, or may have, with their SHA-256.
+    new: BTreeMap<String, String>,
     has_manifest: bool,
 }
 
@@ -158,8 +158,8 @@ impl Upload<'_> {
         }
         // A put whose answer was lost finds its own object: all of them count as this run's, which computed the same bytes.
         let puts = self.bucket.put_new(&files);
-        for (name, _) in files {
-            self.new.insert(name.clone());
+        for (name, bytes) in files {
+            self.new.insert(name.clone(), hash_bytes(&bytes));
             if puts.is_ok() {
                 self.known.insert(name);
             }
@@ -167,7 +167,7 @@ impl Upload<'_> {
         puts.map(drop)
     }
 
-    /// Puts the manifest where there is none, and refuses one of other data.
+    /// Puts the manifest unless one is stored, and refuses a stored one of other data.
     fn put_manifest(&mut self) -> Result<(), Error> {
         if self.has_manifest {
             return Ok(());
@@ -199,10 +199,13 @@ impl Upload<'_> {
     /// Removes what this run has put and then removed from its folder, as after a wrong answer of a device.
     fn take_back(&mut self) -> Result<(), Error> {
         let listed = listed(self.staging)?;
-        for name in self.new.difference(&listed) {
-            self.bucket.remove(name)?;
+        for (name, digest) in self.new.iter().filter(|(name, _)| !listed.contains(*name)) {
+            // A put that failed may have met the part of another run, which stays.
+            if self.bucket.get(name)?.is_some_and(|bytes| hash_bytes(&bytes) == *digest) {
+                self.bucket.remove(name)?;
+            }
         }
-        self.new.retain(|name| listed.contains(name));
+        self.new.retain(|name, _| listed.contains(name));
         Ok(())
     }
 
