@@ -7,7 +7,7 @@ use super::disk;
 use super::manifest::hash_bytes;
 use super::whole_file::{write_all_whole, write_whole};
 use privateer_config::error::Error;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -131,12 +131,15 @@ pub struct ListedFile {
     pub bytes: Vec<u8>,
 }
 
-/// Writes files of a results folder whole and lists their digests.
+/// Writes files of a results folder whole, in inner folders that are made as needed, and lists their digests.
 ///
 /// # Errors
 /// [`Error::Io`] where the disk refuses; files may then be in place without a line, and count as unfinished.
 pub fn write_listed(out: &Path, files: &[ListedFile], action: &str) -> Result<(), Error> {
     let named: Vec<_> = files.iter().map(|file| (out.join(&file.name), file.bytes.as_slice())).collect();
+    for folder in named.iter().filter_map(|(path, _)| path.parent()).collect::<BTreeSet<_>>() {
+        disk::create_folder(folder).map_err(|source| Error::io("create the folder", folder, source))?;
+    }
     write_all_whole(&named, action)?;
     let lines: String = files.iter().map(|file| format!("{}  {}\n", hash_bytes(&file.bytes), file.name)).collect();
     let _one = WRITING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -113,11 +113,6 @@ impl Copies<'_> {
     }
 
     fn write(&mut self) -> Result<(), Error> {
-        let folders: BTreeSet<_> =
-            self.files.iter().filter_map(|file| self.out.join(&file.name).parent().map(Path::to_owned)).collect();
-        for folder in folders {
-            disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
-        }
         if !self.files.is_empty() {
             write_listed(self.out, &self.files, "write the parts")?;
         }

@@ -81,8 +81,6 @@ impl Parameters {
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path, id: PartId) -> Result<(), Error> {
         let bytes = serde_json::json!(self).to_string().into_bytes();
-        let folder = out.join("parameters");
-        disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
         write_listed(out, &[ListedFile { name: Self::listed_name(id), bytes }], "write the parameters")
     }
 

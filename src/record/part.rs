@@ -28,8 +28,6 @@ pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
 /// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
 pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<(), Error> {
     let bytes = part_bytes(spec_hash, id, cell, rows)?;
-    let folder = out.join("cells");
-    disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
     write_listed(out, &[ListedFile { name: id.listed_name(), bytes }], "write the part")
 }
 

@@ -2,7 +2,7 @@
 
 use super::digests::{ListedFile, write_listed};
 use super::part::part_bytes;
-use super::{CellInfo, DeviceFigures, PartId, Trace, disk, timings};
+use super::{CellInfo, DeviceFigures, PartId, Trace, timings};
 use privateer_config::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -89,8 +89,6 @@ impl PartGroup {
         if self.files.is_empty() {
             return Ok(());
         }
-        let folder = out.join("cells");
-        disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
         write_listed(out, &self.files, "write the part")?;
         timings::append(out, &self.timings)
     }
