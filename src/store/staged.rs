@@ -229,3 +229,24 @@ impl Upload<'_> {
 fn folder(name: &str) -> &str {
     name.split_once('/').map_or("", |(folder, _)| folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bucket::tests::memory;
+    use super::*;
+
+    /// A withdrawn part leaves the store; the part of another run that stands under its name stays.
+    #[test]
+    fn only_own_bytes_are_taken_back() {
+        let (bucket, _) = memory();
+        let staging = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+        bucket.put_new(&[file("cells/own", "wrong"), file("cells/other", "right")]).expect("put");
+        let new = ["cells/own", "cells/other", "cells/gone"].map(|name| (name.to_owned(), hash_bytes(b"wrong")));
+        let known = BTreeSet::new();
+        let mut upload = Upload { bucket: &bucket, staging: staging.path(), known, new: new.into(), has_manifest: true };
+        upload.take_back().expect("taken back");
+        assert_eq!(bucket.names("cells").expect("listed"), ["other"]);
+        assert!(upload.new.is_empty());
+    }
+}
