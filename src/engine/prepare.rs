@@ -259,6 +259,7 @@ impl<'a> Preparation<'a> {
     ///
     /// # Errors
     /// The first error of the preparation.
+    #[cfg(feature = "report")]
     pub(crate) fn prepare(&self, plan: &CellPlan) -> Result<(), Error> {
         self.any(plan).map(drop).map_err(|error| plan.placed(error))
     }

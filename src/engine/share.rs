@@ -68,6 +68,7 @@ impl fmt::Display for Share {
 
 impl Shard {
     /// Returns how many of `all` units belong to the share.
+    #[cfg(feature = "cli")]
     #[must_use]
     pub(crate) fn size(self, all: u64) -> u64 {
         (0..all).filter(|&unit| self.takes(unit)).count() as u64
