@@ -83,14 +83,19 @@ impl TableGram {
     #[must_use]
     pub fn new(n_points: usize, mut values: Vec<f64>) -> Self {
         assert_eq!(values.len(), n_points * n_points, "the covariance must be square");
-        for row in 0..n_points {
-            for column in row + 1..n_points {
-                values[row * n_points + column] = values[column * n_points + row];
+        for from in (0..n_points).step_by(TILE) {
+            for row in 0..n_points {
+                for column in (row + 1).max(from)..n_points.min(from + TILE) {
+                    values[row * n_points + column] = values[column * n_points + row];
+                }
             }
         }
         Self { n_points, values }
     }
 }
+
+/// Columns that are mirrored together: their rows stay in the first-level cache, 64 bytes each.
+const TILE: usize = 64;
 
 /// Largest domain whose Gram matrix is stored as a table (at most 32 MiB).
 const MOST_TABULATED: usize = 2048;
@@ -126,10 +131,8 @@ impl LazyTable {
         self.table.get_or_init(|| {
             let n = self.gram.n_points();
             let mut values = vec![0.0; n * n];
-            for row in 0..n {
-                for column in 0..=row {
-                    values[row * n + column] = self.gram.entry(row, column);
-                }
+            for (row, values) in values.chunks_exact_mut(n.max(1)).enumerate() {
+                self.gram.column(row, 0, &mut values[..=row]);
             }
             TableGram::new(n, values)
         })
@@ -162,6 +165,14 @@ impl GramSource for LazyTable {
         self.table().dense_column(point)
     }
 
+    fn whole_column<'a>(&'a self, point: usize, buffer: &'a mut [f64]) -> &'a [f64] {
+        if let Some(column) = self.table_for(buffer.len()).and_then(|table| table.dense_column(point)) {
+            return column;
+        }
+        buffer.iter_mut().enumerate().for_each(|(other, value)| *value = self.evaluate(point, other));
+        buffer
+    }
+
     fn column(&self, point: usize, first: usize, out: &mut [f64]) {
         match self.table_for(out.len()) {
             Some(table) => table.column(point, first, out),
@@ -181,6 +192,10 @@ impl GramSource for TableGram {
 
     fn dense_column(&self, point: usize) -> Option<&[f64]> {
         Some(&self.values[point * self.n_points..(point + 1) * self.n_points])
+    }
+
+    fn whole_column<'a>(&'a self, point: usize, _buffer: &'a mut [f64]) -> &'a [f64] {
+        &self.values[point * self.n_points..(point + 1) * self.n_points]
     }
 }
 

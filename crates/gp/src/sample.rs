@@ -132,10 +132,10 @@ pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, 
         let sum: f64 = centres.iter().map(|(_, weight)| weight).sum();
         centres.iter_mut().for_each(|(_, weight)| *weight /= sum.max(f64::MIN_POSITIVE));
     }
-    let mut column = vec![0.0; n_points];
+    let mut buffer = vec![0.0; n_points];
     for &(centre, coefficient) in &centres {
-        gram.column(centre, 0, &mut column);
-        add_rows_wide(&[coefficient], |_| &column, &mut values);
+        let column = gram.whole_column(centre, &mut buffer);
+        add_rows_wide(&[coefficient], |_| column, &mut values);
     }
     // a^T K a = Σ_i a_i f(x_i); rounding can leave a tiny negative number.
     let square: f64 = centres.iter().map(|&(centre, coefficient)| coefficient * values[centre]).sum();

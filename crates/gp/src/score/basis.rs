@@ -29,6 +29,12 @@ pub trait GramSource: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Returns all of `k(x_point, ·)`: of a table where there is one, otherwise computed into `buffer` of `n_points`.
+    fn whole_column<'a>(&'a self, point: usize, buffer: &'a mut [f64]) -> &'a [f64] {
+        self.column(point, 0, buffer);
+        buffer
+    }
+
     /// Writes `k(x_point, x_i)` for `i` in `first .. first + out.len()`.
     fn column(&self, point: usize, first: usize, out: &mut [f64]) {
         if let Some(column) = self.dense_column(point) {
