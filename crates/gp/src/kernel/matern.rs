@@ -1,10 +1,12 @@
 //! The Matern kernel of any smoothness.
 
+use super::radial::{self, BLOCK, Radial};
 use super::{Kernel, Lengthscales};
 use crate::Points;
 use crate::score::{KernelFamily, KernelForm};
 use crate::special::{BesselK, gauss_gegenbauer};
 use privateer_config::params::Args;
+use privateer_numerics::linalg::exp_of_block;
 use privateer_numerics::rng::Stream;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,11 +67,37 @@ pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
     Arc::new(Matern::new(nu, lengthscales, variance))
 }
 
+/// Returns `sqrt(2 nu) r` of `r²`, at most 10⁶.
+///
+/// For far points `exp(-z)` is zero; the cap keeps the polynomial from giving infinity times zero.
+#[inline(always)]
+fn distance(nu: f64, square: f64) -> f64 {
+    (2.0 * nu * square).sqrt().min(1e6)
+}
+
+impl Radial for Matern {
+    #[inline(always)]
+    fn of_block(&self, block: &mut [f64]) {
+        block.iter_mut().for_each(|square| *square = distance(self.nu, *square));
+        if let MaternForm::General(bessel) = &self.form {
+            return block.iter_mut().for_each(|z| *z = self.variance * bessel.matern(*z));
+        }
+        let mut decay = [0.0; BLOCK];
+        let decay = &mut decay[..block.len()];
+        decay.iter_mut().zip(&*block).for_each(|(decay, z)| *decay = -z);
+        exp_of_block(decay);
+        match &self.form {
+            MaternForm::Half | MaternForm::General(_) => block.fill(1.0),
+            MaternForm::ThreeHalves => block.iter_mut().for_each(|z| *z = 1.0 + *z),
+            MaternForm::FiveHalves => block.iter_mut().for_each(|z| *z = 1.0 + *z + *z * *z / 3.0),
+        }
+        block.iter_mut().zip(&*decay).for_each(|(value, decay)| *value = self.variance * (*value * decay));
+    }
+}
+
 impl Kernel for Matern {
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
-        let z = libm::sqrt(2.0 * self.nu * self.lengthscales.squared_distance(a, b));
-        // For far points exp(-z) is zero; the cap keeps the polynomial from giving infinity times zero.
-        let z = z.min(1e6);
+        let z = distance(self.nu, self.lengthscales.squared_distance(a, b));
         let correlation = match &self.form {
             MaternForm::Half => libm::exp(-z),
             MaternForm::ThreeHalves => (1.0 + z) * libm::exp(-z),
@@ -77,6 +105,10 @@ impl Kernel for Matern {
             MaternForm::General(bessel) => bessel.matern(z),
         };
         self.variance * correlation
+    }
+
+    fn values(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
+        radial::values(self, &self.lengthscales, a, many, out);
     }
 
     fn dimension(&self) -> Option<usize> {

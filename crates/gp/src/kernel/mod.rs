@@ -7,6 +7,7 @@ mod lengthscales;
 pub mod linear;
 mod list;
 pub mod matern;
+mod radial;
 pub mod squared_exponential;
 
 pub use contract::{Kernel, Summand};

@@ -1,13 +1,13 @@
 //! The squared exponential kernel.
 
+use super::radial::{self, Radial};
 use super::{Kernel, Lengthscales};
 use crate::Points;
 use crate::score::{KernelFamily, KernelForm};
 use crate::special::gauss_hermite;
 use privateer_config::params::Args;
-use privateer_numerics::linalg::{exp, exp_of_block, wide};
+use privateer_numerics::linalg::exp_of_block;
 use privateer_numerics::rng::Stream;
-use privateer_numerics::vectorised;
 use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,14 +42,7 @@ impl Kernel for SquaredExponential {
     }
 
     fn values(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
-        if let (Lengthscales::Isotropic(l), &[first, second]) = (&self.lengthscales, a) {
-            return wide(InPlane { first, second, square: l * l, variance: self.variance, many, out });
-        }
-        for (out, b) in out.iter_mut().zip(many.chunks_exact(a.len())) {
-            *out = -0.5 * self.lengthscales.squared_distance(a, b);
-        }
-        exp(out);
-        out.iter_mut().for_each(|value| *value *= self.variance);
+        radial::values(self, &self.lengthscales, a, many, out);
     }
 
     fn dimension(&self) -> Option<usize> {
@@ -120,29 +113,11 @@ impl Kernel for SquaredExponential {
     }
 }
 
-/// [`SquaredExponential::values`] of points of two coordinates with one length-scale.
-struct InPlane<'a> {
-    first: f64,
-    second: f64,
-    /// Squared length-scale.
-    square: f64,
-    variance: f64,
-    many: &'a [f64],
-    out: &'a mut [f64],
-}
-
-/// Points whose distances and exponentials are computed one after the other, so that their divisions overlap.
-const BLOCK: usize = 64;
-
-vectorised! {
-    fn call(self: InPlane<'_>) {
-        let Self { first, second, square, variance, many, out } = self;
-        for (many, out) in many.chunks(2 * BLOCK).zip(out.chunks_mut(BLOCK)) {
-            for (out, [x, y]) in out.iter_mut().zip(many.as_chunks::<2>().0) {
-                *out = -0.5 * (((first - x) * (first - x) + (second - y) * (second - y)) / square);
-            }
-            exp_of_block(out);
-            out.iter_mut().for_each(|value| *value *= variance);
-        }
+impl Radial for SquaredExponential {
+    #[inline(always)]
+    fn of_block(&self, block: &mut [f64]) {
+        block.iter_mut().for_each(|square| *square *= -0.5);
+        exp_of_block(block);
+        block.iter_mut().for_each(|value| *value *= self.variance);
     }
 }

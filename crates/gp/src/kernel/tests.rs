@@ -48,12 +48,29 @@ proptest! {
     }
 
     #[test]
-    fn planes_are_measured_in_lanes_of_their_own(l in 0.01..10.0_f64, p in proptest::collection::vec(-2.0..2.0_f64, 2 * 70)) {
-        let k = squared_exponential::SquaredExponential::new(Lengthscales::Isotropic(l), 1.5);
-        let mut values = vec![f64::NAN; 70];
-        k.values(&p[..2], &p, &mut values);
-        for (b, value) in p.chunks(2).zip(&values) {
-            prop_assert_eq!(value.to_bits(), k.value(&p[..2], b).to_bits());
+    fn many_values_in_any_dimension_are_those_of_each(
+        l in 0.005..10.0_f64,
+        each in any::<bool>(),
+        dimension in 1..7_usize,
+        p in proptest::collection::vec(-2.0..2.0_f64, 6 * 70),
+    ) {
+        let mut p = p[..dimension * 70].to_vec();
+        // One point twice, and one far away.
+        let (first, rest) = p.split_at_mut(dimension);
+        rest[..dimension].copy_from_slice(first);
+        rest[dimension..2 * dimension].fill(1e9);
+        let scales = || match each {
+            true => Lengthscales::PerDimension((0..dimension).map(|i| l * (1.0 + i as f64)).collect()),
+            false => Lengthscales::Isotropic(l),
+        };
+        let mut kernels: Vec<Box<dyn Kernel>> = vec![Box::new(squared_exponential::SquaredExponential::new(scales(), 1.5))];
+        kernels.extend([0.5, 1.5, 2.5, 0.8].map(|nu| -> Box<dyn Kernel> { Box::new(matern::Matern::new(nu, scales(), 1.5)) }));
+        for k in kernels {
+            let mut values = vec![f64::NAN; 70];
+            k.values(&p[..dimension], &p, &mut values);
+            for (b, value) in p.chunks(dimension).zip(&values) {
+                prop_assert_eq!(value.to_bits(), k.value(&p[..dimension], b).to_bits());
+            }
         }
     }
 

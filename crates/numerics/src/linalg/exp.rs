@@ -21,6 +21,8 @@ const HALF: f64 = f64::from_bits(0x3fd6_2e43_0000_0000);
 const THREE_HALVES: f64 = f64::from_bits(0x3ff0_a2b2_0000_0000);
 /// Largest |x| for which the power of two is always normal.
 const LARGEST: f64 = 700.0;
+/// Below it the exponential is zero.
+const NOTHING: f64 = -746.0;
 /// `1.5 * 2^52`: added to a small integer, it leaves the integer in the lowest bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
@@ -43,9 +45,11 @@ vectorised! {
 /// Computes [`exp`] of a few dozen numbers, for callers inside a SIMD dispatch.
 #[inline(always)]
 pub fn exp_of_block(block: &mut [f64]) {
-    // NaN makes this false, too.
+    // NaN makes both false.
     if block.iter().fold(true, |all, x| all & (x.abs() <= LARGEST)) {
         block.iter_mut().for_each(|x| *x = one(*x));
+    } else if block.iter().fold(true, |all, &x| all & ((x.abs() <= LARGEST) | (x < NOTHING))) {
+        block.iter_mut().for_each(|x| *x = if *x < NOTHING { 0.0 } else { one(*x) });
     } else {
         block.iter_mut().for_each(|x| *x = libm::exp(*x));
     }
@@ -96,6 +100,10 @@ mod tests {
                 values.extend([x, -x]);
             }
         }
+        // Far and near points of a kernel.
+        values
+            .extend((0..200_000).map(|i| if i % 3 == 0 { -745.0 - 1000.0 * stream.uniform() } else { -10.0 * stream.uniform() }));
+        values.extend((0..64).flat_map(|_| [-746.5, -1e300, f64::NEG_INFINITY, -1.0]));
         values.extend((0..200_000).flat_map(|i| {
             let around = [HALF, THREE_HALVES, TINY, 2.0_f64.powi(-28)][i % 4];
             let x = around * (1.0 + 1e-6 * (i as f64 / 1e5 - 1.0));
