@@ -25,7 +25,7 @@ class Policy(Protocol):
     A method `recommend() -> int64[trials]` names the points that it would recommend now; without it, the played point of the
     largest average released reward is recommended. A method `state()` returns a list with one JSON-serialisable value for each
     trial, what it keeps of its model after the last round; `record = {"parameters": True}` of the spec stores it, and
-    `Results.states()` reads it (policies over points only).
+    `Results.states()` reads it.
     """
 
     def start(self, problem: Problem, trials: NDArray[np.int64], rngs: list[np.random.Generator]) -> None:
@@ -97,6 +97,9 @@ class ContextualPolicy(Protocol):
 
     `ask` sees the context of the user whom it serves. Nothing of it may be stored: what a policy knows of earlier users has to
     come from `tell`, and the ledger says that the claim holds under this condition.
+
+    A method `state()` returns a list with one JSON-serialisable value, what the trial keeps of its model after the last round;
+    `record = {"parameters": True}` of the spec stores it, and `Results.states()` reads it.
     """
 
     learns: str

@@ -1,7 +1,7 @@
 //! A contextual policy of the user: an instance for each trial, one call a round.
 
 use super::items::{KeyValues, OwnItem};
-use super::policy::{RunGuard, chosen, generator, written};
+use super::policy::{RunGuard, chosen, generator, read_states, written};
 use numpy::{PyArray1, PyArrayMethods};
 use privateer::numerics::rng::Stream;
 use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
@@ -200,6 +200,22 @@ impl ContextPolicy for PythonContextual {
 
     fn save(&self) -> serde_json::Value {
         serde_json::Value::Null
+    }
+
+    fn parameters(&self) -> Result<Option<serde_json::Value>, Error> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let Maker { item, guard, .. } = &self.maker;
+        let read = |py: Python<'_>| match (&state.failed, &state.policy) {
+            (Some(why), _) => Err(why.clone().into()),
+            (None, Some(policy)) if written(policy.bind(py), "state") => {
+                Ok(read_states(py, policy.bind(py), guard, &item.class_name, 1)?.pop())
+            }
+            (None, _) => Ok(None),
+        };
+        guard.call(read).map_err(|why| Error::Failed {
+            problem: format!("policy `{}` failed in its state: {why}", item.name),
+            hint: "finished blocks are kept; mend the policy, and the same run resumes".to_owned(),
+        })
     }
 }
 

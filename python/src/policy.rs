@@ -137,20 +137,7 @@ impl PythonPolicy {
 
     /// Calls `state`, which returns a sequence of one value for each trial, as JSON can write it.
     fn read_states(&self) -> Result<Vec<serde_json::Value>, PolicyFailure> {
-        self.guard.call(|py| {
-            let own = py.import(intern!(py, "privateer.own"));
-            let text: String = own
-                .and_then(|own| own.call_method1(intern!(py, "_state_text"), (self.policy.bind(py),))?.extract())
-                .map_err(|error| self.raised(py, "state", error))?;
-            match serde_json::from_str(&text) {
-                Ok(serde_json::Value::Array(states)) if states.len() == self.n_trials => Ok(states),
-                Ok(_) => {
-                    let expected = format!("`{}.state` returned no list of {} values", self.class_name, self.n_trials);
-                    Err(self.guard.refuse(expected))
-                }
-                Err(error) => Err(self.guard.refuse(format!("`{}.state` returned what is not JSON: {error}", self.class_name))),
-            }
-        })
+        self.guard.call(|py| read_states(py, self.policy.bind(py), &self.guard, &self.class_name, self.n_trials))
     }
 
     /// Reads what `ask` or `recommend` has returned.
@@ -198,6 +185,25 @@ pub fn generator<'py>(py: Python<'py>, random: &mut Stream) -> PyResult<Bound<'p
     let words = [random.word(), random.word()];
     let random = py.import(intern!(py, "numpy.random"))?;
     random.getattr(intern!(py, "Generator"))?.call1((random.getattr(intern!(py, "PCG64"))?.call1((words,))?,))
+}
+
+/// Reads what `state` returns of each trial.
+pub(crate) fn read_states(
+    py: Python<'_>,
+    policy: &Bound<'_, PyAny>,
+    guard: &RunGuard,
+    class_name: &str,
+    n_trials: usize,
+) -> Result<Vec<serde_json::Value>, PolicyFailure> {
+    let own = py.import(intern!(py, "privateer.own"));
+    let text: String = own
+        .and_then(|own| own.call_method1(intern!(py, "_state_text"), (policy,))?.extract())
+        .map_err(|error| guard.raised(py, &format!("{class_name}.state"), error))?;
+    match serde_json::from_str(&text) {
+        Ok(serde_json::Value::Array(states)) if states.len() == n_trials => Ok(states),
+        Ok(_) => Err(guard.refuse(format!("`{class_name}.state` returned no list of {n_trials} values"))),
+        Err(error) => Err(guard.refuse(format!("`{class_name}.state` returned what is not JSON: {error}"))),
+    }
 }
 
 impl BatchPolicy for PythonPolicy {

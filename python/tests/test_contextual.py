@@ -182,3 +182,21 @@ def test_a_failed_run_leaves_no_temporary_folder(contexts: pv.Spec, tmp_path: Pa
     del results
     gc.collect()
     assert not list(tmp_path.iterdir())
+
+
+def test_the_state_of_a_contextual_policy_is_stored_with_the_parts(contexts: pv.Spec, tmp_path: Path) -> None:
+    class Remembers(PrivateGreedy):
+        def state(self) -> Any:
+            return [{"moment": self.moment.tolist()}]
+
+    class Short(Greedy):
+        def state(self) -> Any:
+            return []
+
+    spec = contexts.without_policies().policy(Remembers).policy(Greedy).trials(3).set("record.parameters", True)
+    results = pv.run(spec, tmp_path / "out", progress=False)
+    states = results.states(0)
+    assert sorted(states) == [0, 1, 2] and np.shape(states[2]["moment"]) == (2, 5) and not results.states(1)
+    assert not pv.run(spec.set("record.parameters", False), progress=False).states(0)
+    with pytest.raises(pv.PolicyError, match="no list of 1 values"):
+        pv.run(contexts.without_policies().policy(Short).trials(1).set("record.parameters", True), progress=False)

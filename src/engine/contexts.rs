@@ -7,7 +7,7 @@ use super::prepare::CellFacts;
 use super::warnings::delta_warning;
 use super::{Measures, Trace};
 use crate::env::contextual::Contextual;
-use crate::policy::contextual::{PreparedContextual, Scratch};
+use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};
 use crate::spec::CellPlan;
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
@@ -16,6 +16,9 @@ use std::sync::Arc;
 
 /// Number of rounds between two checks of the stop flag.
 pub(super) const STOP_EVERY: u64 = 1024;
+
+/// The rows of a trial, and its policy after the last round.
+pub(super) type Played = (Trace, Box<dyn ContextPolicy>);
 
 /// Holds a contextual cell prepared for its trials.
 pub struct ContextualCell {
@@ -61,6 +64,18 @@ impl ContextualCell {
         progressed: &(dyn Fn(u64) + Sync),
         observer: &dyn Observer,
     ) -> Result<Option<Trace>, Error> {
+        Ok(self.run(number, recorded, stop, progressed, observer)?.map(|(rows, _)| rows))
+    }
+
+    /// Runs one trial to the end; returns its rows and its policy, or `None` if stopped.
+    pub(super) fn run(
+        &self,
+        number: u64,
+        recorded: &[u64],
+        stop: &Stop,
+        progressed: &(dyn Fn(u64) + Sync),
+        observer: &dyn Observer,
+    ) -> Result<Option<Played>, Error> {
         if self.replays {
             return self.replayed(number, recorded, stop, progressed);
         }
@@ -95,6 +110,6 @@ impl ContextualCell {
             }
         }
         progressed(self.plan.rounds % STOP_EVERY);
-        Ok(Some(rows))
+        Ok(Some((rows, policy)))
     }
 }

@@ -6,7 +6,7 @@
 //! state before that row, with weight `w = [the same arm] / propensity`. The estimate is self-normalised, `sum w r / sum w`,
 //! and its standard error is `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
 
-use super::contexts::{ContextualCell, STOP_EVERY};
+use super::contexts::{ContextualCell, Played, STOP_EVERY};
 use super::observer::Stop;
 use super::{Measures, Trace};
 use crate::env::contextual::Logged;
@@ -44,7 +44,7 @@ impl Estimate {
 }
 
 impl ContextualCell {
-    /// Replays the log once, in the trial's order; returns `None` if stopped.
+    /// Replays the log once, in the trial's order; returns its rows and its policy, or `None` if stopped.
     ///
     /// # Errors
     /// If the environment fails.
@@ -54,7 +54,7 @@ impl ContextualCell {
         recorded: &[u64],
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
-    ) -> Result<Option<Trace>, Error> {
+    ) -> Result<Option<Played>, Error> {
         let label = self.plan.policy.as_str();
         let of = |purpose| self.streams.of(number, purpose);
         let (mut coin, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
@@ -90,7 +90,7 @@ impl ContextualCell {
             }
         }
         progressed(self.plan.rounds % STOP_EVERY);
-        Ok(Some(rows))
+        Ok(Some((rows, policy)))
     }
 }
 

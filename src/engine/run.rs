@@ -2,10 +2,11 @@
 
 use super::Trace;
 use super::lockstep::{BatchResult, batch};
-use super::observer::{Observer, Stop, Unit};
+use super::observer::{Observer, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, Ready, lock};
 use super::share::Share;
 use super::wide::{Groups, block, group};
+use crate::policy::contextual::ContextPolicy;
 use crate::policy::panic_message;
 use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
@@ -146,16 +147,19 @@ impl UnitJob<'_> {
     /// Runs one unit; returns `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<BatchResult>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
+        let keeps = self.sweep.parameters;
         let cell = match self.preparation.any(plan)? {
             Ready::Bandit(cell) => cell,
             Ready::Contextual(cell) => {
                 return self.trials(plan, unit, |trial, recorded, progressed| {
-                    cell.trial(trial, recorded, self.stop, progressed, self.observer)
+                    let done = cell.run(trial, recorded, self.stop, progressed, self.observer)?;
+                    let kept = |policy: &dyn ContextPolicy| if keeps { policy.parameters() } else { Ok(None) };
+                    done.map(|(rows, policy)| Ok((rows, kept(policy.as_ref())?))).transpose()
                 });
             }
             Ready::Online(cell) => {
                 return self.trials(plan, unit, |trial, recorded, progressed| {
-                    cell.trial(trial, recorded, self.stop, progressed, Some(self.observer))
+                    Ok(cell.trial(trial, recorded, self.stop, progressed, Some(self.observer))?.map(|rows| (rows, None)))
                 });
             }
         };
@@ -188,11 +192,13 @@ impl UnitJob<'_> {
     }
 
     /// Runs one unit whose trials are independent, in parallel on the threads; `None` if stopped.
+    ///
+    /// * `run` — runs a trial; returns its rows and what its policy keeps of its model
     fn trials(
         &self,
         plan: &CellPlan,
         unit: Unit,
-        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Trace>, Error> + Sync,
+        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<(Trace, Option<serde_json::Value>)>, Error> + Sync,
     ) -> Result<Option<BatchResult>, Error> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let Range { start: first, end } = block(self.sweep, unit);
@@ -203,9 +209,12 @@ impl UnitJob<'_> {
             .map(|trial| run(trial, &recorded, &|rounds| self.observer.progressed(rounds)))
             .collect::<Result<Vec<_>, Error>>()?;
         let mut done = BatchResult::default();
-        for trial in trials {
-            let Some(trial) = trial else { return Ok(None) };
-            done.rows.extend(trial);
+        for (trial, result) in (first..).zip(trials) {
+            let Some((rows, parameters)) = result else { return Ok(None) };
+            done.rows.extend(rows);
+            if parameters.is_some() {
+                done.trials.push(TrialEnd { trial, counts: Default::default(), repaired: 0, parameters });
+            }
         }
         Ok(Some(done))
     }

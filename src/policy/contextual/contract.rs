@@ -24,6 +24,14 @@ pub trait ContextPolicy: Send {
     /// Returns the state as plain data with a version, for [`ContextPolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
 
+    /// Returns what it keeps of its model after the last round; stored where the spec says `record = { parameters = true }`.
+    ///
+    /// # Errors
+    /// If the policy is from outside and fails to say it.
+    fn parameters(&self) -> Result<Option<serde_json::Value>, Error> {
+        Ok(None)
+    }
+
     /// Returns how many matrices had to be repaired before they could be used.
     fn repairs(&self) -> u64 {
         0

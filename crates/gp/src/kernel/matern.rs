@@ -88,7 +88,7 @@ impl Radial for Matern {
         exp_of_block(decay);
         match &self.form {
             MaternForm::Half | MaternForm::General(_) => block.fill(1.0),
-            MaternForm::ThreeHalves => block.iter_mut().for_each(|z| *z = 1.0 + *z),
+            MaternForm::ThreeHalves => block.iter_mut().for_each(|z| *z += 1.0),
             MaternForm::FiveHalves => block.iter_mut().for_each(|z| *z = 1.0 + *z + *z * *z / 3.0),
         }
         block.iter_mut().zip(&*decay).for_each(|(value, decay)| *value = self.variance * (*value * decay));
