@@ -3,6 +3,7 @@
 use super::Trace;
 use super::lockstep::{BatchResult, batch};
 use super::observer::{Observer, Stop, Unit};
+use super::online::batch_size;
 use super::prepare::{Preparation, Ready, lock};
 use super::share::Share;
 use super::wide::{Groups, block, group};
@@ -149,13 +150,16 @@ impl UnitJob<'_> {
         let cell = match self.preparation.any(plan)? {
             Ready::Bandit(cell) => cell,
             Ready::Contextual(cell) => {
-                return self.trials(plan, unit, |trial, recorded, progressed| {
-                    cell.trial(trial, recorded, self.stop, progressed, self.observer)
+                return self.trials(plan, unit, 1, |trials, recorded, progressed| {
+                    let trial = cell.trial(trials.start, recorded, self.stop, progressed, self.observer)?;
+                    Ok(trial.map(|rows| vec![rows]))
                 });
             }
             Ready::Online(cell) => {
-                return self.trials(plan, unit, |trial, recorded, progressed| {
-                    cell.trial(trial, recorded, self.stop, progressed, Some(self.observer))
+                let Range { start, end } = block(self.sweep, unit);
+                let together = self.options.batch.map_or_else(|| batch_size(end - start), |batch| batch.max(1) as u64);
+                return self.trials(plan, unit, together, |trials, recorded, progressed| {
+                    cell.batch(trials, recorded, self.stop, progressed, Some(self.observer))
                 });
             }
         };
@@ -187,25 +191,27 @@ impl UnitJob<'_> {
         Ok(Some(done))
     }
 
-    /// Runs one unit whose trials are independent, in parallel on the threads; `None` if stopped.
+    /// Runs one unit whose trials are independent, in batches of `together`, in parallel on the threads; `None` if stopped.
     fn trials(
         &self,
         plan: &CellPlan,
         unit: Unit,
-        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Trace>, Error> + Sync,
+        together: u64,
+        run: impl Fn(Range<u64>, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Vec<Trace>>, Error> + Sync,
     ) -> Result<Option<BatchResult>, Error> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let Range { start: first, end } = block(self.sweep, unit);
-        let trials = (first..end)
+        let batches = (first..end)
+            .step_by(together as usize)
             .collect::<Vec<u64>>()
             .into_par_iter()
-            .with_max_len(self.options.batch.unwrap_or(1))
-            .map(|trial| run(trial, &recorded, &|rounds| self.observer.progressed(rounds)))
+            .with_max_len(1)
+            .map(|start| run(start..(start + together).min(end), &recorded, &|rounds| self.observer.progressed(rounds)))
             .collect::<Result<Vec<_>, Error>>()?;
         let mut done = BatchResult::default();
-        for trial in trials {
-            let Some(trial) = trial else { return Ok(None) };
-            done.rows.extend(trial);
+        for batch in batches {
+            let Some(batch) = batch else { return Ok(None) };
+            batch.into_iter().for_each(|rows| done.rows.extend(rows));
         }
         Ok(Some(done))
     }

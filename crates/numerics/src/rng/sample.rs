@@ -61,6 +61,14 @@ impl Stream {
         out.chunks_mut(MANY).for_each(quantiles);
     }
 
+    /// Fills each row of `out` with normals of its stream; the rows are equally long.
+    ///
+    /// They are the draws of [`Stream::normals`], to the last bit.
+    pub fn normals_of_each(streams: &mut [&mut Self], out: &mut [f64]) {
+        Self::words_of_each(streams, out, open_uniform);
+        out.chunks_mut(MANY).for_each(quantiles);
+    }
+
     /// Draws a Laplace number of this scale (variance 2 scale²) by inversion; uses one word.
     pub fn laplace(&mut self, scale: f64) -> f64 {
         let u = self.open_uniform() - 0.5;
