@@ -1,6 +1,6 @@
 //! The l_p norms, `1 <= p <= infinity`.
 
-use super::cbrt::cbrt;
+use super::cbrt::{cbrt, cbrts};
 use super::dot::sum_of_squares_inlined;
 use super::pow::pow_inlined;
 use super::wide;
@@ -107,7 +107,8 @@ impl Norm {
         match self.power {
             Power::Whole(1) => x,
             Power::Whole(2) => x.map(libm::sqrt),
-            Power::Whole(3) => x.map(cbrt),
+            Power::Whole(3) if R == 1 => x.map(cbrt),
+            Power::Whole(3) => cbrts(x),
             _ => x.map(|x| libm::pow(x, 1.0 / self.exponent)),
         }
     }
@@ -229,7 +230,7 @@ impl<const R: usize> NullaryFnOnce for Largest<'_, R> {
 
     #[inline(always)]
     fn call(self) -> [f64; R] {
-        self.0.map(|vector| largest_inlined(vector))
+        each_inlined(self.0, largest_inlined)
     }
 }
 
@@ -240,8 +241,18 @@ impl<const R: usize> NullaryFnOnce for SumsOfSquares<'_, R> {
 
     #[inline(always)]
     fn call(self) -> [f64; R] {
-        self.0.map(|vector| sum_of_squares_inlined(vector))
+        each_inlined(self.0, sum_of_squares_inlined)
     }
+}
+
+/// Applies a function to each vector; `map` of arrays would not be inlined, and lose the SIMD lanes of the dispatch.
+#[inline(always)]
+fn each_inlined<const R: usize>(vectors: [&[f64]; R], of: impl Fn(&[f64]) -> f64) -> [f64; R] {
+    let mut results = [0.0; R];
+    for (result, vector) in results.iter_mut().zip(vectors) {
+        *result = of(vector);
+    }
+    results
 }
 
 /// Number of entries of a vector that are raised together.
@@ -279,7 +290,7 @@ impl<const R: usize> NullaryFnOnce for SumOfPowers<'_, R> {
     #[inline(always)]
     fn call(self) -> ([f64; R], [f64; R]) {
         let Self { vectors, power } = self;
-        let largest = vectors.map(|vector| largest_inlined(vector));
+        let largest = each_inlined(vectors, largest_inlined);
         let (d, mut sums) = (vectors[0].len(), [0.0; R]);
         for start in (0..d).step_by(BLOCK) {
             let n = BLOCK.min(d - start);
