@@ -1,8 +1,5 @@
 //! The cube root, with the bits of `libm::cbrt`, which rounds correctly.
 
-use super::wide;
-use pulp::NullaryFnOnce;
-
 /// 1, and the cube roots of 2 and 4.
 const SCALES: [f64; 3] = [1.0, 1.259_921_049_894_873_2, 1.587_401_051_968_199_6];
 const FRACTION: u64 = 0x000f_ffff_ffff_ffff;
@@ -10,32 +7,15 @@ const ONE: u64 = 0x3ff0_0000_0000_0000;
 /// Half of the spacing of numbers in [1, 2), less a margin for the error of the series.
 const SURE: f64 = 1.0 / 9_007_199_254_740_992.0 * (1.0 - 1.0 / 256.0);
 
-/// Returns the cube root.
-#[inline]
-pub(super) fn cbrt(x: f64) -> f64 {
-    let (root, is_sure) = one(x);
-    if is_sure { root } else { libm::cbrt(x) }
-}
-
-/// Returns the cube roots of several numbers, with SIMD.
-pub(super) fn cbrts<const R: usize>(x: [f64; R]) -> [f64; R] {
-    wide(Cbrts(x))
-}
-
-struct Cbrts<const R: usize>([f64; R]);
-
-impl<const R: usize> NullaryFnOnce for Cbrts<R> {
-    type Output = [f64; R];
-
-    #[inline(always)]
-    fn call(self) -> [f64; R] {
-        let (mut roots, mut all_sure) = ([0.0; R], true);
-        for (root, &x) in roots.iter_mut().zip(&self.0) {
-            let is_sure;
-            (*root, is_sure) = one(x);
-            all_sure &= is_sure;
-        }
-        if all_sure { roots } else { self.0.map(cbrt) }
+/// Replaces numbers by their cube roots, inside a SIMD dispatch.
+#[inline(always)]
+pub(super) fn cbrts_inlined<const R: usize>(x: &mut [f64; R]) {
+    let (mut roots, mut are_sure) = ([0.0; R], [false; R]);
+    for ((root, is_sure), &x) in roots.iter_mut().zip(&mut are_sure).zip(&*x) {
+        (*root, *is_sure) = one(x);
+    }
+    for ((x, root), is_sure) in x.iter_mut().zip(roots).zip(are_sure) {
+        *x = if is_sure { root } else { libm::cbrt(*x) };
     }
 }
 
@@ -89,9 +69,9 @@ mod tests {
     fn it_has_the_bits_of_libm() {
         let mut stream = Streams::new(3, "cbrt").of(0, Purpose::Function);
         let mut check = |x: f64| {
-            assert_eq!(cbrt(x).to_bits(), libm::cbrt(x).to_bits(), "{x:e}");
-            let several = [x, 2.0, 2.0 * x, 4.0 * x, 5.0];
-            assert_eq!(cbrts(several).map(f64::to_bits), several.map(|x| libm::cbrt(x).to_bits()), "{x:e}");
+            let (numbers, mut roots) = ([x, 2.0, 2.0 * x], [x, 2.0, 2.0 * x]);
+            cbrts_inlined(&mut roots);
+            assert_eq!(roots.map(f64::to_bits), numbers.map(|x| libm::cbrt(x).to_bits()), "{x:e}");
         };
         for _ in 0..500_000 {
             check(1.0 + 19.0 * stream.uniform());
@@ -104,6 +84,8 @@ mod tests {
         }
         (1..200_u32).for_each(|k| check(f64::from(k).powi(3)));
         [0.0, -0.0, -8.0, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324].into_iter().for_each(&mut check);
-        assert!(cbrt(f64::NAN).is_nan());
+        let mut nan = [f64::NAN];
+        cbrts_inlined(&mut nan);
+        assert!(nan[0].is_nan());
     }
 }

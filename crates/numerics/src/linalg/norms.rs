@@ -1,6 +1,6 @@
 //! The l_p norms, `1 <= p <= infinity`.
 
-use super::cbrt::{cbrt, cbrts};
+use super::cbrt::cbrts_inlined;
 use super::dot::sum_of_squares_inlined;
 use super::pow::pow_inlined;
 use super::wide;
@@ -91,25 +91,44 @@ impl Norm {
     /// Returns the norms of equally long vectors; together, their sums and roots do not wait for each other.
     #[must_use]
     pub fn sizes<const R: usize>(self, vectors: [&[f64]; R]) -> [f64; R] {
-        if self.exponent == 1.0 {
-            return vectors.map(|vector| vector.iter().map(|x| x.abs()).sum());
-        }
-        if self.exponent.is_infinite() {
-            return wide(Largest(vectors));
-        }
-        let (largest, sums) = wide(SumOfPowers { vectors, power: self.power });
-        let roots = self.roots(sums);
-        array::from_fn(|r| if largest[r] == 0.0 || !largest[r].is_finite() { largest[r] } else { largest[r] * roots[r] })
+        wide(Sizes { norm: self, vectors })
     }
 
-    /// Returns `x^(1/p)` of every x.
-    fn roots<const R: usize>(self, x: [f64; R]) -> [f64; R] {
+    #[inline(always)]
+    fn sizes_inlined<const R: usize>(self, vectors: &[&[f64]; R]) -> [f64; R] {
+        let mut sizes = [0.0; R];
+        if self.exponent == 1.0 {
+            for (size, vector) in sizes.iter_mut().zip(vectors) {
+                *size = vector.iter().map(|x| x.abs()).sum();
+            }
+            return sizes;
+        }
+        let largest = largest_inlined(vectors);
+        if self.exponent.is_infinite() {
+            return largest;
+        }
+        let (d, mut powers) = (vectors[0].len(), [[0.0; R]; BLOCK]);
+        for start in (0..d).step_by(BLOCK) {
+            let powers = &mut powers[..BLOCK.min(d - start)];
+            quotients(vectors, start, &largest, powers);
+            apply_inlined(self.power, powers.as_flattened_mut());
+            add_in_order(powers, &mut sizes);
+        }
+        self.roots(&mut sizes);
+        for (size, largest) in sizes.iter_mut().zip(largest) {
+            *size = if largest == 0.0 || !largest.is_finite() { largest } else { largest * *size };
+        }
+        sizes
+    }
+
+    /// Replaces every x by `x^(1/p)`.
+    #[inline(always)]
+    fn roots<const R: usize>(self, x: &mut [f64; R]) {
         match self.power {
-            Power::Whole(1) => x,
-            Power::Whole(2) => x.map(libm::sqrt),
-            Power::Whole(3) if R == 1 => x.map(cbrt),
-            Power::Whole(3) => cbrts(x),
-            _ => x.map(|x| libm::pow(x, 1.0 / self.exponent)),
+            Power::Whole(1) => {}
+            Power::Whole(2) => x.iter_mut().for_each(|x| *x = libm::sqrt(*x)),
+            Power::Whole(3) => cbrts_inlined(x),
+            _ => x.iter_mut().for_each(|x| *x = libm::pow(*x, 1.0 / self.exponent)),
         }
     }
 
@@ -117,30 +136,16 @@ impl Norm {
     ///
     /// A vector whose norm overflows f64 becomes zero.
     pub fn clip(self, vector: &mut [f64], most: f64) {
-        self.clip_together::<1>(vector, vector.len(), most);
+        wide(Clip::<1> { norm: self, d: vector.len(), rows: vector, most });
     }
 
     /// Clips every row of a row-major matrix with `d` columns, as [`Norm::clip`].
     pub fn clip_rows(self, rows: &mut [f64], d: usize, most: f64) {
         for rows in rows.chunks_mut(TOGETHER * d) {
             if rows.len() == TOGETHER * d {
-                self.clip_together::<TOGETHER>(rows, d, most);
+                wide(Clip::<TOGETHER> { norm: self, rows, d, most });
             } else {
                 rows.chunks_exact_mut(d).for_each(|row| self.clip(row, most));
-            }
-        }
-    }
-
-    fn clip_together<const R: usize>(self, rows: &mut [f64], d: usize, most: f64) {
-        let vectors: [&[f64]; R] = array::from_fn(|r| &rows[r * d..(r + 1) * d]);
-        if self.are_surely_within(vectors, most) {
-            return;
-        }
-        let sizes = self.sizes(vectors);
-        for (row, size) in rows.chunks_exact_mut(d.max(1)).zip(sizes) {
-            if most < size {
-                let scale = most / size;
-                row.iter_mut().for_each(|x| *x *= scale);
             }
         }
     }
@@ -150,14 +155,19 @@ impl Norm {
     /// For p >= 2 it is the larger of the two. Rounding of a sum of n squares is below `n 2^-52`, and [`SURE`] leaves room for
     /// n = 10^6; squares that underflow add less than `n 2^-1022`, which is below the room if `most >= LEAST`. Where
     /// squares overflow, infinity is not below infinity.
-    fn are_surely_within<const R: usize>(self, vectors: [&[f64]; R], most: f64) -> bool {
+    #[inline(always)]
+    fn are_surely_within<const R: usize>(self, vectors: &[&[f64]; R], most: f64) -> bool {
         const SURE: f64 = 1.0 - 1e-9;
         const LEAST: f64 = 1e-100;
         const MANY: usize = 1_000_000;
-        2.0 <= self.exponent
-            && LEAST <= most
-            && vectors.iter().all(|vector| vector.len() <= MANY)
-            && wide(SumsOfSquares(vectors)).iter().all(|square| *square < most * most * SURE)
+        if self.exponent < 2.0 || most < LEAST || MANY < vectors[0].len() {
+            return false;
+        }
+        let mut is_within = true;
+        for vector in vectors {
+            is_within &= sum_of_squares_inlined(vector) < most * most * SURE;
+        }
+        is_within
     }
 
     /// Writes the minimizer of the product with `g` over vectors of this norm `<= 1`.
@@ -165,45 +175,16 @@ impl Norm {
     /// It is `-sign(g_i)(|g_i|/|g|_q)^(q - 1)` with q dual. For p = 1 it is one signed coordinate, at the lowest index of
     /// the largest `|g_i|`; for infinity the signs. `sign(0) = 0`.
     pub fn steepest(self, g: &[f64], out: &mut [f64]) {
-        self.steepest_together([g], out);
+        wide(Steepest { norm: self, g: [g], out });
     }
 
     /// Writes [`Norm::steepest`] of every row of a row-major matrix with `d` columns.
     pub fn steepest_rows(self, g: &[f64], d: usize, out: &mut [f64]) {
         for (g, out) in g.chunks(TOGETHER * d).zip(out.chunks_mut(TOGETHER * d)) {
             if g.len() == TOGETHER * d {
-                self.steepest_together::<TOGETHER>(array::from_fn(|r| &g[r * d..(r + 1) * d]), out);
+                wide(Steepest::<TOGETHER> { norm: self, g: array::from_fn(|r| &g[r * d..(r + 1) * d]), out });
             } else {
                 g.chunks_exact(d).zip(out.chunks_exact_mut(d)).for_each(|(g, out)| self.steepest(g, out));
-            }
-        }
-    }
-
-    fn steepest_together<const R: usize>(self, g: [&[f64]; R], out: &mut [f64]) {
-        let (d, largest) = (g[0].len().max(1), wide(Largest(g)));
-        if self.exponent == 1.0 {
-            out.fill(0.0);
-            for ((g, largest), out) in g.iter().zip(largest).zip(out.chunks_exact_mut(d)) {
-                if let Some(at) = g.iter().position(|x| x.abs() == largest).filter(|_| largest != 0.0) {
-                    out[at] = -sign(g[at]);
-                }
-            }
-        } else if self.exponent.is_infinite() {
-            for ((g, largest), out) in g.iter().zip(largest).zip(out.chunks_exact_mut(d)) {
-                out.iter_mut().zip(*g).for_each(|(out, g)| *out = if largest == 0.0 { 0.0 } else { -sign(*g) });
-            }
-        } else {
-            let q = self.dual();
-            let sums = wide(Steepest { g, largest, power: Power::of(q.exponent - 1.0), out });
-            // |g|_q^(q - 1) with the largest entry factored out: sum^((q - 1)/q).
-            let roots = q.roots(sums);
-            for (r, out) in out.chunks_exact_mut(d).enumerate() {
-                if largest[r] == 0.0 {
-                    out.fill(0.0);
-                } else {
-                    let scale = roots[r] / sums[r];
-                    out.iter_mut().for_each(|out| *out *= scale);
-                }
             }
         }
     }
@@ -221,137 +202,166 @@ fn sign(x: f64) -> f64 {
 
 /// Number of rows that are computed together.
 pub const TOGETHER: usize = 8;
-
-/// Finds the largest magnitude of each vector; NaN if an entry is NaN.
-struct Largest<'a, const R: usize>([&'a [f64]; R]);
-
-impl<const R: usize> NullaryFnOnce for Largest<'_, R> {
-    type Output = [f64; R];
-
-    #[inline(always)]
-    fn call(self) -> [f64; R] {
-        each_inlined(self.0, largest_inlined)
-    }
-}
-
-struct SumsOfSquares<'a, const R: usize>([&'a [f64]; R]);
-
-impl<const R: usize> NullaryFnOnce for SumsOfSquares<'_, R> {
-    type Output = [f64; R];
-
-    #[inline(always)]
-    fn call(self) -> [f64; R] {
-        each_inlined(self.0, sum_of_squares_inlined)
-    }
-}
-
-/// Applies a function to each vector; `map` of arrays would not be inlined, and lose the SIMD lanes of the dispatch.
-#[inline(always)]
-fn each_inlined<const R: usize>(vectors: [&[f64]; R], of: impl Fn(&[f64]) -> f64) -> [f64; R] {
-    let mut results = [0.0; R];
-    for (result, vector) in results.iter_mut().zip(vectors) {
-        *result = of(vector);
-    }
-    results
-}
-
 /// Number of entries of a vector that are raised together.
 const BLOCK: usize = 32;
-/// Number of running maxima.
+/// Numbers in a chunk for SIMD lanes.
 const LANES: usize = 8;
 
+/// Finds the largest magnitude of each vector; NaN if an entry is NaN.
 #[inline(always)]
-fn largest_inlined(vector: &[f64]) -> f64 {
-    let (mut maxima, mut has_nan) = ([0.0; LANES], false);
-    let (whole, rest) = vector.as_chunks::<LANES>();
-    for entries in whole {
-        for (most, x) in maxima.iter_mut().zip(entries) {
+fn largest_inlined<const R: usize>(vectors: &[&[f64]; R]) -> [f64; R] {
+    let mut results = [0.0; R];
+    for (result, vector) in results.iter_mut().zip(vectors) {
+        let (mut maxima, mut has_nan) = ([0.0; LANES], false);
+        let (whole, rest) = vector.as_chunks::<LANES>();
+        for entries in whole {
+            for (most, x) in maxima.iter_mut().zip(entries) {
+                let size = x.abs();
+                *most = if *most < size { size } else { *most };
+                has_nan |= x.is_nan();
+            }
+        }
+        for (most, x) in maxima.iter_mut().zip(rest) {
             let size = x.abs();
             *most = if *most < size { size } else { *most };
             has_nan |= x.is_nan();
         }
+        for half in [4, 2, 1] {
+            for lane in 0..half {
+                maxima[lane] = if maxima[lane] < maxima[lane + half] { maxima[lane + half] } else { maxima[lane] };
+            }
+        }
+        *result = if has_nan { f64::NAN } else { maxima[0] };
     }
-    for x in rest {
-        maxima[0] = maxima[0].max(x.abs());
-        has_nan |= x.is_nan();
-    }
-    if has_nan { f64::NAN } else { maxima.into_iter().fold(0.0, f64::max) }
+    results
 }
 
-/// Finds the largest magnitude of each vector, and the sum of the powers of magnitudes divided by the largest, in order.
-struct SumOfPowers<'a, const R: usize> {
+/// Writes a block of magnitudes divided by the largest of their vector, transposed: vectors fill SIMD lanes.
+#[inline(always)]
+fn quotients<const R: usize>(vectors: &[&[f64]; R], start: usize, largest: &[f64; R], out: &mut [[f64; R]]) {
+    let mut blocks = *vectors;
+    for block in &mut blocks {
+        *block = &block[start..start + out.len()];
+    }
+    for (at, out) in out.iter_mut().enumerate() {
+        let mut column = [0.0; R];
+        for (x, block) in column.iter_mut().zip(&blocks) {
+            *x = block[at];
+        }
+        for (x, largest) in column.iter_mut().zip(largest) {
+            *x = x.abs() / largest;
+        }
+        *out = column;
+    }
+}
+
+/// Adds the entries of each vector to its sum, in order.
+#[inline(always)]
+fn add_in_order<const R: usize>(columns: &[[f64; R]], sums: &mut [f64; R]) {
+    for column in columns {
+        for (sum, x) in sums.iter_mut().zip(column) {
+            *sum += x;
+        }
+    }
+}
+
+struct Sizes<'a, const R: usize> {
+    norm: Norm,
     vectors: [&'a [f64]; R],
-    power: Power,
 }
 
-impl<const R: usize> NullaryFnOnce for SumOfPowers<'_, R> {
-    type Output = ([f64; R], [f64; R]);
+impl<const R: usize> NullaryFnOnce for Sizes<'_, R> {
+    type Output = [f64; R];
 
     #[inline(always)]
-    fn call(self) -> ([f64; R], [f64; R]) {
-        let Self { vectors, power } = self;
-        let largest = each_inlined(vectors, largest_inlined);
-        let (d, mut sums) = (vectors[0].len(), [0.0; R]);
-        for start in (0..d).step_by(BLOCK) {
-            let n = BLOCK.min(d - start);
-            let mut powers = [[0.0; BLOCK]; R];
-            let powers = &mut powers.as_flattened_mut()[..R * n];
-            for ((powers, vector), largest) in powers.chunks_exact_mut(n).zip(vectors).zip(largest) {
-                powers.iter_mut().zip(&vector[start..]).for_each(|(power, x)| *power = x.abs() / largest);
+    fn call(self) -> [f64; R] {
+        self.norm.sizes_inlined(&self.vectors)
+    }
+}
+
+struct Clip<'a, const R: usize> {
+    norm: Norm,
+    rows: &'a mut [f64],
+    d: usize,
+    most: f64,
+}
+
+impl<const R: usize> NullaryFnOnce for Clip<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { norm, rows, d, most } = self;
+        let vectors: [&[f64]; R] = array::from_fn(|r| &rows[r * d..(r + 1) * d]);
+        if norm.are_surely_within(&vectors, most) {
+            return;
+        }
+        let sizes = norm.sizes_inlined(&vectors);
+        for (row, size) in rows.chunks_exact_mut(d.max(1)).zip(sizes) {
+            if most < size {
+                let scale = most / size;
+                row.iter_mut().for_each(|x| *x *= scale);
             }
-            apply_inlined(power, powers);
-            add_in_order(powers, n, &mut sums);
-        }
-        (largest, sums)
-    }
-}
-
-/// Adds the entries of each row to its sum, in order.
-#[inline(always)]
-fn add_in_order<const R: usize>(rows: &[f64], n: usize, sums: &mut [f64; R]) {
-    let rows: [&[f64]; R] = array::from_fn(|r| &rows[r * n..][..n]);
-    for at in 0..n {
-        for (sum, row) in sums.iter_mut().zip(rows) {
-            *sum += row[at];
         }
     }
 }
 
-/// Writes `-sign(g) (|g|/largest)^e`, and returns the sums of the powers `e + 1` of the quotients, in order.
+/// Computes [`Norm::steepest`] of R vectors.
 struct Steepest<'a, const R: usize> {
+    norm: Norm,
     g: [&'a [f64]; R],
-    largest: [f64; R],
-    power: Power,
     /// The results, row-major.
     out: &'a mut [f64],
 }
 
 impl<const R: usize> NullaryFnOnce for Steepest<'_, R> {
-    type Output = [f64; R];
+    type Output = ();
 
     #[inline(always)]
-    fn call(self) -> [f64; R] {
-        let Self { g, largest, power, out } = self;
-        let (d, mut sums) = (g[0].len(), [0.0; R]);
+    fn call(self) {
+        let Self { norm, g, out } = self;
+        let (d, largest) = (g[0].len().max(1), largest_inlined(&g));
+        if norm.exponent == 1.0 {
+            out.fill(0.0);
+            for ((g, largest), out) in g.iter().zip(largest).zip(out.chunks_exact_mut(d)) {
+                if let Some(at) = g.iter().position(|x| x.abs() == largest).filter(|_| largest != 0.0) {
+                    out[at] = -sign(g[at]);
+                }
+            }
+            return;
+        }
+        if norm.exponent.is_infinite() {
+            for ((g, largest), out) in g.iter().zip(largest).zip(out.chunks_exact_mut(d)) {
+                out.iter_mut().zip(*g).for_each(|(out, g)| *out = if largest == 0.0 { 0.0 } else { -sign(*g) });
+            }
+            return;
+        }
+        let (q, mut sums) = (norm.dual(), [0.0; R]);
+        let power = Power::of(q.exponent - 1.0);
+        let (mut sizes, mut raised) = ([[0.0; R]; BLOCK], [[0.0; R]; BLOCK]);
         for start in (0..d).step_by(BLOCK) {
             let n = BLOCK.min(d - start);
-            let mut sizes = [[0.0; BLOCK]; R];
-            let sizes = &mut sizes.as_flattened_mut()[..R * n];
-            for ((sizes, g), largest) in sizes.chunks_exact_mut(n).zip(g).zip(largest) {
-                sizes.iter_mut().zip(&g[start..]).for_each(|(size, g)| *size = g.abs() / largest);
-            }
-            let mut raised = [[0.0; BLOCK]; R];
-            let raised = &mut raised.as_flattened_mut()[..R * n];
+            let (sizes, raised) = (&mut sizes[..n], &mut raised[..n]);
+            quotients(&g, start, &largest, sizes);
             raised.copy_from_slice(sizes);
-            apply_inlined(power, raised);
-            for ((out, g), raised) in out.chunks_exact_mut(d).zip(g).zip(raised.chunks_exact(n)) {
-                let entries = out[start..].iter_mut().zip(&g[start..]).zip(raised);
-                entries.for_each(|((out, g), raised)| *out = -raised.copysign(*g));
+            apply_inlined(power, raised.as_flattened_mut());
+            for ((r, out), g) in out.chunks_exact_mut(d).enumerate().zip(&g) {
+                for ((out, g), raised) in out[start..].iter_mut().zip(&g[start..]).zip(&*raised) {
+                    *out = -raised[r].copysign(*g);
+                }
             }
-            raised.iter_mut().zip(&*sizes).for_each(|(raised, size)| *raised *= size);
-            add_in_order(raised, n, &mut sums);
+            raised.as_flattened_mut().iter_mut().zip(sizes.as_flattened()).for_each(|(raised, size)| *raised *= size);
+            add_in_order(raised, &mut sums);
         }
-        sums
+        // |g|_q^(q - 1) with the largest entry factored out: sum^((q - 1)/q).
+        let mut roots = sums;
+        q.roots(&mut roots);
+        for (r, out) in out.chunks_exact_mut(d).enumerate() {
+            let scale = roots[r] / sums[r];
+            for out in out {
+                *out = if largest[r] == 0.0 { 0.0 } else { *out * scale };
+            }
+        }
     }
 }
 
@@ -392,6 +402,12 @@ mod tests {
         }
     }
 
+    fn root(norm: Norm, x: f64) -> f64 {
+        let mut roots = [x];
+        norm.roots(&mut roots);
+        roots[0]
+    }
+
     /// Norms and steepest vectors have the bits of their formulas, evaluated one entry after another.
     #[test]
     fn the_bits_of_one_entry_at_a_time() {
@@ -405,7 +421,7 @@ mod tests {
                 continue;
             }
             let sum: f64 = g.iter().map(|x| norm.power.apply(x.abs() / largest)).sum();
-            assert_eq!(norm.size(&g).to_bits(), (largest * norm.roots([sum])[0]).to_bits(), "{exponent} {n}");
+            assert_eq!(norm.size(&g).to_bits(), (largest * root(norm, sum)).to_bits(), "{exponent} {n}");
             let q = norm.dual();
             let power = Power::of(q.exponent - 1.0);
             let raised: Vec<f64> = g.iter().map(|g| power.apply(g.abs() / largest)).collect();
@@ -413,7 +429,7 @@ mod tests {
             let mut found = vec![0.0; n];
             norm.steepest(&g, &mut found);
             for ((found, raised), g) in found.iter().zip(&raised).zip(&g) {
-                assert_eq!(found.to_bits(), (-raised.copysign(*g) * (q.roots([sum])[0] / sum)).to_bits(), "{exponent} {n}");
+                assert_eq!(found.to_bits(), (-raised.copysign(*g) * (root(q, sum) / sum)).to_bits(), "{exponent} {n}");
             }
         }
         let nan = [0.0, f64::NAN, 1.0];
