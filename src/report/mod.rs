@@ -33,4 +33,4 @@ pub use figures::Height;
 pub use folders::{ComparedFolders, compare_folders};
 pub use stats::{Quantiles, Ratio, SampleMoments};
 pub use summary::{SummaryRow, summary_columns};
-pub use write::{Outcome, write_report};
+pub use write::{Outcome, write_report, write_report_of};
