@@ -2,7 +2,6 @@
 
 use super::compare::is_privacy_key;
 use super::curves::{Curve, CurveBuilder};
-use super::stats::known;
 use super::words::ReportWords;
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, WrittenRows};
 use privateer_config::error::{Diagnostic, Error, printable, suggestion};
@@ -37,12 +36,17 @@ pub(super) struct CellData {
 impl CellData {
     /// Returns a quantity at the last round of each trial, without NaN; empty if the run does not measure it.
     pub(super) fn finals(&self, quantity: Quantity) -> Vec<f64> {
-        known(&self.ends.iter().map(|end| self.at_end(end, quantity)).collect::<Vec<f64>>())
+        let Some(column) = self.column(quantity) else { return Vec::new() };
+        let values = self.ends.iter().filter_map(|end| end.values.get(column));
+        values.copied().filter(|value| !value.is_nan()).collect()
+    }
+
+    fn column(&self, quantity: Quantity) -> Option<usize> {
+        self.info.measures.columns().iter().position(|known| *known == quantity)
     }
 
     fn at_end(&self, end: &ReportTrialEnd, quantity: Quantity) -> f64 {
-        let column = self.info.measures.columns().iter().position(|known| *known == quantity);
-        column.and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
+        self.column(quantity).and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
     }
 
     /// Returns a quantity at the last round of this cell and of another one, for their common trials.

@@ -112,6 +112,10 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
 /// Returns a chart with the number of panels and lines that were omitted; `None` if its x axis has fewer than two values.
 pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
+    let lines: Vec<Option<Vec<PointInterval>>> = (0..run.cells.len()).map(|cell| line(run, points, plan, cell)).collect();
+    if lines.iter().all(Option::is_none) {
+        return None;
+    }
     // The same policy has the same colour in every chart of a page.
     let places: Vec<Place> = run.cells.iter().map(|cell| place(run, plan, cell)).collect();
     let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
@@ -125,8 +129,8 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
     let mut panels: Vec<PanelLines> = Vec::new();
     let mut panel_of: BTreeMap<&[(String, String)], usize> = BTreeMap::new();
     let mut line_of: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    for (cell_idx, (name, rest)) in places.iter().enumerate() {
-        let Some(line) = line(run, points, plan, cell_idx) else { continue };
+    for ((name, rest), line) in places.iter().zip(lines) {
+        let Some(line) = line else { continue };
         let next = styles.len();
         let style = *styles.entry(name).or_insert(next);
         let panel = *panel_of.entry(rest).or_insert_with(|| {
