@@ -4,7 +4,7 @@
 //! its values by their places in `values`.
 
 use super::{CellInfo, Measures};
-use crate::engine::{CellWarning, Resolved};
+use crate::engine::{ByText, CellWarning, Resolved};
 use privateer_config::params::Scalar;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -78,7 +78,7 @@ fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'
 #[derive(Default)]
 struct StoredValues<'a> {
     list: Vec<Arc<Value>>,
-    by_text: BTreeMap<String, Index>,
+    by_text: ByText<Index>,
     /// Places of the values that cells share in memory, by their addresses: their text is not written again.
     by_address: BTreeMap<usize, Index>,
     /// Keys and warnings of the last cell, which the next one mostly shares.
@@ -110,8 +110,8 @@ impl<'a> StoredValues<'a> {
     }
 
     fn of(&mut self, value: Value) -> Index {
-        let (list, text) = (&mut self.list, value.to_string());
-        *self.by_text.entry(text).or_insert_with(|| {
+        let list = &mut self.list;
+        *self.by_text.entry(&value).or_insert_with(|| {
             list.push(Arc::new(value));
             list.len() - 1
         })
@@ -123,7 +123,7 @@ impl<'a> StoredValues<'a> {
             return known;
         }
         let list = &mut self.list;
-        let index = *self.by_text.entry(value.to_string()).or_insert_with(|| {
+        let index = *self.by_text.entry(value).or_insert_with(|| {
             list.push(Arc::clone(value));
             list.len() - 1
         });

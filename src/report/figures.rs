@@ -112,8 +112,7 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
 /// Returns a chart with the number of panels and lines that were omitted; `None` if its x axis has fewer than two values.
 pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
-    let lines: Vec<Option<Vec<PointInterval>>> = (0..run.cells.len()).map(|cell| line(run, points, plan, cell)).collect();
-    if lines.iter().all(Option::is_none) {
+    if (0..run.cells.len()).all(|cell| line(run, points, plan, cell).is_none()) {
         return None;
     }
     // The same policy has the same colour in every chart of a page.
@@ -125,18 +124,24 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
             styles.entry(name).or_insert(next);
         }
     }
-    // Panels, each with the coordinates that distinguish it, and a line for each name.
+    // The first panels, each with the coordinates that distinguish it, and a line for each name.
     let mut panels: Vec<PanelLines> = Vec::new();
     let mut panel_of: BTreeMap<&[(String, String)], usize> = BTreeMap::new();
     let mut line_of: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    for ((name, rest), line) in places.iter().zip(lines) {
-        let Some(line) = line else { continue };
+    let mut xs: Vec<f64> = Vec::new();
+    for (cell_idx, (name, rest)) in places.iter().enumerate() {
+        let Some(line) = line(run, points, plan, cell_idx) else { continue };
+        xs.extend(line.iter().map(|(point, _)| point.0));
         let next = styles.len();
         let style = *styles.entry(name).or_insert(next);
-        let panel = *panel_of.entry(rest).or_insert_with(|| {
+        let next = panel_of.len();
+        let panel = *panel_of.entry(rest).or_insert(next);
+        if N_PANELS <= panel {
+            continue;
+        }
+        if panel == panels.len() {
             panels.push((rest.clone(), Vec::new()));
-            panels.len() - 1
-        });
+        }
         let series = &mut panels[panel].1;
         let at = *line_of.entry((panel, name)).or_insert_with(|| {
             series.push(Series { name: name.clone(), style, bars: plan.along != Along::Rounds, ..Series::default() });
@@ -150,15 +155,12 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
             }
         }
     }
-    let mut xs: Vec<f64> =
-        panels.iter().flat_map(|(_, lines)| lines).flat_map(|line| &line.points).map(|point| point.0).collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();
     if xs.len() < 2 {
         return None;
     }
-    let mut n_left_out = panels.len().saturating_sub(N_PANELS);
-    panels.truncate(N_PANELS);
+    let mut n_left_out = panel_of.len() - panels.len();
     for (_, lines) in &mut panels {
         n_left_out += lines.len().saturating_sub(N_LINES);
         lines.truncate(N_LINES);

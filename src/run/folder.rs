@@ -99,7 +99,7 @@ pub fn run_to_folder(
     }
     let audited = sweep.audit.map(|samples| pool.install(|| audit(sweep, samples, options, out)));
     // The report reads the manifest again: with many cells two of them fill memory.
-    drop(manifest);
+    drop((manifest, preparation));
     let report = report::write_report_of(out, written)?;
     Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
 }
