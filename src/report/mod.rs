@@ -1,7 +1,8 @@
 //! Reports a finished run: `summary.csv`, plots, one self-contained HTML page, a terminal table.
 //!
 //! Everything is computed from a folder's manifest and the rows of its parts alone, part by part. Memory holds one line per
-//! trial and at most two hundred rounds of each cell. Sums run in the order of cells and trials, so the summary is a function of the parts alone.
+//! trial and at most two hundred rounds of each cell. Sums run in the order of cells and trials, so the summary is a function of
+//! the parts alone.
 //!
 //! **Not here:** the engine, policies, and numbers that are in no part. A report can be repeated years later.
 
