@@ -29,7 +29,7 @@ fn one(x: f64) -> (f64, bool) {
     let bits = x.to_bits();
     // Of 12 bits with the sign, so that negative numbers are out of range.
     let exponent = bits >> 52;
-    let is_normal = (1 <= exponent) & (exponent < 2047);
+    let is_normal = (1..2047).contains(&exponent);
     // The exponent is biased by 1023, a multiple of 3; the product is its third for all of 12 bits.
     let third = (exponent * 43_691) >> 17;
     let rest = exponent - 3 * third;
