@@ -26,7 +26,7 @@ mod warnings;
 mod wide;
 mod workload;
 
-pub use crate::spec::Resolved;
+pub use crate::spec::{ByText, Resolved};
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;
 #[cfg(test)]

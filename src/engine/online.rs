@@ -1,26 +1,35 @@
-//! Runs the online loop: one learner on one stream of samples, trial by trial.
+//! Runs the online loop: one learner on one stream of samples in each trial.
 //!
-//! Trials share the calibration and the evaluation data, and run in parallel on all threads. Each has its own state for all
-//! rounds, so that nothing recorded depends on threads or batches.
+//! Trials share the calibration and the evaluation data, and run in batches, in parallel on all threads. Each has its own
+//! state and streams, so that nothing recorded depends on threads or batches.
 
 use super::observer::{Observer, Place, Stop};
 use super::prepare::{CellFacts, lock};
 use super::warnings::delta_warning;
 use super::{Measures, Quantity, Trace};
 use crate::oco::learner::{LearnerStreams, PreparedLearner, Rates};
-use crate::oco::problem::{Problem, ProblemContext};
+use crate::oco::problem::{Problem, ProblemContext, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::Ledger;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// Largest number of cached problems.
 const KEPT: usize = 8;
 /// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 64;
+
+/// Largest number of trials in a batch: so many rows of norms are computed together.
+const MOST_TOGETHER: u64 = 8;
+
+/// Returns the size of batches in which `n_trials` trials occupy all threads.
+pub(super) fn batch_size(n_trials: u64) -> u64 {
+    n_trials.div_ceil(rayon::current_num_threads() as u64).clamp(1, MOST_TOGETHER)
+}
 
 /// Prepares online cells.
 #[derive(Default)]
@@ -119,15 +128,20 @@ impl OnlinePreparation {
             .iter()
             .map(|&rate| self.at_rate(sweep, plan, online, &label, rate))
             .collect::<Result<Vec<OnlineCell>, Error>>()?;
-        let runs: Vec<(usize, u64)> = (0..grid.len()).flat_map(|i| (0..trials).map(move |trial| (i, trial))).collect();
+        let together = batch_size(trials * grid.len() as u64);
+        let runs: Vec<(usize, Range<u64>)> = (0..grid.len())
+            .flat_map(|i| (0..trials).step_by(together as usize).map(move |first| (i, first..(first + together).min(trials))))
+            .collect();
         let never = Stop::new();
         let risks = runs
             .into_par_iter()
-            .map(|(i, trial)| {
-                let rows = cells[i].trial(trial, &[plan.rounds], &never, &|_| {}, None)?;
-                Ok(rows.and_then(|rows| rows[Quantity::Risk].last().copied()).unwrap_or(f64::INFINITY))
+            .map(|(i, numbers)| {
+                let rows = cells[i].batch(numbers.clone(), &[plan.rounds], &never, &|_| {}, None)?;
+                let last = |rows: Trace| rows[Quantity::Risk].last().copied();
+                Ok(rows.unwrap_or_default().into_iter().map(|rows| last(rows).unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
             })
-            .collect::<Result<Vec<f64>, Error>>()?;
+            .collect::<Result<Vec<Vec<f64>>, Error>>()?
+            .concat();
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let means: Vec<f64> = risks.chunks(trials as usize).map(mean).collect();
         let least = (1..means.len()).fold(0, |best, i| if means[i] < means[best] || means[best].is_nan() { i } else { best });
@@ -171,44 +185,55 @@ impl OnlinePreparation {
 }
 
 impl OnlineCell {
-    /// Runs one trial to its end; returns `None` if stopped before.
+    /// Runs trials together, round by round, to their end; returns their rows by trial, or `None` if stopped before.
     ///
     /// # Errors
-    /// If the learner fails, or an answer is not finite.
-    pub(super) fn trial(
+    /// If a learner fails, or an answer is not finite.
+    pub(super) fn batch(
         &self,
-        number: u64,
+        numbers: Range<u64>,
         recorded: &[u64],
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
         observer: Option<&dyn Observer>,
-    ) -> Result<Option<Trace>, Error> {
-        let mut trial = self.problem.trial(number);
-        let mut learner = (self.learner.make)();
-        let of = |purpose| self.streams.of(number, purpose);
-        let mut streams = LearnerStreams::new(of(Purpose::Mechanism(&self.label)), of(Purpose::Policy(&self.label)));
+    ) -> Result<Option<Vec<Trace>>, Error> {
         let listener = observer.filter(|observer| observer.keeps_transcripts());
-        streams.transcript = listener.map(|_| Vec::new());
-        let mut rows = Trace::new(Measures::Risk);
+        let n_trials = numbers.end - numbers.start;
+        let mut learners = (self.learner.make)(n_trials as usize);
+        let mut trials: Vec<Trial> = numbers.clone().map(|number| self.problem.trial(number)).collect();
+        let mut streams: Vec<LearnerStreams> = numbers.clone().map(|number| self.streams(number, listener.is_some())).collect();
+        let mut rows: Vec<Trace> = numbers.clone().map(|_| Trace::new(Measures::Risk)).collect();
         let mut next_recorded = recorded.iter().copied().peekable();
         for round in 1..=self.rounds {
             if round % STOP_EVERY == 0 {
                 if stop.asked() {
                     return Ok(None);
                 }
-                progressed(STOP_EVERY);
+                progressed(STOP_EVERY * n_trials);
             }
-            learner.observe(trial.stream.next(), &mut streams)?;
-            if let (Some(listener), Some(transcript)) = (listener, &mut streams.transcript) {
-                listener.learned(Place { cell: self.cell, trial: number, round }, transcript, learner.iterate());
-                transcript.clear();
+            learners.observe_all(trials.iter_mut().map(|trial| trial.stream.next()).collect(), &mut streams)?;
+            if let Some(listener) = listener {
+                for (at, (number, streams)) in numbers.clone().zip(&mut streams).enumerate() {
+                    let Some(transcript) = &mut streams.transcript else { continue };
+                    listener.learned(Place { cell: self.cell, trial: number, round }, transcript, learners.iterate_of(at));
+                    transcript.clear();
+                }
             }
             if next_recorded.next_if_eq(&round).is_some() {
-                let risk = trial.score.risk(learner.iterate());
-                rows.push(number, round, None, [risk, trial.score.suboptimality(risk)]);
+                for (at, ((number, trial), rows)) in numbers.clone().zip(&trials).zip(&mut rows).enumerate() {
+                    let risk = trial.score.risk(learners.iterate_of(at));
+                    rows.push(number, round, None, [risk, trial.score.suboptimality(risk)]);
+                }
             }
         }
-        progressed(self.rounds % STOP_EVERY);
+        progressed(self.rounds % STOP_EVERY * n_trials);
         Ok(Some(rows))
+    }
+
+    fn streams(&self, trial: u64, keeps_transcript: bool) -> LearnerStreams {
+        let of = |purpose| self.streams.of(trial, purpose);
+        let mut streams = LearnerStreams::new(of(Purpose::Mechanism(&self.label)), of(Purpose::Policy(&self.label)));
+        streams.transcript = keeps_transcript.then(Vec::new);
+        streams
     }
 }

@@ -3,6 +3,7 @@
 use super::Trace;
 use super::lockstep::{BatchResult, batch};
 use super::observer::{Observer, Stop, TrialEnd, Unit};
+use super::online::batch_size;
 use super::prepare::{Preparation, Ready, lock};
 use super::share::Share;
 use super::wide::{Groups, block, group};
@@ -103,6 +104,9 @@ struct UnitJob<'a> {
     observer: &'a dyn Observer,
 }
 
+/// Rows of a trial, and what its policy keeps of its model.
+type KeptTrial = (Trace, Option<serde_json::Value>);
+
 impl UnitJob<'_> {
     /// Runs one unit and reports its rows; returns `None` if stopped.
     ///
@@ -151,15 +155,18 @@ impl UnitJob<'_> {
         let cell = match self.preparation.any(plan)? {
             Ready::Bandit(cell) => cell,
             Ready::Contextual(cell) => {
-                return self.trials(plan, unit, |trial, recorded, progressed| {
-                    let done = cell.run(trial, recorded, self.stop, progressed, self.observer)?;
+                return self.trials(plan, unit, 1, |trials, recorded, progressed| {
+                    let done = cell.run(trials.start, recorded, self.stop, progressed, self.observer)?;
                     let kept = |policy: &dyn ContextPolicy| if keeps { policy.parameters() } else { Ok(None) };
-                    done.map(|(rows, policy)| Ok((rows, kept(policy.as_ref())?))).transpose()
+                    done.map(|(rows, policy)| Ok(vec![(rows, kept(policy.as_ref())?)])).transpose()
                 });
             }
             Ready::Online(cell) => {
-                return self.trials(plan, unit, |trial, recorded, progressed| {
-                    Ok(cell.trial(trial, recorded, self.stop, progressed, Some(self.observer))?.map(|rows| (rows, None)))
+                let Range { start, end } = block(self.sweep, unit);
+                let together = self.options.batch.map_or_else(|| batch_size(end - start), |batch| batch.max(1) as u64);
+                return self.trials(plan, unit, together, |trials, recorded, progressed| {
+                    let done = cell.batch(trials, recorded, self.stop, progressed, Some(self.observer))?;
+                    Ok(done.map(|trials| trials.into_iter().map(|rows| (rows, None)).collect()))
                 });
             }
         };
@@ -191,29 +198,35 @@ impl UnitJob<'_> {
         Ok(Some(done))
     }
 
-    /// Runs one unit whose trials are independent, in parallel on the threads; `None` if stopped.
+    /// Runs one unit whose trials are independent, in batches of `together`, in parallel on the threads; `None` if stopped.
     ///
-    /// * `run` — runs a trial; returns its rows and what its policy keeps of its model
+    /// * `run` — runs a batch; returns for each trial its rows and what its policy keeps of its model
     fn trials(
         &self,
         plan: &CellPlan,
         unit: Unit,
-        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<(Trace, Option<serde_json::Value>)>, Error> + Sync,
+        together: u64,
+        run: impl Fn(Range<u64>, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Vec<KeptTrial>>, Error> + Sync,
     ) -> Result<Option<BatchResult>, Error> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let Range { start: first, end } = block(self.sweep, unit);
-        let trials = (first..end)
+        let batches = (first..end)
+            .step_by(together as usize)
             .collect::<Vec<u64>>()
             .into_par_iter()
-            .with_max_len(self.options.batch.unwrap_or(1))
-            .map(|trial| run(trial, &recorded, &|rounds| self.observer.progressed(rounds)))
+            .with_max_len(1)
+            .map(|start| run(start..(start + together).min(end), &recorded, &|rounds| self.observer.progressed(rounds)))
             .collect::<Result<Vec<_>, Error>>()?;
         let mut done = BatchResult::default();
-        for (trial, result) in (first..).zip(trials) {
-            let Some((rows, parameters)) = result else { return Ok(None) };
-            done.rows.extend(rows);
-            if parameters.is_some() {
-                done.trials.push(TrialEnd { trial, counts: Default::default(), repaired: 0, parameters });
+        let mut number = first;
+        for batch in batches {
+            let Some(batch) = batch else { return Ok(None) };
+            for (rows, parameters) in batch {
+                done.rows.extend(rows);
+                if parameters.is_some() {
+                    done.trials.push(TrialEnd { trial: number, counts: Default::default(), repaired: 0, parameters });
+                }
+                number += 1;
             }
         }
         Ok(Some(done))

@@ -166,6 +166,12 @@ impl Trace {
         }
     }
 
+    /// Returns the memory of the rows, in bytes.
+    #[must_use]
+    pub fn n_bytes(&self) -> usize {
+        self.len() * (2 * size_of::<u32>() + size_of::<Option<i64>>() + self.measured.len() * size_of::<f64>())
+    }
+
     /// Returns the first rows, at most `n_rows`.
     #[must_use]
     pub fn first_rows(&self, n_rows: usize) -> Self {

@@ -4,6 +4,7 @@ use super::digests::{DigestList, FileState};
 use super::whole_file::{is_temporary, remove_leftovers, write_whole};
 use super::{Manifest, Parameters, PartId, disk, part_read, shares_in};
 use privateer_config::error::Error;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -63,9 +64,9 @@ impl Folder {
         let again = |(path, problem): (PathBuf, String)| format!("`{}` {problem}; it will be computed again", path.display());
         let altered = altered.into_iter().map(again).collect();
         let mut warnings: Vec<String> = unlisted.into_iter().map(again).collect();
-        let mut manifest = manifest.clone();
+        let mut manifest = Cow::Borrowed(manifest);
         if let Some(older) = &older {
-            manifest.counters = older.counters.clone();
+            manifest.to_mut().counters = older.counters.clone();
         }
         if let Some(older) = older.filter(|older| older.program_version != manifest.program_version && !done.is_empty()) {
             warnings.push(format!(
@@ -82,7 +83,7 @@ impl Folder {
         // Parts that will be computed again lose their lines before their files are replaced.
         let listed: BTreeSet<String> = done.iter().flat_map(|id| [id.listed_name(), Parameters::listed_name(*id)]).collect();
         DigestList::rewrite(out, |name| listed.contains(name) || !name.contains('/'))?;
-        Ok(OpenedFolder { folder, done, counters: manifest.counters, warnings, altered, removed })
+        Ok(OpenedFolder { folder, done, counters: manifest.counters.clone(), warnings, altered, removed })
     }
 
     /// Returns the manifest and the finished parts of a folder, changing nothing.

@@ -30,6 +30,7 @@ mod thrift;
 mod timings;
 mod verify;
 mod whole_file;
+mod written_rows;
 
 pub use crate::engine::{CellInfo, Measures, Quantity, Trace, grouped_warnings};
 pub use columns::part_columns;
@@ -47,3 +48,4 @@ pub use state_file::{StateFile, StateKind};
 pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME};
 pub use verify::{Verification, verify};
 pub use whole_file::{PreparedFile, leftovers_of, remove_file, remove_leftovers_of, write_whole};
+pub use written_rows::WrittenRows;

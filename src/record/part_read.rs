@@ -146,8 +146,8 @@ fn column<T: DataType>(
 /// Returns SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.
 pub(super) fn rows_hash(rows: &Trace) -> String {
     let mut hasher = Sha256::new();
+    let mut buffer = Vec::with_capacity((8 * rows.len()).min(1 << 14));
     let mut feed = |bytes: &mut dyn Iterator<Item = [u8; 8]>| {
-        let mut buffer = Vec::with_capacity(1 << 14);
         for word in bytes {
             buffer.extend_from_slice(&word);
             if buffer.len() == 1 << 14 {
@@ -156,6 +156,7 @@ pub(super) fn rows_hash(rows: &Trace) -> String {
             }
         }
         hasher.update(&buffer);
+        buffer.clear();
     };
     feed(&mut [rows.len() as u64].into_iter().map(u64::to_le_bytes));
     feed(&mut rows.trial.iter().map(|trial| u64::from(*trial).to_le_bytes()));

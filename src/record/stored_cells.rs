@@ -4,12 +4,13 @@
 //! its values by their places in `values`.
 
 use super::{CellInfo, Measures};
-use crate::engine::{CellWarning, Resolved};
+use crate::engine::{ByText, CellWarning, Resolved};
 use privateer_config::params::Scalar;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -18,22 +19,22 @@ use std::sync::Arc;
 type Index = usize;
 
 #[derive(Serialize, Deserialize)]
-struct StoredCells {
+struct StoredCells<'a> {
     values: Vec<Arc<Value>>,
-    list: Vec<StoredCell>,
+    list: Vec<StoredCell<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredCell {
+struct StoredCell<'a> {
     cell: u32,
-    label: String,
-    policy: String,
-    environment: String,
+    label: Cow<'a, str>,
+    policy: Cow<'a, str>,
+    environment: Cow<'a, str>,
     /// The swept keys, as a list of texts.
     keys: Index,
     /// Values of the swept keys.
     swept: Vec<Scalar>,
-    resolved: BTreeMap<String, Index>,
+    resolved: BTreeMap<Cow<'a, str>, Index>,
     ledger: Index,
     facts: Index,
     #[serde(default)]
@@ -52,36 +53,65 @@ pub(super) fn serialize<S: Serializer>(cells: &[CellInfo], serializer: S) -> Res
     StoredCells { values: values.list, list }.serialize(serializer)
 }
 
-fn stored(cell: &CellInfo, values: &mut StoredValues) -> StoredCell {
-    let keys: Vec<&str> = cell.swept.iter().map(|(key, _)| key.as_str()).collect();
+fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'a> {
     StoredCell {
         cell: cell.cell,
-        label: cell.label.clone(),
-        policy: cell.policy.clone(),
-        environment: cell.environment.clone(),
-        keys: values.of(keys.into()),
+        label: Cow::Borrowed(&cell.label),
+        policy: Cow::Borrowed(&cell.policy),
+        environment: Cow::Borrowed(&cell.environment),
+        keys: values.of_keys(cell.swept.iter().map(|(key, _)| key.as_str()).collect()),
         swept: cell.swept.iter().map(|(_, value)| value.clone()).collect(),
-        resolved: cell.resolved.0.iter().map(|(name, section)| (name.clone(), values.of_shared(section))).collect(),
+        resolved: cell
+            .resolved
+            .0
+            .iter()
+            .map(|(name, section)| (Cow::Borrowed(name.as_str()), values.of_shared(section)))
+            .collect(),
         ledger: values.of_shared(&cell.ledger),
         facts: values.of_shared(&cell.facts),
         measures: cell.measures,
-        warnings: (!cell.warnings.is_empty()).then(|| values.of(serde_json::json!(cell.warnings))),
+        warnings: (!cell.warnings.is_empty()).then(|| values.of_warnings(&cell.warnings)),
     }
 }
 
 /// Collects distinct values.
 #[derive(Default)]
-struct StoredValues {
+struct StoredValues<'a> {
     list: Vec<Arc<Value>>,
-    by_text: BTreeMap<String, Index>,
+    by_text: ByText<Index>,
     /// Places of the values that cells share in memory, by their addresses: their text is not written again.
     by_address: BTreeMap<usize, Index>,
+    /// Keys and warnings of the last cell, which the next one mostly shares.
+    last_keys: Option<(Vec<&'a str>, Index)>,
+    last_warnings: Option<(&'a [CellWarning], Index)>,
 }
 
-impl StoredValues {
+impl<'a> StoredValues<'a> {
+    fn of_keys(&mut self, keys: Vec<&'a str>) -> Index {
+        if let Some((known, index)) = &self.last_keys
+            && *known == keys
+        {
+            return *index;
+        }
+        let index = self.of(keys.clone().into());
+        self.last_keys = Some((keys, index));
+        index
+    }
+
+    fn of_warnings(&mut self, warnings: &'a [CellWarning]) -> Index {
+        if let Some((known, index)) = self.last_warnings
+            && known == warnings
+        {
+            return index;
+        }
+        let index = self.of(serde_json::json!(warnings));
+        self.last_warnings = Some((warnings, index));
+        index
+    }
+
     fn of(&mut self, value: Value) -> Index {
-        let (list, text) = (&mut self.list, value.to_string());
-        *self.by_text.entry(text).or_insert_with(|| {
+        let list = &mut self.list;
+        *self.by_text.entry(&value).or_insert_with(|| {
             list.push(Arc::new(value));
             list.len() - 1
         })
@@ -93,7 +123,7 @@ impl StoredValues {
             return known;
         }
         let list = &mut self.list;
-        let index = *self.by_text.entry(value.to_string()).or_insert_with(|| {
+        let index = *self.by_text.entry(value).or_insert_with(|| {
             list.push(Arc::clone(value));
             list.len() - 1
         });
@@ -118,12 +148,12 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         if keys.len() != cell.swept.len() {
             return Err(D::Error::custom(format!("cell {} has {} of {} swept values", cell.cell, cell.swept.len(), keys.len())));
         }
-        let section = |(name, index)| Ok((name, Arc::clone(at(index)?)));
+        let section = |(name, index): (Cow<'_, str>, Index)| Ok((name.into_owned(), Arc::clone(at(index)?)));
         cells.push(CellInfo {
             cell: cell.cell,
-            label: cell.label,
-            policy: cell.policy,
-            environment: cell.environment,
+            label: cell.label.into_owned(),
+            policy: cell.policy.into_owned(),
+            environment: cell.environment.into_owned(),
             swept: keys.iter().cloned().zip(cell.swept).collect(),
             resolved: Resolved(cell.resolved.into_iter().map(section).collect::<Result<_, D::Error>>()?),
             ledger: Arc::clone(at(cell.ledger)?),

@@ -2,9 +2,8 @@
 
 use super::compare::is_privacy_key;
 use super::curves::{Curve, CurveBuilder};
-use super::stats::known;
 use super::words::ReportWords;
-use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace};
+use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, WrittenRows};
 use privateer_config::error::{Diagnostic, Error, printable, suggestion};
 use privateer_config::params::Scalar;
 use privateer_privacy::Guarantee;
@@ -37,12 +36,17 @@ pub(super) struct CellData {
 impl CellData {
     /// Returns a quantity at the last round of each trial, without NaN; empty if the run does not measure it.
     pub(super) fn finals(&self, quantity: Quantity) -> Vec<f64> {
-        known(&self.ends.iter().map(|end| self.at_end(end, quantity)).collect::<Vec<f64>>())
+        let Some(column) = self.column(quantity) else { return Vec::new() };
+        let values = self.ends.iter().filter_map(|end| end.values.get(column));
+        values.copied().filter(|value| !value.is_nan()).collect()
+    }
+
+    fn column(&self, quantity: Quantity) -> Option<usize> {
+        self.info.measures.columns().iter().position(|known| *known == quantity)
     }
 
     fn at_end(&self, end: &ReportTrialEnd, quantity: Quantity) -> f64 {
-        let column = self.info.measures.columns().iter().position(|known| *known == quantity);
-        column.and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
+        self.column(quantity).and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
     }
 
     /// Returns a quantity at the last round of this cell and of another one, for their common trials.
@@ -181,7 +185,7 @@ impl ReportRun {
     /// [`Error::Input`] if the run does not measure the quantity, [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
     /// [`Folder::unread`].
     pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
-        let (mut manifest, done) = Folder::unread(out)?;
+        let (manifest, done) = Folder::unread(out)?;
         let total = manifest.n_parts();
         let n_missing = total - done.len();
         if 0 < n_missing {
@@ -194,11 +198,37 @@ impl ReportRun {
                 hint: "finish the run with the command that started it, or merge its shards; then report".to_owned(),
             });
         }
+        Self::reduced(out, manifest, measure, |manifest, id| manifest.read_part(out, id))
+    }
+
+    /// Reads a folder for a report on the usual quantity; takes the rows of its parts from those written, if they are whole.
+    ///
+    /// # Errors
+    /// As [`ReportRun::read`].
+    pub(super) fn of_written(out: &Path, mut written: WrittenRows) -> Result<Self, Error> {
+        let manifest = Folder::manifest(out)?;
+        if !written.are_of_all(&manifest) {
+            drop((manifest, written));
+            return Self::read(out, None);
+        }
+        Self::reduced(out, manifest, None, |manifest, id| written.take(id).map_or_else(|| manifest.read_part(out, id), Ok))
+    }
+
+    /// Reduces the rows of every part, which `rows` returns.
+    fn reduced(
+        out: &Path,
+        mut manifest: Manifest,
+        measure: Option<&str>,
+        mut rows: impl FnMut(&Manifest, PartId) -> Result<Trace, Error>,
+    ) -> Result<Self, Error> {
         let mut infos = std::mem::take(&mut manifest.cells);
         show_cells(&mut infos);
         let manifest = shown(manifest)?;
         let words = words(&infos, measure)?;
-        let cells: Vec<_> = infos.into_iter().map(|info| cell(out, &manifest, info, words.measure)).collect::<Result<_, _>>()?;
+        let mut cells = Vec::with_capacity(infos.len());
+        for info in infos {
+            cells.push(cell(out, info, words.measure, manifest.n_blocks, |id| rows(&manifest, id))?);
+        }
         Ok(Self { index: CellIndex::of(&cells), manifest, cells, words })
     }
 
@@ -293,14 +323,20 @@ fn show_value(value: &mut Value) {
     }
 }
 
-fn cell(out: &Path, manifest: &Manifest, info: CellInfo, curve: Quantity) -> Result<CellData, Error> {
+fn cell(
+    out: &Path,
+    info: CellInfo,
+    curve: Quantity,
+    n_blocks: u32,
+    mut rows_of: impl FnMut(PartId) -> Result<Trace, Error>,
+) -> Result<CellData, Error> {
     let mut builder: Option<CurveBuilder> = None;
     let mut ends = Vec::new();
     let mut last_round = 0;
-    for block in 0..manifest.n_blocks {
+    for block in 0..n_blocks {
         let id = PartId { cell: info.cell, block };
         let path = id.path(out);
-        let rows = manifest.read_part(out, id)?;
+        let rows = rows_of(id)?;
         if rows.measures() != info.measures {
             return Err(Error::Corrupt {
                 path,

@@ -98,7 +98,8 @@ fn rivals(run: &ReportRun, point: &ComparedPoint) -> Vec<(usize, Vec<usize>)> {
         return Vec::new();
     }
     let mut by_promise: Vec<(String, Vec<usize>)> = Vec::new();
-    for cell in candidates(run, &point.cells) {
+    // A cell alone has no rival, whatever it promises.
+    for cell in Some(candidates(run, &point.cells)).filter(|cells| 1 < cells.len()).unwrap_or_default() {
         let promise = run.cells[cell].promise();
         match by_promise.iter_mut().find(|(known, _)| *known == promise) {
             Some((_, cells)) => cells.push(cell),

@@ -8,9 +8,10 @@ use super::collect::{CellData, ReportRun};
 use super::compare::{ComparedPoint, cost};
 use super::guide;
 use super::stats::{Ratio, SampleMoments};
-use super::text::{csv_text, number, safe_name, short_key, swept_text};
+use super::text::{csv_text, safe_name, short_key, swept_text, write_number};
 use super::words::capital;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Largest number of panels in one chart.
 pub(super) const N_PANELS: usize = 12;
@@ -111,30 +112,39 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
 /// Returns a chart with the number of panels and lines that were omitted; `None` if its x axis has fewer than two values.
 pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
+    if (0..run.cells.len()).all(|cell| line(run, points, plan, cell).is_none()) {
+        return None;
+    }
     // The same policy has the same colour in every chart of a page.
-    let mut styles: BTreeMap<String, usize> = BTreeMap::new();
+    let places: Vec<Place> = run.cells.iter().map(|cell| place(run, plan, cell)).collect();
+    let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
     if plan.by == "policy" {
-        for cell in &run.cells {
+        for (name, _) in &places {
             let next = styles.len();
-            styles.entry(place(run, plan, cell).0).or_insert(next);
+            styles.entry(name).or_insert(next);
         }
     }
-    // Panels, each with the coordinates that distinguish it, and a line for each name.
+    // The first panels, each with the coordinates that distinguish it, and a line for each name.
     let mut panels: Vec<PanelLines> = Vec::new();
-    let mut panel_of: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
-    let mut line_of: BTreeMap<(usize, String), usize> = BTreeMap::new();
-    for (cell_idx, cell) in run.cells.iter().enumerate() {
+    let mut panel_of: BTreeMap<&[(String, String)], usize> = BTreeMap::new();
+    let mut line_of: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    let mut xs: Vec<f64> = Vec::new();
+    for (cell_idx, (name, rest)) in places.iter().enumerate() {
         let Some(line) = line(run, points, plan, cell_idx) else { continue };
-        let (name, rest) = place(run, plan, cell);
+        xs.extend(line.iter().map(|(point, _)| point.0));
         let next = styles.len();
-        let style = *styles.entry(name.clone()).or_insert(next);
-        let panel = *panel_of.entry(rest.clone()).or_insert_with(|| {
-            panels.push((rest, Vec::new()));
-            panels.len() - 1
-        });
+        let style = *styles.entry(name).or_insert(next);
+        let next = panel_of.len();
+        let panel = *panel_of.entry(rest).or_insert(next);
+        if N_PANELS <= panel {
+            continue;
+        }
+        if panel == panels.len() {
+            panels.push((rest.clone(), Vec::new()));
+        }
         let series = &mut panels[panel].1;
-        let at = *line_of.entry((panel, name.clone())).or_insert_with(|| {
-            series.push(Series { name, style, bars: plan.along != Along::Rounds, ..Series::default() });
+        let at = *line_of.entry((panel, name)).or_insert_with(|| {
+            series.push(Series { name: name.clone(), style, bars: plan.along != Along::Rounds, ..Series::default() });
             series.len() - 1
         });
         for (point, interval) in line {
@@ -145,15 +155,12 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
             }
         }
     }
-    let mut xs: Vec<f64> =
-        panels.iter().flat_map(|(_, lines)| lines).flat_map(|line| &line.points).map(|point| point.0).collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();
     if xs.len() < 2 {
         return None;
     }
-    let mut n_left_out = panels.len().saturating_sub(N_PANELS);
-    panels.truncate(N_PANELS);
+    let mut n_left_out = panel_of.len() - panels.len();
     for (_, lines) in &mut panels {
         n_left_out += lines.len().saturating_sub(N_LINES);
         lines.truncate(N_LINES);
@@ -176,7 +183,7 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
         .into_iter()
         .zip(titles)
         .map(|((rest, mut series), title)| {
-            series.extend(guides(run, plan, &rest, &series, &xs, &y));
+            series.extend(guides(run, plan, (&rest, &places), &series, &xs, &y));
             Panel { title, x: x.clone(), y: y.clone(), series }
         })
         .collect();
@@ -186,6 +193,9 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
 
 /// The coordinates that distinguish a panel, as keys and values, with its lines.
 type PanelLines = (Vec<(String, String)>, Vec<Series>);
+
+/// The name of a cell's line, and the coordinates of its panel.
+type Place = (String, Vec<(String, String)>);
 
 /// A point with its interval.
 type PointInterval = ((f64, f64), Option<(f64, f64)>);
@@ -225,7 +235,7 @@ fn is_budget(key: &str) -> bool {
 }
 
 /// Returns the name of a cell's line, and the coordinates of its panel.
-fn place(run: &ReportRun, plan: &ChartPlan, cell: &CellData) -> (String, Vec<(String, String)>) {
+fn place(run: &ReportRun, plan: &ChartPlan, cell: &CellData) -> Place {
     let on_x = |key: &str| match &plan.along {
         Along::Rounds => false,
         Along::Budgets => is_budget(key),
@@ -273,12 +283,19 @@ fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) ->
 }
 
 /// Returns the grey lines of a panel: no privacy, and the slope of a lower bound.
-fn guides(run: &ReportRun, plan: &ChartPlan, rest: &[(String, String)], series: &[Series], xs: &[f64], y: &Axis) -> Vec<Series> {
+fn guides(
+    run: &ReportRun,
+    plan: &ChartPlan,
+    (rest, places): (&[(String, String)], &[Place]),
+    series: &[Series],
+    xs: &[f64],
+    y: &Axis,
+) -> Vec<Series> {
     let flat = |height: f64| {
         let points = vec![(xs[0], height), (xs[xs.len() - 1], height)];
         Series { name: "without privacy".to_owned(), style: 6, points, guide: true, ..Series::default() }
     };
-    let cells = || run.cells.iter().filter(|cell| place(run, plan, cell).1 == rest);
+    let cells = || run.cells.iter().zip(places).filter(|(_, place)| place.1 == rest).map(|(cell, _)| cell);
     let least = |points: &mut dyn Iterator<Item = (f64, f64)>| {
         points.filter(|(_, y)| 0.0 < *y).min_by(|left, right| left.1.total_cmp(&right.1))
     };
@@ -312,12 +329,13 @@ pub(super) fn curves_csv(run: &ReportRun) -> String {
     for cell in &run.cells {
         let policy = csv_text(&cell.info.policy).replace(['"', ',', '\n', '\r'], " ");
         for ((round, moments), quantiles) in cell.curve.rounds.iter().zip(&cell.curve.moments).zip(&cell.curve.quantiles) {
-            let mut fields = vec![cell.info.cell.to_string(), policy.clone(), round.to_string()];
+            let _ = write!(text, "{},{policy},{round}", cell.info.cell);
             let low_high = [moments.and_then(|m| m.low()), moments.and_then(|m| m.high())];
             let numbers = [moments.map(|m| m.mean)].into_iter().chain(low_high);
-            let numbers = numbers.chain(quantiles.map_or([None; 5], |q| q.0.map(Some)));
-            fields.extend(numbers.map(|value| value.map_or(String::new(), number)));
-            text += &fields.join(",");
+            for value in numbers.chain(quantiles.map_or([None; 5], |q| q.0.map(Some))) {
+                text.push(',');
+                value.into_iter().for_each(|value| write_number(&mut text, value));
+            }
             text.push('\n');
         }
     }

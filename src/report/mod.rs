@@ -1,7 +1,8 @@
 //! Reports a finished run: `summary.csv`, plots, one self-contained HTML page, a terminal table.
 //!
-//! Everything is computed from a folder's manifest and parts alone, part by part. Memory holds one line per trial and at most
-//! two hundred rounds of each cell. Sums run in the order of cells and trials, so the summary is a function of the parts alone.
+//! Everything is computed from a folder's manifest and the rows of its parts alone, part by part. Memory holds one line per
+//! trial and at most two hundred rounds of each cell. Sums run in the order of cells and trials, so the summary is a function of
+//! the parts alone.
 //!
 //! **Not here:** the engine, policies, and numbers that are in no part. A report can be repeated years later.
 
@@ -33,4 +34,4 @@ pub use figures::Height;
 pub use folders::{ComparedFolders, compare_folders};
 pub use stats::{Quantiles, Ratio, SampleMoments};
 pub use summary::{SummaryRow, summary_columns};
-pub use write::{Outcome, write_report};
+pub use write::{Outcome, write_report, write_report_of};

@@ -2,6 +2,7 @@
 
 use super::stats::Ratio;
 use privateer_config::params::Scalar;
+use std::fmt::Write as _;
 
 /// Returns a text as a CSV field; an apostrophe disables what a spreadsheet runs as a formula.
 pub(super) fn csv_text(text: &str) -> String {
@@ -10,8 +11,18 @@ pub(super) fn csv_text(text: &str) -> String {
 
 /// Returns the shortest text that parses to the same number.
 pub(super) fn number(x: f64) -> String {
-    let text = format!("{x:?}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    let mut text = String::new();
+    write_number(&mut text, x);
+    text
+}
+
+/// Appends the text of [`number`].
+pub(super) fn write_number(text: &mut String, x: f64) {
+    // Writing to a text does not fail.
+    let _ = write!(text, "{x:?}");
+    if text.ends_with(".0") {
+        text.truncate(text.len() - 2);
+    }
 }
 
 /// Formats a number with about four significant digits.

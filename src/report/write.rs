@@ -5,7 +5,7 @@ use super::compare::sweep_points;
 use super::page::page;
 use super::summary::SummaryRow;
 use super::{figures, page_audit, page_tables, summary};
-use crate::record::{remove_unfinished, write_whole};
+use crate::record::{WrittenRows, remove_unfinished, write_whole};
 use privateer_config::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,20 @@ pub struct Outcome {
 /// [`Error::Incomplete`] if blocks are missing, [`Error::Corrupt`] if one cannot be read, [`Error::Folder`] if the folder is
 /// not one of results, [`Error::Io`] if the disk fails.
 pub fn write_report(out: &Path) -> Result<Outcome, Error> {
-    let run = ReportRun::read(out, None)?;
+    write(out, ReportRun::read(out, None)?)
+}
+
+/// Writes the report of a folder whose parts this process has written, as [`write_report`].
+///
+/// If `written` holds the rows of all parts, these are not read again.
+///
+/// # Errors
+/// As [`write_report`].
+pub fn write_report_of(out: &Path, written: WrittenRows) -> Result<Outcome, Error> {
+    write(out, ReportRun::of_written(out, written)?)
+}
+
+fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
     let points = sweep_points(&run);
     let rows = summary::rows(&run, &points);

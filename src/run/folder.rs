@@ -70,7 +70,7 @@ pub fn run_to_folder(
     let tally = tally?;
     written?;
     notices::after(&tally.counters, observer);
-    let released = recorder.released();
+    let (released, written) = recorder.into_results();
     for (&cell, summary) in &released {
         observer.notice(Notice::Released { label: &sweep.cells[cell as usize].label(), summary });
     }
@@ -99,8 +99,8 @@ pub fn run_to_folder(
     }
     let audited = sweep.audit.map(|samples| pool.install(|| audit(sweep, samples, options, out)));
     // The report reads the manifest again: with many cells two of them fill memory.
-    drop(manifest);
-    let report = report::write_report(out)?;
+    drop((manifest, preparation));
+    let report = report::write_report_of(out, written)?;
     Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
 }
 

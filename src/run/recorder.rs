@@ -2,7 +2,7 @@
 
 use super::observer::{ReleaseSummary, RunObserver};
 use crate::engine::{Observer, Trace, TrialEnd, Unit};
-use crate::record::{self, DeviceFigures, Manifest, Parameters, PartId, PartTiming, PartWriter, TrialParameters};
+use crate::record::{self, DeviceFigures, Manifest, Parameters, PartId, PartTiming, PartWriter, TrialParameters, WrittenRows};
 use crate::spec::Sweep;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -20,6 +20,7 @@ pub(super) struct Recorder<'a> {
     released: Mutex<BTreeMap<u32, ReleaseSummary>>,
     /// Parts of this run.
     written: Mutex<Vec<PartId>>,
+    rows: Mutex<WrittenRows>,
 }
 
 impl<'a> Recorder<'a> {
@@ -33,6 +34,7 @@ impl<'a> Recorder<'a> {
             observer,
             released: Mutex::default(),
             written: Mutex::default(),
+            rows: Mutex::default(),
         }
     }
 
@@ -59,9 +61,10 @@ impl<'a> Recorder<'a> {
         self.parts.finish()
     }
 
-    /// Returns the counts of the privatizers, by cell.
-    pub(super) fn released(self) -> BTreeMap<u32, ReleaseSummary> {
-        self.released.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the counts of the privatizers, by cell, and the rows that were written.
+    pub(super) fn into_results(self) -> (BTreeMap<u32, ReleaseSummary>, WrittenRows) {
+        let released = self.released.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (released, self.rows.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -97,7 +100,9 @@ impl Observer for Recorder<'_> {
         let rounds = self.sweep.cells[unit.cell as usize].rounds;
         let device = DeviceFigures::of(counters, rounds);
         let timing = PartTiming { seconds, n_trials, n_rounds: rounds as u32, device };
-        self.parts.add(&self.sweep.hash, id, cell, &rows, timing)
+        self.parts.add(&self.sweep.hash, id, cell, &rows, timing)?;
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).add(id, rows);
+        Ok(())
     }
 }
 

@@ -30,5 +30,5 @@ pub use online::OnlinePlan;
 pub use plan::Sweep;
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
-pub use resolved::{Resolved, SharedValues};
+pub use resolved::{ByText, Resolved, SharedValues};
 pub use run_keys::run_keys;

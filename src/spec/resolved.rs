@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Index;
 use std::sync::Arc;
 
@@ -27,16 +29,38 @@ impl From<Value> for Resolved {
     }
 }
 
+/// Finds values by their texts, of which it keeps the digests alone: many cells have many long texts.
+#[derive(Debug)]
+pub struct ByText<T> {
+    known: BTreeMap<[u8; 32], T>,
+    /// The text of the last value.
+    text: Vec<u8>,
+}
+
+impl<T> Default for ByText<T> {
+    fn default() -> Self {
+        Self { known: BTreeMap::new(), text: Vec::new() }
+    }
+}
+
+impl<T> ByText<T> {
+    /// Returns what stands for the text of a value.
+    pub fn entry(&mut self, value: &Value) -> Entry<'_, [u8; 32], T> {
+        self.text.clear();
+        // Writing a value to memory does not fail.
+        let _ = serde_json::to_writer(&mut self.text, value);
+        self.known.entry(Sha256::digest(&self.text).into())
+    }
+}
+
 /// Gives equal values one place in memory.
 #[derive(Debug, Default)]
-pub struct SharedValues {
-    by_text: BTreeMap<String, Arc<Value>>,
-}
+pub struct SharedValues(ByText<Arc<Value>>);
 
 impl SharedValues {
     /// Returns the value, shared with every equal one that was passed before.
     pub fn share(&mut self, value: Value) -> Arc<Value> {
-        Arc::clone(self.by_text.entry(value.to_string()).or_insert_with(|| Arc::new(value)))
+        Arc::clone(self.0.entry(&value).or_insert_with(|| Arc::new(value)))
     }
 
     /// Returns the members of an object as shared sections.

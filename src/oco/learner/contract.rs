@@ -22,6 +22,30 @@ pub trait Learner: Send {
     fn iterate(&self) -> &[f64];
 }
 
+/// Learns on the streams of several trials, one sample of each at a time.
+///
+/// What a trial learns does not depend on the others.
+pub trait LearnerBatch: Send {
+    /// Observes the next sample of each trial, in order.
+    ///
+    /// # Errors
+    /// As [`Learner::observe`].
+    fn observe_all(&mut self, samples: Vec<Raw<Sample<'_>>>, streams: &mut [LearnerStreams]) -> Result<(), Error>;
+
+    /// Returns the current answer of a trial of the batch.
+    fn iterate_of(&self, trial: usize) -> &[f64];
+}
+
+impl LearnerBatch for Vec<Box<dyn Learner>> {
+    fn observe_all(&mut self, samples: Vec<Raw<Sample<'_>>>, streams: &mut [LearnerStreams]) -> Result<(), Error> {
+        self.iter_mut().zip(samples).zip(streams).try_for_each(|((learner, sample), streams)| learner.observe(sample, streams))
+    }
+
+    fn iterate_of(&self, trial: usize) -> &[f64] {
+        self[trial].iterate()
+    }
+}
+
 /// Holds the random streams of a learner.
 #[derive(Debug, Clone)]
 pub struct LearnerStreams {
@@ -106,10 +130,18 @@ impl LearnerPlan for PlainLearner {
     }
 }
 
+/// Makes the learners of a number of trials.
+pub type MakeLearners = Box<dyn Fn(usize) -> Box<dyn LearnerBatch> + Send + Sync>;
+
+/// Returns a function that makes a learner for each trial.
+pub fn each(make: impl Fn() -> Box<dyn Learner> + Send + Sync + 'static) -> MakeLearners {
+    Box::new(move |n_trials| Box::new((0..n_trials).map(|_| make()).collect::<Vec<_>>()))
+}
+
 /// Holds a calibrated learner; what all trials share is computed once.
 pub struct PreparedLearner {
-    /// Makes a learner before its first sample.
-    pub make: Box<dyn Fn() -> Box<dyn Learner> + Send + Sync>,
+    /// Makes the learners of this many trials before their first samples.
+    pub make: MakeLearners,
     /// What the learner's noise claims.
     pub claim: Claim,
     /// Numbers for the manifest.

@@ -3,7 +3,7 @@
 //! It is for p = 1, and for every set whose vertices are listed.
 
 use super::{
-    FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, step_size,
+    FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each, step_size,
 };
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
@@ -54,7 +54,7 @@ fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> 
         let privatizer = VertexChoice::new(gradient, set.dimension(), start, clip, vertices, choice);
         Box::new(Pofw::new(privatizer, Arc::clone(&set), learning_rate)) as Box<dyn Learner>
     };
-    Ok(PreparedLearner { make: Box::new(make), claim, facts })
+    Ok(PreparedLearner { make: each(make), claim, facts })
 }
 
 /// Runs the privatizer and the server of one trial.

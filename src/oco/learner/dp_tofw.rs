@@ -5,11 +5,13 @@
 //! `dp-pofw` pays only a logarithm of the dimension.
 
 use super::{
-    FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, step_size,
+    FrankWolfe, GradientRequest, Learner, LearnerBatch, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting,
+    step_size,
 };
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{PrefixGradients, Sample, Start};
 use privateer_privacy::{Protects, Raw, Refusal, automatic, quote};
 use std::sync::Arc;
@@ -35,15 +37,17 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let name = GradientRequest::vector_name(generalized, terms.budget.is_some());
     let (claim, law) = request.claim(&terms, name, priced, false, &[]);
     let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), terms.bounds(learning_rate));
-    let make = move || {
+    let make = move |n_trials| {
         let noise = law.sampler().map(|law| (factorisation.as_ref(), law));
-        let privatizer = PrefixGradients::new(Arc::clone(&gradient), set.dimension(), Start::Half, clip, noise);
-        Box::new(Tofw::new(privatizer, Arc::clone(&set), learning_rate)) as Box<dyn Learner>
+        let (gradient, d) = (Arc::clone(&gradient), set.dimension());
+        let privatizer = PrefixGradients::of_streams(n_trials, gradient, d, Start::Half, clip, noise);
+        let server = FrankWolfe::of_trials(Arc::clone(&set), n_trials);
+        Box::new(Tofw { privatizer, server, learning_rate, round: 0 }) as Box<dyn LearnerBatch>
     };
     Ok(PreparedLearner { make: Box::new(make), claim, facts })
 }
 
-/// Runs the privatizer and the server of one trial.
+/// Runs the privatizer and the server of one trial, or of several together.
 #[derive(Debug)]
 pub struct Tofw {
     privatizer: PrefixGradients,
@@ -53,7 +57,7 @@ pub struct Tofw {
 }
 
 impl Tofw {
-    /// Creates a run before its first sample.
+    /// Creates a run of one trial before its first sample.
     #[must_use]
     pub fn new(privatizer: PrefixGradients, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
@@ -66,14 +70,28 @@ impl Tofw {
     }
 }
 
+impl LearnerBatch for Tofw {
+    fn observe_all(&mut self, samples: Vec<Raw<Sample<'_>>>, streams: &mut [LearnerStreams]) -> Result<(), Error> {
+        let d = self.server.set().dimension();
+        let mut noises: Vec<&mut Stream> = streams.iter_mut().map(|streams| &mut streams.mechanism).collect();
+        let sums = self.privatizer.release_rows(self.server.query(), samples, &mut noises);
+        let sums =
+            sums.map_err(|exhausted| Error::Failed { problem: exhausted.to_string(), hint: "raise `rounds`".to_owned() })?;
+        self.round += 1;
+        streams.iter_mut().zip(sums.value().chunks_exact(d)).for_each(|(streams, sum)| streams.heard(sum));
+        self.server.follow(sums.value(), 1.0 / (self.round as f64 + 1.0), step_size(self.learning_rate, self.round));
+        Ok(())
+    }
+
+    fn iterate_of(&self, trial: usize) -> &[f64] {
+        let d = self.server.set().dimension();
+        &self.server.iterate()[trial * d..(trial + 1) * d]
+    }
+}
+
 impl Learner for Tofw {
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
-        let sum = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism);
-        let sum = sum.map_err(|exhausted| Error::Failed { problem: exhausted.to_string(), hint: "raise `rounds`".to_owned() })?;
-        self.round += 1;
-        streams.heard(sum.value());
-        self.server.follow(sum.value(), 1.0 / (self.round as f64 + 1.0), step_size(self.learning_rate, self.round));
-        Ok(())
+        self.observe_all(vec![sample], std::slice::from_mut(streams))
     }
 
     fn iterate(&self) -> &[f64] {

@@ -10,7 +10,7 @@ pub fn step_size(learning_rate: f64, round: u64) -> f64 {
     (learning_rate / (round as f64 + 1.0)).min(1.0)
 }
 
-/// Holds the current and the previous iterate.
+/// Holds the current and the previous iterate of one trial, or of several: their vectors follow one another.
 #[derive(Debug)]
 pub struct FrankWolfe {
     set: Arc<dyn ConstraintSet>,
@@ -30,10 +30,16 @@ impl FrankWolfe {
     /// Creates a server at the set's centre, where both iterates are equal.
     #[must_use]
     pub fn new(set: Arc<dyn ConstraintSet>) -> Self {
-        let d = set.dimension();
-        let mut now = vec![0.0; d];
-        set.centre(&mut now);
-        Self { before: now.clone(), now, direction: vec![0.0; d], vertex: vec![0.0; d], set }
+        Self::of_trials(set, 1)
+    }
+
+    /// Creates the servers of several trials, as [`FrankWolfe::new`].
+    #[must_use]
+    pub fn of_trials(set: Arc<dyn ConstraintSet>, n_trials: usize) -> Self {
+        let mut centre = vec![0.0; set.dimension()];
+        set.centre(&mut centre);
+        let now = centre.repeat(n_trials);
+        Self { before: now.clone(), direction: vec![0.0; now.len()], vertex: vec![0.0; now.len()], now, set }
     }
 
     /// Returns the query to a privatizer.
@@ -51,9 +57,7 @@ impl FrankWolfe {
     /// Steps by `theta += eta (v - theta)`, v the minimizer along `scale · direction`, scale > 0.
     pub fn follow(&mut self, direction: &[f64], scale: f64, eta: f64) {
         self.direction.iter_mut().zip(direction).for_each(|(to, from)| *to = scale * from);
-        let (direction, mut vertex) = (std::mem::take(&mut self.direction), std::mem::take(&mut self.vertex));
-        self.set.minimise(&direction, &mut vertex);
-        (self.direction, self.vertex) = (direction, vertex);
+        self.set.minimise_rows(&self.direction, &mut self.vertex);
         self.step(eta);
     }
 

@@ -6,7 +6,7 @@
 //! composes their privacy loss. This implementation differs: it uses each sample once, so that its noise is that of one
 //! release.
 
-use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting};
+use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -68,7 +68,7 @@ fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> 
         }) as Box<dyn Learner>
     };
     let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())];
-    Ok(PreparedLearner { make: Box::new(make), claim, facts })
+    Ok(PreparedLearner { make: each(make), claim, facts })
 }
 
 struct LocalMd {

@@ -13,6 +13,9 @@ pub mod noisy_sgd;
 pub mod ofw;
 pub mod projected_sgd;
 
-pub use contract::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Rates, Setting};
+pub use contract::{
+    GradientRequest, Learner, LearnerBatch, LearnerPlan, LearnerStreams, MakeLearners, PlainLearner, PreparedLearner, Rates,
+    Setting, each,
+};
 pub use frank_wolfe::{FrankWolfe, step_size};
 pub use list::{GRADIENT_NOISES, LEARNERS};

@@ -4,7 +4,7 @@
 //! `sqrt(n)/2` correct it; the step is `lr ln(n)/(2 sqrt(n))`. Each sample is in one batch. The iterate is constant while a
 //! batch is filled.
 
-use super::{FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting};
+use super::{FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -48,7 +48,7 @@ fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> 
         Box::new(NoisySfw::new(batches, Arc::clone(&set), eta)) as Box<dyn Learner>
     };
     let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())];
-    Ok(PreparedLearner { make: Box::new(make), claim, facts })
+    Ok(PreparedLearner { make: each(make), claim, facts })
 }
 
 /// Runs the privatizer and the server of one trial.

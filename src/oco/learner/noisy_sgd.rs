@@ -2,7 +2,7 @@
 //!
 //! It averages the iterates and answers once, after the last sample; until then its answer is the starting point.
 
-use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting};
+use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -51,7 +51,7 @@ fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> 
         Box::new(NoisySgd { samples, server: Descent::new(Arc::clone(&set), eta), rounds }) as Box<dyn Learner>
     };
     let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())];
-    Ok(PreparedLearner { make: Box::new(make), claim, facts })
+    Ok(PreparedLearner { make: each(make), claim, facts })
 }
 
 struct NoisySgd {

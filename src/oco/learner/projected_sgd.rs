@@ -3,7 +3,7 @@
 //! The step is `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; the answer is the mean of the iterates. `L_t` is the largest
 //! gradient norm so far, so that no constant is needed.
 
-use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting};
+use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -48,7 +48,7 @@ fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> 
             round: 0,
         }) as Box<dyn Learner>
     };
-    Ok(PreparedLearner { make: Box::new(make), claim, facts: vec![("learning rate".to_owned(), learning_rate.into())] })
+    Ok(PreparedLearner { make: each(make), claim, facts: vec![("learning rate".to_owned(), learning_rate.into())] })
 }
 
 struct ProjectedSgd {

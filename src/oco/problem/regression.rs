@@ -12,11 +12,12 @@ use crate::oco::set::parse_set;
 use crate::oco::set::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_numerics::linalg::{Norm, add_rows, dot, wide};
+use privateer_numerics::linalg::{Norm, ROWS_TOGETHER, add_rows, dot, wide};
 use privateer_numerics::rng::{self, Purpose, Streams};
 use privateer_numerics::vectorised;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
+use std::array;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +86,11 @@ fn on_the_sphere(norm: Norm, stream: &mut rng::Stream, out: &mut [f64]) {
 }
 
 fn scale_to_the_sphere(norm: Norm, x: &mut [f64]) {
-    let size = norm.size(x);
+    divide(x, norm.size(x));
+}
+
+/// Divides a vector by a number above 0; any other leaves it unchanged.
+fn divide(x: &mut [f64], size: f64) {
     if 0.0 < size {
         x.iter_mut().for_each(|x| *x /= size);
     }
@@ -279,7 +284,16 @@ impl RegressionSamples {
         if self.n_used == self.ahead.len() {
             self.ahead.resize((AHEAD / width).max(1) * width, 0.0);
             self.stream.normals(&mut self.ahead);
-            self.ahead.chunks_exact_mut(width).for_each(|row| scale_to_the_sphere(self.norm, &mut row[..width - 1]));
+            for rows in self.ahead.chunks_mut(ROWS_TOGETHER * width) {
+                if rows.len() == ROWS_TOGETHER * width {
+                    let sizes = self.norm.sizes::<ROWS_TOGETHER>(array::from_fn(|r| &rows[r * width..][..width - 1]));
+                    for (row, size) in rows.chunks_exact_mut(width).zip(sizes) {
+                        divide(&mut row[..width - 1], size);
+                    }
+                } else {
+                    rows.chunks_exact_mut(width).for_each(|row| scale_to_the_sphere(self.norm, &mut row[..width - 1]));
+                }
+            }
             self.n_used = 0;
         }
         let row = &self.ahead[self.n_used..self.n_used + width];

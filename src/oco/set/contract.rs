@@ -25,6 +25,12 @@ pub trait ConstraintSet: fmt::Debug + Send + Sync {
     /// The minimization is exact. Each set states which of several minimizers it returns.
     fn minimise(&self, g: &[f64], out: &mut [f64]);
 
+    /// Writes [`ConstraintSet::minimise`] of every row of `g`; rows follow one another.
+    fn minimise_rows(&self, g: &[f64], out: &mut [f64]) {
+        let d = self.dimension();
+        g.chunks_exact(d).zip(out.chunks_exact_mut(d)).for_each(|(g, out)| self.minimise(g, out));
+    }
+
     /// Projects a finite point onto C: the nearest point in the Euclidean norm.
     fn project(&self, theta: &mut [f64]);
 

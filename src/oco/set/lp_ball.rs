@@ -73,7 +73,11 @@ impl ConstraintSet for LpBall {
     ///
     /// For p = 1 it is at the lowest index of the largest `|g_i|`.
     fn minimise(&self, g: &[f64], out: &mut [f64]) {
-        self.norm.steepest(g, out);
+        self.minimise_rows(g, out);
+    }
+
+    fn minimise_rows(&self, g: &[f64], out: &mut [f64]) {
+        self.norm.steepest_rows(g, self.dimension, out);
         out.iter_mut().for_each(|out| *out *= self.radius);
     }
 

@@ -1,6 +1,6 @@
 //! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
 
-use privateer::oco::learner::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
+use privateer::oco::learner::{GradientRequest, LearnerBatch, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
 use privateer::policy::contextual::{ContextPolicyMaker, ContextPolicyPlan, PreparedContextual};
 use privateer::spec::{Sweep, Task};
 use privateer_config::error::Error;
@@ -105,26 +105,30 @@ impl LearnerPlan for Learning {
         let rounds = if self.fault == Fault::Impatient { 1 } else { setting.rounds };
         let used = self.inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?.make;
         let (honest, fault) = (self.inner.prepare(setting, request, learning_rate)?, self.fault);
-        Ok(PreparedLearner { make: Box::new(move || Box::new(Learns { inner: used(), first: None, fault })), ..honest })
+        let make = move |n_trials| Box::new(Learns { inner: used(n_trials), first: Vec::new(), fault }) as Box<dyn LearnerBatch>;
+        Ok(PreparedLearner { make: Box::new(make), ..honest })
     }
 }
 
 struct Learns {
-    inner: Box<dyn Learner>,
-    first: Option<Stream>,
+    inner: Box<dyn LearnerBatch>,
+    /// The streams of noise before the first round, by trial.
+    first: Vec<Stream>,
     fault: Fault,
 }
 
-impl Learner for Learns {
-    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
-        let first = self.first.get_or_insert_with(|| streams.mechanism.clone()).clone();
-        if self.fault == Fault::Forgetful {
-            streams.mechanism = first;
+impl LearnerBatch for Learns {
+    fn observe_all(&mut self, samples: Vec<Raw<Sample<'_>>>, streams: &mut [LearnerStreams]) -> Result<(), Error> {
+        if self.first.is_empty() {
+            self.first.extend(streams.iter().map(|streams| streams.mechanism.clone()));
         }
-        self.inner.observe(sample, streams)
+        if self.fault == Fault::Forgetful {
+            streams.iter_mut().zip(&self.first).for_each(|(streams, first)| streams.mechanism = first.clone());
+        }
+        self.inner.observe_all(samples, streams)
     }
 
-    fn iterate(&self) -> &[f64] {
-        self.inner.iterate()
+    fn iterate_of(&self, trial: usize) -> &[f64] {
+        self.inner.iterate_of(trial)
     }
 }

@@ -70,19 +70,23 @@ fn answers_never_leave_the_set() {
             for loss in losses() {
                 let sweep = sweep(&spec("linear-regression", set, loss, "epsilon = 1.0", &format!("kind = \"{}\"", entry.name)));
                 check_first_cell(&sweep, |setting, prepared, _| {
-                    let mut learner = (prepared.make)();
-                    let mut streams = LearnerStreams::new(stream("mechanism"), stream("own"));
+                    // The second trial sees good samples alone.
+                    let mut learners = (prepared.make)(2);
+                    let of_trial = || LearnerStreams::new(stream("mechanism"), stream("own"));
+                    let mut streams = [of_trial(), of_trial()];
                     let mut random = stream("samples");
                     for round in 0..setting.rounds {
                         let good = (vec![random.normal(), random.normal(), random.normal()], random.normal());
                         let (x, y) = bad.get(round as usize / 2).filter(|_| round % 2 == 0).unwrap_or(&good);
-                        learner.observe(Raw::seal(Sample { x, y: *y }), &mut streams).expect("a round");
-                        let theta = learner.iterate();
-                        assert!(
-                            theta.iter().all(|x| x.is_finite()) && setting.set.contains(theta, 1e-6),
-                            "{} on {set}, {loss}, round {round}: {theta:?}",
-                            entry.name
-                        );
+                        let samples = [(x, y), (&good.0, &good.1)].map(|(x, y)| Raw::seal(Sample { x, y: *y }));
+                        learners.observe_all(samples.into(), &mut streams).expect("a round");
+                        for theta in [0, 1].map(|trial| learners.iterate_of(trial)) {
+                            assert!(
+                                theta.iter().all(|x| x.is_finite()) && setting.set.contains(theta, 1e-6),
+                                "{} on {set}, {loss}, round {round}: {theta:?}",
+                                entry.name
+                            );
+                        }
                     }
                 });
             }

@@ -70,18 +70,24 @@ struct SumOfSquares<'a>(&'a [f64]);
 
 vectorised! {
     fn call(self: SumOfSquares<'_>) -> f64 {
-        let mut s = [0.0; LANES];
-        let (blocks, rest) = self.0.as_chunks::<LANES>();
-        for x in blocks {
-            for lane in 0..LANES {
-                s[lane] += x[lane] * x[lane];
-            }
-        }
-        for (lane, x) in rest.iter().enumerate() {
-            s[lane] += x * x;
-        }
-        sum_of(s)
+        sum_of_squares_inlined(self.0)
     }
+}
+
+/// Computes [`sum_of_squares`] inside a SIMD dispatch.
+#[inline(always)]
+pub(super) fn sum_of_squares_inlined(a: &[f64]) -> f64 {
+    let mut s = [0.0; LANES];
+    let (blocks, rest) = a.as_chunks::<LANES>();
+    for x in blocks {
+        for lane in 0..LANES {
+            s[lane] += x[lane] * x[lane];
+        }
+    }
+    for (lane, x) in rest.iter().enumerate() {
+        s[lane] += x * x;
+    }
+    sum_of(s)
 }
 
 /// Computes `y += factor * x`, entry by entry, over equally long slices.

@@ -28,7 +28,7 @@ pub use eight::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
 pub use exp::{exp, exp_of_block};
 pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;
-pub use norms::{Norm, Power};
+pub use norms::{Norm, Power, TOGETHER as ROWS_TOGETHER};
 pub use pow::pow;
 pub use rational::Fractions;
 pub use reflected::{InverseRoot, Polar, padded_length};

@@ -1,10 +1,11 @@
 //! The l_p norms, `1 <= p <= infinity`.
 
-use super::cbrt::cbrt;
+use super::cbrt::cbrts_inlined;
+use super::dot::sum_of_squares_inlined;
 use super::pow::pow_inlined;
-use super::{sum_of_squares, wide};
-use crate::vectorised;
-use std::fmt;
+use super::wide;
+use pulp::NullaryFnOnce;
+use std::{array, fmt};
 
 /// An l_p norm.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,26 +85,50 @@ impl Norm {
     /// Entries are first divided by the largest, so that no power overflows or underflows.
     #[must_use]
     pub fn size(self, vector: &[f64]) -> f64 {
-        if self.exponent == 1.0 {
-            return vector.iter().map(|x| x.abs()).sum();
-        }
-        if self.exponent.is_infinite() {
-            return largest(vector);
-        }
-        let (largest, sum) = wide(SumOfPowers { vector, power: self.power });
-        if largest == 0.0 || !largest.is_finite() {
-            return largest;
-        }
-        largest * self.root(sum)
+        self.sizes([vector])[0]
     }
 
-    /// Returns `x^(1/p)`.
-    fn root(self, x: f64) -> f64 {
+    /// Returns the norms of equally long vectors; together, their sums and roots do not wait for each other.
+    #[must_use]
+    pub fn sizes<const R: usize>(self, vectors: [&[f64]; R]) -> [f64; R] {
+        wide(Sizes { norm: self, vectors })
+    }
+
+    #[inline(always)]
+    fn sizes_inlined<const R: usize>(self, vectors: &[&[f64]; R]) -> [f64; R] {
+        let mut sizes = [0.0; R];
+        if self.exponent == 1.0 {
+            for (size, vector) in sizes.iter_mut().zip(vectors) {
+                *size = vector.iter().map(|x| x.abs()).sum();
+            }
+            return sizes;
+        }
+        let largest = largest_inlined(vectors);
+        if self.exponent.is_infinite() {
+            return largest;
+        }
+        let (d, mut powers) = (vectors[0].len(), [[0.0; R]; BLOCK]);
+        for start in (0..d).step_by(BLOCK) {
+            let powers = &mut powers[..BLOCK.min(d - start)];
+            quotients(vectors, start, &largest, powers);
+            apply_inlined(self.power, powers.as_flattened_mut());
+            add_in_order(powers, &mut sizes);
+        }
+        self.roots(&mut sizes);
+        for (size, largest) in sizes.iter_mut().zip(largest) {
+            *size = if largest == 0.0 || !largest.is_finite() { largest } else { largest * *size };
+        }
+        sizes
+    }
+
+    /// Replaces every x by `x^(1/p)`.
+    #[inline(always)]
+    fn roots<const R: usize>(self, x: &mut [f64; R]) {
         match self.power {
-            Power::Whole(1) => x,
-            Power::Whole(2) => libm::sqrt(x),
-            Power::Whole(3) => cbrt(x),
-            _ => libm::pow(x, 1.0 / self.exponent),
+            Power::Whole(1) => {}
+            Power::Whole(2) => x.iter_mut().for_each(|x| *x = libm::sqrt(*x)),
+            Power::Whole(3) => cbrts_inlined(x),
+            _ => x.iter_mut().for_each(|x| *x = libm::pow(*x, 1.0 / self.exponent)),
         }
     }
 
@@ -111,26 +136,38 @@ impl Norm {
     ///
     /// A vector whose norm overflows f64 becomes zero.
     pub fn clip(self, vector: &mut [f64], most: f64) {
-        if self.is_surely_within(vector, most) {
-            return;
-        }
-        let size = self.size(vector);
-        if most < size {
-            let scale = most / size;
-            vector.iter_mut().for_each(|x| *x *= scale);
+        wide(Clip::<1> { norm: self, d: vector.len(), rows: vector, most });
+    }
+
+    /// Clips every row of a row-major matrix with `d` columns, as [`Norm::clip`].
+    pub fn clip_rows(self, rows: &mut [f64], d: usize, most: f64) {
+        for rows in rows.chunks_mut(TOGETHER * d) {
+            if rows.len() == TOGETHER * d {
+                wide(Clip::<TOGETHER> { norm: self, rows, d, most });
+            } else {
+                rows.chunks_exact_mut(d).for_each(|row| self.clip(row, most));
+            }
         }
     }
 
-    /// Returns whether the Euclidean norm shows, without quotients and roots, that the norm is at most `most`.
+    /// Returns whether Euclidean norms show, without quotients and roots, that all norms are at most `most`.
     ///
     /// For p >= 2 it is the larger of the two. Rounding of a sum of n squares is below `n 2^-52`, and [`SURE`] leaves room for
     /// n = 10^6; squares that underflow add less than `n 2^-1022`, which is below the room if `most >= LEAST`. Where
     /// squares overflow, infinity is not below infinity.
-    fn is_surely_within(self, vector: &[f64], most: f64) -> bool {
+    #[inline(always)]
+    fn are_surely_within<const R: usize>(self, vectors: &[&[f64]; R], most: f64) -> bool {
         const SURE: f64 = 1.0 - 1e-9;
         const LEAST: f64 = 1e-100;
         const MANY: usize = 1_000_000;
-        2.0 <= self.exponent && LEAST <= most && vector.len() <= MANY && sum_of_squares(vector) < most * most * SURE
+        if self.exponent < 2.0 || most < LEAST || MANY < vectors[0].len() {
+            return false;
+        }
+        let mut is_within = true;
+        for vector in vectors {
+            is_within &= sum_of_squares_inlined(vector) < most * most * SURE;
+        }
+        is_within
     }
 
     /// Writes the minimizer of the product with `g` over vectors of this norm `<= 1`.
@@ -138,22 +175,17 @@ impl Norm {
     /// It is `-sign(g_i)(|g_i|/|g|_q)^(q - 1)` with q dual. For p = 1 it is one signed coordinate, at the lowest index of
     /// the largest `|g_i|`; for infinity the signs. `sign(0) = 0`.
     pub fn steepest(self, g: &[f64], out: &mut [f64]) {
-        let largest = largest(g);
-        if largest == 0.0 {
-            out.fill(0.0);
-        } else if self.exponent == 1.0 {
-            out.fill(0.0);
-            if let Some(at) = g.iter().position(|x| x.abs() == largest) {
-                out[at] = -sign(g[at]);
+        wide(Steepest { norm: self, g: [g], out });
+    }
+
+    /// Writes [`Norm::steepest`] of every row of a row-major matrix with `d` columns.
+    pub fn steepest_rows(self, g: &[f64], d: usize, out: &mut [f64]) {
+        for (g, out) in g.chunks(TOGETHER * d).zip(out.chunks_mut(TOGETHER * d)) {
+            if g.len() == TOGETHER * d {
+                wide(Steepest::<TOGETHER> { norm: self, g: array::from_fn(|r| &g[r * d..(r + 1) * d]), out });
+            } else {
+                g.chunks_exact(d).zip(out.chunks_exact_mut(d)).for_each(|(g, out)| self.steepest(g, out));
             }
-        } else if self.exponent.is_infinite() {
-            out.iter_mut().zip(g).for_each(|(out, g)| *out = -sign(*g));
-        } else {
-            let q = self.dual();
-            let sum = wide(Steepest { g, largest, power: Power::of(q.exponent - 1.0), out });
-            // |g|_q^(q - 1) with the largest entry factored out: sum^((q - 1)/q).
-            let scale = q.root(sum) / sum;
-            out.iter_mut().for_each(|out| *out *= scale);
         }
     }
 }
@@ -168,85 +200,168 @@ fn sign(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { 1.0_f64.copysign(x) }
 }
 
-/// Returns the largest magnitude; NaN if an entry is NaN.
-fn largest(vector: &[f64]) -> f64 {
-    wide(Largest(vector))
-}
-
-struct Largest<'a>(&'a [f64]);
-
-vectorised! {
-    fn call(self: Largest<'_>) -> f64 {
-        largest_inlined(self.0)
-    }
-}
-
-/// Number of entries that are raised together.
+/// Number of rows that are computed together.
+pub const TOGETHER: usize = 8;
+/// Number of entries of a vector that are raised together.
 const BLOCK: usize = 32;
-/// Number of running maxima.
+/// Numbers in a chunk for SIMD lanes.
 const LANES: usize = 8;
 
+/// Finds the largest magnitude of each vector; NaN if an entry is NaN.
 #[inline(always)]
-fn largest_inlined(vector: &[f64]) -> f64 {
-    let (mut maxima, mut has_nan) = ([0.0; LANES], false);
-    let (whole, rest) = vector.as_chunks::<LANES>();
-    for entries in whole {
-        for (most, x) in maxima.iter_mut().zip(entries) {
+fn largest_inlined<const R: usize>(vectors: &[&[f64]; R]) -> [f64; R] {
+    let mut results = [0.0; R];
+    for (result, vector) in results.iter_mut().zip(vectors) {
+        let (mut maxima, mut has_nan) = ([0.0; LANES], false);
+        let (whole, rest) = vector.as_chunks::<LANES>();
+        for entries in whole {
+            for (most, x) in maxima.iter_mut().zip(entries) {
+                let size = x.abs();
+                *most = if *most < size { size } else { *most };
+                has_nan |= x.is_nan();
+            }
+        }
+        for (most, x) in maxima.iter_mut().zip(rest) {
             let size = x.abs();
             *most = if *most < size { size } else { *most };
             has_nan |= x.is_nan();
         }
-    }
-    for x in rest {
-        maxima[0] = maxima[0].max(x.abs());
-        has_nan |= x.is_nan();
-    }
-    if has_nan { f64::NAN } else { maxima.into_iter().fold(0.0, f64::max) }
-}
-
-/// Finds the largest magnitude of a vector, and the sum of the powers of magnitudes divided by the largest, in order.
-struct SumOfPowers<'a> {
-    vector: &'a [f64],
-    power: Power,
-}
-
-vectorised! {
-    fn call(self: SumOfPowers<'_>) -> (f64, f64) {
-        let Self { vector, power } = self;
-        let largest = largest_inlined(vector);
-        let mut sum = 0.0;
-        for vector in vector.chunks(BLOCK) {
-            let mut powers = [0.0; BLOCK];
-            powers.iter_mut().zip(vector).for_each(|(power, x)| *power = x.abs() / largest);
-            apply_inlined(power, &mut powers[..vector.len()]);
-            powers[..vector.len()].iter().for_each(|power| sum += power);
+        for half in [4, 2, 1] {
+            for lane in 0..half {
+                maxima[lane] = if maxima[lane] < maxima[lane + half] { maxima[lane + half] } else { maxima[lane] };
+            }
         }
-        (largest, sum)
+        *result = if has_nan { f64::NAN } else { maxima[0] };
+    }
+    results
+}
+
+/// Writes a block of magnitudes divided by the largest of their vector, transposed: vectors fill SIMD lanes.
+#[inline(always)]
+fn quotients<const R: usize>(vectors: &[&[f64]; R], start: usize, largest: &[f64; R], out: &mut [[f64; R]]) {
+    let mut blocks = *vectors;
+    for block in &mut blocks {
+        *block = &block[start..start + out.len()];
+    }
+    for (at, out) in out.iter_mut().enumerate() {
+        let mut column = [0.0; R];
+        for (x, block) in column.iter_mut().zip(&blocks) {
+            *x = block[at];
+        }
+        for (x, largest) in column.iter_mut().zip(largest) {
+            *x = x.abs() / largest;
+        }
+        *out = column;
     }
 }
 
-/// Writes `-sign(g) (|g|/largest)^e`, and returns the sum of the powers `e + 1` of the quotients, in order.
-struct Steepest<'a> {
-    g: &'a [f64],
-    largest: f64,
-    power: Power,
+/// Adds the entries of each vector to its sum, in order.
+#[inline(always)]
+fn add_in_order<const R: usize>(columns: &[[f64; R]], sums: &mut [f64; R]) {
+    for column in columns {
+        for (sum, x) in sums.iter_mut().zip(column) {
+            *sum += x;
+        }
+    }
+}
+
+struct Sizes<'a, const R: usize> {
+    norm: Norm,
+    vectors: [&'a [f64]; R],
+}
+
+impl<const R: usize> NullaryFnOnce for Sizes<'_, R> {
+    type Output = [f64; R];
+
+    #[inline(always)]
+    fn call(self) -> [f64; R] {
+        self.norm.sizes_inlined(&self.vectors)
+    }
+}
+
+struct Clip<'a, const R: usize> {
+    norm: Norm,
+    rows: &'a mut [f64],
+    d: usize,
+    most: f64,
+}
+
+impl<const R: usize> NullaryFnOnce for Clip<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { norm, rows, d, most } = self;
+        let vectors: [&[f64]; R] = array::from_fn(|r| &rows[r * d..(r + 1) * d]);
+        if norm.are_surely_within(&vectors, most) {
+            return;
+        }
+        let sizes = norm.sizes_inlined(&vectors);
+        for (row, size) in rows.chunks_exact_mut(d.max(1)).zip(sizes) {
+            if most < size {
+                let scale = most / size;
+                row.iter_mut().for_each(|x| *x *= scale);
+            }
+        }
+    }
+}
+
+/// Computes [`Norm::steepest`] of R vectors.
+struct Steepest<'a, const R: usize> {
+    norm: Norm,
+    g: [&'a [f64]; R],
+    /// The results, row-major.
     out: &'a mut [f64],
 }
 
-vectorised! {
-    fn call(self: Steepest<'_>) -> f64 {
-        let Self { g, largest, power, out } = self;
-        let mut sum = 0.0;
-        for (out, g) in out.chunks_mut(BLOCK).zip(g.chunks(BLOCK)) {
-            let mut sizes = [0.0; BLOCK];
-            sizes.iter_mut().zip(g).for_each(|(size, g)| *size = g.abs() / largest);
-            let mut raised = sizes;
-            apply_inlined(power, &mut raised[..g.len()]);
-            out.iter_mut().zip(g).zip(&raised).for_each(|((out, g), raised)| *out = -raised.copysign(*g));
-            raised.iter_mut().zip(&sizes).for_each(|(raised, size)| *raised *= size);
-            raised[..g.len()].iter().for_each(|product| sum += product);
+impl<const R: usize> NullaryFnOnce for Steepest<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { norm, g, out } = self;
+        let (d, largest) = (g[0].len().max(1), largest_inlined(&g));
+        if norm.exponent == 1.0 {
+            out.fill(0.0);
+            for ((g, largest), out) in g.iter().zip(largest).zip(out.chunks_exact_mut(d)) {
+                if let Some(at) = g.iter().position(|x| x.abs() == largest).filter(|_| largest != 0.0) {
+                    out[at] = -sign(g[at]);
+                }
+            }
+            return;
         }
-        sum
+        if norm.exponent.is_infinite() {
+            for ((g, largest), out) in g.iter().zip(largest).zip(out.chunks_exact_mut(d)) {
+                out.iter_mut().zip(*g).for_each(|(out, g)| *out = if largest == 0.0 { 0.0 } else { -sign(*g) });
+            }
+            return;
+        }
+        let (q, mut sums) = (norm.dual(), [0.0; R]);
+        let power = Power::of(q.exponent - 1.0);
+        let (mut sizes, mut raised) = ([[0.0; R]; BLOCK], [[0.0; R]; BLOCK]);
+        for start in (0..d).step_by(BLOCK) {
+            let n = BLOCK.min(d - start);
+            let (sizes, raised) = (&mut sizes[..n], &mut raised[..n]);
+            quotients(&g, start, &largest, sizes);
+            raised.copy_from_slice(sizes);
+            apply_inlined(power, raised.as_flattened_mut());
+            for ((r, out), g) in out.chunks_exact_mut(d).enumerate().zip(&g) {
+                for ((out, g), raised) in out[start..].iter_mut().zip(&g[start..]).zip(&*raised) {
+                    *out = -raised[r].copysign(*g);
+                }
+            }
+            raised.as_flattened_mut().iter_mut().zip(sizes.as_flattened()).for_each(|(raised, size)| *raised *= size);
+            add_in_order(raised, &mut sums);
+        }
+        // |g|_q^(q - 1) with the largest entry factored out: sum^((q - 1)/q).
+        let mut roots = sums;
+        q.roots(&mut roots);
+        for (r, out) in out.chunks_exact_mut(d).enumerate() {
+            let scale = roots[r] / sums[r];
+            for out in out {
+                *out = if largest[r] == 0.0 { 0.0 } else { *out * scale };
+            }
+        }
     }
 }
 
@@ -287,6 +402,12 @@ mod tests {
         }
     }
 
+    fn root(norm: Norm, x: f64) -> f64 {
+        let mut roots = [x];
+        norm.roots(&mut roots);
+        roots[0]
+    }
+
     /// Norms and steepest vectors have the bits of their formulas, evaluated one entry after another.
     #[test]
     fn the_bits_of_one_entry_at_a_time() {
@@ -300,7 +421,7 @@ mod tests {
                 continue;
             }
             let sum: f64 = g.iter().map(|x| norm.power.apply(x.abs() / largest)).sum();
-            assert_eq!(norm.size(&g).to_bits(), (largest * norm.root(sum)).to_bits(), "{exponent} {n}");
+            assert_eq!(norm.size(&g).to_bits(), (largest * root(norm, sum)).to_bits(), "{exponent} {n}");
             let q = norm.dual();
             let power = Power::of(q.exponent - 1.0);
             let raised: Vec<f64> = g.iter().map(|g| power.apply(g.abs() / largest)).collect();
@@ -308,11 +429,33 @@ mod tests {
             let mut found = vec![0.0; n];
             norm.steepest(&g, &mut found);
             for ((found, raised), g) in found.iter().zip(&raised).zip(&g) {
-                assert_eq!(found.to_bits(), (-raised.copysign(*g) * (q.root(sum) / sum)).to_bits(), "{exponent} {n}");
+                assert_eq!(found.to_bits(), (-raised.copysign(*g) * (root(q, sum) / sum)).to_bits(), "{exponent} {n}");
             }
         }
         let nan = [0.0, f64::NAN, 1.0];
         assert!(Norm::MAX.size(&nan).is_nan() && Norm::of(1.5).expect("a norm").size(&nan).is_nan());
+    }
+
+    /// Rows that are computed together have the bits of each alone.
+    #[test]
+    fn rows_have_the_bits_of_vectors() {
+        let mut stream = Streams::new(5, "norms").of(0, Purpose::Function);
+        let bits = |of: &[f64]| of.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        for (exponent, d) in EXPONENTS.into_iter().flat_map(|exponent| [1, 3, 20, 33, 70].map(|d| (exponent, d))) {
+            let norm = Norm::of(exponent).expect("a norm");
+            let mut rows: Vec<f64> = (0..(2 * TOGETHER + 3) * d).map(|_| stream.normal()).collect();
+            rows[d..2 * d].fill(0.0);
+            rows[3 * d..4 * d].iter_mut().for_each(|x| *x *= 1e-3);
+            let (mut clipped, mut steepest) = (rows.clone(), vec![0.0; rows.len()]);
+            norm.clip_rows(&mut clipped, d, 0.5);
+            norm.steepest_rows(&rows, d, &mut steepest);
+            for ((row, clipped), steepest) in rows.chunks(d).zip(clipped.chunks(d)).zip(steepest.chunks(d)) {
+                let (mut alone, mut direction) = (row.to_vec(), vec![0.0; d]);
+                norm.clip(&mut alone, 0.5);
+                norm.steepest(row, &mut direction);
+                assert_eq!((bits(&alone), bits(&direction)), (bits(clipped), bits(steepest)), "{exponent} {d}");
+            }
+        }
     }
 
     #[test]

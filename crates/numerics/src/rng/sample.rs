@@ -5,7 +5,8 @@
 
 use super::Stream;
 use super::normals::{MANY, quantiles};
-use crate::linalg::pow;
+use crate::linalg::{pow, wide};
+use crate::vectorised;
 use std::f64::consts::PI;
 
 /// Number of generalized normals that are raised to powers together.
@@ -15,6 +16,17 @@ const TOGETHER: usize = 64;
 #[inline(always)]
 fn open_uniform(word: u64) -> f64 {
     ((word >> 12) as f64 + 0.5) * (1.0 / 4_503_599_627_370_496.0)
+}
+
+/// Replaces words, as the bits of numbers, by numbers on (0, 1).
+struct OpenUniforms<'a>(&'a mut [f64]);
+
+vectorised! {
+    fn call(self: OpenUniforms<'_>) {
+        for value in self.0 {
+            *value = open_uniform(value.to_bits());
+        }
+    }
 }
 
 impl Stream {
@@ -57,7 +69,17 @@ impl Stream {
 
     /// Fills `out` with the draws of [`Stream::normal`], to the last bit, with SIMD.
     pub fn normals(&mut self, out: &mut [f64]) {
-        self.words_into(out, open_uniform);
+        self.words_into(out, f64::from_bits);
+        wide(OpenUniforms(out));
+        out.chunks_mut(MANY).for_each(quantiles);
+    }
+
+    /// Fills each row of `out` with normals of its stream; the rows are equally long.
+    ///
+    /// They are the draws of [`Stream::normals`], to the last bit.
+    pub fn normals_of_each(streams: &mut [&mut Self], out: &mut [f64]) {
+        Self::words_of_each(streams, out, f64::from_bits);
+        wide(OpenUniforms(out));
         out.chunks_mut(MANY).for_each(quantiles);
     }
 

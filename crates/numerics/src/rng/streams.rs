@@ -152,6 +152,33 @@ impl Stream {
         }
     }
 
+    /// Fills each row of `out` with a function of each of the next words of its stream.
+    ///
+    /// Four generators draw in turn: one alone waits for its own last product.
+    pub(super) fn words_of_each(streams: &mut [&mut Self], out: &mut [f64], of: impl Fn(u64) -> f64) {
+        let n = out.len() / streams.len().max(1);
+        for (streams, rows) in streams.chunks_mut(4).zip(out.chunks_mut(4 * n.max(1))) {
+            if let [a, b, c, d] = streams {
+                let (row_a, rest) = rows.split_at_mut(n);
+                let (row_b, rest) = rest.split_at_mut(n);
+                let (row_c, row_d) = rest.split_at_mut(n);
+                let mut generators = [&a.generator, &b.generator, &c.generator, &d.generator].map(Clone::clone);
+                for (((a, b), c), d) in row_a.iter_mut().zip(row_b).zip(row_c).zip(row_d) {
+                    let [of_a, of_b, of_c, of_d] = generators.each_mut().map(|generator| of(generator.next_u64()));
+                    (*a, *b, *c, *d) = (of_a, of_b, of_c, of_d);
+                }
+                for (stream, generator) in [a, b, c, d].into_iter().zip(generators) {
+                    stream.generator = generator;
+                    stream.drawn += n as u64;
+                }
+            } else {
+                for (stream, row) in streams.iter_mut().zip(rows.chunks_mut(n.max(1))) {
+                    stream.words_into(row, &of);
+                }
+            }
+        }
+    }
+
     /// Returns the number of words drawn so far: with the name, the whole state of a stream.
     #[must_use]
     pub fn drawn(&self) -> u64 {
@@ -242,6 +269,21 @@ mod tests {
             together.words_into(&mut out, |word| word as f64);
             assert!(out.iter().all(|&value| value == alone.word() as f64), "{n}");
             assert_eq!((together.drawn(), together.word()), (n as u64, alone.word()));
+        }
+    }
+
+    /// Words of several streams that are drawn together are those of each.
+    #[test]
+    fn words_of_several_streams_are_those_of_each() {
+        let fresh = |trial| Streams::new(7, "rkhs").of(trial, Purpose::Noise);
+        for (n_streams, n) in [(1, 3), (3, 0), (4, 5), (9, 20), (11, 300)] {
+            let (mut streams, mut out) = ((0..n_streams).map(fresh).collect::<Vec<Stream>>(), vec![0.0; n_streams as usize * n]);
+            let mut all: Vec<&mut Stream> = streams.iter_mut().collect();
+            Stream::words_of_each(&mut all, &mut out, |word| word as f64);
+            for (trial, (stream, mut alone)) in streams.iter_mut().zip((0..n_streams).map(fresh)).enumerate() {
+                assert!(out[trial * n..(trial + 1) * n].iter().all(|&value| value == alone.word() as f64), "{n_streams} {n}");
+                assert_eq!((stream.drawn(), stream.word()), (n as u64, alone.word()));
+            }
         }
     }
 

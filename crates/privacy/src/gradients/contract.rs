@@ -20,6 +20,7 @@ pub trait Gradient: fmt::Debug + Send + Sync {
 }
 
 /// Holds a learner's query; it is public, because it follows from released values only.
+/// For several streams, iterates are rows one after another.
 #[derive(Debug, Clone, Copy)]
 pub struct GradientQuery<'a> {
     /// The current iterate.
@@ -32,6 +33,12 @@ pub struct GradientQuery<'a> {
 pub trait VectorNoise: fmt::Debug + Send {
     /// Fills `out` with one draw.
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]);
+
+    /// Fills each row of `out` with one draw from its stream, of the bits of [`VectorNoise::draw`].
+    fn draw_rows(&mut self, streams: &mut [&mut Stream], out: &mut [f64]) {
+        let d = out.len() / streams.len().max(1);
+        streams.iter_mut().zip(out.chunks_exact_mut(d.max(1))).for_each(|(stream, out)| self.draw(stream, out));
+    }
 }
 
 /// Lists the points among which a noisy choice is made.

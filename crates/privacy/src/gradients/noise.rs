@@ -24,7 +24,11 @@ pub struct IsotropicGaussian {
 
 impl VectorNoise for IsotropicGaussian {
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
-        stream.normals(out);
+        self.draw_rows(&mut [stream], out);
+    }
+
+    fn draw_rows(&mut self, streams: &mut [&mut Stream], out: &mut [f64]) {
+        Stream::normals_of_each(streams, out);
         let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGaussianNoise);
         out.iter_mut().for_each(|entry| *entry *= sigma);
     }

@@ -8,12 +8,13 @@ use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// Holds one stream; sum and noise stay inside.
-/// Memory: a few vectors, and the state of the factorisation.
+/// Holds one stream of samples, or several independent ones; sums and noise stay inside.
+/// Memory of a stream: a few vectors, and the state of the factorisation.
 #[derive(Debug)]
 pub struct PrefixGradients {
     leaf: Leaf,
     start: Start,
+    /// The sum of each stream, one after another, as all vectors here.
     sum: Vec<f64>,
     noise: Option<(Box<dyn PrefixNoise>, Box<dyn VectorNoise>)>,
     released: Vec<f64>,
@@ -32,13 +33,28 @@ impl PrefixGradients {
         clip: Option<Clip>,
         noise: Option<(&dyn Factorisation, Box<dyn VectorNoise>)>,
     ) -> Self {
+        Self::of_streams(1, gradient, dimension, start, clip, noise)
+    }
+
+    /// Makes several streams, which share the law of their noise and no draw.
+    #[must_use]
+    pub fn of_streams(
+        n_streams: usize,
+        gradient: Arc<dyn Gradient>,
+        dimension: usize,
+        start: Start,
+        clip: Option<Clip>,
+        noise: Option<(&dyn Factorisation, Box<dyn VectorNoise>)>,
+    ) -> Self {
+        let length = n_streams * dimension;
         Self {
-            leaf: Leaf::new(gradient, dimension, clip),
+            leaf: Leaf::of_rows(n_streams, gradient, dimension, clip),
             start,
-            sum: vec![0.0; dimension],
+            sum: vec![0.0; length],
             rounds: noise.as_ref().map_or(u64::MAX, |(factorisation, _)| factorisation.rounds()),
-            noise: noise.map(|(factorisation, law)| (factorisation.noise(Shape::Vector(dimension)), law)),
-            released: vec![0.0; dimension],
+            // The noise treats every entry alike, so that streams are more entries.
+            noise: noise.map(|(factorisation, law)| (factorisation.noise(Shape::Vector(length)), law)),
+            released: vec![0.0; length],
             round: 0,
         }
     }
@@ -53,16 +69,29 @@ impl PrefixGradients {
         sample: Raw<Sample<'_>>,
         stream: &mut Stream,
     ) -> Result<Released<&[f64]>, Exhausted> {
+        self.release_rows(query, [sample], &mut [stream])
+    }
+
+    /// Releases the sum of each stream, as [`PrefixGradients::release`], after one sample of each.
+    ///
+    /// # Errors
+    /// As [`PrefixGradients::release`].
+    pub fn release_rows<'s>(
+        &mut self,
+        query: GradientQuery<'_>,
+        samples: impl IntoIterator<Item = Raw<Sample<'s>>>,
+        streams: &mut [&mut Stream],
+    ) -> Result<Released<&[f64]>, Exhausted> {
         if self.round == self.rounds {
             return Err(Exhausted { rounds: self.rounds });
         }
         self.round += 1;
-        let leaf = self.leaf.recursive(query, sample.open(), self.round, self.start);
+        let leaf = self.leaf.recursive(query, samples.into_iter().map(Raw::open), self.round, self.start);
         self.sum.iter_mut().zip(leaf).for_each(|(sum, leaf)| *sum += leaf);
         match &mut self.noise {
             None => self.released.copy_from_slice(&self.sum),
             Some((prefix, law)) => {
-                let noise = prefix.next(&mut |out| law.draw(stream, out));
+                let noise = prefix.next(&mut |out| law.draw_rows(streams, out));
                 for ((out, sum), noise) in self.released.iter_mut().zip(&self.sum).zip(noise) {
                     *out = sum + noise;
                 }

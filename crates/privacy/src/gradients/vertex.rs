@@ -65,7 +65,7 @@ impl VertexChoice {
     /// Adds one sample's contribution at the queried iterates and releases the index of a vertex.
     pub fn release(&mut self, query: GradientQuery<'_>, sample: Raw<Sample<'_>>, stream: &mut Stream) -> Released<usize> {
         self.round += 1;
-        let leaf = self.leaf.recursive(query, sample.open(), self.round, self.start);
+        let leaf = self.leaf.recursive(query, [sample.open()], self.round, self.start);
         self.sum.iter_mut().zip(leaf).for_each(|(sum, leaf)| *sum += leaf);
         self.choose(stream)
     }

@@ -1,0 +1,60 @@
+//! Keeps the rows of small parts that a run has written, so that its report need not decode them again.
+
+use super::{Manifest, PartId, Trace};
+use std::collections::BTreeMap;
+
+/// Most memory of all rows, in bytes; beyond it a report reads the parts.
+const MOST_BYTES: usize = 1 << 24;
+/// Memory of a part beside its rows: a dozen small allocations.
+const PART_BYTES: usize = 512;
+
+/// Holds the rows of the parts that a run has written, or none if they are too many.
+#[derive(Debug, Default)]
+pub struct WrittenRows {
+    by_part: BTreeMap<PartId, Trace>,
+    n_bytes: usize,
+}
+
+impl WrittenRows {
+    /// Adds the rows of a part that was written.
+    pub fn add(&mut self, id: PartId, rows: Trace) {
+        self.n_bytes = self.n_bytes.saturating_add(PART_BYTES + rows.n_bytes());
+        if self.n_bytes <= MOST_BYTES {
+            self.by_part.insert(id, rows);
+        } else {
+            self.by_part.clear();
+        }
+    }
+
+    /// Returns whether these are the rows of all parts of a sweep.
+    #[must_use]
+    pub fn are_of_all(&self, manifest: &Manifest) -> bool {
+        self.by_part.len() == manifest.n_parts() && manifest.parts().all(|id| self.by_part.contains_key(&id))
+    }
+
+    /// Takes the rows of a part out.
+    pub fn take(&mut self, id: PartId) -> Option<Trace> {
+        self.by_part.remove(&id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::part::tests::rows;
+    use super::*;
+
+    #[test]
+    fn large_rows_are_not_kept() {
+        let (small, large) = (rows(0..1, 10, |_, _| 1.0), rows(0..100, 3000, |_, _| 1.0));
+        let id = |block| PartId { cell: 0, block };
+        let mut written = WrittenRows::default();
+        written.add(id(0), small.clone());
+        assert_eq!(written.take(id(0)), Some(small.clone()));
+        written.add(id(0), small.clone());
+        assert!(MOST_BYTES < large.n_bytes());
+        for (block, rows) in [(1, large), (2, small)] {
+            written.add(id(block), rows);
+            assert!((0..3).all(|block| written.take(id(block)).is_none()));
+        }
+    }
+}
