@@ -56,6 +56,7 @@ mod explained {
     use super::{DevicesArgs, Error, Registry, say};
     use crate::engine::{Preparation, scoring_error, workloads};
     use privateer_backend::cost::{DeviceRates, LEAST_GAIN, Prediction, WorkColumns, Workload};
+    use privateer_backend::device::Precision;
     use privateer_backend::gpu::{AdapterChoice, AdapterFacts, Gpu};
     use privateer_backend::{Cpu, UpdateKind};
     use std::path::Path;
@@ -95,8 +96,10 @@ mod explained {
         }
         for work in &workloads {
             let Workload { n_points, trials, rounds, .. } = work;
-            let predicted =
-                measured.as_ref().map_or_else(String::new, |rates| format!(": {}", Prediction::of(&[*work], threads, rates)));
+            let predicted = measured.as_ref().map_or_else(String::new, |rates| {
+                let precision = if work.precision(rates) == Precision::F64 { "f64" } else { "f32" };
+                format!(": {}, screened in {precision} there", Prediction::of(&[*work], threads, rates))
+            });
             say(&format!("{n_points} points, {}, {trials} trials of {rounds:.0} rounds{predicted}", kind(work)));
         }
         if workloads.is_empty() {
@@ -141,9 +144,14 @@ mod explained {
 /// Lists the graphics adapters, as text or as one JSON object.
 #[cfg(feature = "gpu")]
 fn listed(json: bool) {
-    use privateer_backend::gpu::adapters;
+    use privateer_backend::device::Device;
+    use privateer_backend::gpu::{AdapterChoice, Gpu, adapters};
+    use privateer_backend::precision::F64Rate;
     use privateer_config::error::readable_bytes;
     let found = adapters();
+    // Only the adapter that `gpu` takes is opened and measured.
+    let taken = found.iter().any(|adapter| adapter.taken_by_gpu);
+    let rate = taken.then(|| Gpu::open(AdapterChoice::Any).ok()).flatten().map(|gpu| gpu.f64_rate());
     if json {
         let adapters: Vec<serde_json::Value> = found
             .iter()
@@ -154,6 +162,7 @@ fn listed(json: bool) {
                     "interface": adapter.interface,
                     "driver": adapter.driver,
                     "f64": adapter.f64,
+                    "f64_share": rate.filter(|_| adapter.taken_by_gpu).and_then(F64Rate::share),
                     "subgroup_sizes": adapter.subgroups.map(|(least, most)| [least, most]),
                     "threads_used_f32": adapter.workgroups[0],
                     "threads_used_f64": adapter.workgroups[1].filter(|_| adapter.f64),
@@ -192,6 +201,9 @@ fn listed(json: bool) {
         let threads = |at: usize| adapter.workgroups[at].map_or_else(|| "none".to_owned(), |threads| threads.to_string());
         let of_f64 = if adapter.f64 { format!(", {} in f64", threads(1)) } else { String::new() };
         say(&format!("   threads used  {} in f32{of_f64}", threads(0)));
+        if let Some(rate) = rate.filter(|_| adapter.taken_by_gpu) {
+            say(&format!("   screens in    {}", types(rate)));
+        }
         if let Some(lacks) = &adapter.lacks {
             say(&format!("   not usable    {lacks}"));
         }
@@ -210,6 +222,23 @@ fn listed(json: bool) {
         )
     ));
     say(&format!("--backend gpu:  {}", any.as_deref().unwrap_or("an error, as there is no adapter that suits")));
+}
+
+/// Returns the types in which a device of this rate screens, and why.
+#[cfg(feature = "gpu")]
+fn types(rate: privateer_backend::precision::F64Rate) -> String {
+    use privateer_backend::UpdateKind::RankOne;
+    use privateer_backend::device::Precision::F64;
+    use privateer_backend::precision::{MOST_POINTS, ScreenedBasis};
+    let share =
+        rate.share().map_or_else(|| "f64 is not measured".to_owned(), |share| format!("f64 has {share:.2} of the rate of f32"));
+    let bases = [ScreenedBasis::Features(MOST_POINTS), ScreenedBasis::Covariances];
+    match bases.map(|basis| rate.screens(basis, RankOne) == F64) {
+        [true, _] => format!("f64, over features of up to {MOST_POINTS} points and over covariances: {share}"),
+        [false, true] => format!("f32 over features, f64 over covariances: {share}"),
+        [false, false] if rate.share().is_none() => "f32: there is no f64".to_owned(),
+        [false, false] => format!("f32: {share}"),
+    }
 }
 
 /// Says that there is nothing to list.

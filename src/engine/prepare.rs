@@ -75,7 +75,7 @@ pub struct ReadyCell {
     pub keeps_parameters: bool,
     /// Largest size of one trial, in bytes.
     memory_bytes: f64,
-    /// Likely size of one trial, in bytes.
+    /// Largest size of one trial that a device scores, in bytes: without what the CPU backend keeps of its screens.
     trial_bytes: f64,
 }
 
@@ -396,10 +396,10 @@ impl<'a> Preparation<'a> {
 
     /// Checks one trial's memory (screens, Gram columns, K x K state) against the spec's limit.
     ///
-    /// Returns it, in bytes.
+    /// Returns the part of it that a trial takes while a device scores it, in bytes.
     fn allow_trial(&self, basis: &Basis, rounds: u64, from_sums: bool) -> Result<f64, Error> {
         let n = basis.n_points() as f64;
-        let needs = match basis {
+        let (on_device, screens) = match basis {
             Basis::Table(table) => {
                 let m = table.n_features as f64;
                 // Models from sums are scored as a whole and have no columns. Their factors are counted here besides those of a
@@ -413,7 +413,7 @@ impl<'a> Preparation<'a> {
                     let span = k.min(2.0 * m + 1.0);
                     ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(basis.n_points(), k))
                 };
-                8.0 * (3.0 * n + state) + pruning
+                (8.0 * (3.0 * n + state), pruning)
             }
             Basis::Gram(_) | Basis::Own(_) => {
                 // Each round adds at most one new basis point.
@@ -422,16 +422,16 @@ impl<'a> Preparation<'a> {
                 let columns = if tabulated { 0.0 } else { 8.0 * n * k };
                 // A trial stores the columns of one scoring strategy at a time.
                 let columns = columns.max(Cpu::pruning_bytes(basis.n_points(), k));
-                8.0 * (3.0 * n + 2.5 * k * k) + columns
+                (8.0 * (3.0 * n + 2.5 * k * k), columns)
             }
         };
         BuildContext::allow_bytes(
             self.sweep.memory_bytes,
             &format!("one trial on {n:.0} points over {rounds} rounds"),
-            needs,
+            on_device + screens,
             "lower `rounds` or the domain's points, or give the policy `features`",
         )?;
-        Ok(needs)
+        Ok(on_device)
     }
 
     /// Returns a cell's ledger and facts, from its first trial; checks that trials can be made.

@@ -9,7 +9,7 @@ use super::observer::{Observer, Stop, Unit};
 use super::prepare::{Preparation, Ready, ReadyCell};
 use super::run::{Options, panicked};
 use crate::spec::{Sweep, Task};
-use privateer_backend::{Counters, Together};
+use privateer_backend::{Counters, Together, UpdateKind};
 use privateer_config::error::Error;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -305,7 +305,13 @@ fn halves(sweep: &Sweep, units: &[WideUnit], pieces: &[Piece], verify: bool) -> 
     for parts in layout {
         let sizes: Vec<usize> = parts.iter().map(|(_, trials)| trials.clone().count()).collect();
         let Some(domain) = &units[pieces[parts[0].0].unit].1.domain else { continue };
-        let (screens, together) = domain.open_together(&sizes);
+        let of_part = |(piece, _): &(usize, Range<u64>)| units[pieces[*piece].unit].1.update_kind();
+        let update_kind = if parts.iter().map(of_part).all(|kind| kind == UpdateKind::RankOne) {
+            UpdateKind::RankOne
+        } else {
+            UpdateKind::Full
+        };
+        let (screens, together) = domain.open_together(&sizes, update_kind);
         let parts: Vec<_> = parts.into_iter().zip(screens).collect();
         for ((piece, _), _) in &parts {
             let rounds = units[pieces[*piece].unit].1.plan.rounds;

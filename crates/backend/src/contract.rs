@@ -49,10 +49,12 @@ pub trait Domain: Send + Sync {
 
     /// Opens screens that send their rounds together; `sizes` are their numbers of trials.
     ///
+    /// Their models change by `update_kind`, or by `Full` if kinds are mixed.
+    ///
     /// Each round is: [`Together::prepare`], [`Screen::begin`] of any screens, [`Together::send`], [`Together::receive`],
     /// [`Screen::finish`] of the same screens. The next round may be prepared before, and begun by each screen after its
     /// finish.
-    fn open_together(&self, sizes: &[usize]) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
+    fn open_together(&self, sizes: &[usize], _: UpdateKind) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
         (sizes.iter().map(|&n_trials| self.open(n_trials)).collect(), Arc::new(Apart))
     }
 }

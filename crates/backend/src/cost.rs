@@ -5,6 +5,8 @@
 //! microseconds (docs/performance.md, one core of an EPYC); a device's rates are measured when it is considered.
 
 use crate::UpdateKind;
+use crate::device::Precision;
+use crate::precision::{F64Rate, ScreenedBasis};
 use std::fmt;
 
 /// A device is taken where its predicted time is this many times smaller.
@@ -47,6 +49,16 @@ pub struct DeviceRates {
     pub copy_bytes: f64,
 }
 
+impl DeviceRates {
+    /// Returns the rate of f64 as a share of that of f32.
+    #[must_use]
+    pub fn f64_rate(&self) -> F64Rate {
+        // Rates without bounds have no quotient.
+        let share = |flops: f64| if flops == self.f32_flops { 1.0 } else { flops / self.f32_flops };
+        self.f64_flops.map_or(F64Rate::Absent, |flops| F64Rate::Share(share(flops)))
+    }
+}
+
 /// A device of which nothing is measured: faster than any.
 pub const UNBOUNDED: DeviceRates =
     DeviceRates { f32_flops: f64::INFINITY, f64_flops: Some(f64::INFINITY), copy_bytes: f64::INFINITY };
@@ -65,7 +77,10 @@ pub struct Prediction {
 }
 
 /// Seconds of the host's threads for a trial-round on a device, besides what its model costs on either path.
-const HOST: f64 = 2.0e-6;
+///
+/// Screens in f32 leave several candidates, which the host scores, and need resets.
+const HOST_F32: f64 = 2.0e-6;
+const HOST_F64: f64 = 0.6e-6;
 /// Seconds of the host for a submission, and of the way to the device and back.
 const SUBMISSION: f64 = 100.0e-6;
 /// Trials in a submission at most, as the backend sends them.
@@ -97,7 +112,7 @@ impl Workload {
     }
 
     /// Returns the seconds that a trial-round takes a thread of the host while a device scores.
-    fn host_round(&self) -> f64 {
+    fn host_round(&self, rates: &DeviceRates) -> f64 {
         let model = match (self.columns, self.update_kind) {
             (WorkColumns::Features(m), UpdateKind::RankOne) => 0.3 + 1e-4 * (m * m) as f64,
             // Its factor is made on the host, and packed.
@@ -105,15 +120,25 @@ impl Workload {
             (WorkColumns::Visited(_), _) => 0.5,
             (WorkColumns::Own(k), _) => 2.0 + 0.05 * k as f64,
         };
-        HOST + 1e-6 * model
+        let host = if self.precision(rates) == Precision::F64 { HOST_F64 } else { HOST_F32 };
+        host + 1e-6 * model
+    }
+
+    /// Returns the type in which a device with these rates screens, at the start.
+    #[must_use]
+    pub fn precision(&self, rates: &DeviceRates) -> Precision {
+        let basis = match self.columns {
+            WorkColumns::Features(_) => ScreenedBasis::Features(self.n_points),
+            WorkColumns::Visited(_) | WorkColumns::Own(_) => ScreenedBasis::Covariances,
+        };
+        rates.f64_rate().screens(basis, self.update_kind)
     }
 
     /// Returns the seconds that a trial-round takes a device.
     fn device_round(&self, rates: &DeviceRates) -> f64 {
         let n = self.n_points as f64;
-        // Covariances are screened in f64 where the device has it, features in f32.
-        let (flops, size) = match (self.columns, rates.f64_flops) {
-            (WorkColumns::Visited(_) | WorkColumns::Own(_), Some(flops)) => (flops, 8.0),
+        let (flops, size) = match (self.precision(rates), rates.f64_flops) {
+            (Precision::F64, Some(flops)) => (flops, 8.0),
             _ => (rates.f32_flops, 4.0),
         };
         let (operations, read) = match (self.columns, self.update_kind) {
@@ -141,7 +166,7 @@ impl Prediction {
             // Few trials leave threads idle on either path.
             let busy = threads.min(work.trials as f64);
             let submissions = 2.0 * waves * work.rounds * SUBMISSION;
-            let host = work.trial_rounds() * work.host_round() / busy + submissions / 2.0;
+            let host = work.trial_rounds() * work.host_round(rates) / busy + submissions / 2.0;
             let device = work.trial_rounds() * work.device_round(rates) + submissions / 2.0;
             all.cpu_s += work.trial_rounds() * work.cpu_round() / busy;
             all.host_s += host;
@@ -201,7 +226,8 @@ mod tests {
             ("standard job, few trials", features(1024, 64, 32, 500.0), 16, H200, false),
             ("standard job, a sweep", features(1024, 64, 4096, 500.0), 16, H200, false),
             ("large job, few trials", features(10_000, 144, 32, 100.0), 16, H200, false),
-            ("large job, a sweep", features(10_000, 144, 4096, 100.0), 16, H200, true),
+            ("large job, a sweep", features(10_000, 144, 4096, 100.0), 16, H200, false),
+            ("large job, a sweep, eight threads", features(10_000, 144, 4096, 100.0), 8, H200, true),
             ("large job, a long sweep", features(10_000, 144, 4096, 5000.0), 16, H200, false),
             ("large job, a long sweep, two threads", features(10_000, 144, 4096, 5000.0), 2, H200, true),
             ("large job, a sweep, a notebook", features(10_000, 144, 4096, 100.0), 8, NOTEBOOK, false),

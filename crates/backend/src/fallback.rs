@@ -132,11 +132,11 @@ impl Domain for FallbackDomain {
         self.0.device().and_then(|device| device.lanes())
     }
 
-    fn open_together(&self, sizes: &[usize]) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
+    fn open_together(&self, sizes: &[usize], update_kind: UpdateKind) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
         let Some(device) = self.0.device() else {
             return (sizes.iter().map(|&n_trials| self.screen(n_trials, None)).collect(), Arc::new(Apart));
         };
-        let (screens, together) = device.open_together(sizes);
+        let (screens, together) = device.open_together(sizes, update_kind);
         (screens.into_iter().zip(sizes).map(|(screen, &n_trials)| self.screen(n_trials, Some(screen))).collect(), together)
     }
 }

@@ -15,6 +15,7 @@ mod fallback;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod playable;
+pub mod precision;
 #[cfg(any(test, feature = "reference-device"))]
 pub mod reference;
 mod scale;

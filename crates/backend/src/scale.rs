@@ -2,7 +2,7 @@
 
 use super::playable::playable;
 use privateer_gp::score::{Basis, Candidates, TIE_TOLERANCE};
-use privateer_numerics::linalg;
+use privateer_numerics::{linalg, vectorised};
 
 /// Magnitudes of a shared basis.
 #[derive(Debug, Clone, Default)]
@@ -52,16 +52,15 @@ impl Scale {
         self.residual.get(point).copied().unwrap_or(0.0)
     }
 
-    /// Returns a bound on `sum |row_i h_i(x)|` over the domain; `prior` bounds `k(x, x)`.
+    /// Returns a bound on `sum |row_i h_i(x)|` over the domain, and `sum |row_i|`; `prior` bounds `k(x, x)`.
     #[must_use]
-    pub fn of_row(&self, row: &[f64], prior: f64) -> f64 {
-        let magnitudes: f64 = row.iter().map(|r| r.abs()).sum();
+    pub fn of_row(&self, row: &[f64], prior: f64) -> (f64, f64) {
+        let RowSums { magnitudes, by_column, squares } = linalg::wide(SumRow { row, largest: &self.largest });
         if self.largest.is_empty() {
             // |k(p, x)| <= sqrt(k(p,p) k(x,x)) <= prior.
-            return magnitudes * prior;
+            return (magnitudes * prior, magnitudes);
         }
-        let by_column: f64 = row.iter().zip(&self.largest).map(|(r, largest)| r.abs() * largest).sum();
-        by_column.min(linalg::dot(row, row).sqrt() * self.norm)
+        (by_column.min(squares.sqrt() * self.norm), magnitudes)
     }
 
     /// Writes the points that may be the best before the first observation, when every mean is 0.
@@ -90,6 +89,48 @@ impl Scale {
     }
 }
 
+/// Sums over a row of `|r|`, `|r| largest` and `r²`.
+struct RowSums {
+    magnitudes: f64,
+    by_column: f64,
+    squares: f64,
+}
+
+/// Computes [`RowSums`] with SIMD; without `largest`, the magnitudes alone.
+struct SumRow<'a> {
+    row: &'a [f64],
+    largest: &'a [f64],
+}
+
+/// Number of partial sums.
+const LANES: usize = 8;
+
+vectorised! {
+    fn call(self: SumRow<'_>) -> RowSums {
+        let mut sums = [[0.0; LANES]; 3];
+        let ((blocks, rest), (of_blocks, of_rest)) = (self.row.as_chunks::<LANES>(), self.largest.as_chunks::<LANES>());
+        if self.largest.is_empty() {
+            blocks.iter().for_each(|block| (0..LANES).for_each(|lane| sums[0][lane] += block[lane].abs()));
+            (0..rest.len()).for_each(|lane| sums[0][lane] += rest[lane].abs());
+        } else {
+            for (block, largest) in blocks.iter().zip(of_blocks) {
+                for lane in 0..LANES {
+                    sums[0][lane] += block[lane].abs();
+                    sums[1][lane] += block[lane].abs() * largest[lane];
+                    sums[2][lane] += block[lane] * block[lane];
+                }
+            }
+            for (lane, (r, largest)) in rest.iter().zip(of_rest).enumerate() {
+                sums[0][lane] += r.abs();
+                sums[1][lane] += r.abs() * largest;
+                sums[2][lane] += r * r;
+            }
+        }
+        let [magnitudes, by_column, squares] = sums.map(|lanes| lanes.iter().sum());
+        RowSums { magnitudes, by_column, squares }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +155,19 @@ mod tests {
         let mut out = Candidates::default();
         scale.best_priors(2.0, subset, &mut out);
         out.points
+    }
+
+    #[test]
+    fn sums_of_a_row_are_those_of_all_its_entries() {
+        for n in 0..40 {
+            let row: Vec<f64> = (0..n).map(|i| f64::from(i % 7) - 3.0).collect();
+            let largest: Vec<f64> = (0..n).map(|i| f64::from(i % 5)).collect();
+            let RowSums { magnitudes, by_column, squares } = linalg::wide(SumRow { row: &row, largest: &largest });
+            assert_eq!(magnitudes, row.iter().map(|r| r.abs()).sum::<f64>(), "{n}");
+            assert_eq!(by_column, row.iter().zip(&largest).map(|(r, largest)| r.abs() * largest).sum::<f64>(), "{n}");
+            assert_eq!(squares, linalg::dot(&row, &row), "{n}");
+            assert_eq!(linalg::wide(SumRow { row: &row, largest: &[] }).magnitudes, magnitudes, "{n}");
+        }
     }
 
     #[test]

@@ -238,8 +238,7 @@ impl SlotState {
 
 /// Bounds `|row · h|` and its error in the device's sum; `None` if it does not fit the type.
 fn projected(row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> Option<(f64, f64)> {
-    let magnitudes: f64 = row.iter().map(|r| r.abs()).sum();
-    let bound = scale.of_row(row, prior);
+    let (bound, magnitudes) = scale.of_row(row, prior);
     let error = gamma(row.len(), precision.unit()) * bound
         + kernel_error * magnitudes
         + (row.len() as f64 + 2.0) * precision.tiny() * (1.0 + magnitudes + prior.max(prior.sqrt()));

@@ -5,6 +5,7 @@ use super::ledger::MemorySizes;
 use super::screen::BatchedScreen;
 use crate::BackendError;
 use crate::device::{Device, Precision, TableSpec, Tables};
+use crate::precision::{F64Rate, ScreenedBasis};
 use crate::scale::Scale;
 use crate::{Backend, Band, Domain, Screen, Together, UpdateKind};
 use privateer_gp::score::Basis;
@@ -27,8 +28,8 @@ pub struct Batched {
 impl Batched {
     /// Creates a backend that screens on this device.
     ///
-    /// Kernels use f64 where the device has it, because their differences cancel. Features use f32 until that has cost as
-    /// much as f64 would have.
+    /// The type follows the device's rate in f64, see [`F64Rate::screens`]. Features that start in f32 move to f64 once f32
+    /// has cost as much as f64 would have.
     #[must_use]
     pub fn new(device: Arc<dyn Device>) -> Self {
         Self { device, band: Band::Proved, precision: None }
@@ -59,11 +60,6 @@ impl Backend for Batched {
     }
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError> {
-        let spec = match basis {
-            Basis::Table(table) => TableSpec::Features(table),
-            Basis::Gram(gram) => TableSpec::Gram(gram.as_ref()),
-            Basis::Own(n_points) => TableSpec::Own(*n_points),
-        };
         if let Basis::Gram(gram) = basis
             && gram.dense_column(0).is_none()
             && gram.form().is_none()
@@ -73,21 +69,30 @@ impl Backend for Batched {
                 gram.n_points()
             )));
         }
-        let precision = self.precision.unwrap_or(match basis {
-            Basis::Gram(_) | Basis::Own(_) if self.device.computes_in(Precision::F64) => Precision::F64,
-            _ => Precision::F32,
-        });
-        let tables = self.device.tables(spec, precision)?;
-        let may_double = self.precision.is_none() && precision == Precision::F32 && self.device.computes_in(Precision::F64);
-        Ok(Arc::new(BatchedDomain(Arc::new(BatchedShared {
+        let features = matches!(basis, Basis::Table(_));
+        let kind = if features { ScreenedBasis::Features(basis.n_points()) } else { ScreenedBasis::Covariances };
+        let rate = if self.precision.is_some() { F64Rate::Unmeasured } else { self.device.f64_rate() };
+        let starts =
+            [UpdateKind::RankOne, UpdateKind::Full].map(|update_kind| self.precision.unwrap_or(rate.screens(kind, update_kind)));
+        let mut shared = BatchedShared {
             scale: Arc::new(Scale::of(basis)),
             basis: basis.clone(),
-            tables,
-            doubled: OnceLock::new(),
-            device: may_double.then(|| Arc::clone(&self.device)),
+            device: Arc::clone(&self.device),
+            single: OnceLock::new(),
+            double: OnceLock::new(),
+            starts,
+            may_double: self.precision.is_none() && features && rate != F64Rate::Absent,
             band: self.band,
-            precision,
-        }))))
+        };
+        if let Err(error) = shared.tables(starts[0]) {
+            // Half the bytes may fit.
+            if self.precision.is_some() || !features || starts[0] == Precision::F32 {
+                return Err(error);
+            }
+            shared.starts = [Precision::F32; 2];
+            shared.tables(Precision::F32)?;
+        }
+        Ok(Arc::new(BatchedDomain(Arc::new(shared))))
     }
 }
 
@@ -97,37 +102,52 @@ pub struct BatchedShared {
     pub basis: Basis,
     /// Magnitudes of the basis.
     pub scale: Arc<Scale>,
-    /// Tables in the type in which screens start.
-    pub tables: Box<dyn Tables>,
-    /// Tables in f64, created when a first screen moves to f64; inner `None` without room for them.
-    doubled: OnceLock<Option<Box<dyn Tables>>>,
-    /// The device, if screens may move to f64.
-    device: Option<Arc<dyn Device>>,
+    device: Arc<dyn Device>,
+    /// Tables in f32 and in f64, created when a first screen needs them.
+    single: OnceLock<Result<Box<dyn Tables>, BackendError>>,
+    double: OnceLock<Result<Box<dyn Tables>, BackendError>>,
+    /// Types in which screens start, for rank-one updates and for whole new models.
+    starts: [Precision; 2],
+    /// Whether screens in f32 may move to f64.
+    may_double: bool,
     /// Kind of error band.
     pub band: Band,
-    /// Floating-point type in which screens start.
-    pub precision: Precision,
 }
 
 impl BatchedShared {
     /// Returns how many lanes a submission should have at most.
     fn most_lanes(&self) -> usize {
-        self.tables.most_slots().clamp(1, MOST_LANES)
+        self.most_slots().clamp(1, MOST_LANES)
     }
 
-    /// Returns the sizes, if screens over features may move to f64.
-    pub fn doubles(&self) -> Option<MemorySizes> {
+    fn most_slots(&self) -> usize {
+        self.tables(self.starts[0]).map_or(1, Tables::most_slots)
+    }
+
+    /// Returns the type in which screens of models of this kind start.
+    pub fn start(&self, update_kind: UpdateKind) -> Precision {
+        self.starts[usize::from(update_kind == UpdateKind::Full)]
+    }
+
+    /// Returns the sizes, if screens of a type over features may move to f64.
+    pub fn doubles(&self, precision: Precision) -> Option<MemorySizes> {
         let Basis::Table(table) = &self.basis else { return None };
-        self.device.is_some().then_some(MemorySizes { n: table.n_points, m: table.n_features })
+        (self.may_double && precision == Precision::F32).then_some(MemorySizes { n: table.n_points, m: table.n_features })
     }
 
-    /// Returns the tables in f64; `None` if the device has no room for them.
-    pub fn doubled(&self) -> Option<&dyn Tables> {
-        let make = || {
-            let (Basis::Table(table), Some(device)) = (&self.basis, &self.device) else { return None };
-            device.tables(TableSpec::Features(table), Precision::F64).ok()
+    /// Returns the tables in a type.
+    ///
+    /// # Errors
+    /// If the device has no room for them.
+    pub fn tables(&self, precision: Precision) -> Result<&dyn Tables, BackendError> {
+        let spec = match &self.basis {
+            Basis::Table(table) => TableSpec::Features(table),
+            Basis::Gram(gram) => TableSpec::Gram(gram.as_ref()),
+            Basis::Own(n_points) => TableSpec::Own(*n_points),
         };
-        self.doubled.get_or_init(make).as_deref()
+        let tables = if precision == Precision::F32 { &self.single } else { &self.double };
+        let made = tables.get_or_init(|| self.device.tables(spec, precision));
+        made.as_ref().map(AsRef::as_ref).map_err(Clone::clone)
     }
 }
 
@@ -135,7 +155,7 @@ struct BatchedDomain(Arc<BatchedShared>);
 
 impl Domain for BatchedDomain {
     fn most_in_batch(&self) -> usize {
-        IN_FLIGHT * self.0.tables.most_slots()
+        IN_FLIGHT * self.0.most_slots()
     }
 
     fn batch(&self, _update_kind: UpdateKind) -> usize {
@@ -154,8 +174,8 @@ impl Domain for BatchedDomain {
         Some(self.0.most_lanes())
     }
 
-    fn open_together(&self, sizes: &[usize]) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
-        let lanes = Arc::new(Lanes::new(Arc::clone(&self.0), sizes.iter().sum()));
+    fn open_together(&self, sizes: &[usize], update_kind: UpdateKind) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
+        let lanes = Arc::new(Lanes::new(Arc::clone(&self.0), sizes.iter().sum(), update_kind));
         let mut first = 0;
         let mut screens: Vec<Box<dyn Screen>> = Vec::with_capacity(sizes.len());
         for &n_trials in sizes {

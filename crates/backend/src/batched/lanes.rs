@@ -6,7 +6,7 @@
 use super::backend::BatchedShared;
 use super::ledger::MemoryLedger;
 use crate::device::{Answers, DeviceSlots, Parcel, Precision, SlotShape};
-use crate::{BackendError, Counters, Together};
+use crate::{BackendError, Counters, Together, UpdateKind};
 use privateer_gp::score::GramSource;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Lanes {
     shared: Arc<BatchedShared>,
     n_lanes: usize,
+    /// Type in which the lanes start.
+    pub start: Precision,
     state: Mutex<LanesState>,
 }
 
@@ -53,10 +55,11 @@ pub struct LanesRound {
 
 impl Lanes {
     /// Opens `n_lanes` lanes; without room for them on the device, every round fails.
-    pub fn new(shared: Arc<BatchedShared>, n_lanes: usize) -> Self {
+    pub fn new(shared: Arc<BatchedShared>, n_lanes: usize, update_kind: UpdateKind) -> Self {
+        let start = shared.start(update_kind);
         let state = LanesState {
-            slots: shared.tables.slots(n_lanes),
-            ledger: shared.doubles().map(|_| MemoryLedger::default()),
+            slots: shared.tables(start).and_then(|tables| tables.slots(n_lanes)),
+            ledger: shared.doubles(start).map(|_| MemoryLedger::default()),
             stamp: 0,
             moves: 0,
             waiting: BTreeMap::new(),
@@ -66,7 +69,7 @@ impl Lanes {
             places: BTreeMap::new(),
             counters: Counters::default(),
         };
-        Self { shared, n_lanes, state: Mutex::new(state) }
+        Self { shared, n_lanes, start, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, LanesState> {
@@ -94,7 +97,9 @@ impl Lanes {
     /// Returns an empty parcel, or a used one.
     pub fn parcel(&self, first: usize, precision: Precision) -> Parcel {
         let used = self.state().sent.remove(&first).filter(|parcel| parcel.precision() == precision);
-        used.unwrap_or_else(|| Parcel::new(precision))
+        let mut parcel = used.unwrap_or_else(|| Parcel::new(precision));
+        parcel.clear();
+        parcel
     }
 
     /// Adds a screen's works to the next submission.
@@ -140,7 +145,7 @@ impl Lanes {
         pack(&LanesRound { shape: slots.shape(), precision: slots.precision(), stamp, moves }, &mut parcel)?;
         let n_works = parcel.len();
         let before = slots.sent();
-        let answers = slots.send(&mut [parcel]).and_then(|()| slots.receive());
+        let answers = slots.send(&mut [parcel]).and_then(|()| slots.receive(Answers::default()));
         let bytes = slots.sent() - before;
         state.count(n_works, bytes, answers.as_ref().ok());
         if let Err(error) = &answers {
@@ -169,13 +174,13 @@ impl Together for Lanes {
     fn prepare(&self) {
         let mut state = self.state();
         state.stamp = next(state.stamp);
-        let (Some(ledger), Some(sizes)) = (&state.ledger, self.shared.doubles()) else { return };
+        let (Some(ledger), Some(sizes)) = (&state.ledger, self.shared.doubles(self.start)) else { return };
         if !ledger.is_dear(sizes, self.n_lanes) {
             return;
         }
         state.ledger = None;
         // Without room for f64 the lanes stay in f32.
-        let Some(Ok(slots)) = self.shared.doubled().map(|tables| tables.slots(self.n_lanes)) else { return };
+        let Ok(slots) = self.shared.tables(Precision::F64).and_then(|tables| tables.slots(self.n_lanes)) else { return };
         state.counters.doubled += 1;
         state.moves += 1;
         state.slots = Ok(slots);
@@ -212,7 +217,8 @@ impl Together for Lanes {
         let mut guard = self.state();
         let state = &mut *guard;
         let (true, Ok(slots)) = (std::mem::take(&mut state.in_flight), &mut state.slots) else { return };
-        match slots.receive() {
+        let used = Arc::get_mut(&mut state.answers).map(std::mem::take).unwrap_or_default();
+        match slots.receive(used) {
             Ok(answers) => {
                 state.counters.received += (4 * answers.words.len() + 8 * answers.maxima.len()) as u64;
                 state.answers = Arc::new(answers);

@@ -1,8 +1,8 @@
 //! Plans the work of the device for each trial of a round.
 
 use super::screen::BatchedScreen;
-use crate::BackendError;
 use crate::device::{NewMean, Start, Visit};
+use crate::scale::Scale;
 use crate::slot::fits;
 use privateer_gp::score::{Basis, Change, Factor, ScoreModel, TrialScore};
 
@@ -47,22 +47,23 @@ impl OwnedStart<'_> {
 
 impl BatchedScreen {
     /// Decides the work of a slot in this round; a plan of `None` means that the host answers.
-    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(SlotTask, Option<SlotPlan<'a>>), BackendError> {
-        let (scale, kernel_error) = self.facts(request)?;
+    ///
+    /// * `scale`, `kernel_error` — those of [`BatchedScreen::facts`]
+    pub fn plan<'a>(&mut self, request: &TrialScore<'a>, scale: &Scale, kernel_error: f64) -> (SlotTask, Option<SlotPlan<'a>>) {
         let precision = self.precision;
         let table = matches!(self.shared.basis, Basis::Table(_));
         let n_points = self.shared.basis.n_points();
         let model = request.model;
         let prior = model.prior_variance_bound();
         let slot = &mut self.slots[request.trial];
-        let observations = model.n_observations();
-        if observations == 0 && !matches!(request.change, Change::Factor) {
+        let may_be_prior = matches!(request.change, Change::None | Change::Rebuild);
+        if may_be_prior && model.n_observations() == 0 {
             (slot.fresh, slot.has_row, slot.scanned) = (false, false, None);
-            return Ok((SlotTask::Prior, None));
+            return (SlotTask::Prior, None);
         }
         if !fits(&[prior, request.beta, request.beta * prior.sqrt()], precision) {
             (slot.fresh, slot.has_row, slot.scanned) = (false, false, None);
-            return Ok((SlotTask::Scan, None));
+            return (SlotTask::Scan, None);
         }
         let was_fresh = slot.fresh;
         let scanned = slot.scanned.take();
@@ -92,25 +93,25 @@ impl BatchedScreen {
                 OwnedStart::Upload(mean, variance)
             }
             _ if !start_anew => OwnedStart::Keep,
-            _ if observations == 1 && row.is_some() && continues => {
+            _ if row.is_some() && continues && model.n_observations() == 1 => {
                 slot.start(prior, scale.prior_error, 0.0, unit);
                 OwnedStart::Prior
             }
             _ => {
                 covers_row = true;
-                let factor = model.factor().filter(|f| slot.start_factor(f, &scale, prior, kernel_error, precision));
+                let factor = model.factor().filter(|f| slot.start_factor(f, scale, prior, kernel_error, precision));
                 match factor {
                     Some(factor) => OwnedStart::Factor(factor),
                     None if matches!(request.change, Change::Factor) => {
                         slot.fresh = false;
-                        return Ok((SlotTask::Scan, None));
+                        return (SlotTask::Scan, None);
                     }
                     None => {
                         let (mean, variance) = exact_scores(model, n_points);
                         if !fits(&[largest(&mean)], precision) {
                             // A new row was not projected either.
                             (slot.fresh, slot.has_row) = (false, false);
-                            return Ok((SlotTask::Scan, None));
+                            return (SlotTask::Scan, None);
                         }
                         slot.start(prior, 0.0, largest(&mean), unit);
                         OwnedStart::Upload(mean, variance)
@@ -123,14 +124,14 @@ impl BatchedScreen {
             Some((_, _, _, repeated)) if covers_row => slot.has_row &= repeated,
             Some((row, scale_of_row, mean, repeated)) => {
                 let new_row = !(repeated && slot.has_row);
-                let fits = (!new_row || slot.row(row, &scale, prior, kernel_error, precision))
+                let fits = (!new_row || slot.row(row, scale, prior, kernel_error, precision))
                     && match mean {
                         NewMean::Step(step) => slot.visit(scale_of_row, step, precision),
-                        NewMean::Weights(w) => slot.visit_with(scale_of_row, w, &scale, prior, kernel_error, precision),
+                        NewMean::Weights(w) => slot.visit_with(scale_of_row, w, scale, prior, kernel_error, precision),
                     };
                 if !fits {
                     (slot.fresh, slot.has_row) = (false, false);
-                    return Ok((SlotTask::Scan, None));
+                    return (SlotTask::Scan, None);
                 }
                 visit = Some(Visit { row: new_row.then_some(row), scale: scale_of_row, mean });
             }
@@ -140,7 +141,7 @@ impl BatchedScreen {
         self.counters.rebuilds += u64::from(was_fresh && !kept && !matches!(request.change, Change::Factor));
         let from_factor = matches!(start, OwnedStart::Factor(_));
         self.count_round(from_factor, was_fresh && from_factor && !matches!(request.change, Change::Factor));
-        Ok((SlotTask::Device { from_factor }, Some(SlotPlan { start, visit })))
+        (SlotTask::Device { from_factor }, Some(SlotPlan { start, visit }))
     }
 }
 

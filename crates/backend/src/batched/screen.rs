@@ -10,7 +10,7 @@ use crate::device::{Answer, Answers, Band4, CAPACITY, Parcel, Precision, SlotWor
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::slot::SlotState;
-use crate::{Band, Counters, Screen, Together};
+use crate::{Band, Counters, Screen, Together, UpdateKind};
 use privateer_gp::score::{Basis, Candidates, Change, TrialScore, lowest_within_tie};
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub struct BatchedScreen {
     alone: bool,
     /// Floating-point type of the slots.
     pub precision: Precision,
+    /// Bound on the device's error of a feature, or of a column shared by all trials.
+    kernel_error: f64,
     /// Moves of the lanes to f64 that the slots have followed.
     moves: u32,
     /// Cost of this round in f32.
@@ -44,17 +46,19 @@ pub struct BatchedScreen {
 impl BatchedScreen {
     /// Creates the screen of `n_trials` trials with lanes of its own.
     pub fn alone(shared: Arc<BatchedShared>, n_trials: usize) -> Self {
-        let lanes = Arc::new(Lanes::new(Arc::clone(&shared), n_trials));
+        let lanes = Arc::new(Lanes::new(Arc::clone(&shared), n_trials, UpdateKind::RankOne));
         Self { alone: true, ..Self::of(shared, lanes, 0, n_trials) }
     }
 
     /// Creates the screen of the `n_trials` trials in these lanes, from lane `first` on.
     pub fn of(shared: Arc<BatchedShared>, lanes: Arc<Lanes>, first: usize, n_trials: usize) -> Self {
+        let precision = lanes.start;
         Self {
             lanes,
             first,
             alone: false,
-            precision: shared.precision,
+            precision,
+            kernel_error: shared.tables(precision).map_or(0.0, Tables::kernel_error),
             moves: 0,
             ledger: MemoryLedger::default(),
             slots: (0..n_trials).map(|i| SlotState::new(7 * (first + i))).collect(),
@@ -73,6 +77,7 @@ impl BatchedScreen {
             return;
         }
         (self.moves, self.precision) = (round.moves, round.precision);
+        self.kernel_error = self.shared.tables(self.precision).map_or(0.0, Tables::kernel_error);
         for slot in &mut self.slots {
             let scanned = slot.scanned.take();
             *slot = SlotState::new(slot.next_checked);
@@ -80,18 +85,12 @@ impl BatchedScreen {
         }
     }
 
-    /// Returns the device's error bound of a feature, or of a column shared by all trials.
-    fn kernel_error(&self) -> f64 {
-        let tables = if self.precision == self.shared.precision { Some(&*self.shared.tables) } else { self.shared.doubled() };
-        tables.map_or(0.0, Tables::kernel_error)
-    }
-
     /// Returns the scale and kernel error of a trial's basis.
     ///
     /// Uploads a trial's own inputs to the device at their first use.
     pub fn facts(&mut self, request: &TrialScore<'_>) -> Result<Own, BackendError> {
         if !matches!(self.shared.basis, Basis::Own(_)) {
-            return Ok((Arc::clone(&self.shared.scale), self.kernel_error()));
+            return Ok((Arc::clone(&self.shared.scale), self.kernel_error));
         }
         if let Some(own) = &self.own[request.trial] {
             return Ok(own.clone());
@@ -114,26 +113,24 @@ impl BatchedScreen {
         }
     }
 
-    /// Packs the works of these requests.
+    /// Packs the planned work of a request.
     fn pack(
         &self,
-        planned: &[(TrialScore<'_>, SlotPlan<'_>)],
+        request: &TrialScore<'_>,
+        plan: &SlotPlan<'_>,
         round: &LanesRound,
         parcel: &mut Parcel,
     ) -> Result<(), BackendError> {
-        let work: Vec<SlotWork<'_>> = planned
-            .iter()
-            .map(|(request, plan)| SlotWork {
-                slot: self.first + request.trial,
-                start: plan.start.borrowed(),
-                visit: plan.visit,
-                basis: request.model.basis_points(),
-                beta: request.beta,
-                band: self.band(request),
-                subset: request.subset,
-            })
-            .collect();
-        parcel.fill(&round.shape, round.stamp, &work)
+        let work = SlotWork {
+            slot: self.first + request.trial,
+            start: plan.start.borrowed(),
+            visit: plan.visit,
+            basis: request.model.basis_points(),
+            beta: request.beta,
+            band: self.band(request),
+            subset: request.subset,
+        };
+        parcel.add(&round.shape, round.stamp, &work)
     }
 
     /// Decodes and checks the answer to a request.
@@ -164,14 +161,14 @@ impl BatchedScreen {
 
     /// Counts exact scores of `points` points.
     fn charge(&mut self, points: usize) {
-        if let Some(sizes) = self.shared.doubles() {
+        if let Some(sizes) = self.shared.doubles(self.precision) {
             self.ledger.score(points, sizes.m);
         }
     }
 
     /// Counts a slot's round on the device, and whether its candidates caused a reset.
     pub fn count_round(&mut self, from_factor: bool, restarted: bool) {
-        if let Some(sizes) = self.shared.doubles() {
+        if let Some(sizes) = self.shared.doubles(self.precision) {
             self.ledger.screen(sizes, from_factor && !restarted);
             if restarted {
                 self.ledger.start(sizes.m);
@@ -219,22 +216,31 @@ impl Screen for BatchedScreen {
         if self.alone {
             self.lanes.prepare();
         }
-        let round = self.lanes.round()?;
+        let mut round = self.lanes.round()?;
         self.follow(&round);
         self.asked.clear();
-        let mut planned = Vec::with_capacity(trials.len());
-        for request in trials {
-            let (asked, plan) = self.plan(request)?;
-            self.asked.push(asked);
-            planned.extend(plan.map(|plan| (*request, plan)));
+        if matches!(self.shared.basis, Basis::Own(_)) {
+            // A trial's own points change the layout of the slots.
+            for request in trials {
+                self.facts(request)?;
+            }
+            round = self.lanes.round()?;
         }
-        if planned.is_empty() {
+        let mut parcel = self.lanes.parcel(self.first, round.precision);
+        let shared = Arc::clone(&self.shared);
+        for request in trials {
+            let own = self.own[request.trial].clone();
+            let (scale, kernel_error) =
+                own.as_ref().map_or((&*shared.scale, self.kernel_error), |(scale, error)| (scale, *error));
+            let (asked, plan) = self.plan(request, scale, kernel_error);
+            self.asked.push(asked);
+            if let Some(plan) = plan {
+                self.pack(request, &plan, &round, &mut parcel)?;
+            }
+        }
+        if parcel.is_empty() {
             return Ok(());
         }
-        // Points of a trial's own may have come with the plan.
-        let round = if matches!(self.shared.basis, Basis::Own(_)) { self.lanes.round()? } else { round };
-        let mut parcel = self.lanes.parcel(self.first, round.precision);
-        self.pack(&planned, &round, &mut parcel)?;
         self.lanes.add(self.first, parcel);
         if self.alone {
             self.lanes.send();
@@ -315,7 +321,7 @@ impl BatchedScreen {
             return Ok(());
         }
         let (precision, scale) = (self.precision, Arc::clone(&self.shared.scale));
-        let kernel_error = self.kernel_error();
+        let kernel_error = self.kernel_error;
         let mut planned = Vec::new();
         for &i in again {
             let request = trials[i];
@@ -335,7 +341,7 @@ impl BatchedScreen {
         let (mut stamp, mut answer) = (0, Answer::default());
         let answers = self.lanes.again(|round, parcel| {
             stamp = round.stamp;
-            self.pack(&planned, round, parcel)
+            planned.iter().try_for_each(|(request, plan)| self.pack(request, plan, round, parcel))
         })?;
         self.stamp = stamp;
         let requests: Vec<_> = planned.iter().map(|(request, _)| *request).collect();

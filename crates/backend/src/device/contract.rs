@@ -16,6 +16,7 @@
 use super::answer::Answers;
 use super::pack::{Parcel, SlotShape};
 use crate::BackendError;
+use crate::precision::F64Rate;
 use privateer_gp::score::{Factor, FeatureTable, GramSource};
 use std::fmt;
 
@@ -93,6 +94,11 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Returns whether the device computes in this type.
     fn computes_in(&self, precision: Precision) -> bool;
 
+    /// Returns the device's rate in f64, measured where the device can be.
+    fn f64_rate(&self) -> F64Rate {
+        if self.computes_in(Precision::F64) { F64Rate::Unmeasured } else { F64Rate::Absent }
+    }
+
     /// Stores tables on the device.
     ///
     /// # Errors
@@ -136,9 +142,11 @@ pub trait DeviceSlots: Send {
 
     /// Waits for the round and returns one answer for each work, in their order.
     ///
+    /// * `used` — answers that nobody reads any more; their memory is used again
+    ///
     /// # Errors
     /// if the device is lost, hangs, or returns nothing.
-    fn receive(&mut self) -> Result<Answers, BackendError>;
+    fn receive(&mut self, used: Answers) -> Result<Answers, BackendError>;
 
     /// Packs and starts a round. Every answer returns `stamp`.
     ///
@@ -146,7 +154,8 @@ pub trait DeviceSlots: Send {
     /// As [`DeviceSlots::send`], and if a work does not fit the slots.
     fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
         let mut parcel = Parcel::new(self.precision());
-        parcel.fill(&self.shape(), stamp, work)?;
+        let shape = self.shape();
+        work.iter().try_for_each(|work| parcel.add(&shape, stamp, work))?;
         self.send(&mut [parcel])
     }
 
@@ -156,7 +165,7 @@ pub trait DeviceSlots: Send {
     /// As [`DeviceSlots::receive`], and if an answer is damaged.
     fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError> {
         out.clear();
-        let answers = self.receive()?;
+        let answers = self.receive(Answers::default())?;
         for place in 0..answers.len() {
             let mut answer = Answer::default();
             answers.read(place, &mut answer)?;

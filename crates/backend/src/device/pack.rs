@@ -146,6 +146,8 @@ pub struct Packed<R> {
     pub coefficients: Vec<R>,
     /// Planes to upload.
     pub uploads: Vec<Upload<R>>,
+    /// Start of the list of all columns of a table among the indices, once a factor needs it.
+    columns_at: Option<u32>,
     /// Works with something to project.
     ///
     /// An entry is four times a work's index, plus 1 for its new row, 2 for its new weights, or 3 for both. Over columns
@@ -188,6 +190,7 @@ impl<R> Default for Packed<R> {
             indices: Vec::new(),
             coefficients: Vec::new(),
             uploads: Vec::new(),
+            columns_at: None,
             projected: Vec::new(),
             factored: Vec::new(),
             listed: Vec::new(),
@@ -265,134 +268,143 @@ impl<R: Real> Gathered<R> {
 }
 
 impl<R: Real> Packed<R> {
-    /// Packs a round.
-    ///
-    /// # Errors
-    /// If the work does not fit the slots: their number, the length of a row, of a factor or of an upload.
-    pub fn fill(&mut self, shape: &SlotShape, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), BackendError> {
+    /// Removes all works.
+    fn clear(&mut self) {
         self.works.clear();
         self.numbers.clear();
         self.coefficients.clear();
         self.uploads.clear();
         self.indices.clear();
+        self.columns_at = None;
         self.projected.clear();
         self.factored.clear();
         self.listed.clear();
-        // Rows over features read all columns in order; factors read a list.
-        if let DeviceColumns::Features(n_columns) = shape.columns
-            && round.iter().any(|slot| matches!(slot.start, Start::Factor(_)))
-        {
-            self.indices.extend(0..n_columns as u32);
+    }
+
+    /// Adds the work of a slot beyond those added so far.
+    ///
+    /// # Errors
+    /// If the work does not fit the slots: their number, the length of a row, of a factor or of an upload.
+    fn add(&mut self, shape: &SlotShape, stamp: u32, slot: &SlotWork<'_>) -> Result<(), BackendError> {
+        let fault = |what: &str| {
+            Err(BackendError::unsuitable(format!("the round of slot {} does not fit the device: {what}", slot.slot)))
+        };
+        if shape.n_slots <= slot.slot || self.works.last().is_some_and(|before| slot.slot <= before.slot as usize) {
+            return fault("no such slot, or not in order");
         }
-        for (at, slot) in (0u32..).zip(round) {
-            let fault = |what: &str| {
-                Err(BackendError::unsuitable(format!("the round of slot {} does not fit the device: {what}", slot.slot)))
-            };
-            if shape.n_slots <= slot.slot || round[..at as usize].last().is_some_and(|before| slot.slot <= before.slot) {
-                return fault("no such slot, or not in order");
-            }
-            let Some(kernel) = shape.kernels.get(slot.slot.min(shape.kernels.len().wrapping_sub(1))) else {
-                return fault("it has no points yet");
-            };
-            let n_basis = if let DeviceColumns::Features(n_columns) = shape.columns { n_columns } else { slot.basis.len() };
-            let own = shape.columns == DeviceColumns::Kernel { own: true };
-            let mut work = Work {
-                slot: slot.slot as u32,
-                stamp,
-                coords_at: if own { word(slot.slot * shape.coords_stride)? } else { 0 },
-                prior_at: word(shape.extent.stride + if own { 2 * slot.slot * shape.extent.stride } else { 0 })?,
-                n_scored: slot.subset.map_or(shape.extent.n_points, <[u32]>::len) as u32,
-                family: kernel.family,
-                dimension: kernel.dimension,
-                ..Work::default()
-            };
-            let row = slot.visit.and_then(|visit| visit.row);
-            let (mean_step, weights) = match slot.visit.map(|visit| visit.mean) {
-                None => (0.0, None),
-                Some(NewMean::Step(step)) => (step, None),
-                Some(NewMean::Weights(weights)) => (0.0, Some(weights)),
-            };
-            let factor = if let Start::Factor(factor) = slot.start { Some(factor) } else { None };
-            if !matches!(shape.columns, DeviceColumns::Features(_)) && (row.is_some() || weights.is_some() || factor.is_some()) {
-                work.slots_at = word(self.indices.len())?;
-                self.indices.extend_from_slice(slot.basis);
-            }
-            match slot.start {
-                Start::Keep => work.start = START_KEEP,
-                Start::Prior => work.start = START_PRIOR,
-                Start::Upload { mean, variance } => {
-                    work.start = START_UPLOAD;
-                    if mean.len() != shape.extent.n_points || variance.len() != mean.len() {
-                        return fault("an upload is not of all points");
-                    }
-                    let mut values = vec![R::default(); 2 * shape.extent.stride];
-                    for (part, plane) in values.chunks_mut(shape.extent.stride).zip([mean, variance]) {
-                        part.iter_mut().zip(plane).for_each(|(value, &sent)| *value = R::of(sent));
-                    }
-                    self.uploads.push(Upload { slot: slot.slot, values });
-                }
-                Start::Factor(factor) => {
-                    let n = factor.weights.len();
-                    if n_basis != n || factor.rows.len() != n * n {
-                        return fault("a factor is not of the size of the basis");
-                    }
-                    work.start = if factor.variance == VarianceForm::Added { START_ADDED } else { START_REMOVED };
-                    work.factor_at = word(self.coefficients.len())?;
-                    work.factor_len = n as u32;
-                    for (i, row) in factor.rows.chunks_exact(n.max(1)).enumerate() {
-                        self.coefficients.extend(row[..=i].iter().map(|&value| R::of(value)));
-                    }
-                    self.coefficients.extend(factor.weights.iter().map(|&weight| R::of(weight)));
-                    self.factored.push(at);
+        let Some(kernel) = shape.kernels.get(slot.slot.min(shape.kernels.len().wrapping_sub(1))) else {
+            return fault("it has no points yet");
+        };
+        let at = word(self.works.len())?;
+        let n_basis = if let DeviceColumns::Features(n_columns) = shape.columns { n_columns } else { slot.basis.len() };
+        let own = shape.columns == DeviceColumns::Kernel { own: true };
+        let mut work = Work {
+            slot: slot.slot as u32,
+            stamp,
+            coords_at: if own { word(slot.slot * shape.coords_stride)? } else { 0 },
+            prior_at: word(shape.extent.stride + if own { 2 * slot.slot * shape.extent.stride } else { 0 })?,
+            n_scored: slot.subset.map_or(shape.extent.n_points, <[u32]>::len) as u32,
+            family: kernel.family,
+            dimension: kernel.dimension,
+            ..Work::default()
+        };
+        let row = slot.visit.and_then(|visit| visit.row);
+        let (mean_step, weights) = match slot.visit.map(|visit| visit.mean) {
+            None => (0.0, None),
+            Some(NewMean::Step(step)) => (step, None),
+            Some(NewMean::Weights(weights)) => (0.0, Some(weights)),
+        };
+        let factor = if let Start::Factor(factor) = slot.start { Some(factor) } else { None };
+        if let DeviceColumns::Features(n_columns) = shape.columns {
+            // Rows over features read all columns in order; factors read a list, one for all works.
+            if factor.is_some() {
+                work.slots_at = match self.columns_at {
+                    Some(place) => place,
+                    None => *self.columns_at.insert(word(self.indices.len())?),
+                };
+                if work.slots_at as usize == self.indices.len() {
+                    self.indices.extend(0..n_columns as u32);
                 }
             }
-            let shared = matches!(shape.columns, DeviceColumns::Features(_));
-            let mut both = 4 * at;
-            for (values, kind) in [(row, ROW), (weights, WEIGHTS)] {
-                let Some(values) = values else { continue };
-                if values.len() != n_basis {
-                    return fault("a row is not of the size of the basis");
-                }
-                let place = word(self.coefficients.len())?;
-                *(if kind == ROW { &mut work.row_at } else { &mut work.weights_at }) = place;
-                work.row_len = n_basis as u32;
-                self.coefficients.extend(values.iter().map(|&value| R::of(value)));
-                both |= kind;
-                if shared {
-                    self.projected.push(4 * at + kind);
-                }
-            }
-            if !shared && both != 4 * at {
-                self.projected.push(both);
-            }
-            if let Some(subset) = slot.subset {
-                work.listed = 1;
-                work.subset_at = word(self.indices.len())?;
-                self.indices.extend_from_slice(subset);
-                self.listed.push(at);
-            }
-            work.visit = match (slot.visit, weights) {
-                (None, _) => VISIT_NONE,
-                (Some(_), None) => VISIT_ROW,
-                (Some(_), Some(_)) => VISIT_WEIGHTS,
-            };
-            let scale = slot.visit.map_or(0.0, |visit| visit.scale);
-            let rho = R::PRECISION.sqrt_error();
-            self.numbers.push(Numbers {
-                scale: R::of(scale),
-                mean_step: R::of(mean_step),
-                low: R::of(slot.beta * (1.0 - rho)),
-                high: R::of(slot.beta * (1.0 + rho)),
-                c: R::of(slot.band.c),
-                c0: R::of(slot.band.c0),
-                c1: R::of(slot.band.c1),
-                c2: R::of(slot.band.c2),
-                kernel_scale: R::of(kernel.scale),
-                kernel_offset: R::of(kernel.offset),
-                kernel_row_term: R::of(kernel.row_term),
-            });
-            self.works.push(work);
+        } else if row.is_some() || weights.is_some() || factor.is_some() {
+            work.slots_at = word(self.indices.len())?;
+            self.indices.extend_from_slice(slot.basis);
         }
+        match slot.start {
+            Start::Keep => work.start = START_KEEP,
+            Start::Prior => work.start = START_PRIOR,
+            Start::Upload { mean, variance } => {
+                work.start = START_UPLOAD;
+                if mean.len() != shape.extent.n_points || variance.len() != mean.len() {
+                    return fault("an upload is not of all points");
+                }
+                let mut values = vec![R::default(); 2 * shape.extent.stride];
+                for (part, plane) in values.chunks_mut(shape.extent.stride).zip([mean, variance]) {
+                    part.iter_mut().zip(plane).for_each(|(value, &sent)| *value = R::of(sent));
+                }
+                self.uploads.push(Upload { slot: slot.slot, values });
+            }
+            Start::Factor(factor) => {
+                let n = factor.weights.len();
+                if n_basis != n || factor.rows.len() != n * n {
+                    return fault("a factor is not of the size of the basis");
+                }
+                work.start = if factor.variance == VarianceForm::Added { START_ADDED } else { START_REMOVED };
+                work.factor_at = word(self.coefficients.len())?;
+                work.factor_len = n as u32;
+                for (i, row) in factor.rows.chunks_exact(n.max(1)).enumerate() {
+                    self.coefficients.extend(row[..=i].iter().map(|&value| R::of(value)));
+                }
+                self.coefficients.extend(factor.weights.iter().map(|&weight| R::of(weight)));
+                self.factored.push(at);
+            }
+        }
+        let shared = matches!(shape.columns, DeviceColumns::Features(_));
+        let mut both = 4 * at;
+        for (values, kind) in [(row, ROW), (weights, WEIGHTS)] {
+            let Some(values) = values else { continue };
+            if values.len() != n_basis {
+                return fault("a row is not of the size of the basis");
+            }
+            let place = word(self.coefficients.len())?;
+            *(if kind == ROW { &mut work.row_at } else { &mut work.weights_at }) = place;
+            work.row_len = n_basis as u32;
+            self.coefficients.extend(values.iter().map(|&value| R::of(value)));
+            both |= kind;
+            if shared {
+                self.projected.push(4 * at + kind);
+            }
+        }
+        if !shared && both != 4 * at {
+            self.projected.push(both);
+        }
+        if let Some(subset) = slot.subset {
+            work.listed = 1;
+            work.subset_at = word(self.indices.len())?;
+            self.indices.extend_from_slice(subset);
+            self.listed.push(at);
+        }
+        work.visit = match (slot.visit, weights) {
+            (None, _) => VISIT_NONE,
+            (Some(_), None) => VISIT_ROW,
+            (Some(_), Some(_)) => VISIT_WEIGHTS,
+        };
+        let scale = slot.visit.map_or(0.0, |visit| visit.scale);
+        let rho = R::PRECISION.sqrt_error();
+        self.numbers.push(Numbers {
+            scale: R::of(scale),
+            mean_step: R::of(mean_step),
+            low: R::of(slot.beta * (1.0 - rho)),
+            high: R::of(slot.beta * (1.0 + rho)),
+            c: R::of(slot.band.c),
+            c0: R::of(slot.band.c0),
+            c1: R::of(slot.band.c1),
+            c2: R::of(slot.band.c2),
+            kernel_scale: R::of(kernel.scale),
+            kernel_offset: R::of(kernel.offset),
+            kernel_row_term: R::of(kernel.row_term),
+        });
+        self.works.push(work);
         word(self.indices.len())?;
         word(self.coefficients.len())?;
         Ok(())
@@ -428,14 +440,22 @@ impl Parcel {
         }
     }
 
-    /// Packs the works of a round.
+    /// Removes all works.
+    pub fn clear(&mut self) {
+        match &mut self.0 {
+            Content::F32(packed) => packed.clear(),
+            Content::F64(packed) => packed.clear(),
+        }
+    }
+
+    /// Packs the work of a slot beyond those packed so far.
     ///
     /// # Errors
-    /// If a work does not fit the slots.
-    pub fn fill(&mut self, shape: &SlotShape, stamp: u32, round: &[SlotWork<'_>]) -> Result<(), BackendError> {
+    /// If the work does not fit the slots. The parcel must then be cleared.
+    pub fn add(&mut self, shape: &SlotShape, stamp: u32, work: &SlotWork<'_>) -> Result<(), BackendError> {
         match &mut self.0 {
-            Content::F32(packed) => packed.fill(shape, stamp, round),
-            Content::F64(packed) => packed.fill(shape, stamp, round),
+            Content::F32(packed) => packed.add(shape, stamp, work),
+            Content::F64(packed) => packed.add(shape, stamp, work),
         }
     }
 

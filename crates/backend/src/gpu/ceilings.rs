@@ -1,4 +1,4 @@
-//! Measures a device's peak rates: a matrix product and a copy.
+//! Measures a device's peak rates: matrix products in both types, and a copy.
 
 use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{Gpu, GpuShared, run};
@@ -6,6 +6,7 @@ use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::guarded;
 use crate::BackendError;
+use crate::precision::F64Rate;
 use std::time::{Duration, Instant};
 
 /// Side of the product: fills hardware devices, and ends soon on software ones.
@@ -15,8 +16,13 @@ const SOFTWARE_SIDE: usize = 512;
 /// Bytes copied, more than the caches of devices hold.
 const COPIED: u64 = 256 << 20;
 
+/// Side of the products whose rates are only compared with each other.
+const COMPARED_SIDE: usize = 2048;
+const COMPARED_SOFTWARE_SIDE: usize = 256;
+
 /// Shortest time of a measurement, and most submissions for it.
 const LEAST: Duration = Duration::from_millis(200);
+const LEAST_COMPARED: Duration = Duration::from_millis(20);
 const MOST: u32 = 1024;
 
 /// Time after which a device counts as hanging.
@@ -47,8 +53,8 @@ impl Gpu {
         let side = if self.facts().kind == "software" { SOFTWARE_SIDE } else { SIDE };
         let copied = COPIED.min(shared.max_binding);
         Ok(GpuCeilings {
-            f32_flops: product::<f32>(shared, side)?,
-            f64_flops: if shared.has_f64 { Some(product::<f64>(shared, side)?) } else { None },
+            f32_flops: product::<f32>(shared, side, LEAST)?,
+            f64_flops: if shared.has_f64 { Some(product::<f64>(shared, side, LEAST)?) } else { None },
             copy_bytes: copy(shared, copied)?,
             side,
             copied,
@@ -56,8 +62,24 @@ impl Gpu {
     }
 }
 
-/// Returns the operations per second of a product of two matrices of ones; checks the result.
-fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, BackendError> {
+impl GpuShared {
+    /// Returns the rate of f64 as a share of that of f32, measured at the first call, which takes about a tenth of a second.
+    pub(super) fn f64_rate(&self) -> F64Rate {
+        *self.f64_rate.get_or_init(|| {
+            if !self.has_f64 {
+                return F64Rate::Absent;
+            }
+            let side = if self.facts.kind == "software" { COMPARED_SOFTWARE_SIDE } else { COMPARED_SIDE };
+            let rates = product::<f32>(self, side, LEAST_COMPARED)
+                .and_then(|single| Ok(product::<f64>(self, side, LEAST_COMPARED)? / single));
+            // A device that fails here fails again where the failure is reported.
+            rates.map_or(F64Rate::Unmeasured, F64Rate::Share)
+        })
+    }
+}
+
+/// Returns the operations per second of a product of two matrices of ones.
+fn product<R: GpuNumber>(shared: &GpuShared, side: usize, least: Duration) -> Result<f64, BackendError> {
     let ones = vec![R::of(1.0); side * side];
     let (a, b) = (filled(shared, "left", &ones)?, filled(shared, "right", &ones)?);
     let c = storage(shared, "product", size_of_val(ones.as_slice()) as u64)?;
@@ -66,21 +88,21 @@ fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, Backend
     let bound = [(layout::SHAPE, &shape), (layout::SOURCE, &a), (layout::COEFFICIENTS, &b), (layout::TABLE, &c)];
     let group = pipeline.bind(shared, &bound)?;
     let tiles = (side / shared.workgroup(R::PRECISION)?.block()) as u32;
-    let seconds = best(shared, |encoder| run(encoder, &[(&pipeline, &group, [tiles, tiles])]))?;
+    let seconds = best(shared, least, |encoder| run(encoder, &[(&pipeline, &group, [tiles, tiles])]))?;
     Ok(2.0 * (side * side * side) as f64 / seconds)
 }
 
 /// Returns the bytes read and written per second.
 fn copy(shared: &GpuShared, bytes: u64) -> Result<f64, BackendError> {
     let (from, to) = (storage(shared, "from", bytes)?, storage(shared, "to", bytes)?);
-    let seconds = best(shared, |encoder| encoder.copy_buffer_to_buffer(&from, 0, &to, 0, Some(bytes)))?;
+    let seconds = best(shared, LEAST, |encoder| encoder.copy_buffer_to_buffer(&from, 0, &to, 0, Some(bytes)))?;
     Ok(2.0 * bytes as f64 / seconds)
 }
 
 /// Returns the seconds of one piece of work.
 ///
 /// Submissions repeat it more and more often, until they take long enough.
-fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, BackendError> {
+fn best(shared: &GpuShared, least: Duration, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, BackendError> {
     let mut times = 1;
     loop {
         let submission = guarded(shared, "be measured", |device| {
@@ -95,7 +117,7 @@ fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<
         shared.health.check()?;
         waited.map_err(|problem| BackendError::lost(format!("{} did not finish: {problem}", shared.facts.name)))?;
         // The first submission warms up: compilation, first access to memory.
-        if 1 < times && (LEAST <= taken || MOST <= times) {
+        if 1 < times && (least <= taken || MOST <= times) {
             return Ok(taken.as_secs_f64() / f64::from(times));
         }
         times *= 2;

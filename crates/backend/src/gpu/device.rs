@@ -8,9 +8,10 @@ use super::tables::GpuTables;
 use super::workgroup::{Workgroup, WorkgroupLimits};
 use crate::BackendError;
 use crate::device::{Device, Precision, TableSpec, Tables};
+use crate::precision::F64Rate;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Settings for tests and measurements; none changes an answer, except a replacement that plants a fault.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +59,8 @@ pub struct GpuShared {
     pub facts: AdapterFacts,
     /// Whether it computes in f64, as tested.
     pub has_f64: bool,
+    /// Rate in f64, once it is measured.
+    pub f64_rate: OnceLock<F64Rate>,
     /// Whether reductions use subgroups.
     pub subgroups: bool,
     /// Limits of workgroups.
@@ -133,6 +136,7 @@ impl Gpu {
             queue,
             facts,
             has_f64: wants_f64,
+            f64_rate: OnceLock::new(),
             subgroups,
             limits: workgroups,
             // Sizes of buffers are multiples of 16.
@@ -194,6 +198,10 @@ impl Device for Gpu {
 
     fn computes_in(&self, precision: Precision) -> bool {
         self.shared.has_f64 || precision == Precision::F32
+    }
+
+    fn f64_rate(&self) -> F64Rate {
+        self.shared.f64_rate()
     }
 
     fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {

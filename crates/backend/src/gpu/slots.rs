@@ -165,9 +165,9 @@ impl<R: GpuNumber> GpuSlots<R> {
     fn upload(&mut self) -> Result<(), BackendError> {
         let (packed, buffers, stride) = (&self.packed, &self.buffers, self.extent.stride);
         self.words.clear();
-        self.words.extend(packed.works.iter().flat_map(work_words));
+        packed.works.iter().for_each(|work| self.words.extend_from_slice(&work_words(work)));
         self.reals.clear();
-        self.reals.extend(packed.numbers.iter().flat_map(number_values));
+        packed.numbers.iter().for_each(|numbers| self.reals.extend_from_slice(&number_values(numbers)));
         let mut pieces: Vec<Piece<'_>> = vec![
             (bytemuck::cast_slice(&self.words), &buffers.works, 0),
             (bytemuck::cast_slice(&self.reals), &buffers.numbers, 0),
@@ -304,7 +304,7 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
         Ok(())
     }
 
-    fn receive(&mut self) -> Result<Answers, BackendError> {
+    fn receive(&mut self, mut used: Answers) -> Result<Answers, BackendError> {
         let InFlight { pending, submission, n_works, timed } =
             self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
         pending.wait(&self.shared, submission, |bytes| {
@@ -315,8 +315,13 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
                 let mut all = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
                 all.iter_mut().zip(spent).for_each(|(all, spent)| *all += spent);
             }
+            let (words, _) = words.as_chunks::<4>();
+            used.words.clear();
+            used.words.extend(words.iter().map(|word| u32::from_ne_bytes(*word)));
             let maxima = maxima.chunks_exact(size_of::<R>()).map(|value| bytemuck::pod_read_unaligned::<R>(value).wide());
-            Answers { words: bytemuck::pod_collect_to_vec(words), maxima: maxima.collect() }
+            used.maxima.clear();
+            used.maxima.extend(maxima);
+            used
         })
     }
 

@@ -118,12 +118,20 @@ impl Covariances for Arc<dyn GramSource> {
         out.extend_from_slice(row);
     }
 
-    fn size(&self, weights: &[f64], prior: f64) -> f64 {
-        prior * weights.iter().map(|weight| weight.abs()).sum::<f64>()
+    fn magnitude(&self, weights: &[f64]) -> f64 {
+        weights.iter().map(|weight| weight.abs()).sum()
     }
 
-    fn size_of_direction(&self, direction: &[f64], prior: f64, _ridge: f64) -> f64 {
-        self.size(direction, prior)
+    fn size(&self, magnitude: f64, prior: f64) -> f64 {
+        prior * magnitude
+    }
+
+    fn magnitude_of_direction(&self, direction: &[f64]) -> f64 {
+        self.magnitude(direction)
+    }
+
+    fn size_of_direction(&self, magnitude: f64, prior: f64, _ridge: f64) -> f64 {
+        self.size(magnitude, prior)
     }
 }
 
@@ -137,7 +145,7 @@ impl ScoreModel for ExactPosterior {
     }
 
     fn state_error(&self) -> Moments {
-        self.state.model.state_error(self.prior_bound, &self.state.visits, &self.gram)
+        self.state.model.state_error(self.prior_bound, &self.gram)
     }
 
     fn basis_points(&self) -> &[u32] {
@@ -161,7 +169,7 @@ impl ScoreModel for ExactPosterior {
 impl Posterior for ExactPosterior {
     fn observe(&mut self, point: usize, reward: f64) {
         let ExactState { model, visits, .. } = &mut self.state;
-        let (slot, _) = visits.add(point, reward);
+        let (slot, _) = visits.add_likely(point, reward, model.open_slot());
         let observed = model.observe(slot, visits, &self.gram, reward);
         self.change.observed(&observed, model.direction());
         if REBUILD_EVERY <= model.since_rebuild() && model.rebuild(visits, &self.gram) {

@@ -142,11 +142,19 @@ impl Covariances for Plays {
         add_rows_wide(row, |slot| self.features(visited[slot] as usize), out);
     }
 
-    fn size(&self, weights: &[f64], prior: f64) -> f64 {
-        (prior * dot(weights, weights)).sqrt()
+    fn magnitude(&self, weights: &[f64]) -> f64 {
+        dot(weights, weights)
     }
 
-    fn size_of_direction(&self, _direction: &[f64], prior: f64, ridge: f64) -> f64 {
+    fn size(&self, magnitude: f64, prior: f64) -> f64 {
+        (prior * magnitude).sqrt()
+    }
+
+    fn magnitude_of_direction(&self, _direction: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn size_of_direction(&self, _magnitude: f64, prior: f64, ridge: f64) -> f64 {
         // |u| <= sqrt(prior) / ridge.
         prior / ridge
     }
@@ -169,7 +177,7 @@ impl ScoreModel for FeaturePosterior {
     }
 
     fn state_error(&self) -> Moments {
-        self.state.model.state_error(self.prior_bound, &self.state.visits, &self.plays)
+        self.state.model.state_error(self.prior_bound, &self.plays)
     }
 
     fn basis_points(&self) -> &[u32] {
@@ -201,7 +209,7 @@ impl ScoreModel for FeaturePosterior {
 impl Posterior for FeaturePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
         let (FeatureState { model, visits, .. }, plays) = (&mut self.state, &self.plays);
-        let (slot, _) = visits.add(point, reward);
+        let (slot, _) = visits.add_likely(point, reward, model.open_slot());
         let observed = model.observe(slot, visits, plays, reward);
         self.change.observed(&observed, model.direction());
         let outgrown = !observed.repeated && model.is_outgrown(visits.n_distinct());

@@ -49,7 +49,7 @@ impl LinearModel {
     pub fn restore(&mut self, visits: &Visits, plays: &Plays) -> Result<(), &'static str> {
         match self {
             Self::Span(model) => model.restore(visits, plays),
-            Self::Weights(model) => model.check(),
+            Self::Weights(model) => model.restore(),
         }
     }
 
@@ -144,6 +144,15 @@ impl LinearModel {
         }
     }
 
+    /// Returns the slot of the current streak.
+    #[must_use]
+    pub fn open_slot(&self) -> Option<usize> {
+        match self {
+            Self::Span(model) => model.open_slot(),
+            Self::Weights(model) => model.open_slot(),
+        }
+    }
+
     /// Returns weights and a triangular factor, see [`WeightModel::factor`].
     #[must_use]
     pub fn factor(&self, visits: &Visits, plays: &Plays) -> Option<(Vec<f64>, Vec<f64>)> {
@@ -181,9 +190,9 @@ impl LinearModel {
 
     /// Bounds the rounding errors, see [`VisitedModel::state_error`].
     #[must_use]
-    pub fn state_error(&self, prior: f64, visits: &Visits, plays: &Plays) -> Moments {
+    pub fn state_error(&self, prior: f64, plays: &Plays) -> Moments {
         match self {
-            Self::Span(model) => model.state_error(prior, visits, plays),
+            Self::Span(model) => model.state_error(prior, plays),
             Self::Weights(model) => model.state_error(prior),
         }
     }

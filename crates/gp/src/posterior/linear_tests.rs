@@ -170,7 +170,7 @@ fn factors_say_the_same_model() {
                 continue;
             }
             let (theta, rows) = model.factor(&visits, &source).expect("the model has a factor");
-            let error = model.state_error(prior, &visits, &source);
+            let error = model.state_error(prior, &source);
             for point in 0..N {
                 let c = table.row(point);
                 let variance: f64 = rows.chunks_exact(M).map(|row| dot(row, c)).map(|along| along * along).sum();

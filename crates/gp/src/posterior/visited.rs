@@ -44,11 +44,17 @@ pub trait Covariances {
     /// Writes the weights `sum row_i c_i` over visited points.
     fn combine(&self, row: &[f64], visited: &[u32], out: &mut Vec<f64>);
 
-    /// Bounds the terms of a product of weights and coordinates, for prior variances of at most `prior`.
-    fn size(&self, weights: &[f64], prior: f64) -> f64;
+    /// Returns the magnitude of weights on which [`Covariances::size`] depends.
+    fn magnitude(&self, weights: &[f64]) -> f64;
 
-    /// Bounds the same of the direction of a streak.
-    fn size_of_direction(&self, direction: &[f64], prior: f64, ridge: f64) -> f64;
+    /// Bounds the terms of a product of coordinates and weights of this magnitude, for prior variances of at most `prior`.
+    fn size(&self, magnitude: f64, prior: f64) -> f64;
+
+    /// Returns the magnitude of the direction of a streak on which [`Covariances::size_of_direction`] depends.
+    fn magnitude_of_direction(&self, direction: &[f64]) -> f64;
+
+    /// Bounds the terms of a product of coordinates and the direction of a streak.
+    fn size_of_direction(&self, magnitude: f64, prior: f64, ridge: f64) -> f64;
 }
 
 /// The state over the slots of [`Visits`].
@@ -71,6 +77,11 @@ pub struct VisitedModel {
     /// Largest absolute reward so far.
     reward_bound: f64,
     since_rebuild: u64,
+    /// Derived from the fields above and the visits: magnitudes of weights and direction, largest count of a point.
+    #[serde(skip)]
+    magnitudes: [f64; 2],
+    #[serde(skip)]
+    largest_count: u64,
     #[serde(skip)]
     scratch: Vec<f64>,
 }
@@ -101,6 +112,8 @@ impl VisitedModel {
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
+            magnitudes: [0.0; 2],
+            largest_count: 0,
             scratch: Vec::new(),
         }
     }
@@ -134,6 +147,8 @@ impl VisitedModel {
         if self.theta.iter().chain(&self.direction).chain(&self.row).any(|x| !x.is_finite()) {
             return Err("a weight is not finite");
         }
+        self.magnitudes = [source.magnitude(&self.theta), source.magnitude_of_direction(&self.direction)];
+        self.largest_count = visits.largest_count();
         let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
@@ -184,10 +199,11 @@ impl VisitedModel {
     pub fn observe(&mut self, slot: usize, visits: &Visits, source: &impl Covariances, reward: f64) -> StreakUpdate {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
+        self.largest_count = self.largest_count.max(visits.counts[slot]);
         let (mut open, repeated) = match self.open.take() {
             Some(open) if open.slot == slot => (open, true),
             ended => {
-                self.close_streak(ended);
+                self.close_streak(ended, source);
                 (self.start_streak(slot, visits, source), false)
             }
         };
@@ -221,15 +237,17 @@ impl VisitedModel {
             self.row.push(1.0 / ridge);
         }
         source.combine(&self.row, points, &mut self.direction);
+        self.magnitudes[1] = source.magnitude_of_direction(&self.direction);
         OpenStreak { slot, streak: Streak::new(leverage, product(&self.theta, &c)), before, l, variance }
     }
 
     /// Applies an ended streak to factor and weights.
-    fn close_streak(&mut self, ended: Option<OpenStreak>) {
+    fn close_streak(&mut self, ended: Option<OpenStreak>, source: &impl Covariances) {
         let Some(OpenStreak { slot, streak, before, l, variance }) = ended else { return };
         self.gain += streak.gain();
         self.theta.resize(self.direction.len(), 0.0);
         add_scaled(&mut self.theta, streak.coefficient, &self.direction);
+        self.magnitudes[0] = source.magnitude(&self.theta);
         if before == 0.0 {
             self.factor.push(&l, (variance + self.ridge / streak.count).sqrt());
         } else {
@@ -259,6 +277,12 @@ impl VisitedModel {
             Some(open) => closed + open.streak.coefficient * dot(&self.direction, c),
             None => closed,
         }
+    }
+
+    /// Returns the slot of the current streak.
+    #[must_use]
+    pub fn open_slot(&self) -> Option<usize> {
+        self.open.as_ref().map(|open| open.slot)
     }
 
     /// Returns `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, row-major, over coordinates that do not grow.
@@ -314,6 +338,7 @@ impl VisitedModel {
         self.factor.solve_lower(&mut weights, 0);
         self.factor.solve_transposed(&mut weights);
         source.combine(&weights, &visits.points, &mut self.theta);
+        self.magnitudes = [source.magnitude(&self.theta), 0.0];
         self.since_rebuild = 0;
         true
     }
@@ -322,13 +347,13 @@ impl VisitedModel {
     ///
     /// Sums have as many terms as there are coordinates or visited points.
     #[must_use]
-    pub fn state_error(&self, prior: f64, visits: &Visits, source: &impl Covariances) -> Moments {
+    pub fn state_error(&self, prior: f64, source: &impl Covariances) -> Moments {
+        let [of_theta, of_direction] = self.magnitudes;
         let terms = self.n().max(self.factor.n() + 1) as f64;
-        let along =
-            |open: &OpenStreak| open.streak.coefficient.abs() * source.size_of_direction(&self.direction, prior, self.ridge);
-        let mean_scale = self.reward_bound + source.size(&self.theta, prior) + self.open.as_ref().map_or(0.0, along);
+        let along = |open: &OpenStreak| open.streak.coefficient.abs() * source.size_of_direction(of_direction, prior, self.ridge);
+        let mean_scale = self.reward_bound + source.size(of_theta, prior) + self.open.as_ref().map_or(0.0, along);
         let found = rounded(terms, self.since_rebuild, prior, mean_scale);
-        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, visits.largest_count()), ..found }
+        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, self.largest_count), ..found }
     }
 }
 

@@ -83,7 +83,13 @@ impl Visits {
 
     /// Counts one observation; returns the point's slot and whether the point is new.
     pub fn add(&mut self, point: usize, reward: f64) -> (usize, bool) {
-        if let Some(slot) = self.slot(point) {
+        self.add_likely(point, reward, None)
+    }
+
+    /// Counts one observation as [`Visits::add`] does, and tries the slot `likely` first.
+    pub fn add_likely(&mut self, point: usize, reward: f64, likely: Option<usize>) -> (usize, bool) {
+        let is_likely = |&slot: &usize| self.points.get(slot) == Some(&(point as u32));
+        if let Some(slot) = likely.filter(is_likely).or_else(|| self.slot(point)) {
             self.counts[slot] += 1;
             self.sums[slot] += reward;
             return (slot, false);

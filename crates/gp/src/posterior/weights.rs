@@ -58,6 +58,9 @@ pub struct WeightModel {
     /// Largest absolute reward so far.
     reward_bound: f64,
     since_rebuild: u64,
+    /// `|theta|²`.
+    #[serde(skip)]
+    square: f64,
 }
 
 impl WeightModel {
@@ -78,6 +81,7 @@ impl WeightModel {
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
+            square: 0.0,
         }
     }
 
@@ -91,11 +95,11 @@ impl WeightModel {
         model.rebuild(visits).then_some(model)
     }
 
-    /// Checks that a saved value is consistent.
+    /// Completes a saved value, after a check that it is consistent.
     ///
     /// # Errors
     /// A description of the inconsistency.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub fn restore(&mut self) -> Result<(), &'static str> {
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");
         }
@@ -118,6 +122,7 @@ impl WeightModel {
         if self.streak.is_some_and(|(_, streak)| !streak.is_sound()) {
             return Err("the open streak is not possible");
         }
+        self.square = dot(&self.theta, &self.theta);
         let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
@@ -173,6 +178,7 @@ impl WeightModel {
         if let Some((_, streak)) = self.streak.take() {
             self.gain += streak.gain();
             linalg::add_scaled(&mut self.theta, streak.coefficient, &self.direction);
+            self.square = dot(&self.theta, &self.theta);
             self.waiting.push(EndedStreak { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
             if n < WAITING * self.waiting.len() {
                 linalg::wide(Take { inverse: &mut self.inverse, n, streaks: &self.waiting });
@@ -236,6 +242,12 @@ impl WeightModel {
         }
     }
 
+    /// Returns the slot of the current streak, which was its tag.
+    #[must_use]
+    pub fn open_slot(&self) -> Option<usize> {
+        self.streak.map(|(tag, _)| tag as usize)
+    }
+
     /// Returns `theta` and a lower triangular `R` (`n x n` row-major) with `ridge V^{-1} = R^T R`.
     ///
     /// `None` if rounding has made the inverse indefinite.
@@ -283,6 +295,7 @@ impl WeightModel {
         for (weight, row) in self.theta.iter_mut().zip(self.inverse.chunks_exact(n.max(1))) {
             *weight = dot(row, &moment);
         }
+        self.square = dot(&self.theta, &self.theta);
         self.prior = false;
         self.waiting.clear();
         self.gain = self.gain();
@@ -297,7 +310,7 @@ impl WeightModel {
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
         let along = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs() * prior / self.ridge);
-        let mean_scale = self.reward_bound + (prior * dot(&self.theta, &self.theta)).sqrt() + along;
+        let mean_scale = self.reward_bound + (prior * self.square).sqrt() + along;
         rounded(self.n as f64, self.since_rebuild, prior, mean_scale)
     }
 }
