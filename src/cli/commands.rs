@@ -13,7 +13,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use privateer_config::error::{Diagnostic, Error, ExitCode, printable, renamed};
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// What does privacy cost this optimizer?
 #[derive(Debug, Parser)]
@@ -158,7 +160,7 @@ pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsStri
             return ExitCode::BadInput as u8;
         }
     }
-    match dispatch(registry, cli.command).map_err(backends::with_hint) {
+    match dispatch(registry, cli.command).and_then(|()| printed()).map_err(backends::with_hint) {
         Ok(()) => ExitCode::Done as u8,
         Err(error) => {
             note(&error.to_string());
@@ -229,22 +231,45 @@ fn capture(keep: impl FnOnce(&mut CapturedText)) -> bool {
     CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(keep).is_some())
 }
 
-/// Prints to stdout; a closed pipe (`| head`) is not an error.
+/// Why something could not be printed, for the exit code.
+static UNPRINTED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints bytes to stdout; a closed pipe (`| head`) is not an error, anything else is one at the end.
+pub(super) fn print(bytes: &[u8]) {
+    let mut out = io::stdout();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+        _ => {}
+    }
+}
+
+/// Returns the error of what could not be printed.
+fn printed() -> Result<(), Error> {
+    match UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        None => Ok(()),
+        Some(source) => Err(Error::Failed {
+            problem: format!("cannot print: {source}"),
+            hint: "what the command did stands; print where there is space".to_owned(),
+        }),
+    }
+}
+
+/// Prints to stdout; see [`print`].
 pub(super) fn say(text: &str) {
-    use std::io::Write;
     if capture(|captured| captured.said.extend([text.trim_end_matches('\n'), "\n"])) {
         return;
     }
-    drop(writeln!(std::io::stdout(), "{}", printable(text.trim_end_matches('\n'))));
+    print(format!("{}\n", printable(text.trim_end_matches('\n'))).as_bytes());
 }
 
 /// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
 pub(super) fn note(text: &str) {
-    use std::io::Write;
     if capture(|captured| captured.noted.push(text.trim_end_matches('\n').to_owned())) {
         return;
     }
-    drop(writeln!(std::io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
+    drop(writeln!(io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
 }
 
 /// Says that unfinished files of killed commands were removed.

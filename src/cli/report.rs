@@ -1,10 +1,10 @@
 //! `privateer report` and `privateer compare`: the report of a folder, one figure or table of it, and two folders against each other.
 
-use super::commands::{say, say_removed};
+use super::commands::{print, say, say_removed};
 use crate::report::{self, Export, ExportFormat, Height};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Arguments of `privateer report`.
@@ -72,8 +72,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
         return Err(Error::input(Diagnostic::new("a PDF does not belong on a terminal").hint("name a file with `--out FILE`")));
     }
     let bytes = report::export(&args.folder, &what)?;
-    // A closed pipe (`| head`) is not an error.
-    drop(std::io::stdout().write_all(&bytes));
+    print(&bytes);
     Ok(())
 }
 

@@ -41,6 +41,17 @@ pub enum ExportFormat {
     Pdf,
 }
 
+impl ExportFormat {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Csv => "csv",
+            Self::Tex => "tex",
+            Self::Pdf => "pdf",
+        }
+    }
+}
+
 /// Returns a figure or table of a finished folder, computed from its parts alone.
 ///
 /// # Errors
@@ -72,8 +83,19 @@ pub fn export(out: &Path, what: &Export) -> Result<Vec<u8>, Error> {
 /// Exports to a file; see [`export`].
 ///
 /// # Errors
-/// As [`export`], or if the disk fails.
+/// As [`export`], if the file is one of the folder's own or exists and is no such export, or if the disk fails.
 pub fn export_to(out: &Path, what: &Export, file: &Path) -> Result<(), Error> {
+    if let Ok(there) = file.canonicalize() {
+        let within = out.canonicalize().ok().and_then(|out| there.strip_prefix(out).ok().map(Path::to_path_buf));
+        let own = ["cells", "parameters", "summary.csv", "timings.csv"];
+        let is_own = within.is_some_and(|inner| own.iter().any(|own| inner.starts_with(own)));
+        let extension = what.format.extension();
+        if is_own || !there.is_file() || there.extension().is_none_or(|found| !found.eq_ignore_ascii_case(extension)) {
+            let whose = if is_own { "belongs to the results" } else { "exists and is no such export" };
+            let problem = Diagnostic::new(format!("`{}` {whose}: it is not overwritten", file.display()));
+            return Err(Error::input(problem.expected(format!("a new file, as `figure.{extension}`"))));
+        }
+    }
     write_whole(file, &export(out, what)?, "write the export")
 }
 

@@ -153,6 +153,14 @@ fn closed_pipes_are_no_error() {
         ("run spec.toml --out c", ">&- 2>/dev/null", "", 0),
         ("check wrong.toml", "2>&1", "| true", 2),
         ("check wrong.toml", "2>&-", "", 2),
+        // An export replaces no file of the results, nothing of another kind and no device.
+        ("report a --table --format csv --out a/manifest.json", "", "", 2),
+        ("report a --table --format csv --out a/summary.csv", "", "", 2),
+        ("report a --table --format csv --out wrong.toml", "", "", 2),
+        ("report a --table --format csv --out /dev/null", "", "", 2),
+        ("report a --table --format csv --out table.csv", "", "", 0),
+        ("report a --table --format csv --out table.csv", "", "", 0),
+        ("verify a", "", "", 0),
     ] {
         // The program waits until its reader is gone.
         let line = format!("(sleep 0.05; exec privateer {words} {streams}) {reader}; exit ${{PIPESTATUS[0]}}");
@@ -162,5 +170,22 @@ fn closed_pipes_are_no_error() {
     }
     for out in ["out/spec", "a", "b", "c"] {
         assert!(folder.path().join(out).join("report.html").exists(), "{out} has no report");
+    }
+}
+
+/// What cannot be printed is an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
+    for words in ["list", "account laplace --answer-epsilon 1 --clip=-1,1 --json", "run spec.toml"] {
+        let output = shell(folder.path(), &format!("privateer {words} >/dev/full"));
+        assert_eq!(
+            (output.status.code(), stderr(&output).contains("cannot print")),
+            (Some(4), true),
+            "{words}: {}",
+            stderr(&output)
+        );
     }
 }
