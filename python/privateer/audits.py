@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from .errors import SpecError
 from .spec import Spec
 from .table import Table
 
@@ -72,6 +73,8 @@ def audit(
     if not isinstance(what, Spec):
         what = Spec.load(PROBLEM).privacy(mechanism, epsilon=epsilon).policy(what)
     folder = None if data is None else Path(data)
+    if not 100 <= samples <= 100_000_000:
+        raise SpecError(f"samples is {samples}, expected 100 to 100000000")
     text = _native.audit(what._native(), backend=backend, samples=samples, seed=seed, confidence=confidence, data=folder)
     found = json.loads(text)
     columns = ("name", "epsilon", "delta", "at_least", "samples", "verdict", "pair", "score")

@@ -119,6 +119,8 @@ class Results:
             if len(found) != 1:
                 raise KeyError(f"{len(found)} cells are called {which!r}; the labels are {self.labels}")
             return found[0]
+        if not -len(self.cells) <= which < len(self.cells):
+            raise KeyError(f"there is no cell {which}; the labels are {self.labels}")
         return range(len(self.cells))[which]
 
     def final(self, which: "int | str", quantity: str = "cumulative_regret") -> NDArray[np.float64]:

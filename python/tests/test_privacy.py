@@ -121,3 +121,11 @@ def test_a_data_holder_releases_once_for_each_record_and_round(tmp_path: Path) -
     with pytest.raises(pv.SpecError):
         session.tell(session.ask().row, answer)
     assert releases.ledger()["files"][0]["ledger"]["budget"]["epsilon"] == 8.0
+
+
+def test_samples_and_cells_out_of_range_are_refused(spec: pv.Spec) -> None:
+    with pytest.raises(pv.SpecError, match="samples is 10, expected 100"):
+        pv.audit(spec, samples=10)
+    results = pv.run(spec.trials(2).rounds(3), progress=False)
+    with pytest.raises(KeyError, match="there is no cell 99"):
+        results.compare(0, 99)

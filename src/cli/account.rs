@@ -36,24 +36,24 @@ pub struct AccountArgs {
     /// Standard deviation of a draw of a stream: prices it
     #[arg(long, allow_negative_numbers = true, value_name = "S")]
     sigma: Option<f64>,
-    /// Which calibration of the paper
-    #[arg(long, value_name = "NAME", default_value = "tight")]
-    calibration: String,
+    /// Which calibration of the paper, of a reward mechanism [default: tight]
+    #[arg(long, value_name = "NAME")]
+    calibration: Option<String>,
     /// Range to which rewards are clipped
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     clip: Option<String>,
-    /// Clip of a stream's items: |y| of `gram-prefix`, the L2 norm of `vector-prefix`
-    #[arg(long, allow_negative_numbers = true, value_name = "Y", default_value_t = 1.0)]
-    radius: f64,
+    /// Clip of a stream's items: |y| of `gram-prefix`, the L2 norm of `vector-prefix` [default: 1]
+    #[arg(long, allow_negative_numbers = true, value_name = "Y")]
+    radius: Option<f64>,
     /// Rounds of a stream
     #[arg(long, value_name = "T", default_value_t = 1000)]
     horizon: u64,
-    /// How a stream's noise is made: blt, tree, honaker, sqrt-toeplitz
-    #[arg(long, value_name = "NAME", default_value = "blt")]
-    factorisation: String,
-    /// Neighbouring streams: replace, add-remove
-    #[arg(long, value_name = "NAME", default_value = "replace")]
-    neighbours: String,
+    /// How a stream's noise is made: blt, tree, honaker, sqrt-toeplitz [default: blt]
+    #[arg(long, value_name = "NAME")]
+    factorisation: Option<String>,
+    /// Neighbouring streams: replace, add-remove [default: replace]
+    #[arg(long, value_name = "NAME")]
+    neighbours: Option<String>,
     /// Rounds in which one user takes part
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     participations: u64,
@@ -73,26 +73,65 @@ pub struct AccountArgs {
     spec: SpecArgs,
 }
 
+impl AccountArgs {
+    /// Refuses options that are stated and say nothing about what is priced.
+    ///
+    /// * `own` — the options that say something about it
+    fn refuse_others(&self, own: &[&str], hint: &str) -> Result<(), Error> {
+        let stated = [
+            ("--epsilon", self.epsilon.is_some()),
+            ("--delta", self.delta.is_some()),
+            ("--answer-epsilon", self.answer_epsilon.is_some()),
+            ("--sigma", self.sigma.is_some()),
+            ("--calibration", self.calibration.is_some()),
+            ("--clip", self.clip.is_some()),
+            ("--radius", self.radius.is_some()),
+            ("--factorisation", self.factorisation.is_some()),
+            ("--neighbours", self.neighbours.is_some()),
+            ("--separation", self.separation != 1),
+            ("--budget", self.budget.is_some()),
+            ("--filter", self.filter.is_some()),
+        ];
+        match stated.into_iter().find(|(name, stated)| *stated && !own.contains(name)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                Err(Error::input(Diagnostic::new(format!("`{name}` says nothing about `{}`", self.what)).hint(hint)))
+            }
+        }
+    }
+}
+
 /// Prices what is named.
 ///
 /// # Errors
 /// An unknown name, a missing or bad number, or whatever a run of the spec would refuse. A claim that does not hold is exit code 1.
 pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
     let mut deployment = None;
+    const BUDGET: [&str; 2] = ["--epsilon", "--delta"];
+    const SESSION: [&str; 2] = ["--budget", "--filter"];
     let quotes = if Path::new(&args.what).extension().is_some_and(|ending| ending == "toml") {
+        args.refuse_others(&SESSION, "state it in the spec, or with `--set PATH=VALUE`")?;
         let sweep = args.spec.read(registry, Path::new(&args.what))?;
         let options = (budget(args.budget.as_deref())?, filter(args.filter.as_deref())?);
         let rounds = sweep.cells.iter().map(|plan| plan.rounds).max().unwrap_or(0);
         refuse_participations_beyond(rounds, (args.participations, 1), "rounds")?;
         match price::of_spec(&sweep, &args.spec.data(), options, args.participations)? {
             Some(price) => deployed(args, price, &mut deployment),
-            None => of_spec(args, &sweep)?,
+            None => {
+                args.refuse_others(&[], "a simulation has no budget of a record: the spec has to be one of a session")?;
+                of_spec(args, &sweep)?
+            }
         }
     } else if let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == args.what) {
+        let own = [BUDGET.as_slice(), &["--answer-epsilon", "--calibration", "--clip"]].concat();
+        args.refuse_others(&own, "it belongs to streams or sessions; leave it out")?;
         vec![(entry.name.to_owned(), of_rewards(args, entry)?)]
     } else if ["vector-prefix", "gram-prefix"].contains(&args.what.as_str()) {
+        let own = [BUDGET.as_slice(), &["--sigma", "--radius", "--factorisation", "--neighbours", "--separation"]].concat();
+        args.refuse_others(&own, "items of a stream are clipped to `--radius`, and its noise is priced with `--sigma`")?;
         vec![(args.what.clone(), of_stream(args)?)]
     } else if Path::new(&args.what).is_file() {
+        args.refuse_others(&[], "what has begun keeps what it was begun with")?;
         match price::of_file(Path::new(&args.what), args.participations)? {
             Some(price) => deployed(args, price, &mut deployment),
             None => return Err(unknown(&args.what)),
@@ -158,10 +197,11 @@ fn of_spec(args: &AccountArgs, sweep: &Sweep) -> Result<Vec<(String, PriceReport
 }
 
 fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport, Error> {
-    let calibration: Calibration = args.calibration.parse().map_err(|_| {
+    let calibration = args.calibration.as_deref().unwrap_or("tight");
+    let calibration: Calibration = calibration.parse().map_err(|_| {
         let expected = format!("one of {}", Calibration::NAMES.join(", "));
-        let mut diagnostic = Diagnostic::new(format!("`--calibration` is `{}`", args.calibration)).expected(expected);
-        diagnostic.hint = suggestion(&args.calibration, Calibration::NAMES);
+        let mut diagnostic = Diagnostic::new(format!("`--calibration` is `{calibration}`")).expected(expected);
+        diagnostic.hint = suggestion(calibration, Calibration::NAMES);
         Error::input(diagnostic)
     })?;
     let clip = args.clip.as_deref().map(range).transpose()?;
@@ -196,24 +236,26 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport,
 }
 
 fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
-    if !(args.radius.is_finite() && 0.0 < args.radius) {
-        return Err(refused("--radius", &args.radius.to_string(), "a finite number > 0"));
+    let radius = args.radius.unwrap_or(1.0);
+    if !(radius.is_finite() && 0.0 < radius) {
+        return Err(refused("--radius", &radius.to_string(), "a finite number > 0"));
     }
     if !(1..=10_000_000).contains(&args.horizon) {
         return Err(refused("--horizon", &args.horizon.to_string(), "1 to 10000000 rounds"));
     }
-    let relation = match args.neighbours.as_str() {
+    let relation = match args.neighbours.as_deref().unwrap_or("replace") {
         "replace" => Relation::Replace,
         "add-remove" => Relation::AddRemove,
         other => return Err(refused("--neighbours", &format!("`{other}`"), "one of replace, add-remove")),
     };
     let names = format!("one of {}", quote::FACTORISATIONS.join(", "));
-    let Some(factorisation) = quote::factorisation(&args.factorisation, args.horizon) else {
-        return Err(refused("--factorisation", &format!("`{}`", args.factorisation), &names));
+    let factorisation = args.factorisation.as_deref().unwrap_or("blt");
+    let Some(factorisation) = quote::factorisation(factorisation, args.horizon) else {
+        return Err(refused("--factorisation", &format!("`{factorisation}`"), &names));
     };
     let what = match args.what.as_str() {
-        "gram-prefix" => StreamKind::Gram { reward: args.radius },
-        _ => StreamKind::Vector { radius: args.radius },
+        "gram-prefix" => StreamKind::Gram { reward: radius },
+        _ => StreamKind::Vector { radius },
     };
     refuse_participations_beyond(args.horizon, (args.participations, args.separation), "--horizon")?;
     let terms =

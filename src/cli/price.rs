@@ -53,7 +53,7 @@ pub fn of_spec(
     let (budget, filter) = options;
     let filter = filter.or_else(|| spend.as_ref().map(|spend| FilterKind::natural(&spend.loss)));
     let own = filter.map(|filter| Odometer::new(filter, budget, Some(n as u64))).transpose().map_err(|why| bad_budget(&why))?;
-    price(&ledger, spend.as_ref(), own.as_ref(), rounds, participations).map(Some)
+    price(&ledger, spend.as_ref(), own.as_ref(), Some(rounds), participations).map(Some)
 }
 
 /// Returns the price of a session, a release state or an odometer that runs; `None` for another file.
@@ -86,8 +86,9 @@ pub fn of_file(path: &Path, participations: u64) -> Result<Option<DeploymentPric
         Ok(own)
     });
     let own = own.transpose().map_err(|why| bad_budget(&why))?;
-    // A running session asks some record again at most as often as rounds are left; the count is in its spec.
-    let rounds = COUNTS[COUNTS.len() - 1];
+    // A session asks for some record at most once a round of its spec; a data holder knows of no last round.
+    let text = value["spec"]["text"].as_str().and_then(|text| text.parse::<toml::Table>().ok());
+    let rounds = text.and_then(|spec| u64::try_from(spec.get("rounds")?.as_integer()?).ok());
     let mut price = price(&ledger, spend(0).as_ref(), own.as_ref(), rounds, participations)?;
     if let Some(own) = &own {
         let spent = own.ledger();
@@ -102,7 +103,7 @@ fn price(
     ledger: &Ledger,
     spend: Option<&Spend>,
     own: Option<&Odometer>,
-    rounds: u64,
+    rounds: Option<u64>,
     participations: u64,
 ) -> Result<DeploymentPrice, Error> {
     let quote = PriceReport::of_ledger(ledger, participations).map_err(|refusal| placed(&refusal))?;
@@ -117,10 +118,11 @@ fn price(
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {name:15}{value}");
     };
-    line("answers", &format!("of one record, chosen adaptively; one record can be asked for in each of {rounds} rounds"));
+    let often = rounds.map_or(String::new(), |rounds| format!("; one record can be asked for in each of {rounds} rounds"));
+    line("answers", &format!("of one record, chosen adaptively{often}"));
     line("", &format!("{:>7}  {:>12}  {:>12}  {:>12}", "answers", "sum", "zcdp", "gaussian-dp"));
-    let mut counts: Vec<u64> = COUNTS.into_iter().filter(|count| *count < rounds).collect();
-    counts.push(rounds);
+    let mut counts: Vec<u64> = COUNTS.into_iter().filter(|count| rounds.is_none_or(|rounds| *count < rounds)).collect();
+    counts.extend(rounds);
     let mut table = Vec::new();
     for count in counts {
         let many = Spend { count, ..spend.clone() };

@@ -190,6 +190,12 @@ fn begin(args: &ReleaseArgs) -> Result<(), Error> {
     // Found out before anything is written.
     RewardRelease::of(&ledger).map_err(|why| failed(&why))?;
     let spend = Spend::of_answer(&ledger, "", &declaration.column, args.row);
+    if let (Some(stated), Some(spend)) = (args.delta.filter(|delta| 0.0 < *delta), &spend)
+        && spend.delta == 0.0
+    {
+        let problem = Diagnostic::new(format!("`--delta` is {stated}, and answers of `{}` are pure", declaration.mechanism));
+        return Err(Error::input(problem.expected("no `--delta`: the session that takes the answers declares none")));
+    }
     let deployment = Deployment::start(&args.budget, DeploymentForm::DataHolder, &declaration.column, spend.as_ref(), None)?;
     let Some(filter) = deployment.filter else { return Ok(()) };
     let own = Odometer::new(filter, deployment.budget, None).map_err(|why| super::deployment::bad_budget(&why))?;

@@ -127,6 +127,13 @@ exec {program} merge task-* --out all
     }
 }
 
+/// Returns whether Slurm reads it as a time: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S.
+fn is_time(text: &str) -> bool {
+    let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    days.is_none_or(is_number) && rest.split(':').count() <= 3 && rest.split(':').all(is_number)
+}
+
 /// Writes the folder, and prints or submits its two jobs.
 ///
 /// # Errors
@@ -136,6 +143,10 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
         if let Some(text) = text {
             plain(name, text)?;
         }
+    }
+    if let Some(time) = args.time.as_deref().filter(|time| !is_time(time)) {
+        let problem = Diagnostic::new(format!("`--time` is `{time}`"));
+        return Err(Error::input(problem.expected("a time as Slurm writes it: `90` minutes, `2:30:00`, `1-12` days and hours")));
     }
     let out = args.out()?;
     if out.exists() {

@@ -189,3 +189,23 @@ fn a_full_disk_is_an_error() {
         );
     }
 }
+
+/// An option that says nothing about what is priced, or no time, is refused and not passed over.
+#[test]
+fn options_without_meaning_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
+    for (words, said) in [
+        ("account gram-prefix --epsilon 1 --delta 1e-5 --clip=-3,3", "`--clip` says nothing about `gram-prefix`"),
+        ("account laplace --answer-epsilon 1 --clip=-1,1 --neighbours junk", "`--neighbours` says nothing about `laplace`"),
+        ("account spec.toml --epsilon 3", "`--epsilon` says nothing about `spec.toml`"),
+        ("account spec.toml --budget epsilon=4", "`--budget` says nothing about `spec.toml`"),
+        ("slurm spec.toml --tasks 2 --out array --time bogus", "`--time` is `bogus`"),
+        ("release --mechanism hybrid --epsilon 2 --delta 1e-6 --clip 0,1 --state new 5 0.4", "answers of `hybrid` are pure"),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = run(folder.path(), &words);
+        assert_eq!((code(&output), stderr(&output).contains(said)), (Some(2), true), "{words:?}: {}", stderr(&output));
+    }
+    assert!(!folder.path().join("new").exists() && !folder.path().join("array").exists());
+}

@@ -71,6 +71,9 @@ fn deployments_are_priced_before_and_while_they_run() {
     let said = json(&fine(here, &["account", "state", "--json"]));
     assert_eq!(said["deployment"]["spent"]["total"]["largest"]["epsilon"], 2.0 * most);
     assert_eq!(said["deployment"]["most_answers"], 20);
+    // A session asks for a record in each of its rounds at most.
+    let last = said["deployment"]["answers"].as_array().expect("answers").last().expect("twelve").clone();
+    assert_eq!(last["answers"].as_u64(), Some(12));
     three_rows(here, "");
     let said = fine(here, &["account", "modeler.toml"]);
     assert!(said.contains("every answer is in the open"), "{said}");
