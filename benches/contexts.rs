@@ -45,7 +45,9 @@ fn trial(c: &mut Criterion) {
         let (data, backend) = (DataFolder::default(), Cpu::default());
         let cell = Preparation::new(&sweep, &data, &backend).contextual(&sweep.cells[0]).expect("a cell");
         group.bench_function(name, |b| {
-            b.iter(|| black_box(cell.trial(0, &[10_000], &Stop::default(), &|_| {}, &Nobody).expect("a run")))
+            b.iter(|| {
+                black_box(cell.trial(0, &[10_000], &Stop::default(), &|_| {}, &Nobody).expect("a run").map(|(rows, _)| rows))
+            })
         });
     }
     group.finish();

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) const STOP_EVERY: u64 = 1024;
 
 /// The rows of a trial, and its policy after the last round.
-pub(super) type Played = (Trace, Box<dyn ContextPolicy>);
+pub type Played = (Trace, Box<dyn ContextPolicy>);
 
 /// Holds a contextual cell prepared for its trials.
 pub struct ContextualCell {
@@ -52,23 +52,11 @@ impl ContextualCell {
         Ok(CellFacts { ledger, inputs: None, facts, warnings })
     }
 
-    /// Runs one trial to the end; returns `None` if stopped.
+    /// Runs one trial to the end; returns its rows and its policy, or `None` if stopped.
     ///
     /// # Errors
     /// If the environment fails, or a score is not finite.
     pub fn trial(
-        &self,
-        number: u64,
-        recorded: &[u64],
-        stop: &Stop,
-        progressed: &(dyn Fn(u64) + Sync),
-        observer: &dyn Observer,
-    ) -> Result<Option<Trace>, Error> {
-        Ok(self.run(number, recorded, stop, progressed, observer)?.map(|(rows, _)| rows))
-    }
-
-    /// Runs one trial to the end; returns its rows and its policy, or `None` if stopped.
-    pub(super) fn run(
         &self,
         number: u64,
         recorded: &[u64],

@@ -23,7 +23,7 @@ const KEPT: usize = 8;
 /// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 64;
 
-/// Largest number of trials in a batch: so many rows of norms are computed together.
+/// Largest number of trials in a batch: the norms of eight rows fill the SIMD lanes.
 const MOST_TOGETHER: u64 = 8;
 
 /// Returns the size of batches in which `n_trials` trials occupy all threads.

@@ -156,7 +156,7 @@ impl UnitJob<'_> {
             Ready::Bandit(cell) => cell,
             Ready::Contextual(cell) => {
                 return self.trials(plan, unit, 1, |trials, recorded, progressed| {
-                    let done = cell.run(trials.start, recorded, self.stop, progressed, self.observer)?;
+                    let done = cell.trial(trials.start, recorded, self.stop, progressed, self.observer)?;
                     let kept = |policy: &dyn ContextPolicy| if keeps { policy.parameters() } else { Ok(None) };
                     done.map(|(rows, policy)| Ok(vec![(rows, kept(policy.as_ref())?)])).transpose()
                 });
