@@ -29,7 +29,7 @@ mod workload;
 pub use crate::spec::{ByText, Resolved};
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;
-#[cfg(test)]
+#[cfg(all(test, feature = "parquet"))]
 pub(crate) use cell_info::tests::cell as test_cell;
 pub use cell_info::{CellInfo, unify_swept};
 pub use contexts::ContextualCell;
