@@ -116,7 +116,7 @@ fn problem(
     let Value::Table(written) = &shared.table.get("problem")?.value else { return None };
     let args = top.table("problem");
     let kind = args.kind("problem", &args.items(PROBLEMS).names())?;
-    let label = args.text("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
+    let label = args.one_line("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
     let plan: Arc<dyn ProblemPlan> = Arc::from(args.items(PROBLEMS).read(&kind, &args)?);
     args.finish();
     note_defaults("problem", &args.documented(), &written_json(written), defaults);
@@ -155,7 +155,7 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
         let args = Args::new(written, format!("learner.{shown}"), sink);
         let Some(kind) = args.kind("learner", &args.items(LEARNERS).names()) else { continue };
         let label =
-            args.text("label", "name of the learner in results and of its random streams").unwrap_or_else(|| kind.clone());
+            args.one_line("label", "name of the learner in results and of its random streams").unwrap_or_else(|| kind.clone());
         if label.trim().is_empty() || labels.contains(&label) {
             let key = if args.has("label") { "label" } else { "kind" };
             let problem = if label.trim().is_empty() {

@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         let Value::Table(written) = &table.get("environment")?.value else { return None };
         let args = top.table("environment");
         let kind = args.kind("environment", &environments(&args))?;
-        let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
+        let label = args.one_line("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
         let plan = match args.items(ENVIRONMENTS).read(&kind, &args) {
             Some(plan) => PlanSetting::Points(Arc::from(plan)),
             None => PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(&kind, &args)?)),
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
             let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
             let Some(kind) = args.kind("policy", &policies(&args)) else { continue };
             let label =
-                args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
+                args.one_line("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
             if label.trim().is_empty() {
                 args.reject("label", "the policy's label is empty", "a text, or no `label`");
                 continue;

@@ -251,6 +251,20 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// Reads a name or a label: a text of one line, because tables and lists show it in one.
+    pub fn one_line(&self, key: &'static str, doc: &'static str) -> Option<String> {
+        let text = self.text(key, doc)?;
+        if text.contains(['\n', '\t', '\u{2028}', '\u{2029}']) {
+            let shown = text.escape_debug();
+            self.reject(
+                key,
+                format!("`{key}` is `{shown}`, which holds a line break or a tab"),
+                "a text of one line, without tabs",
+            );
+        }
+        Some(text)
+    }
+
     /// Reads a required free text.
     pub fn required_text(&self, key: &'static str, doc: &'static str) -> String {
         if !self.has(key) {
