@@ -1,7 +1,7 @@
 //! Injects failures into the file operations of this room, for tests alone (feature `fault-injection`).
 //!
 //! `PRIVATEER_FAULT=KIND@N` makes the N-th operation of the process, counted from 1, fail: `kill` ends the process before it,
-//! `torn` ends it after half of a write, `EIO`, `ENOSPC` and `EMFILE` refuse it (a refused write leaves half of its bytes).
+//! `torn` ends it after half of a write, `EIO`, `EACCES`, `EROFS`, `ENOSPC` and `EMFILE` refuse it (a refused write leaves half of its bytes).
 //! `PRIVATEER_FAULT_LOG=FILE` lists the operations, one line each.
 
 use super::disk::Operation;
@@ -49,6 +49,8 @@ pub(super) fn announce(operation: Operation, path: &Path) -> FaultVerdict {
         "torn" if operation == Operation::Write => FaultVerdict::Tear,
         "kill" | "torn" => std::process::abort(),
         "EIO" => FaultVerdict::Refuse(Error::from_raw_os_error(5)),
+        "EACCES" => FaultVerdict::Refuse(Error::from_raw_os_error(13)),
+        "EROFS" => FaultVerdict::Refuse(Error::from_raw_os_error(30)),
         "EMFILE" => FaultVerdict::Refuse(Error::from_raw_os_error(24)),
         _ => FaultVerdict::Refuse(Error::from_raw_os_error(28)),
     }

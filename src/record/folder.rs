@@ -45,9 +45,13 @@ impl Folder {
     /// removes files that a killed run left unfinished. Counters of an existing manifest are kept.
     ///
     /// # Errors
-    /// [`Error::Folder`] where the folder holds another spec's results, holds something else, or is in use;
+    /// [`Error::Folder`] where the folder holds another spec's results, holds something else, is in use, or may not be written;
     /// [`Error::Corrupt`] where its manifest cannot be read; [`Error::Io`] where the disk refuses.
     pub fn open(out: &Path, manifest: &Manifest) -> Result<OpenedFolder, Error> {
+        Self::open_as_found(out, manifest).map_err(|error| not_permitted(out, error))
+    }
+
+    fn open_as_found(out: &Path, manifest: &Manifest) -> Result<OpenedFolder, Error> {
         let cells = out.join("cells");
         let older = match fs::metadata(out) {
             Ok(found) if !found.is_dir() => {
@@ -302,7 +306,7 @@ fn is_missing(path: &Path) -> Result<bool, Error> {
 /// Takes the folder for this process. File systems without locks are used without.
 fn lock(out: &Path) -> Result<Option<File>, Error> {
     let path = out.join(LOCK_NAME);
-    let file = disk::open_lock(&path).map_err(|source| disk::refused(&path, "write into the folder", source))?;
+    let file = disk::open_lock(&path).map_err(|source| disk::refused(&path, "open the lock file", source))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(Error::Folder {
@@ -332,6 +336,25 @@ fn uncreated(out: &Path, action: &str, source: std::io::Error) -> Error {
         _ => return Error::io(action, out, source),
     };
     refused(out, problem, "choose another folder with `--out DIR`")
+}
+
+/// Returns the error for a folder that this user may not read or write: a wrong argument, as nothing was run. Other errors stay.
+fn not_permitted(out: &Path, error: Error) -> Error {
+    let Error::Io { path, source, .. } = &error else { return error };
+    let reason = match source.kind() {
+        ErrorKind::PermissionDenied => "permission denied",
+        ErrorKind::ReadOnlyFilesystem => "its file system is read-only",
+        _ => return error,
+    };
+    let at = match path.strip_prefix(out) {
+        Ok(inner) if inner != Path::new("") => format!(" (at the file `{}` in it)", inner.display()),
+        _ => String::new(),
+    };
+    refused(
+        out,
+        &format!("is a folder that cannot be used: {reason}{at}"),
+        "choose another folder with `--out DIR`, or permit this user to write into it",
+    )
 }
 
 fn short(hash: &str) -> &str {

@@ -1,6 +1,6 @@
 //! Results folders: after any fault the same command makes them what they would have been.
 
-use super::campaign::{Campaign, Faulted, assert_tidy, files, fine, sound};
+use super::campaign::{Campaign, Faulted, assert_tidy, files, fine, privateer, said, sound};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -75,6 +75,27 @@ fn ends_the_same(campaign: &Campaign) {
         }
         faulted.then(&["verify", "out"], &[0]);
     });
+}
+
+/// A finished folder that may not be written is a wrong argument, whichever file of it shows that first.
+#[test]
+fn a_folder_without_permission_is_a_wrong_argument() {
+    let folder = tempfile::tempdir().expect("a folder");
+    prepare(folder.path());
+    let words = ["run", "spec.toml", "--out", "out", "--quiet"];
+    fine(folder.path(), &words);
+    let log = folder.path().join("operations.log");
+    let output = privateer(folder.path(), &words, None).env("PRIVATEER_FAULT_LOG", &log).output().expect("started");
+    assert!(output.status.success(), "{}", said(&output));
+    let operations = fs::read_to_string(&log).expect("operations");
+    for (of, name) in [("Open out/.lock", ".lock"), ("Create out/.privateer-", "manifest.json")] {
+        let at = 1 + operations.lines().position(|line| line.contains(of)).unwrap_or_else(|| panic!("{of}: {operations}"));
+        for (kind, reason) in [("EACCES", "permission denied"), ("EROFS", "its file system is read-only")] {
+            let refused = privateer(folder.path(), &words, Some(&format!("{kind}@{at}"))).output().expect("started");
+            let expected = format!("error: `out` is a folder that cannot be used: {reason} (at the file `{name}` in it)\nhint: ");
+            assert!(refused.status.code() == Some(2) && said(&refused).contains(&expected), "{}", said(&refused));
+        }
+    }
 }
 
 #[test]
