@@ -1,5 +1,6 @@
 //! `privateer curate`: gives out the inputs of a table, by row, with exact noise from the operating system.
 
+use super::columns::ColumnNames;
 use super::commands::{note, say_removed};
 use super::deployment::{SharedOdometer, new_name, refused};
 use super::odometer::refuse_large_delta;
@@ -19,9 +20,9 @@ pub struct CurateArgs {
     /// The table (CSV, plain or .gz, with a header)
     #[arg(value_name = "DATA.csv")]
     file: PathBuf,
-    /// The input columns, in this order; every other column stays here
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
-    columns: Vec<String>,
+    /// The input columns, in this order, separated by commas, a name with a comma in double quotes; every other column stays here
+    #[arg(long, value_name = "NAMES", required = true)]
+    columns: Vec<ColumnNames>,
     /// Privacy loss of one row
     #[arg(long, allow_negative_numbers = true, value_name = "E")]
     epsilon: f64,
@@ -96,15 +97,16 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
             "noise is of the size of the radius, and numbers of the size of the bound do not hold it: lower the bound, or scale the columns",
         );
     }
-    let d = args.columns.len();
+    let columns = ColumnNames::of_all(&args.columns);
+    let d = columns.len();
     let centre = public("--centre", &numbers.centre, d, 0.0, f64::is_finite)?;
     let scales = public("--scales", &numbers.scales, d, 1.0, |scale| scale.is_finite() && 0.0 < scale)?;
-    for (at, name) in args.columns.iter().enumerate() {
-        if args.columns[..at].contains(name) {
+    for (at, name) in columns.iter().enumerate() {
+        if columns[..at].contains(name) {
             return refuse(&format!("column `{name}` is named twice"), "each column once", "drop one of the two");
         }
     }
-    if let Some(name) = args.columns.iter().find(|name| name.starts_with(['=', '+', '-', '@']) || name.contains(is_unprintable)) {
+    if let Some(name) = columns.iter().find(|name| name.starts_with(['=', '+', '-', '@']) || name.contains(is_unprintable)) {
         return refuse(
             &format!("column `{name}` has a name that a spreadsheet would take for a formula"),
             "a name that begins with a letter",
@@ -134,15 +136,15 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         }
     }
     .map_err(|why| failed(&why))?;
-    if let Some(name) = args.columns.iter().find(|name| name.trim().parse::<f64>().is_ok())
+    if let Some(name) = columns.iter().find(|name| name.trim().parse::<f64>().is_ok())
         && !args.numeric_header
     {
         ask_about_header(&args.file, name)?;
     }
-    let options = CsvOptions { columns: Some(args.columns.clone()), header: Some(true), ..CsvOptions::default() };
+    let options = CsvOptions { columns: Some(columns.clone()), header: Some(true), ..CsvOptions::default() };
     let table = read_table(&args.file, &options)?;
     refuse_large_delta(delta.get(), table.rows as u64, args.allow_large_delta)?;
-    warn_of_columns(&args.columns, &table.values, table.rows);
+    warn_of_columns(&columns, &table.values, table.rows);
     if 1.0 / table.rows as f64 <= delta.get() {
         // Allowed on the command line.
         note(&format!(
@@ -164,7 +166,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     let released = mechanism.release(Raw::seal(values)).map_err(|why| failed(&why))?;
     // Columns of a projection are no columns of the table.
     let numbered: Vec<String> = (1..=projection.as_ref().map_or(0, |map| map.columns)).map(|at| format!("z{at}")).collect();
-    let names: Vec<&str> = if numbered.is_empty() { &args.columns } else { &numbered }.iter().map(String::as_str).collect();
+    let names: Vec<&str> = if numbered.is_empty() { &columns } else { &numbered }.iter().map(String::as_str).collect();
     let (ledger, text) = CuratedLedger::with_released_inputs(&released.rows, &names, args.radius, bound, sigma);
     let ledger = CuratedLedger { centre, scales, projection, public: Some(numbers.source), ..ledger }.sealed();
     let stated = format!("{:#}\n", serde_json::json!(ledger));

@@ -1,5 +1,6 @@
 //! `privateer fit`: kernel and noise by maximum likelihood, as lines of a spec.
 
+use super::columns::ColumnNames;
 use super::commands::{note, say};
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::fit::{LikelihoodForm, fit as maximise};
@@ -15,9 +16,9 @@ pub struct FitArgs {
     /// The table (CSV, plain or .gz, with a header)
     #[arg(value_name = "DATA.csv")]
     file: PathBuf,
-    /// The input columns
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
-    inputs: Vec<String>,
+    /// The input columns, separated by commas, a name with a comma in double quotes
+    #[arg(long, value_name = "NAMES", required = true)]
+    inputs: Vec<ColumnNames>,
     /// The value column
     #[arg(long, value_name = "NAME")]
     value: String,
@@ -52,11 +53,11 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     if args.matern.is_some_and(|nu| !(nu.is_finite() && 0.0 < nu && nu <= 100.0)) {
         return Err(Error::input(Diagnostic::new("`--matern` is out of range").expected("a smoothness > 0 and <= 100")));
     }
-    let mut columns = args.inputs.clone();
+    let mut columns = ColumnNames::of_all(&args.inputs);
+    let d = columns.len();
     columns.push(args.value.clone());
     let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::default() };
     let table = read_table(&args.file, &options)?;
-    let d = args.inputs.len();
     let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(d + 1).map(<[f64]>::to_vec).collect();
     if args.log {
         for (at, row) in rows.iter_mut().enumerate() {

@@ -7,6 +7,7 @@ mod audit;
 mod backends;
 mod bench;
 mod check;
+mod columns;
 mod commands;
 mod curate;
 mod data;

@@ -5,6 +5,26 @@ use crate::two_parties::{CURATE, fine, refused, run, spec, table};
 use privateer::env::CuratedLedger;
 use std::fs;
 
+#[test]
+fn columns_whose_names_hold_commas_are_quoted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let rows: String = (0..9).map(|i| format!("0.{i},{i},1\n")).collect();
+    fs::write(here.join("table.csv"), format!("\"height, cm\",age,\"a\"\"b\"\n{rows}")).expect("written");
+    let curate = |columns| {
+        let mut words = ["curate", "table.csv", "--columns", columns, "--epsilon", "4", "--delta", "1e-3"].to_vec();
+        words.extend(["--radius", "1", "--bound", "10", "--out", "released.csv"]);
+        words
+    };
+    refused(here, &curate("height, cm,age"), &["has no column `height`", "did you mean the one column \"height, cm\"?"]);
+    refused(here, &curate("\"height, cm,age"), &["the quote before `height, cm,age` is not closed"]);
+    fine(here, &curate("a\"b, \"height, cm\""));
+    let released = fs::read_to_string(here.join("released.csv")).expect("released inputs");
+    assert!(released.starts_with("\"a\"\"b\",\"height, cm\"\n"), "{released}");
+    let ledger = CuratedLedger::read(&here.join("released.csv.ledger.json")).expect("a ledger");
+    assert_eq!(ledger.columns, ["a\"b", "height, cm"]);
+}
+
 /// One byte, a column's name, a row: each is seen, in words that name both files, what is there and what should be.
 #[test]
 fn released_inputs_that_are_not_those_of_their_ledger_are_refused() {

@@ -171,7 +171,13 @@ fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) 
             ),
             (None, _) => {
                 let mut diagnostic = Diagnostic::new(format!("`{file}` has no column `{name}`")).expected(known.clone());
-                diagnostic.hint = closest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+                // A name with a comma that was taken for two names.
+                let whole =
+                    names.iter().find(|known| known.contains(',') && known.split(',').any(|part| part.trim() == name.trim()));
+                diagnostic.hint = match whole {
+                    Some(whole) => Some(format!("did you mean the one column \"{whole}\"? Write its name in double quotes")),
+                    None => closest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?")),
+                };
                 mistakes.push(diagnostic);
             }
         }
@@ -264,6 +270,11 @@ mod tests {
         assert_eq!(
             read(text, &only(&["prcie"])).expect_err("unknown"),
             "error: `t.csv` has no column `prcie`\nexpected one of `when`, `price`, `size`\nhint: did you mean `price`?"
+        );
+        assert_eq!(
+            read(b"\"height, cm\",weight\n1,2\n", &only(&["height"])).expect_err("unknown"),
+            "error: `t.csv` has no column `height`\nexpected one of `height, cm`, `weight`\n\
+             hint: did you mean the one column \"height, cm\"? Write its name in double quotes"
         );
         assert_eq!(
             read(b"1,2\n3,4\n", &only(&["price"])).expect_err("unknown"),
