@@ -1,8 +1,7 @@
 //! An environment of the user: points, with mean rewards or a black box.
 
 use super::items::{KeyValues, OwnItem};
-use super::policy::written;
-use super::policy::{RunGuard, generator};
+use super::policy::{RunGuard, described, generator, written};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use privateer::FnEnvironment;
 use privateer::config::params::Args;
@@ -36,10 +35,13 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
                 let drawn = guard.call(|py| {
                     let drawn = generator(py, random)
                         .and_then(|random| instance.bind(py).call_method1("reward", (PyArray1::from_slice(py, x), random)))
-                        .and_then(|drawn| drawn.extract::<f64>());
-                    drawn.map_err(|error| guard.raised(py, &format!("{class_name}.reward"), error))
+                        .map_err(|error| guard.raised(py, &format!("{class_name}.reward"), error))?;
+                    drawn.extract::<f64>().map_err(|_| {
+                        guard.refuse(format!("`{class_name}.reward` returned {}, expected a finite number", described(&drawn)))
+                    })
                 });
-                drawn.unwrap_or(f64::NAN)
+                // The engine ends the run at a reward that is not finite.
+                drawn.inspect_err(|failure| guard.environment_failed(failure, x)).unwrap_or(f64::NAN)
             });
             let environment = environment.with_samples(samples);
             match range {
@@ -48,8 +50,14 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
             }
             .read(args)
         }
-        Err(error) => {
-            args.reject("kind", format!("`{}` raised {error}", item.class_name), "a class with points and mean rewards");
+        Err(failure) => {
+            let message = Python::attach(|py| match failure {
+                Failure::Raised(place, error) => guard.raised(py, &format!("{}{place}", item.class_name), error).to_string(),
+                Failure::Wrong(problem) => format!("`{}` {problem}", item.class_name),
+            });
+            args.reject("kind", message, "a class with `points`, and with `mean` or `reward`");
+            // Unread, because only a class that works says whether it takes noise; it is no mistake.
+            args.documents("noise", "observation noise");
             empty(args)
         }
     }
@@ -64,6 +72,14 @@ fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|x| x.to_bits()).collect()
 }
 
+/// Why a class is no environment.
+enum Failure {
+    /// Its code has raised an exception; the place is as in `.mean`, empty where the instance is made.
+    Raised(&'static str, PyErr),
+    /// What it states is wrong.
+    Wrong(String),
+}
+
 /// What an instance states.
 struct PythonEnvironment {
     instance: Py<PyAny>,
@@ -75,35 +91,47 @@ struct PythonEnvironment {
 }
 
 impl PythonEnvironment {
-    fn new(py: Python<'_>, item: &OwnItem, keys: &KeyValues) -> PyResult<Self> {
-        let wrong = |text: String| pyo3::exceptions::PyValueError::new_err(text);
-        let instance = item.instance(py, keys)?;
-        let points = instance.getattr("points")?;
-        let Ok(points) = points.extract::<PyReadonlyArray2<'_, f64>>() else {
-            return Err(wrong("`points` is not an array float64[n_points, dimension]".to_owned()));
+    fn new(py: Python<'_>, item: &OwnItem, keys: &KeyValues) -> Result<Self, Failure> {
+        let wrong = Failure::Wrong;
+        let instance = item.instance(py, keys).map_err(|error| Failure::Raised("", error))?;
+        if !instance.hasattr("points").unwrap_or(true) {
+            return Err(wrong("has no `points`, an array float64[n_points, dimension]".to_owned()));
+        }
+        let stated = instance.getattr("points").map_err(|error| Failure::Raised(".points", error))?;
+        let Ok(points) = stated.extract::<PyReadonlyArray2<'_, f64>>() else {
+            return Err(wrong(format!("has as `points` {}, expected an array float64[n_points, dimension]", described(&stated))));
         };
         let array = points.as_array();
         let (n_points, dimension) = array.dim();
         if n_points == 0 || dimension == 0 || array.iter().any(|x| !x.is_finite()) {
-            return Err(wrong(format!("`points` has {n_points} points of {dimension} coordinates, or one that is not finite")));
+            return Err(wrong(format!("has {n_points} points of {dimension} coordinates, or one that is not finite")));
         }
         let coordinates: Vec<f64> = array.iter().copied().collect();
         let means = if written(&instance, "mean") {
-            let shaped: Bound<'_, PyArray2<f64>> = PyArray1::from_slice(py, &coordinates).reshape([n_points, dimension])?;
-            let means = instance.call_method1("mean", (shaped,))?;
+            let shaped: PyResult<Bound<'_, PyArray2<f64>>> =
+                PyArray1::from_slice(py, &coordinates).reshape([n_points, dimension]);
+            let stated = shaped
+                .and_then(|shaped| instance.call_method1("mean", (shaped,)))
+                .map_err(|error| Failure::Raised(".mean", error))?;
             let means: Option<Vec<f64>> =
-                means.extract::<PyReadonlyArray1<'_, f64>>().ok().map(|means| means.as_array().to_vec());
-            match means.filter(|means| means.len() == n_points && means.iter().all(|mean| mean.is_finite())) {
-                Some(means) => Some(means),
-                None => return Err(wrong(format!("`mean(points)` did not return finite numbers float64[{n_points}]"))),
+                stated.extract::<PyReadonlyArray1<'_, f64>>().ok().map(|means| means.as_array().to_vec());
+            let expected =
+                |found: String| wrong(format!("returned from `mean` {found}, expected finite numbers float64[{n_points}]"));
+            let means = means.filter(|means| means.len() == n_points).ok_or_else(|| expected(described(&stated)))?;
+            if let Some((point, mean)) = means.iter().enumerate().find(|(_, mean)| !mean.is_finite()) {
+                return Err(expected(format!("{mean} at point {point}")));
             }
-        } else if instance.hasattr("reward")? {
+            Some(means)
+        } else if instance.hasattr("reward").map_err(|error| Failure::Raised(".reward", error))? {
             None
         } else {
-            return Err(wrong("the class has neither `mean(points)` nor `reward(point, rng)`".to_owned()));
+            return Err(wrong("has neither `mean(points)` nor `reward(point, rng)`".to_owned()));
         };
         let range = match instance.getattr("range") {
-            Ok(range) => Some(range.extract::<(f64, f64)>()?),
+            Ok(range) => match range.extract::<(f64, f64)>() {
+                Ok(range) => Some(range),
+                Err(_) => return Err(wrong("has a `range` that is not a pair of numbers (lo, hi)".to_owned())),
+            },
             Err(_) => None,
         };
         let samples = instance.getattr("samples").and_then(|samples| samples.extract::<u32>()).unwrap_or(400);

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 #[derive(Debug, Default)]
 pub struct RunGuard {
     exception: Mutex<Option<PyErr>>,
+    /// What an environment of the user has done wrong, which the error of the run cannot know.
+    environment: Mutex<Option<String>>,
     failed: AtomicBool,
     stopped: AtomicBool,
 }
@@ -25,6 +27,7 @@ impl RunGuard {
         self.stopped.store(false, Ordering::Relaxed);
         self.failed.store(false, Ordering::Relaxed);
         drop(self.take());
+        drop(self.take_environment());
     }
 
     /// Asks policies to end at their next round.
@@ -35,6 +38,17 @@ impl RunGuard {
     /// Returns the first exception that code of the user has raised.
     pub fn take(&self) -> Option<PyErr> {
         self.exception.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Keeps the first failure of an environment.
+    pub fn environment_failed(&self, failure: &PolicyFailure, point: &[f64]) {
+        let mut first = self.environment.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| format!("{failure}, at the point {point:?}"));
+    }
+
+    /// Returns the first failure of an environment.
+    pub fn take_environment(&self) -> Option<String> {
+        self.environment.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Returns whether code of the user has failed.
@@ -170,7 +184,7 @@ pub fn written(instance: &Bound<'_, PyAny>, method: &str) -> bool {
 }
 
 /// Describes a value by its type and, for arrays, its shape.
-fn described(value: &Bound<'_, PyAny>) -> String {
+pub fn described(value: &Bound<'_, PyAny>) -> String {
     match value.cast::<PyUntypedArray>() {
         Ok(array) => {
             let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();

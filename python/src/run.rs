@@ -179,7 +179,10 @@ pub fn raised(py: Python<'_>, guard: &RunGuard, error: &Error) -> PyErr {
     if !guard.failed() {
         return exception(py, error, Phase::Running);
     }
-    let failure = of_class(py, "PolicyError", error);
+    let failure = match guard.take_environment() {
+        Some(problem) => named(py, "PolicyError", &format!("{problem}\nhint: finished blocks of a run are kept")),
+        None => of_class(py, "PolicyError", error),
+    };
     failure.set_cause(py, guard.take());
     failure
 }

@@ -1,12 +1,12 @@
 //! Trials whose points the caller chooses, one step of all of them at a time.
 
-use super::failure::{Phase, exception};
+use super::failure::{Phase, exception, named};
 use super::policy::RunGuard;
 use super::run::raised;
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
 use privateer::{Cpu, Error, Preparation, Simulator, SimulatorStep};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,7 +37,7 @@ impl Simulators {
     #[pyo3(signature = (sweep, cell, trials, data=None))]
     fn new(py: Python<'_>, sweep: &Sweep, cell: usize, trials: Vec<u64>, data: Option<PathBuf>) -> PyResult<Self> {
         let Some(plan) = sweep.sweep.cells.get(cell) else {
-            return Err(PyIndexError::new_err(format!("there is no cell {cell}: the spec has {}", sweep.sweep.cells.len())));
+            return Err(sweep.no_cell(py, cell));
         };
         let data = sweep.data(data);
         sweep.guard.begin();
@@ -84,10 +84,11 @@ impl Simulators {
                 Err(_) => Err(("the environment failed: these trials cannot go on".to_owned(), None)),
             }
         });
-        let steps = stepped.map_err(|(problem, error)| match (self.guard.take(), error) {
-            (Some(exception), _) => exception,
-            (None, Some(error)) => exception(py, &error, Phase::Reading),
-            (None, None) => PyValueError::new_err(problem),
+        let steps = stepped.map_err(|(problem, error)| match (self.guard.take(), self.guard.take_environment(), error) {
+            (Some(exception), ..) => exception,
+            (None, Some(problem), _) => named(py, "PolicyError", &problem),
+            (None, None, Some(error)) => exception(py, &error, Phase::Reading),
+            (None, None, None) => PyValueError::new_err(problem),
         })?;
         let released: Vec<f64> = steps.iter().map(|step| step.released.unwrap_or(f64::NAN)).collect();
         let regrets: Vec<f64> = steps.iter().map(|step| step.regret).collect();

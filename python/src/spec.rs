@@ -30,7 +30,11 @@ impl Sweep {
     ) -> PyResult<Self> {
         let guard = Arc::new(RunGuard::default());
         let registry = registry(py, items, &guard)?;
-        let sweep = registry.parse(file, text, &overrides).map_err(|error| exception(py, &error, Phase::Reading))?;
+        let sweep = registry.parse(file, text, &overrides).map_err(|error| {
+            let mistake = exception(py, &error, Phase::Reading);
+            mistake.set_cause(py, guard.take());
+            mistake
+        })?;
         Ok(Self { sweep: Arc::new(sweep), guard, folder })
     }
 
@@ -72,6 +76,12 @@ impl Sweep {
 }
 
 impl Sweep {
+    /// Returns the exception for a cell that the spec does not have.
+    pub fn no_cell(&self, py: Python<'_>, cell: usize) -> PyErr {
+        let n_cells = self.sweep.cells.len();
+        named(py, "SpecError", &format!("there is no cell {cell}\nexpected a number from 0 to {}", n_cells.saturating_sub(1)))
+    }
+
     /// Returns the folder of data files: the stated one, else `$PRIVATEER_DATA`, else the working folder.
     pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
         let data = DataFolder::new(stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));

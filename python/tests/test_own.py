@@ -285,15 +285,49 @@ def test_mistakes_of_environments(spec: pv.Spec) -> None:
         def mean(self, points: np.ndarray) -> np.ndarray:
             return np.zeros(3)
 
+    class Unlicensed(Dose):
+        def mean(self, points: np.ndarray) -> np.ndarray:
+            raise OSError("no licence")
+
     class Broken(BlackBox):
         def reward(self, point: np.ndarray, rng: np.random.Generator) -> float:
             raise OSError("the simulator is gone")
 
-    with pytest.raises(pv.SpecError, match=r"`Flat` raised .*finite numbers float64\[21\]"):
+    class Nothing(BlackBox):
+        def reward(self, point: np.ndarray, rng: np.random.Generator) -> Any:
+            return None
+
+    with pytest.raises(pv.SpecError, match=r"`Flat` returned from `mean` an array float64\[3\], expected finite numbers float64\[21\]"):
         spec.environment(Flat, kernel=KERNEL, noise="none").check()
-    with pytest.raises(pv.PrivateerError) as error:
+    with pytest.raises(pv.SpecError, match="^`Unlicensed.mean` raised OSError: no licence") as error:
+        spec.environment(Unlicensed, kernel=KERNEL, noise="none").check()
+    assert isinstance(error.value.__cause__, OSError) and "unknown key" not in str(error.value)
+    with pytest.raises(pv.PolicyError, match=r"^`Broken.reward` raised OSError: the simulator is gone, at the point \[0.0\]") as error:
         pv.run(spec.environment(Broken, kernel=KERNEL), progress=False)
     assert isinstance(error.value.__cause__, OSError)
+    with pytest.raises(pv.PolicyError, match="^`Nothing.reward` returned a value of type NoneType, expected a finite number"):
+        pv.run(spec.environment(Nothing, kernel=KERNEL), progress=False)
+
+
+def test_a_reward_that_is_not_finite_is_named(spec: pv.Spec) -> None:
+    class Sometimes(BlackBox):
+        """NaN at 0.5, after so many draws there."""
+
+        drawn = 0
+
+        def __init__(self, at: int) -> None:
+            self.at = at
+
+        def reward(self, point: np.ndarray, rng: np.random.Generator) -> float:
+            self.drawn += point[0] == 0.5
+            return float("nan") if self.at <= self.drawn else 0.25 + point[0]
+
+    own = spec.environment(Sometimes, at=7, kernel=KERNEL).without_policies().policy("uniform").privacy("none")
+    with pytest.raises(pv.DataError, match=r"the reward NaN at point 2, \[0.5\], in draw 7 of 20 before the first round") as error:
+        pv.run(own, progress=False)
+    assert "table" not in str(error.value) and "hint: return a finite number" in str(error.value)
+    with pytest.raises(pv.RunError, match=r"^round \d+ failed: the function .* the reward NaN at point 2, \[0.5\]\nhint: "):
+        pv.run(own.set("environment.at", 22), progress=False)
 
 
 def test_audits_attack_policies_and_specs(spec: pv.Spec) -> None:

@@ -10,6 +10,7 @@ use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
 use super::scoring_error;
 use super::{Measures, Trace};
+use crate::env::catch_bad_reward;
 use crate::policy::{PolicyGroup, PolicyStreams, Proposal, Setting, ToldReward, TrialView};
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
@@ -266,7 +267,8 @@ impl LockstepPart {
     /// Runs the second half of a round: candidates, decisions, observations, updates.
     pub(super) fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
         self.choose()?;
-        self.learn(round, observer, |_, trial, point| trial.observe(point))?;
+        catch_bad_reward(|| self.learn(round, observer, |_, trial, point| trial.observe(point)))
+            .map_err(|bad| bad.in_round(round))??;
         for (place, (trial, &point)) in self.trials.iter_mut().zip(&self.points).enumerate() {
             let recommended = match &mut self.group {
                 Some(group) if recorded => group.recommend(&self.label, place)?,

@@ -1,6 +1,7 @@
 //! Simulates one trial step by step, for programs that choose the points themselves.
 
 use super::prepare::{Preparation, ReadyCell, ReadyTrial};
+use crate::env::catch_bad_reward;
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_numerics::rng::{Purpose, Stream};
@@ -117,11 +118,12 @@ impl Simulator {
     /// Plays a point.
     ///
     /// # Errors
-    /// After the horizon, or if the point does not exist or is not allowed in this round; nothing changes then.
+    /// After the horizon, or if the point does not exist or is not allowed in this round; nothing changes then. If the function
+    /// of the environment returns a reward that is not finite.
     pub fn step(&mut self, point: usize) -> Result<SimulatorStep, Error> {
         self.check(point)?;
         let instance = &self.trial.instance;
-        let raw = instance.observe(point, &mut self.noise);
+        let raw = catch_bad_reward(|| instance.observe(point, &mut self.noise)).map_err(|bad| bad.in_round(self.round))?;
         let released = match self.privatizer.release(&Query::default(), raw, &mut self.mechanism).value() {
             Signal::Reward(reward) => Some(*reward),
             _ => None,

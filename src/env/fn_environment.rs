@@ -1,5 +1,6 @@
 //! Wraps a plain function over points: a simulator, or an expensive black box.
 
+use super::bad_reward::BadReward;
 use super::noise::Noise;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
@@ -124,20 +125,39 @@ impl FnEnvironment {
     }
 
     /// Returns the means, the largest variance around them, and the largest standard error of a mean.
-    fn moments(&self, stream: &mut Stream) -> (Vec<f64>, f64, f64) {
+    ///
+    /// # Errors
+    /// [`Error::Input`] for the first reward or mean that is not finite.
+    fn moments(&self, stream: &mut Stream) -> Result<(Vec<f64>, f64, f64), Error> {
         let n = f64::from(self.samples);
         let (mut means, mut largest) = (Vec::with_capacity(self.points.n_points()), 0.0f64);
         for point in 0..self.points.n_points() {
             let x = self.points.point(point);
-            let drawn: Vec<f64> = (0..self.samples).map(|_| kept((self.reward)(x, stream), self.range)).collect();
+            let draw = |at: u32| match kept((self.reward)(x, stream), self.range) {
+                reward if reward.is_finite() => Ok(reward),
+                reward => {
+                    let bad = BadReward { reward, point, coordinates: x.to_vec() };
+                    Err(not_finite(format!("{bad}, in draw {} of {} before the first round", at + 1, self.samples)))
+                }
+            };
+            let drawn: Vec<f64> = (0..self.samples).map(draw).collect::<Result<_, Error>>()?;
             let average = drawn.iter().sum::<f64>() / n;
             let squares: f64 = drawn.iter().map(|reward| (reward - average) * (reward - average)).sum();
             largest = largest.max(squares / (n - 1.0));
-            means.push(self.mean.as_ref().map_or(average, |mean| mean(x)));
+            let mean = self.mean.as_ref().map_or(average, |mean| mean(x));
+            if !mean.is_finite() {
+                return Err(not_finite(format!("the environment has the mean reward {mean} at point {point}, {x:?}")));
+            }
+            means.push(mean);
         }
         let error = if self.mean.is_some() { 0.0 } else { libm::sqrt(largest / n) };
-        (means, largest, error)
+        Ok((means, largest, error))
     }
+}
+
+/// Returns the error for a reward that is not finite.
+fn not_finite(problem: String) -> Error {
+    Error::input(Diagnostic::new(problem).hint("return a finite number for every point and draw"))
 }
 
 /// Returns a reward, moved into the range.
@@ -167,11 +187,11 @@ impl EnvironmentPlan for FnEnvironment {
                 "give one `lengthscale`, or as many `lengthscales` as coordinates",
             );
         }
-        let (means, variance, error) = self.moments(&mut context.streams.shared(Purpose::Function));
+        let (means, variance, error) = self.moments(&mut context.streams.shared(Purpose::Function))?;
         if !variance.is_finite() {
             return refuse(
-                "the environment drew a reward that is not finite".to_owned(),
-                "return finite numbers, or state a range that they are moved into",
+                "the variance of the environment's rewards overflows f64".to_owned(),
+                "return smaller numbers, or state a range that they are moved into",
             );
         }
         let noise = FnNoise { points: self.points.clone(), reward: Arc::clone(&self.reward), range: self.range, variance };
@@ -244,7 +264,9 @@ impl Noise for FnNoise {
     /// Draws from a stream of its own, so that however many words the function takes, later rounds draw the same.
     fn reward(&self, _mean: f64, point: usize, stream: &mut Stream) -> f64 {
         let reward = kept((self.reward)(self.points.point(point), &mut stream.fork()), self.range);
-        assert!(reward.is_finite(), "the environment drew the reward {reward} at point {point}");
+        if !reward.is_finite() {
+            BadReward { reward, point, coordinates: self.points.point(point).to_vec() }.end_round();
+        }
         reward
     }
 

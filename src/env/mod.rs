@@ -3,6 +3,7 @@
 //! **Invariant:** an environment never sees a policy, and returns observations only sealed (as [`privateer_privacy::Raw`]).
 
 pub mod arms_table;
+mod bad_reward;
 pub mod contextual;
 mod contract;
 pub mod csv_table;
@@ -21,6 +22,7 @@ mod synthetic;
 pub mod test_function;
 mod value_units;
 
+pub(crate) use bad_reward::catch_bad_reward;
 pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, RegretUnit, similar_file};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};

@@ -5,8 +5,8 @@ use privateer::cli::captured;
 use privateer::numerics::rng::Stream;
 use privateer::privacy::Guarantee;
 use privateer::{
-    BatchPolicy, Cpu, DataFolder, FnContexts, OutsideMechanism, OwnPolicy, PolicyFailure, Preparation, Quantity, Registry,
-    RunOptions, Simulator, Stop, ThreadSetup, ToldReward, TrialPolicy, TrialView, run_in_memory, run_to_folder,
+    BatchPolicy, Cpu, DataFolder, FnContexts, FnEnvironment, OutsideMechanism, OwnPolicy, PolicyFailure, Preparation, Quantity,
+    Registry, RunOptions, Simulator, Stop, ThreadSetup, ToldReward, TrialPolicy, TrialView, run_in_memory, run_to_folder,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -124,6 +124,35 @@ fn failures_name_policy_and_round() {
     let sweep = registry.parse("outside.toml", &spec("laplace", "failing"), &[]).expect("a spec");
     let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string();
     assert!(error.contains("policy `failing` failed in round 3: the disk of the policy is full"), "{error}");
+}
+
+/// A function over three points that returns NaN from a draw on; the first twelve draws estimate its means.
+fn failing_function(draw: usize) -> String {
+    let drawn = Arc::new(AtomicUsize::new(0));
+    let registry = Registry::builtin().with_environment("fails", "returns NaN", move |args| {
+        let drawn = Arc::clone(&drawn);
+        FnEnvironment::new(1, vec![0.0, 0.5, 1.0], move |x, _| {
+            let number = 1 + drawn.fetch_add(1, Ordering::SeqCst);
+            if draw <= number { f64::NAN } else { x[0] }
+        })
+        .with_samples(4)
+        .read(args)
+    });
+    let text = "rounds = 12\ntrials = 4\npolicy = [{ kind = \"uniform\" }]\n\
+                environment = { kind = \"fails\", kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 } }\n";
+    let sweep = registry.parse("fails.toml", text, &[]).expect("a spec");
+    run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string()
+}
+
+#[test]
+fn a_reward_that_is_not_finite_is_named_with_its_point() {
+    let before = failing_function(7);
+    let expected = "error: the function of the environment returned the reward NaN at point 1, [0.5], in draw 3 of 4 before the first round\n";
+    assert!(before.starts_with(expected) && before.contains(" --> fails.toml:4:") && !before.contains("table"), "{before}");
+    let within = failing_function(20);
+    let words =
+        ["error: round ", " failed: the function of the environment returned the reward NaN at point ", "hint: return a finite"];
+    assert!(words.iter().all(|word| within.contains(word)) && !within.contains("panicked"), "{within}");
 }
 
 #[test]

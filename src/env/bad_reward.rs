@@ -1,0 +1,46 @@
+//! A reward that is not a finite number, which the function of an environment returned in a run.
+
+use privateer_config::error::Error;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// A reward that is not finite, and the point at which it was drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct BadReward {
+    pub(super) reward: f64,
+    pub(super) point: usize,
+    pub(super) coordinates: Vec<f64>,
+}
+
+impl BadReward {
+    /// Ends the round, as [`super::noise::Noise::reward`] returns no error; [`catch_bad_reward`] makes it one.
+    pub(super) fn end_round(self) -> ! {
+        resume_unwind(Box::new(self))
+    }
+
+    /// Returns the error of the round.
+    pub(crate) fn in_round(&self, round: u64) -> Error {
+        Error::Failed {
+            problem: format!("round {round} failed: {self}"),
+            hint: "return a finite number for every point and draw; finished blocks of a run are kept".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for BadReward {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reward, point, coordinates } = self;
+        write!(f, "the function of the environment returned the reward {reward} at point {point}, {coordinates:?}")
+    }
+}
+
+/// Runs a part of a round.
+///
+/// # Errors
+/// The first reward that is not finite; any other panic goes on.
+pub(crate) fn catch_bad_reward<T>(work: impl FnOnce() -> T) -> Result<T, BadReward> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| match panic.downcast::<BadReward>() {
+        Ok(bad) => *bad,
+        Err(other) => resume_unwind(other),
+    })
+}
