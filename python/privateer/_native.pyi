@@ -192,7 +192,7 @@ def audit(sweep: Sweep, *, backend: str, samples: SupportsIndex, seed: SupportsI
 
 def command(arguments: SupportsGetItem[int, str], items: SupportsGetItem[int, Incomplete]) -> tuple[str, list[str]]:
     """
-    Runs one command and returns what it would have printed: results, and notes.
+    Runs one command and returns what it would have printed: results, and notes. A failed check carries its results as `printed`.
     """
 
 def finish() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from .errors import CheckError
 from .spec import Spec
 
 LOG = logging.getLogger("privateer")
@@ -30,6 +31,8 @@ class Price:
     noise_size: float | None
     """What sets the noise: epsilon of one answer, or the standard deviation of a draw of a stream."""
     sensitivity: float | None
+    claim: str | None
+    """Whether the stated guarantee covers these participations: `holds`, or `no guarantee: …`; None where nothing is claimed."""
     delta: NDArray[np.float64]
     """Failure probabilities of the curve, float64[k]."""
     epsilon: NDArray[np.float64]
@@ -123,13 +126,19 @@ def account(
     Returns
     -------
     list of Price
-        One for a mechanism; for a spec, one for each distinct price.
+        One for a mechanism; for a spec, one for each distinct price. Where the stated guarantee does not hold, `claim` of the
+        price says why, and a warning is given.
     """
     values = {name: value for name, value in locals().items() if name != "what"}
     with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
         spec = what if isinstance(what, Spec) else None
         name = written(spec, Path(folder)) if spec else what
-        said = command(["account", name, "--json", *options(values)], spec)
+        try:
+            said = command(["account", name, "--json", *options(values)], spec)
+        except CheckError as error:
+            # The prices hold whether the claim does or not.
+            said = error.printed
+            warnings.warn(str(error).removeprefix("check failed: "), stacklevel=2)
     return [price(entry["label"], entry["quote"]) for entry in json.loads(said)["quotes"]]
 
 
@@ -145,6 +154,7 @@ def price(label: str, quote: dict[str, Any]) -> Price:
         pure_epsilon=quote["pure_epsilon"],
         noise_size=quote["noise_size"],
         sensitivity=quote["sensitivity"],
+        claim=quote["guarantee"],
         delta=column(lambda point: point["delta"]),
         epsilon=column(lambda point: point["epsilon"]["upper"]),
         epsilon_lower=column(lambda point: point["epsilon"]["lower"]),
@@ -202,5 +212,6 @@ def curate(
             writer = csv.writer(file)
             writer.writerow(names)
             writer.writerows([repr(cell) for cell in row] for row in zip(*table, strict=True))
-        command(["curate", path, *options({"columns": names, **values, **flags, "out": out})])
+        quoted = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+        command(["curate", path, *options({"columns": quoted, **values, **flags, "out": out})])
     return json.loads(Path(f"{os.fspath(out)}.ledger.json").read_text(encoding="utf-8"))

@@ -27,6 +27,9 @@ class DeviceError(PrivateerError, RuntimeError):
 class CheckError(PrivateerError):
     """A claim does not hold."""
 
+    printed: str = ""
+    """What the command had printed by then."""
+
 
 class RunError(PrivateerError, RuntimeError):
     """A run could not go on; finished parts are in its folder."""

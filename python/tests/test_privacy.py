@@ -1,5 +1,6 @@
 """Prices, released inputs, and sessions."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,19 @@ def test_prices_and_their_inverse(spec: pv.Spec) -> None:
     assert [price.pure_epsilon for price in pv.account(spec.set("privacy.epsilon", [1.0, 2.0]))] == [1.0, 2.0]
     with pytest.raises(pv.SpecError, match="did you mean `laplace`"):
         pv.account("lapalce", epsilon=1.0)
+
+
+def test_prices_without_a_guarantee_are_returned(spec: pv.Spec, cli: Callable, tmp_path: Path) -> None:
+    printed = spec.set("privacy.calibration", "as-printed")
+    with pytest.warns(UserWarning, match="no guarantee: epsilon = 1 per user.* 3 spend epsilon = 3"):
+        (price,) = pv.account(printed, participations=3)
+    assert price.pure_epsilon == 3.0 and price.at(1e-6) == pytest.approx(3.0, rel=1e-4)
+    (tmp_path / "spec.toml").write_text(printed.resolved)
+    shown = cli("account", tmp_path / "spec.toml", "--participations", 3)
+    assert shown.returncode == 1 and price.claim is not None and price.claim.startswith("no guarantee: ")
+    assert price.claim in shown.stdout and price.claim in shown.stderr
+    (once,) = pv.account(spec)
+    assert once.claim == "holds"
 
 
 def test_prices_are_those_of_dp_accounting() -> None:
@@ -88,6 +102,12 @@ def test_inputs_are_released(tmp_path: Path) -> None:
         curated(tmp_path)
     with pytest.raises(pv.SpecError, match="epsilon"):
         pv.curate(people(), ["age"], tmp_path / "b.csv", epsilon=-1, delta=1e-6, radius=1, bound=1)
+
+
+def test_columns_with_commas_are_released(tmp_path: Path) -> None:
+    frame = {"height, cm": np.linspace(0, 1, 9), 'a"b': np.linspace(1, 0, 9)}
+    ledger = pv.curate(frame, list(frame), tmp_path / "released.csv", epsilon=4, delta=1e-3, radius=1, bound=1)
+    assert ledger["columns"] == list(frame)
 
 
 def test_a_session_learns_released_rewards(tmp_path: Path) -> None:
