@@ -14,7 +14,17 @@ from ._native import Problem
 from .accounting import Price, account, curate
 from .asking import AskTell
 from .audits import Audit, audit
-from .errors import CheckError, DataError, DeviceError, FolderError, PolicyError, PrivateerError, RunError, SpecError
+from .errors import (
+    CheckError,
+    DataError,
+    DeviceError,
+    FolderError,
+    PolicyError,
+    PrivateerError,
+    RunError,
+    SpecError,
+    UnknownNameError,
+)
 from .own import ContextualPolicy, ContextualProblem, Environment, Policy
 from .results import Difference, Results
 from .runs import run
@@ -45,6 +55,7 @@ __all__ = [
     "Spec",
     "SpecError",
     "Table",
+    "UnknownNameError",
     "account",
     "audit",
     "curate",

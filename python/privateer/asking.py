@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from .errors import DataError
+from .errors import DataError, SpecError
 from .spec import Spec
 
 
@@ -48,17 +48,15 @@ class AskTell:
     ) -> None:
         numbers = range(trials) if isinstance(trials, int) else trials
         if not isinstance(numbers, range) or numbers.step != 1 or len(numbers) == 0 or numbers.start < 0:
-            raise ValueError(f"trials is {trials!r}, expected a number >= 1 or a range of numbers >= 0 in steps of 1")
-        if cell < 0:
-            raise IndexError(f"cell is {cell}, expected a number >= 0")
-        self._trials = _native.AskedTrials(spec._native(), cell, numbers.start, len(numbers), None if data is None else Path(data))
+            raise SpecError(f"trials is {trials!r}, expected a number >= 1 or a range of numbers >= 0 in steps of 1")
+        self._trials = _native.AskedTrials(spec._native(), numbered(cell), numbers.start, len(numbers), None if data is None else Path(data))
         self._n_trials = len(numbers)
 
     @staticmethod
     def restore(spec: Spec, state: str, *, cell: int = 0, data: "str | os.PathLike[str] | None" = None) -> "AskTell":
         """Restores trials from what `save` returned, with the spec and cell that they began with."""
         made = AskTell.__new__(AskTell)
-        made._trials = _native.AskedTrials.restore(spec._native(), cell, state, None if data is None else Path(data))
+        made._trials = _native.AskedTrials.restore(spec._native(), numbered(cell), state, None if data is None else Path(data))
         made._n_trials = len(made._trials.recommend())
         return made
 
@@ -118,3 +116,10 @@ class AskTell:
     def is_over(self) -> bool:
         """Whether all rounds are told."""
         return self._trials.is_over
+
+
+def numbered(cell: int) -> int:
+    """Returns the number of a cell, which counts from 0."""
+    if cell < 0:
+        raise SpecError(f"cell is {cell}, expected a number >= 0")
+    return cell

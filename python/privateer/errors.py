@@ -1,5 +1,8 @@
 """Exceptions, with the program's own messages: place, caret, expectation and hint."""
 
+import difflib
+from collections.abc import Sequence
+
 
 class PrivateerError(Exception):
     """Base of all exceptions of this package."""
@@ -7,6 +10,24 @@ class PrivateerError(Exception):
 
 class SpecError(PrivateerError, ValueError):
     """The spec or the arguments are wrong; nothing was run."""
+
+
+class UnknownNameError(PrivateerError, KeyError):
+    """Results have no cell or column of this name."""
+
+    def __init__(self, kind: str, name: object, known: Sequence[str]) -> None:
+        super().__init__(kind, name, known)
+        self.kind = kind
+        """`cell` or `column`."""
+        self.name = name
+        """What was asked for."""
+        self.known = list(known)
+        """What there is."""
+
+    def __str__(self) -> str:
+        near = difflib.get_close_matches(self.name, self.known, n=1) if isinstance(self.name, str) else []
+        hint = f"\nhint: did you mean {near[0]!r}?" if near else ""
+        return f"there is no {self.kind} {self.name!r}\nexpected one of {', '.join(map(repr, self.known))}{hint}"
 
 
 class DataError(PrivateerError, ValueError):

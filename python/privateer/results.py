@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from .errors import FolderError
+from .errors import FolderError, SpecError, UnknownNameError
 from .table import Category, Table
 
 
@@ -116,11 +116,14 @@ class Results:
         """Returns the number of a cell, given by its number, its label or its policy."""
         if isinstance(which, str):
             found = [at for at, cell in enumerate(self.cells) if which in (cell["label"], cell["policy"])]
-            if len(found) != 1:
-                raise KeyError(f"{len(found)} cells are called {which!r}; the labels are {self.labels}")
+            if 1 < len(found):
+                labels = [self.labels[at] for at in found]
+                raise SpecError(f"{len(found)} cells are called {which!r}\nexpected one of their labels {labels}, or a number")
+            if not found:
+                raise UnknownNameError("cell", which, self.labels)
             return found[0]
         if not -len(self.cells) <= which < len(self.cells):
-            raise KeyError(f"there is no cell {which}; the labels are {self.labels}")
+            raise UnknownNameError("cell", which, self.labels)
         return range(len(self.cells))[which]
 
     def final(self, which: "int | str", quantity: str = "cumulative_regret") -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from .errors import UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Table(Mapping[str, Any]):
         self._columns = dict(columns)
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self._columns:
+            raise UnknownNameError("column", name, list(self._columns))
         column = self._columns[name]
         return np.asarray(column) if isinstance(column, Category) else column
 

@@ -1,12 +1,12 @@
 //! Trials of a cell whose rewards the caller measures.
 
-use super::failure::{Phase, exception};
+use super::failure::{Phase, exception, named};
 use super::policy::RunGuard;
 use super::run::raised;
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
 use privateer::{AskTell, AskTellState, Cpu, Error, Preparation};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn made(
     make: impl FnOnce(&Preparation<'_>, &privateer::spec::CellPlan) -> Result<AskTell, Error> + Send,
 ) -> PyResult<AskedTrials> {
     let Some(plan) = sweep.sweep.cells.get(cell) else {
-        return Err(PyIndexError::new_err(format!("there is no cell {cell}: the spec has {}", sweep.sweep.cells.len())));
+        return Err(sweep.no_cell(py, cell));
     };
     let data = sweep.data(data);
     let trials = py.detach(|| {
@@ -64,8 +64,10 @@ impl AskedTrials {
     #[staticmethod]
     #[pyo3(signature = (sweep, cell, state, data=None))]
     fn restore(py: Python<'_>, sweep: &Sweep, cell: usize, state: &str, data: Option<PathBuf>) -> PyResult<Self> {
-        let state: AskTellState =
-            serde_json::from_str(state).map_err(|error| PyValueError::new_err(format!("this is no state of trials: {error}")))?;
+        let state: AskTellState = serde_json::from_str(state).map_err(|error| {
+            let hint = "pass the text that `AskTell.save` returned, whole";
+            named(py, "DataError", &format!("the state of the trials cannot be read: {error}\nhint: {hint}"))
+        })?;
         made(py, sweep, cell, data, |preparation, plan| AskTell::restore(preparation, plan, &state))
     }
 

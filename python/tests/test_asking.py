@@ -60,10 +60,13 @@ def test_wrong_rewards_are_refused_and_change_nothing(spec: pv.Spec, wrong: np.n
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda spec: pv.AskTell(spec, 0), ValueError),
-        (lambda spec: pv.AskTell(spec, range(0, 4, 2)), ValueError),
-        (lambda spec: pv.AskTell(spec, cell=9), IndexError),
-        (lambda spec: pv.AskTell.restore(spec, "{}"), ValueError),
+        (lambda spec: pv.AskTell(spec, 0), pv.SpecError),
+        (lambda spec: pv.AskTell(spec, range(0, 4, 2)), pv.SpecError),
+        (lambda spec: pv.AskTell(spec, cell=9), pv.SpecError),
+        (lambda spec: pv.AskTell(spec, cell=-1), pv.SpecError),
+        (lambda spec: pv.AskTell.restore(spec, "{}"), pv.DataError),
+        (lambda spec: pv.AskTell.restore(spec, pv.AskTell(spec).save()[:-9]), pv.DataError),
+        (lambda spec: pv.AskTell.restore(spec, pv.AskTell(spec).save(), cell=-1), pv.SpecError),
         (lambda spec: pv.AskTell.restore(spec.seed(4), pv.AskTell(spec).save()), pv.DataError),
     ],
 )

@@ -122,8 +122,13 @@ def test_comparisons_are_paired(spec: pv.Spec) -> None:
     summary = results.summary()
     assert summary["paired_difference_mean"][1] == pytest.approx(-gap.mean)
     assert "uniform" in results.summary()._repr_html_() and "minus" in str(gap)
-    with pytest.raises(KeyError, match="the labels are"):
-        results.compare("uniform", "absent")
+    with pytest.raises(pv.UnknownNameError, match="there is no cell 'unifrom'\nexpected .*\nhint: did you mean 'uniform'?"):
+        results.compare("unifrom", 1)
+    with pytest.raises(KeyError, match="there is no column 'regrett'\nexpected one of 'cell', .*\nhint: did you mean 'regret'?") as error:
+        results.final(0, "regrett")
+    assert isinstance(error.value, pv.UnknownNameError) and error.value.name == "regrett" and "regret" in error.value.known
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+    assert "regrett" not in results.rows and results.rows.get("regrett") is None
 
 
 def test_ledger_report_and_plot(spec: pv.Spec) -> None:
