@@ -320,7 +320,7 @@ def test_a_reward_that_is_not_finite_is_named(spec: pv.Spec) -> None:
 
         def reward(self, point: np.ndarray, rng: np.random.Generator) -> float:
             self.drawn += point[0] == 0.5
-            return float("nan") if self.at <= self.drawn else 0.25 + point[0]
+            return float("nan") if point[0] == 0.5 and self.at <= self.drawn else 0.25 + point[0]
 
     own = spec.environment(Sometimes, at=7, kernel=KERNEL).without_policies().policy("uniform").privacy("none")
     with pytest.raises(pv.DataError, match=r"the reward NaN at point 2, \[0.5\], in draw 7 of 20 before the first round") as error:
