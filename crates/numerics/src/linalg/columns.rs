@@ -4,11 +4,12 @@
 //! the same bits alone and among others.
 
 use super::dot;
+use super::dot::sum_of;
 use crate::vectorised;
 
 /// Rows are padded with zeros to a multiple of this length.
 pub const LANES: usize = 8;
-/// Number of lane blocks that stay in registers.
+/// Number of lane blocks, or of rows, that stay in registers.
 const WIDE: usize = 4;
 
 /// A matrix whose rows are padded with zeros to whole SIMD vectors.
@@ -134,7 +135,7 @@ impl Columns {
         debug_assert_eq!(weights.len(), self.stride);
         let m = self.n_rows();
         let mut out = vec![0.0; m * m];
-        let mut weighted = vec![0.0; self.stride];
+        let mut weighted = vec![0.0; WIDE * self.stride];
         wide(WeightedGram { values: &self.values, m, weights, weighted: &mut weighted, out: &mut out });
         (0..m).for_each(|i| out[i * m + i] += ridge);
         out
@@ -157,35 +158,64 @@ vectorised! {
     fn call(self: SolveLowerColumns<'_>) {
         let Self { l, m, x, stride } = self;
         let mut at = 0;
-        while at + WIDE * LANES <= stride {
-            solve_block::<WIDE>(l, m, x, stride, at);
-            at += WIDE * LANES;
+        while at + 2 * LANES <= stride {
+            solve_block::<2>(l, m, x, stride, at);
+            at += 2 * LANES;
         }
-        while at < stride {
+        if at < stride {
             solve_block::<1>(l, m, x, stride, at);
-            at += LANES;
         }
     }
 }
 
+/// Solves for the columns of `W` lane blocks: they stay in the L1 cache.
 #[inline(always)]
 fn solve_block<const W: usize>(l: &[f64], m: usize, x: &mut [f64], stride: usize, at: usize) {
-    for f in 0..m {
-        let (above, rest) = x.split_at_mut(f * stride);
-        let (target, _) = rest[at..at + W * LANES].as_chunks_mut::<LANES>();
-        let mut sums = [[0.0; LANES]; W];
-        sums.iter_mut().zip(&*target).for_each(|(sum, target)| *sum = *target);
-        let line = &l[f * m..f * m + f + 1];
-        for (&factor, row) in line[..f].iter().zip(above.chunks_exact(stride)) {
-            let (row, _) = row[at..at + W * LANES].as_chunks::<LANES>();
+    let mut f = 0;
+    while f + WIDE <= m {
+        solve_rows::<WIDE, W>(l, m, f, x, stride, at);
+        f += WIDE;
+    }
+    for f in f..m {
+        solve_rows::<1, W>(l, m, f, x, stride, at);
+    }
+}
+
+/// Solves for `R` rows from `first`; their partial sums stay in registers.
+#[inline(always)]
+fn solve_rows<const R: usize, const W: usize>(l: &[f64], m: usize, first: usize, x: &mut [f64], stride: usize, at: usize) {
+    let (above, rest) = x.split_at_mut(first * stride);
+    let lines: [&[f64]; R] = std::array::from_fn(|r| &l[(first + r) * m..(first + r) * m + first + r + 1]);
+    let mut sums = [[[0.0; LANES]; W]; R];
+    for (sums, row) in sums.iter_mut().zip(rest.chunks_exact(stride)) {
+        sums.iter_mut().zip(row[at..at + W * LANES].as_chunks::<LANES>().0).for_each(|(sum, target)| *sum = *target);
+    }
+    let before = lines.map(|line| &line[..first]);
+    for (k, row) in above.chunks_exact(stride).enumerate() {
+        let row = row[at..at + W * LANES].as_chunks::<LANES>().0;
+        for r in 0..R {
+            let factor = before[r][k];
             for w in 0..W {
                 for lane in 0..LANES {
-                    sums[w][lane] -= factor * row[w][lane];
+                    sums[r][w][lane] -= factor * row[w][lane];
                 }
             }
         }
-        sums.as_flattened_mut().iter_mut().for_each(|sum| *sum /= line[f]);
-        target.iter_mut().zip(&sums).for_each(|(target, sum)| *target = *sum);
+    }
+    for r in 0..R {
+        let (solved, later) = sums.split_at_mut(r);
+        let (own, line) = (&mut later[0], lines[r]);
+        for (solved, &factor) in solved.iter().zip(&line[first..]) {
+            for w in 0..W {
+                for lane in 0..LANES {
+                    own[w][lane] -= factor * solved[w][lane];
+                }
+            }
+        }
+        own.as_flattened_mut().iter_mut().for_each(|sum| *sum /= line[first + r]);
+    }
+    for (sums, row) in sums.iter().zip(rest.chunks_exact_mut(stride)) {
+        row[at..at + W * LANES].copy_from_slice(sums.as_flattened());
     }
 }
 
@@ -255,42 +285,56 @@ vectorised! {
     fn call(self: WeightedGram<'_>) {
         let Self { values, m, weights, weighted, out } = self;
         let stride = weights.len();
-        let row = |i: usize| &values[i * stride..(i + 1) * stride];
-        for i in 0..m {
-            for ((weighted, &value), &weight) in weighted.iter_mut().zip(row(i)).zip(weights) {
-                *weighted = value * weight;
-            }
-            let mut j = 0;
-            while j + WIDE <= i + 1 {
-                let four = dot_four(weighted, [row(j), row(j + 1), row(j + 2), row(j + 3)]);
-                out[i * m + j..i * m + j + WIDE].copy_from_slice(&four);
-                j += WIDE;
-            }
-            for j in j..=i {
-                out[i * m + j] = dot(weighted, row(j));
-            }
-            for j in 0..i {
-                out[j * m + i] = out[i * m + j];
-            }
+        let mut first = 0;
+        while first + WIDE <= m {
+            gram_rows::<WIDE>(values, m, first, weights, weighted, out);
+            first += WIDE;
+        }
+        for first in first..m {
+            gram_rows::<1>(values, m, first, weights, &mut weighted[..stride], out);
         }
     }
 }
 
-/// Computes four products at once, with the bits of [`dot`] over padded slices.
+/// Computes `R` rows of the gram from `first`, up to the diagonal, and their mirror images.
 #[inline(always)]
-fn dot_four(a: &[f64], b: [&[f64]; WIDE]) -> [f64; WIDE] {
-    let (a, _) = a.as_chunks::<LANES>();
-    let [b0, b1, b2, b3] = b.map(|b| b.as_chunks::<LANES>().0);
-    let mut s = [[0.0; LANES]; WIDE];
-    for ((((a, b0), b1), b2), b3) in a.iter().zip(b0).zip(b1).zip(b2).zip(b3) {
-        for lane in 0..LANES {
-            s[0][lane] += a[lane] * b0[lane];
-            s[1][lane] += a[lane] * b1[lane];
-            s[2][lane] += a[lane] * b2[lane];
-            s[3][lane] += a[lane] * b3[lane];
+fn gram_rows<const R: usize>(values: &[f64], m: usize, first: usize, weights: &[f64], weighted: &mut [f64], out: &mut [f64]) {
+    let stride = weights.len();
+    let row = |i: usize| &values[i * stride..(i + 1) * stride];
+    for (i, weighted) in (first..).zip(weighted.chunks_exact_mut(stride.max(1))) {
+        for ((weighted, &value), &weight) in weighted.iter_mut().zip(row(i)).zip(weights) {
+            *weighted = value * weight;
         }
     }
-    s.map(|s| ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])))
+    let rows: [&[f64]; R] = std::array::from_fn(|r| &weighted[r * stride..(r + 1) * stride]);
+    let mut j = 0;
+    while j < first + R {
+        let two = [row(j), row((j + 1).min(m - 1))];
+        for (i, products) in (first..).zip(products_of(rows, two)) {
+            for (j, product) in (j..=i).zip(products) {
+                (out[i * m + j], out[j * m + i]) = (product, product);
+            }
+        }
+        j += 2;
+    }
+}
+
+/// Computes the products of rows with two others at once, with the bits of [`dot`] over padded slices.
+#[inline(always)]
+fn products_of<const R: usize>(a: [&[f64]; R], b: [&[f64]; 2]) -> [[f64; 2]; R] {
+    let (a, [b0, b1]) = (a.map(|a| a.as_chunks::<LANES>().0), b.map(|b| b.as_chunks::<LANES>().0));
+    let n = b0.len();
+    let (a, b1) = (a.map(|a| &a[..n]), &b1[..n]);
+    let mut sums = [[[0.0; LANES]; 2]; R];
+    for block in 0..n {
+        for r in 0..R {
+            for lane in 0..LANES {
+                sums[r][0][lane] += a[r][block][lane] * b0[block][lane];
+                sums[r][1][lane] += a[r][block][lane] * b1[block][lane];
+            }
+        }
+    }
+    sums.map(|sums| sums.map(sum_of))
 }
 
 #[cfg(test)]
