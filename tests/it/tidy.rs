@@ -155,6 +155,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 9] = [
             "crates/backend/src/cpu/pruning/interpolation/stencil.rs",
             "crates/backend/src/cpu/pruning/products.rs",
             "crates/numerics/src/linalg/eight.rs",
+            "crates/numerics/src/linalg/reflected/",
         ],
         "no operation that is fused on some processors alone; a screen whose band allows for both may, and a routine that is fused on all of them",
     ),

@@ -1,7 +1,7 @@
 //! Dense f64 routines in one fixed order of operations, on row-major slices.
 //!
-//! **Invariant:** these routines start no thread, call no BLAS and contract no product: the bits depend on the input
-//! alone.
+//! **Invariant:** these routines start no thread, call no BLAS and leave no product to be contracted: the bits depend on
+//! the input alone. Where products are fused (`reflected`), the source says so, and every machine rounds them alike.
 
 mod cbrt;
 mod cholesky;
@@ -13,7 +13,6 @@ mod growing;
 mod lasso;
 mod norms;
 mod pow;
-mod rational;
 mod reflected;
 mod rounded;
 mod rows;
@@ -30,8 +29,7 @@ pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;
 pub use norms::{Norm, Power, TOGETHER as ROWS_TOGETHER};
 pub use pow::pow;
-pub use rational::Fractions;
-pub use reflected::{InverseRoot, Polar, padded_length};
+pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
 pub use rows::{add_rows, add_rows_wide, dot_rows};
 pub use symmetric::{Eigen, eigen_symmetric};

@@ -1,0 +1,193 @@
+//! The symmetric inverse square root of a matrix.
+
+use super::super::columns::{LANES, wide};
+use super::super::dot::sum_of;
+use super::Fractions;
+use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_dot, fused_scaled, largest, padded_length};
+use super::shifted::ShiftedFactors;
+use super::together::{Step, take};
+use crate::vectorised;
+
+/// The symmetric `A^{-1/2}`.
+#[derive(Debug, Clone)]
+pub struct InverseRoot {
+    reflections: Reflections,
+    shifted: ShiftedFactors,
+}
+
+impl InverseRoot {
+    /// Computes the root of a symmetric matrix (`n x n`, row-major), eigenvalues >= `least` > 0.
+    ///
+    /// `None` if the matrix is not finite.
+    #[must_use]
+    pub fn of(a: &[f64], n: usize, least: f64) -> Option<Self> {
+        debug_assert_eq!(a.len(), n * n);
+        let (mut reflections, mut diagonal, mut beside) = (Reflections::none(n), vec![0.0; n], vec![0.0; n]);
+        let scale = largest(a)?;
+        wide(Tridiagonalize {
+            a: &mut Padded::of(a, n),
+            scale,
+            reflections: &mut reflections,
+            diagonal: &mut diagonal,
+            beside: &mut beside,
+        });
+        reflections.pair();
+        let fractions = Fractions::of(least, bound(&diagonal, &beside).max(least))?;
+        Some(Self { reflections, shifted: ShiftedFactors::of_tridiagonal(&fractions, &diagonal, &beside) })
+    }
+
+    /// Replaces every row `x` by `A^{-1/2} x`.
+    pub fn apply(&self, rows: &mut [f64]) {
+        let reflect = |last_first| Step::Reflect { reflections: &self.reflections, last_first };
+        let steps = [reflect(true), Step::Root(&self.shifted), reflect(false)];
+        take(&steps, rows, self.reflections.n(), self.reflections.stride());
+    }
+}
+
+struct Tridiagonalize<'a> {
+    a: &'a mut Padded,
+    scale: f64,
+    reflections: &'a mut Reflections,
+    diagonal: &'a mut [f64],
+    beside: &'a mut [f64],
+}
+
+vectorised! {
+    fn call(self: Tridiagonalize<'_>) {
+        let Self { a, scale, reflections, diagonal, beside } = self;
+        let (n, stride) = (a.n, a.stride);
+        // The reflection before: its vector v and w, for the update `A - v w^T - w v^T` that is due. Products of the
+        // updated matrix with the next vector: below the diagonal row by row, above it column by column.
+        let (mut v, mut w) = (vec![0.0; stride], vec![0.0; stride]);
+        let (mut next, mut above) = (vec![0.0; stride], vec![0.0; stride]);
+        for k in (0..n).rev() {
+            let (rest, row) = a.values.split_at_mut(k * stride);
+            for (entry, (v_j, w_j)) in row[..=k].iter_mut().zip(v.iter().zip(&w)) {
+                *entry = f64::mul_add(-v[k], *w_j, f64::mul_add(-w[k], *v_j, *entry));
+            }
+            diagonal[k] = row[k];
+            if k == 0 {
+                break;
+            }
+            // Reflection k - 1 acts on entries 0..k.
+            reflections.row_mut(k - 1, k).copy_from_slice(&row[..k]);
+            beside[k - 1] = reflections.make(k - 1, k, scale).0;
+            let (factor, size) = (reflections.factor(k - 1), padded_length(k + 1));
+            let y = reflections.vector(k - 1, size);
+            above[..size].fill(0.0);
+            let vectors = [&v[..size], &w[..size], y];
+            // Each row is updated and multiplied by the new vector while it is in a register.
+            let mut fours = rest.chunks_exact_mut(4 * stride);
+            let mut i = 0;
+            for four in &mut fours {
+                let (one, four) = four.split_at_mut(stride);
+                let (two, four) = four.split_at_mut(stride);
+                let (three, four) = four.split_at_mut(stride);
+                let sums = below_rows([one, two, three, four], i, vectors, &mut above[..size]);
+                next[i..i + 4].copy_from_slice(&sums);
+                i += 4;
+            }
+            for line in fours.into_remainder().chunks_exact_mut(stride) {
+                [next[i]] = below_rows([line], i, vectors, &mut above[..size]);
+                i += 1;
+            }
+            v[..size].copy_from_slice(y);
+            if factor == 0.0 {
+                w.fill(0.0);
+                continue;
+            }
+            for ((w, below), above) in w[..k].iter_mut().zip(&next).zip(&above) {
+                *w = factor * (below + above);
+            }
+            w[k..].fill(0.0);
+            let along = 0.5 * factor * fused_dot(&w[..size], y);
+            fused_add(&mut w[..size], -along, y);
+        }
+    }
+}
+
+/// Updates rows `first..` left of the diagonal and on it, and returns their products with `y`.
+///
+/// Adds to `above` what the entries left of the diagonal multiply there, as those of its mirror image.
+#[inline(always)]
+fn below_rows<const R: usize>(rows: [&mut [f64]; R], first: usize, vectors: [&[f64]; 3], above: &mut [f64]) -> [f64; R] {
+    let [v, w, y] = vectors.map(|vector| vector.as_chunks::<LANES>().0);
+    let above = above.as_chunks_mut::<LANES>().0;
+    let mut rows = rows.map(|row| row.as_chunks_mut::<LANES>().0);
+    let (whole, mut sums) = (first / LANES, [[0.0; LANES]; R]);
+    let entries: [[f64; 3]; R] = std::array::from_fn(|r| {
+        let at = first + r;
+        [-v[at / LANES][at % LANES], -w[at / LANES][at % LANES], y[at / LANES][at % LANES]]
+    });
+    for row in &mut rows {
+        *row = &mut std::mem::take(row)[..=whole];
+    }
+    let (v, w, y, above) = (&v[..=whole], &w[..=whole], &y[..=whole], &mut above[..=whole]);
+    for block in 0..whole {
+        let mut mirrored = above[block];
+        for r in 0..R {
+            let [v_i, w_i, y_i] = entries[r];
+            let new = fused_scaled(v_i, &w[block], fused_scaled(w_i, &v[block], rows[r][block]));
+            rows[r][block] = new;
+            sums[r] = fused(&new, &y[block], sums[r]);
+            mirrored = fused_scaled(y_i, &new, mirrored);
+        }
+        above[block] = mirrored;
+    }
+    // The block of the diagonal: entries right of it stay zero, the diagonal has no mirror image.
+    for r in 0..R {
+        let ([v_i, w_i, y_i], diagonal) = (entries[r], (first + r) % LANES);
+        let mut new = fused_scaled(v_i, &w[whole], fused_scaled(w_i, &v[whole], rows[r][whole]));
+        for (lane, entry) in new.iter_mut().enumerate() {
+            *entry = if diagonal < lane { 0.0 } else { *entry };
+        }
+        rows[r][whole] = new;
+        sums[r] = fused(&new, &y[whole], sums[r]);
+        for (lane, entry) in new.iter_mut().enumerate() {
+            *entry = if diagonal == lane { 0.0 } else { *entry };
+        }
+        above[whole] = fused_scaled(y_i, &new, above[whole]);
+    }
+    sums.map(sum_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{dot, eigen_symmetric};
+    use crate::rng::{Purpose, Streams};
+
+    fn rows_of(vectors: &[f64], n: usize) -> Vec<f64> {
+        vectors.chunks_exact(padded_length(n).max(1)).flat_map(|row| row[..n].to_vec()).collect()
+    }
+
+    fn identity(n: usize) -> Vec<f64> {
+        let stride = padded_length(n);
+        let mut rows = vec![0.0; n * stride];
+        (0..n).for_each(|i| rows[i * stride + i] = 1.0);
+        rows
+    }
+
+    /// Returns B B^T + least I.
+    fn positive(n: usize, rank: usize, least: f64) -> Vec<f64> {
+        let mut stream = Streams::new(23, "reflected").of((100 * n + rank) as u64, Purpose::Function);
+        let b: Vec<f64> = (0..n * rank).map(|_| 10.0 * stream.normal()).collect();
+        let entry = |i: usize, j: usize| dot(&b[i * rank..(i + 1) * rank], &b[j * rank..(j + 1) * rank]);
+        (0..n * n).map(|e| entry(e / n, e % n) + if e / n == e % n { least } else { 0.0 }).collect()
+    }
+
+    #[test]
+    fn the_root_agrees_with_eigenvectors() {
+        for n in [0, 1, 2, 3, 7, 8, 9, 20, 33] {
+            for rank in [0, 1, n] {
+                let a = positive(n, rank, 3.0);
+                let expected = eigen_symmetric(&a, n).expect("converges").function(|value| 1.0 / value.max(3.0).sqrt());
+                let mut found = identity(n);
+                InverseRoot::of(&a, n, 3.0).expect("finite").apply(&mut found);
+                let found = rows_of(&found, n);
+                assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12), "{n}, rank {rank}");
+            }
+        }
+        assert!(InverseRoot::of(&[f64::NAN], 1, 1.0).is_none());
+    }
+}
