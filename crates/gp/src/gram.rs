@@ -2,7 +2,7 @@
 
 use super::Points;
 use super::kernel::Kernel;
-use crate::score::{GramSource, KernelForm};
+use crate::score::{GramSource, KernelForm, add_each_column};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -63,6 +63,12 @@ impl GramSource for KernelGram {
         self.kernel.values(self.points.point(point), many, out);
         if let Some(own) = point.checked_sub(first).and_then(|at| out.get_mut(at)) {
             *own += self.row_term;
+        }
+    }
+
+    fn add_columns(&self, centres: &[(usize, f64)], out: &mut [f64]) {
+        if self.row_term != 0.0 || !self.kernel.add_sums(&self.points, centres, out) {
+            add_each_column(self, centres, out);
         }
     }
 

@@ -7,7 +7,7 @@ use super::kernel::Kernel;
 use super::{KernelGram, Points, grid_axis};
 use crate::score::{FeatureTable, GramSource};
 use privateer_config::error::Error;
-use privateer_numerics::linalg::{add_rows_wide, add_scaled, dot};
+use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -132,11 +132,7 @@ pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, 
         let sum: f64 = centres.iter().map(|(_, weight)| weight).sum();
         centres.iter_mut().for_each(|(_, weight)| *weight /= sum.max(f64::MIN_POSITIVE));
     }
-    let mut buffer = vec![0.0; n_points];
-    for &(centre, coefficient) in &centres {
-        let column = gram.whole_column(centre, &mut buffer);
-        add_rows_wide(&[coefficient], |_| column, &mut values);
-    }
+    gram.add_columns(&centres, &mut values);
     // a^T K a = Σ_i a_i f(x_i); rounding can leave a tiny negative number.
     let square: f64 = centres.iter().map(|&(centre, coefficient)| coefficient * values[centre]).sum();
     RkhsFunction { values, norm: libm::sqrt(square.max(0.0)) }

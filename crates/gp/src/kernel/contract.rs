@@ -23,6 +23,15 @@ pub trait Kernel: Send + Sync + fmt::Debug {
         }
     }
 
+    /// Adds `Σ_i weight_i k(centre_i, x)` at every point, if that is possible at a lower cost than value by value.
+    ///
+    /// A centre is a point's index, then its weight. Sums may differ from those of the values by their rounding. Returns
+    /// false if nothing was added.
+    fn add_sums(&self, points: &Points, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
+        let _ = (points, centres, out);
+        false
+    }
+
     /// Returns the number of coordinates of its points, or `None` if any number is allowed.
     ///
     /// Callers check it before the first use.

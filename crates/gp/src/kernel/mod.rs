@@ -7,6 +7,7 @@ mod lengthscales;
 pub mod linear;
 mod list;
 pub mod matern;
+mod plane_sums;
 mod radial;
 pub mod squared_exponential;
 

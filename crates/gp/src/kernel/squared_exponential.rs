@@ -1,7 +1,7 @@
 //! The squared exponential kernel.
 
 use super::radial::{self, Radial};
-use super::{Kernel, Lengthscales};
+use super::{Kernel, Lengthscales, plane_sums};
 use crate::Points;
 use crate::score::{KernelFamily, KernelForm};
 use crate::special::gauss_hermite;
@@ -43,6 +43,10 @@ impl Kernel for SquaredExponential {
 
     fn values(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
         radial::values(self, &self.lengthscales, a, many, out);
+    }
+
+    fn add_sums(&self, points: &Points, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
+        plane_sums::add(&self.lengthscales, self.variance, points, centres, out)
     }
 
     fn dimension(&self) -> Option<usize> {

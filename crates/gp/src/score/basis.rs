@@ -1,5 +1,6 @@
 //! The basis functions of a linear model.
 
+use privateer_numerics::linalg::add_rows_wide;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,6 +36,11 @@ pub trait GramSource: Send + Sync + fmt::Debug {
         buffer
     }
 
+    /// Adds `Σ_i weight_i k(x_i, ·)` to `out` at every point; a centre is a point's index, then its weight.
+    fn add_columns(&self, centres: &[(usize, f64)], out: &mut [f64]) {
+        add_each_column(self, centres, out);
+    }
+
     /// Writes `k(x_point, x_i)` for `i` in `first .. first + out.len()`.
     fn column(&self, point: usize, first: usize, out: &mut [f64]) {
         if let Some(column) = self.dense_column(point) {
@@ -44,6 +50,15 @@ pub trait GramSource: Send + Sync + fmt::Debug {
         for (offset, value) in out.iter_mut().enumerate() {
             *value = self.entry(point, first + offset);
         }
+    }
+}
+
+/// Adds columns as [`GramSource::add_columns`], one after the other.
+pub fn add_each_column<G: GramSource + ?Sized>(gram: &G, centres: &[(usize, f64)], out: &mut [f64]) {
+    let mut buffer = vec![0.0; gram.n_points()];
+    for &(centre, weight) in centres {
+        let column = gram.whole_column(centre, &mut buffer);
+        add_rows_wide(&[weight], |_| column, out);
     }
 }
 

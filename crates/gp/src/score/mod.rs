@@ -12,6 +12,6 @@ mod basis;
 mod request;
 mod tie;
 
-pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
+pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, add_each_column};
 pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, VisitedPoints};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie};

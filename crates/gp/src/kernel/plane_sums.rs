@@ -1,0 +1,248 @@
+//! Weighted sums of squared exponentials in the plane, by their Taylor expansions in boxes.
+//!
+//! Source: the fast Gauss transform [Greengard & Strain 1991, SIAM J. Sci. Stat. Comput. 12(1)] with expansions around
+//! the boxes of the points.
+//!
+//! Coordinates `y` are in length-scales. Around the middle b of its box, the value of `exp(-|y - u|²/2)` at y is
+//! `Σ_jk (y_1 - b_1)^j (y_2 - b_2)^k c_j(b_1 - u_1) c_k(b_2 - u_2)`, where `c_j(z)` is the j-th Taylor coefficient of
+//! `exp(-z²/2)`: `c_0 = exp(-z²/2)`, `c_(j+1) = -(z c_j + c_(j-1)) / (j + 1)` (Hermite's recurrence).
+//!
+//! **Error.** Along the segment from b to y the function is `exp(-s²/2)` times a constant of at most 1, and its n-th
+//! derivative is at most `1.09 sqrt(n!)` (Cramer's bound). Terms of total degree `DEGREES` and above, n of them a
+//! degree, therefore amount to at most `1.09 δ^n / sqrt(n!)` with n = `DEGREES` and `δ = |y - b| <= WIDTH / sqrt(2)`: with 22
+//! and 0.75 below 3e-17 of each weight, less than the rounding of a sum of the kernel's values.
+
+use super::Lengthscales;
+use crate::Points;
+use privateer_numerics::linalg::wide;
+use privateer_numerics::vectorised;
+
+/// Degrees of the terms: 0 to 21.
+const DEGREES: usize = 22;
+/// A row of coefficients, padded with zeros to whole SIMD vectors.
+type Row = [f64; DEGREES.next_multiple_of(8)];
+const NONE: Row = [0.0; DEGREES.next_multiple_of(8)];
+/// Side of a box, in length-scales.
+const WIDTH: f64 = 0.75;
+/// Number of terms.
+const TERMS: usize = DEGREES * (DEGREES + 1) / 2;
+/// Multiply-adds that a kernel's value costs column by column, about.
+const COST_OF_A_VALUE: usize = 20;
+/// Points that are evaluated together.
+const TOGETHER: usize = 32;
+
+/// Adds `variance Σ_i weight_i exp(-r²/2)` over centres (a point's index, then its weight) to `out` at every point.
+///
+/// Returns false, and adds nothing, outside the plane and where expansions would cost as much as the kernel's values.
+pub fn add(lengthscales: &Lengthscales, variance: f64, points: &Points, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
+    if points.dimension() != 2 {
+        return false;
+    }
+    let scaled = lengthscales.scaled(points);
+    let points = scaled.as_chunks::<2>().0;
+    let Some(boxes) = Boxes::around(points) else { return false };
+    let n_boxes = boxes.axes[0].count * boxes.axes[1].count;
+    if (centres.len() * n_boxes + points.len()) * TERMS >= centres.len() * points.len() * COST_OF_A_VALUE {
+        return false;
+    }
+    // Taylor coefficients of every centre around the middles of each axis: the factors of its expansions.
+    let factors = [0, 1].map(|axis| {
+        let middles = (0..boxes.axes[axis].count).map(|place| boxes.axes[axis].middle(place));
+        middles.map(|middle| centres.iter().map(|&(centre, _)| coefficients(middle - points[centre][axis])).collect()).collect()
+    });
+    let members = boxes.members(points);
+    let mut terms = [NONE; DEGREES];
+    for (number, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
+        let place = [number / boxes.axes[1].count, number % boxes.axes[1].count];
+        let [first, second]: [&Vec<Vec<Row>>; 2] = [&factors[0], &factors[1]];
+        wide(Expand { centres, factors: [&first[place[0]], &second[place[1]]], variance, terms: &mut terms });
+        let middle = [boxes.axes[0].middle(place[0]), boxes.axes[1].middle(place[1])];
+        for members in members.chunks(TOGETHER) {
+            let mut offsets = [[0.0; TOGETHER]; 2];
+            for (lane, &point) in members.iter().enumerate() {
+                (0..2).for_each(|axis| offsets[axis][lane] = points[point as usize][axis] - middle[axis]);
+            }
+            let mut values = [0.0; TOGETHER];
+            wide(Evaluate { terms: &terms, offsets: &offsets, values: &mut values });
+            members.iter().zip(values).for_each(|(&point, value)| out[point as usize] += value);
+        }
+    }
+    true
+}
+
+/// Returns the Taylor coefficients of `exp(-z²/2)` at `z`.
+fn coefficients(z: f64) -> Row {
+    let mut found = NONE;
+    found[0] = libm::exp(-0.5 * z * z);
+    let mut before = 0.0;
+    for j in 1..DEGREES {
+        found[j] = -(z * found[j - 1] + before) / j as f64;
+        before = found[j - 1];
+    }
+    found
+}
+
+/// One axis of the boxes.
+struct Axis {
+    low: f64,
+    width: f64,
+    count: usize,
+}
+
+impl Axis {
+    /// Divides the range of some coordinates; `None` if it is not finite or has more boxes than there are coordinates.
+    fn of(coordinates: impl Iterator<Item = f64> + Clone) -> Option<Self> {
+        let n = coordinates.clone().count();
+        let (low, high) = coordinates.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        let count = ((high - low) / WIDTH).ceil().max(1.0);
+        (count.is_finite() && count <= n as f64).then(|| Self { low, width: (high - low) / count, count: count as usize })
+    }
+
+    fn place(&self, x: f64) -> usize {
+        let place = if self.width > 0.0 { ((x - self.low) / self.width).floor() } else { 0.0 };
+        (place.max(0.0) as usize).min(self.count - 1)
+    }
+
+    fn middle(&self, place: usize) -> f64 {
+        self.low + self.width * (place as f64 + 0.5)
+    }
+}
+
+/// Equal boxes over the range of the points.
+struct Boxes {
+    axes: [Axis; 2],
+}
+
+impl Boxes {
+    fn around(points: &[[f64; 2]]) -> Option<Self> {
+        let axis = |axis: usize| Axis::of(points.iter().map(move |point| point[axis]));
+        Some(Self { axes: [axis(0)?, axis(1)?] })
+    }
+
+    /// Returns the points of each box, ascending.
+    fn members(&self, points: &[[f64; 2]]) -> Vec<Vec<u32>> {
+        let mut members = vec![Vec::new(); self.axes[0].count * self.axes[1].count];
+        for (index, point) in (0..).zip(points) {
+            members[self.axes[0].place(point[0]) * self.axes[1].count + self.axes[1].place(point[1])].push(index);
+        }
+        members
+    }
+}
+
+struct Expand<'a> {
+    centres: &'a [(usize, f64)],
+    /// Of every centre, for the box's place on each axis.
+    factors: [&'a [Row]; 2],
+    variance: f64,
+    terms: &'a mut [Row; DEGREES],
+}
+
+vectorised! {
+    fn call(self: Expand<'_>) {
+        let Self { centres, factors: [first, second], variance, terms } = self;
+        *terms = [NONE; DEGREES];
+        for ((&(_, weight), first), second) in centres.iter().zip(first).zip(second) {
+            for (j, (terms, factor)) in terms.iter_mut().zip(first).enumerate() {
+                let factor = variance * weight * factor;
+                // Whole vectors: terms of higher degrees are not read.
+                let read = (DEGREES - j).next_multiple_of(8);
+                for (term, other) in terms[..read].iter_mut().zip(second) {
+                    *term += factor * other;
+                }
+            }
+        }
+    }
+}
+
+struct Evaluate<'a> {
+    terms: &'a [Row; DEGREES],
+    offsets: &'a [[f64; TOGETHER]; 2],
+    values: &'a mut [f64; TOGETHER],
+}
+
+vectorised! {
+    fn call(self: Evaluate<'_>) {
+        let Self { terms, offsets: [first, second], values } = self;
+        // Horner's rule in the second coordinate within Horner's rule in the first.
+        let mut sums = [0.0; TOGETHER];
+        for (j, terms) in terms.iter().enumerate().rev() {
+            let mut inner = [0.0; TOGETHER];
+            for &term in terms[..DEGREES - j].iter().rev() {
+                for lane in 0..TOGETHER {
+                    inner[lane] = inner[lane] * second[lane] + term;
+                }
+            }
+            for lane in 0..TOGETHER {
+                sums[lane] = sums[lane] * first[lane] + inner[lane];
+            }
+        }
+        *values = sums;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kernel, squared_exponential::SquaredExponential};
+    use super::*;
+    use privateer_numerics::rng::{Purpose, Streams};
+
+    fn drawn(n: usize) -> (Points, Vec<(usize, f64)>) {
+        let mut stream = Streams::new(41, "plane sums").of(0, Purpose::Function);
+        let points = Points::new(2, (0..2 * n).map(|_| stream.uniform_in(-0.5, 1.5)).collect::<Vec<f64>>());
+        let centres = (0..100).map(|_| (stream.index(n), stream.uniform_in(-1.0, 1.0))).collect();
+        (points, centres)
+    }
+
+    #[test]
+    fn sums_are_those_of_the_kernel() {
+        let (points, centres) = drawn(4000);
+        for lengthscales in [
+            Lengthscales::Isotropic(0.5),
+            Lengthscales::Isotropic(1.3),
+            Lengthscales::Isotropic(40.0),
+            Lengthscales::PerDimension(vec![0.3, 2.0]),
+        ] {
+            let kernel = SquaredExponential::new(lengthscales.clone(), 1.7);
+            let mut found = vec![0.25; 4000];
+            assert!(add(&lengthscales, 1.7, &points, &centres, &mut found), "{lengthscales:?}");
+            let total: f64 = centres.iter().map(|(_, weight)| 1.7 * weight.abs()).sum();
+            for (i, found) in found.iter().enumerate() {
+                let value = |&(centre, weight): &(usize, f64)| weight * kernel.value(points.point(centre), points.point(i));
+                let expected = 0.25 + centres.iter().map(value).sum::<f64>();
+                assert!((found - expected).abs() < 1e-15 * total, "{lengthscales:?}: {i}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_terms_left_out_are_below_rounding() {
+        let factorial: f64 = (1..=DEGREES).map(|k| k as f64).product();
+        let bound = 1.09 * libm::pow(WIDTH / 2.0f64.sqrt(), DEGREES as f64) / factorial.sqrt();
+        assert!(bound < 3e-17, "{bound:e}");
+        // Two degrees fewer, and the bound says something.
+        let fewer: f64 = (1..=DEGREES - 4).map(|k| k as f64).product();
+        assert!(1e-16 < 1.09 * libm::pow(WIDTH / 2.0f64.sqrt(), DEGREES as f64 - 4.0) / fewer.sqrt());
+    }
+
+    #[test]
+    fn other_dimensions_and_many_small_boxes_are_left_to_the_kernel() {
+        let (points, centres) = drawn(3000);
+        let mut out = vec![0.0; 3000];
+        assert!(!add(&Lengthscales::Isotropic(0.01), 1.0, &points, &centres, &mut out));
+        assert!(!add(&Lengthscales::Isotropic(1.0), 1.0, &points, &centres[..1], &mut out));
+        let line = Points::grid(1, 3000, 0.0, 1.0);
+        assert!(!add(&Lengthscales::Isotropic(1.0), 1.0, &line, &centres, &mut out));
+        assert!(out.iter().all(|value| *value == 0.0));
+    }
+
+    #[test]
+    fn points_on_one_line_and_one_point_have_a_box() {
+        let points = Points::new(2, (0..200).flat_map(|i| [f64::from(i) / 200.0, 3.0]).collect::<Vec<f64>>());
+        let centres: Vec<(usize, f64)> = (0..50).map(|i| (4 * i, 1.0)).collect();
+        let mut out = vec![0.0; 200];
+        assert!(add(&Lengthscales::Isotropic(1.0), 1.0, &points, &centres, &mut out));
+        let kernel = SquaredExponential::new(Lengthscales::Isotropic(1.0), 1.0);
+        let expected: f64 = centres.iter().map(|&(centre, _)| kernel.value(points.point(centre), points.point(17))).sum();
+        assert!((out[17] - expected).abs() < 1e-13);
+    }
+}
