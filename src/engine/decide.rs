@@ -116,7 +116,6 @@ vectorised! {
 ///
 /// # Errors
 /// As [`decide`].
-/// As [`decide`].
 pub fn decide_by_axis(
     axes: &[AxisFeatures],
     model: &dyn ScoreModel,
@@ -126,8 +125,8 @@ pub fn decide_by_axis(
     let mut rows = Vec::with_capacity(axes.len());
     for axis in axes {
         scratch.clear();
-        let score = |row: usize| (row as u32, model.exact_within(row, axis.features.clone()).upper(beta));
-        scratch.extend(axis.rows.clone().map(score));
+        let moments = model.exact_within_each(axis.rows.clone(), axis.features.clone());
+        scratch.extend(axis.rows.clone().zip(moments).map(|(row, moments)| (row as u32, moments.upper(beta))));
         rows.push(lowest_within_tie(scratch).ok_or_else(|| not_a_number(beta))?);
     }
     Ok(rows)

@@ -5,7 +5,7 @@ use super::weights::lower_root;
 use super::{VisitedModel, Visits, WeightModel};
 use crate::Plays;
 use crate::score::Moments;
-use privateer_numerics::linalg::dot;
+use privateer_numerics::linalg::{Columns, dot};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -132,6 +132,16 @@ impl LinearModel {
         match self {
             Self::Span(_) => None,
             Self::Weights(model) => Some(model.moments_within(c, range)),
+        }
+    }
+
+    /// Returns [`LinearModel::moments_within`] of many columns of coordinates, padded with more; `None` where it is not for
+    /// many at once.
+    #[must_use]
+    pub fn moments_within_each(&self, range: Range<usize>, columns: impl FnOnce() -> Columns) -> Option<Vec<Moments>> {
+        match self {
+            Self::Span(_) => None,
+            Self::Weights(model) => model.moments_within_each(range, columns),
         }
     }
 

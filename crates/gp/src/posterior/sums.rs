@@ -241,6 +241,15 @@ impl ScoreModel for SumsPosterior {
         Moments { mean: dot(&self.weights[features], phi), variance }
     }
 
+    fn exact_within_each(&self, points: Range<usize>, features: Range<usize>) -> Vec<Moments> {
+        let columns = self.table.columns(points.clone(), features.clone());
+        let mut variances = self.table.residual[points.clone()].to_vec();
+        variances.resize(columns.stride(), 0.0);
+        columns.add_squared_products(&self.rows, self.weights.len(), features.start, &mut variances);
+        let means = columns.dots(&self.weights[features]);
+        means.into_iter().zip(variances).take(points.len()).map(|(mean, variance)| Moments { mean, variance }).collect()
+    }
+
     fn prior_variance_bound(&self) -> f64 {
         self.variance_bound
     }

@@ -24,7 +24,7 @@ use super::VisitedModel;
 use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
-use privateer_numerics::linalg::{self, dot};
+use privateer_numerics::linalg::{self, Columns, dot};
 use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -230,6 +230,31 @@ impl WeightModel {
             form -= streak.downdate() * along * along;
         }
         Moments { mean, variance: (self.ridge * form).max(0.0) }
+    }
+
+    /// Returns [`WeightModel::moments_within`] of many columns of coordinates, padded with more; `None` before the first
+    /// observation has ended a streak.
+    #[must_use]
+    pub fn moments_within_each(&self, range: Range<usize>, columns: impl FnOnce() -> Columns) -> Option<Vec<Moments>> {
+        if self.prior {
+            return None;
+        }
+        let columns = columns();
+        let (mut means, mut forms) =
+            (columns.dots(&self.theta[range.clone()]), columns.forms(&self.inverse, self.n, range.start));
+        for streak in &self.waiting {
+            let along = columns.dots(&streak.u[range.clone()]);
+            forms.iter_mut().zip(along).for_each(|(form, along)| *form -= streak.downdate * along * along);
+        }
+        if let Some((_, streak)) = &self.streak {
+            let along = columns.dots(&self.direction[range]);
+            for ((mean, form), along) in means.iter_mut().zip(&mut forms).zip(along) {
+                *mean += streak.coefficient * along;
+                *form -= streak.downdate() * along * along;
+            }
+        }
+        let moments = means.into_iter().zip(forms);
+        Some(moments.map(|(mean, form)| Moments { mean, variance: (self.ridge * form).max(0.0) }).collect())
     }
 
     /// Returns the mean alone, at lower cost.

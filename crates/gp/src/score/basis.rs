@@ -1,6 +1,6 @@
 //! The basis functions of a linear model.
 
-use privateer_numerics::linalg::add_rows_wide;
+use privateer_numerics::linalg::{Columns, add_rows_wide};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,6 +136,12 @@ impl FeatureTable {
     #[must_use]
     pub fn row(&self, point: usize) -> &[f64] {
         &self.values[point * self.n_features..(point + 1) * self.n_features]
+    }
+
+    /// Returns some features of some points, one column a point.
+    #[must_use]
+    pub fn columns(&self, points: Range<usize>, features: Range<usize>) -> Columns {
+        Columns::transposed(&self.values, self.n_features, points, features)
     }
 }
 

@@ -20,6 +20,11 @@ pub trait ScoreModel: Send + Sync {
         self.exact(point)
     }
 
+    /// Returns [`ScoreModel::exact_within`] of each of these points, with its bits.
+    fn exact_within_each(&self, points: Range<usize>, features: Range<usize>) -> Vec<Moments> {
+        points.map(|point| self.exact_within(point, features.clone())).collect()
+    }
+
     /// Returns a bound on `k(x, x)` over the domain: the scale of the posterior variance.
     fn prior_variance_bound(&self) -> f64;
 

@@ -91,6 +91,11 @@ impl Columns {
         (0..self.n_rows).map(|row| self.values[row * self.stride + column]).collect()
     }
 
+    /// Returns all padded rows, one after the other.
+    pub(super) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// Returns the length of a padded row.
     #[must_use]
     pub fn stride(&self) -> usize {

@@ -5,6 +5,7 @@
 
 mod cbrt;
 mod cholesky;
+mod column_dots;
 mod columns;
 mod dot;
 mod eight;
