@@ -432,7 +432,7 @@ fn a_run_stops_within_a_second_wherever_it_is() {
     fs::write(here.join("spec.toml"), SPEC.replace("rounds = 20", "rounds = 60000").replace("trials = 4", "trials = 64"))
         .expect("written");
     // A second on an idle machine. Other tests share the cores, with thousands of threads here; what this guards against takes minutes.
-    let most = Duration::from_secs(10);
+    let most = Duration::from_secs(30);
     for words in [&["run", "many.toml"][..], &["run", "spec.toml"], &["run", "spec.toml", "--out", "more", "--threads", "4096"]] {
         let took = stopped_after(here, words, Duration::from_millis(700));
         assert!(took < most, "{words:?} took {took:?}");
