@@ -11,6 +11,8 @@ use std::sync::{Arc, OnceLock};
 pub struct KernelGram {
     kernel: Arc<dyn Kernel>,
     points: Points,
+    /// `k(x, x)` as the kernel computes it, if it is the same for every point.
+    own: Option<f64>,
     /// Variance that every row has in addition to the kernel and shares with no other row.
     row_term: f64,
 }
@@ -19,7 +21,9 @@ impl KernelGram {
     /// Creates the covariance `k(x_a, x_b)` of these points.
     #[must_use]
     pub fn new(kernel: Arc<dyn Kernel>, points: Points) -> Self {
-        Self { kernel, points, row_term: 0.0 }
+        let alike = kernel.variance().is_some() && points.n_points() > 0;
+        let own = alike.then(|| kernel.value(points.point(0), points.point(0)));
+        Self { kernel, points, own, row_term: 0.0 }
     }
 
     /// Creates the covariance of the function values by row, given noisy released inputs.
@@ -64,6 +68,20 @@ impl GramSource for KernelGram {
         if let Some(own) = point.checked_sub(first).and_then(|at| out.get_mut(at)) {
             *own += self.row_term;
         }
+    }
+
+    fn entries(&self, others: &[u32], point: usize) -> Vec<f64> {
+        let gathered: Vec<f64> = others.iter().flat_map(|&other| self.points.point(other as usize)).copied().collect();
+        let mut values = vec![0.0; others.len()];
+        self.kernel.values(self.points.point(point), &gathered, &mut values);
+        for (value, _) in values.iter_mut().zip(others).filter(|(_, other)| **other as usize == point) {
+            *value += self.row_term;
+        }
+        values
+    }
+
+    fn diagonal(&self, point: usize) -> f64 {
+        self.own.map_or_else(|| self.entry(point, point), |own| own + self.row_term)
     }
 
     fn add_columns(&self, centres: &[(usize, f64)], out: &mut [f64]) {
@@ -209,6 +227,7 @@ impl GramSource for TableGram {
 mod tests {
     use super::*;
     use crate::kernel::Lengthscales;
+    use crate::kernel::matern::Matern;
     use crate::kernel::squared_exponential::SquaredExponential;
 
     /// Few columns are evaluated alone, many from a table, with the same bits.
@@ -225,6 +244,24 @@ mod tests {
             assert_eq!(Some(column.as_slice()), whole.dense_column(point), "{point}");
             assert_eq!((lazy.entry(3, point), lazy.diagonal(point)), (whole.entry(3, point), whole.entry(point, point)));
             assert_eq!(lazy.table.get().is_some(), 9 <= asked, "{asked}");
+        }
+    }
+
+    #[test]
+    fn entries_and_diagonals_have_the_bits_of_single_ones() {
+        let kernels: [Arc<dyn Kernel>; 3] = [
+            Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.3), 0.7)),
+            Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.3), 0.7)),
+            Arc::new(Matern::new(1.7, Lengthscales::PerDimension(vec![0.3, 1.1]), 0.7)),
+        ];
+        for kernel in kernels {
+            let gram = KernelGram::new(kernel, Points::grid(2, 6, 0.0, 1.0)).with_row_term(0.3);
+            let others = [5, 0, 17, 35, 5];
+            for point in 0..36 {
+                let expected: Vec<f64> = others.iter().map(|&other| gram.entry(other as usize, point)).collect();
+                assert_eq!(gram.entries(&others, point), expected);
+                assert_eq!(gram.diagonal(point).to_bits(), gram.entry(point, point).to_bits());
+            }
         }
     }
 }

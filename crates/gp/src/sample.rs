@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// * returns — `n_points`
 #[must_use]
 pub fn sample_gp(features: &FeatureTable, stream: &mut Stream) -> Vec<f64> {
-    let z: Vec<f64> = (0..features.n_features).map(|_| stream.normal()).collect();
+    let mut z = vec![0.0; features.n_features];
+    stream.normals(&mut z);
     (0..features.n_points).map(|point| dot(features.row(point), &z)).collect()
 }
 
@@ -68,7 +69,8 @@ impl GridSampler {
     /// Draws one sample in the order of the grid (last axis fastest), one word per feature.
     #[must_use]
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
-        let mut values: Vec<f64> = (0..self.n_features()).map(|_| stream.normal()).collect();
+        let mut values = vec![0.0; self.n_features()];
+        stream.normals(&mut values);
         // The last axis comes first: the `inner` entries behind it are already points, the entries before it still
         // features.
         let mut inner = 1;

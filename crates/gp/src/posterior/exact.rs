@@ -98,10 +98,10 @@ impl Covariances for Arc<dyn GramSource> {
     }
 
     fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
-        let (point, visited) = (point as usize, visited.iter().map(|&other| other as usize));
+        let point = point as usize;
         Cow::Owned(match self.dense_column(point) {
-            Some(column) => visited.map(|other| column[other]).collect(),
-            None => visited.map(|other| self.entry(other, point)).collect(),
+            Some(column) => visited.iter().map(|&other| column[other as usize]).collect(),
+            None => self.entries(visited, point),
         })
     }
 

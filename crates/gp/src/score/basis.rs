@@ -15,6 +15,11 @@ pub trait GramSource: Send + Sync + fmt::Debug {
     /// Returns `k(x_a, x_b)`.
     fn entry(&self, a: usize, b: usize) -> f64;
 
+    /// Returns `k(x_other, x_point)` for each of these points, with the bits of [`GramSource::entry`].
+    fn entries(&self, others: &[u32], point: usize) -> Vec<f64> {
+        others.iter().map(|&other| self.entry(other as usize, point)).collect()
+    }
+
     /// Returns `k(x_point, x_point)`.
     fn diagonal(&self, point: usize) -> f64 {
         self.entry(point, point)

@@ -75,7 +75,9 @@ impl Curator for InputNoise {
             None => (inputs.values().to_vec(), d),
         };
         let (sigma, share) = (self.sigma(d), planted::noise_share(PlantedFault::RowNoise));
-        values.iter_mut().for_each(|value| *value += share * sigma * stream.normal());
+        let mut normals = vec![0.0; values.len()];
+        stream.normals(&mut normals);
+        values.iter_mut().zip(normals).for_each(|(value, normal)| *value += share * sigma * normal);
         let aligned = projection.is_none();
         Ok(Released::mark(ReleasedInputs { dimension, values: Arc::new(values), noise_variance: sigma * sigma, aligned }))
     }
