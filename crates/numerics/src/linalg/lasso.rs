@@ -5,7 +5,9 @@
 //! it costs O(1) unless `b_j` changes. The descent ends when the conditions of optimality hold to `TOLERANCE lambda`:
 //! `2 g_j/n = lambda sign(b_j)` where `b_j != 0`, and `|2 g_j/n| <= lambda` elsewhere.
 
+use super::columns::wide;
 use super::{add_scaled, dot};
+use crate::vectorised;
 use serde::{Deserialize, Serialize};
 
 /// Largest violation of the conditions of optimality, as a share of lambda.
@@ -75,33 +77,7 @@ impl Lasso {
 
     /// Computes the solution for this lambda > 0; returns the number of sweeps.
     pub fn solve(&mut self, lambda: f64) -> usize {
-        let (d, n) = (self.beta.len(), self.n as f64);
-        let threshold = 0.5 * n * lambda;
-        for sweep in 0..MOST_SWEEPS {
-            if self.violation(lambda) <= TOLERANCE * lambda {
-                return sweep;
-            }
-            for j in 0..d {
-                let curvature = self.gram[j * d + j];
-                if curvature <= 0.0 {
-                    continue;
-                }
-                let z = self.gradient[j] + curvature * self.beta[j];
-                let next = if threshold < z {
-                    (z - threshold) / curvature
-                } else if z < -threshold {
-                    (z + threshold) / curvature
-                } else {
-                    0.0
-                };
-                let step = next - self.beta[j];
-                if step != 0.0 {
-                    self.beta[j] = next;
-                    add_scaled(&mut self.gradient, -step, &self.gram[j * d..(j + 1) * d]);
-                }
-            }
-        }
-        MOST_SWEEPS
+        wide(Solve { lasso: self, lambda })
     }
 
     /// Returns the largest violation of the conditions of optimality; 0 without observations.
@@ -116,6 +92,45 @@ impl Lasso {
             if *b == 0.0 { slope.abs() - lambda } else { (slope - lambda * b.signum()).abs() }
         };
         self.gradient.iter().zip(&self.beta).map(missed).fold(0.0, f64::max)
+    }
+}
+
+struct Solve<'a> {
+    lasso: &'a mut Lasso,
+    lambda: f64,
+}
+
+vectorised! {
+    fn call(self: Solve<'_>) -> usize {
+        let Self { lasso, lambda } = self;
+        let d = lasso.beta.len();
+        let threshold = 0.5 * lasso.n as f64 * lambda;
+        for sweep in 0..MOST_SWEEPS {
+            if lasso.violation(lambda) <= TOLERANCE * lambda {
+                return sweep;
+            }
+            for j in 0..d {
+                let row = &lasso.gram[j * d..(j + 1) * d];
+                let curvature = row[j];
+                if curvature <= 0.0 {
+                    continue;
+                }
+                let z = lasso.gradient[j] + curvature * lasso.beta[j];
+                let next = if threshold < z {
+                    (z - threshold) / curvature
+                } else if z < -threshold {
+                    (z + threshold) / curvature
+                } else {
+                    0.0
+                };
+                let step = next - lasso.beta[j];
+                if step != 0.0 {
+                    lasso.beta[j] = next;
+                    add_scaled(&mut lasso.gradient, -step, row);
+                }
+            }
+        }
+        MOST_SWEEPS
     }
 }
 
