@@ -28,6 +28,8 @@ const WIDTH: f64 = 0.75;
 const TERMS: usize = DEGREES * (DEGREES + 1) / 2;
 /// Multiply-adds that a kernel's value costs column by column, about.
 const COST_OF_A_VALUE: usize = 20;
+/// Rows of coefficients that are held at once (48 MB): more centres are expanded one part after the other.
+const MOST_FACTORS: usize = 1 << 18;
 /// Points that are evaluated together.
 const TOGETHER: usize = 32;
 
@@ -38,36 +40,24 @@ pub fn add(lengthscales: &Lengthscales, variance: f64, points: &Points, centres:
     if points.dimension() != 2 {
         return false;
     }
-    let scaled = lengthscales.scaled(points);
-    let points = scaled.as_chunks::<2>().0;
-    let Some(boxes) = Boxes::around(points) else { return false };
-    let n_boxes = boxes.axes[0].count * boxes.axes[1].count;
-    if (centres.len() * n_boxes + points.len()) * TERMS >= centres.len() * points.len() * COST_OF_A_VALUE {
+    let points = from_the_corner(lengthscales, points.coordinates().as_chunks::<2>().0);
+    let Some(boxes) = Boxes::around(&points) else { return false };
+    let [across, along] = [&boxes.axes[0], &boxes.axes[1]].map(|axis| axis.count);
+    let together = (MOST_FACTORS / (across + along)).clamp(1, centres.len().max(1));
+    let expanded = centres.len() as f64 * across as f64 * along as f64;
+    let evaluated = centres.len().div_ceil(together) as f64 * points.len() as f64;
+    if (expanded + evaluated) * TERMS as f64 >= (centres.len() * COST_OF_A_VALUE) as f64 * points.len() as f64 {
         return false;
     }
-    // Taylor coefficients of every centre around the middles of each axis: the factors of its expansions.
-    let factors = [0, 1].map(|axis| {
-        let middles = (0..boxes.axes[axis].count).map(|place| boxes.axes[axis].middle(place));
-        middles.map(|middle| centres.iter().map(|&(centre, _)| coefficients(middle - points[centre][axis])).collect()).collect()
-    });
-    let members = boxes.members(points);
-    let mut terms = [NONE; DEGREES];
-    for (number, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
-        let place = [number / boxes.axes[1].count, number % boxes.axes[1].count];
-        let [first, second]: [&Vec<Vec<Row>>; 2] = [&factors[0], &factors[1]];
-        wide(Expand { centres, factors: [&first[place[0]], &second[place[1]]], variance, terms: &mut terms });
-        let middle = [boxes.axes[0].middle(place[0]), boxes.axes[1].middle(place[1])];
-        for members in members.chunks(TOGETHER) {
-            let mut offsets = [[0.0; TOGETHER]; 2];
-            for (lane, &point) in members.iter().enumerate() {
-                (0..2).for_each(|axis| offsets[axis][lane] = points[point as usize][axis] - middle[axis]);
-            }
-            let mut values = [0.0; TOGETHER];
-            wide(Evaluate { terms: &terms, offsets: &offsets, values: &mut values });
-            members.iter().zip(values).for_each(|(&point, value)| out[point as usize] += value);
-        }
-    }
+    let members = boxes.members(&points);
+    centres.chunks(together).for_each(|centres| boxes.add(&members, &points, variance, centres, out));
     true
+}
+
+/// Returns coordinates in length-scales, from the lowest ones: far from the origin, their quotients would lose digits.
+fn from_the_corner(lengthscales: &Lengthscales, points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let low = [0, 1].map(|axis| points.iter().map(|point| point[axis]).fold(f64::INFINITY, f64::min));
+    points.iter().map(|point| [0, 1].map(|axis| (point[axis] - low[axis]) / lengthscales.of(axis))).collect()
 }
 
 /// Returns the Taylor coefficients of `exp(-z²/2)` at `z`.
@@ -117,6 +107,31 @@ impl Boxes {
     fn around(points: &[[f64; 2]]) -> Option<Self> {
         let axis = |axis: usize| Axis::of(points.iter().map(move |point| point[axis]));
         Some(Self { axes: [axis(0)?, axis(1)?] })
+    }
+
+    /// Adds the sum over these centres at every point.
+    fn add(&self, members: &[Vec<u32>], points: &[[f64; 2]], variance: f64, centres: &[(usize, f64)], out: &mut [f64]) {
+        // Taylor coefficients of every centre around the middles of each axis: the factors of its expansions.
+        let factors: [Vec<Vec<Row>>; 2] = [0, 1].map(|axis| {
+            let around = |middle: f64| centres.iter().map(|&(centre, _)| coefficients(middle - points[centre][axis])).collect();
+            (0..self.axes[axis].count).map(|place| around(self.axes[axis].middle(place))).collect()
+        });
+        let mut terms = [NONE; DEGREES];
+        for (number, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
+            let place = [number / self.axes[1].count, number % self.axes[1].count];
+            let factors = [&factors[0][place[0]][..], &factors[1][place[1]][..]];
+            wide(Expand { centres, factors, variance, terms: &mut terms });
+            let middle = [self.axes[0].middle(place[0]), self.axes[1].middle(place[1])];
+            for members in members.chunks(TOGETHER) {
+                let mut offsets = [[0.0; TOGETHER]; 2];
+                for (lane, &point) in members.iter().enumerate() {
+                    (0..2).for_each(|axis| offsets[axis][lane] = points[point as usize][axis] - middle[axis]);
+                }
+                let mut values = [0.0; TOGETHER];
+                wide(Evaluate { terms: &terms, offsets: &offsets, values: &mut values });
+                members.iter().zip(values).for_each(|(&point, value)| out[point as usize] += value);
+            }
+        }
     }
 
     /// Returns the points of each box, ascending.
@@ -215,6 +230,25 @@ mod tests {
     }
 
     #[test]
+    fn far_from_the_origin_and_with_many_centres_too() {
+        let (near, _) = drawn(4000);
+        let far: Vec<f64> = near.coordinates().iter().map(|x| 1e6 + x).collect();
+        let points = Points::new(2, far);
+        let lengthscales = Lengthscales::Isotropic(0.3);
+        let kernel = SquaredExponential::new(lengthscales.clone(), 1.0);
+        // More than are expanded at once, so that parts are added.
+        let n_centres = MOST_FACTORS / 14 + 7;
+        let centres: Vec<(usize, f64)> = (0..n_centres).map(|i| (i * 7 % 4000, if i % 2 == 0 { 1.0 } else { -0.5 })).collect();
+        let mut found = vec![0.0; 4000];
+        assert!(add(&lengthscales, 1.0, &points, &centres, &mut found));
+        for i in [0, 17, 3999] {
+            let value = |&(centre, weight): &(usize, f64)| weight * kernel.value(points.point(centre), points.point(i));
+            let expected: f64 = centres.iter().map(value).sum();
+            assert!((found[i] - expected).abs() < 1e-15 * n_centres as f64, "{i}: {} {expected}", found[i]);
+        }
+    }
+
+    #[test]
     fn the_terms_left_out_are_below_rounding() {
         let factorial: f64 = (1..=DEGREES).map(|k| k as f64).product();
         let bound = 1.09 * libm::pow(WIDTH / 2.0f64.sqrt(), DEGREES as f64) / factorial.sqrt();
@@ -236,13 +270,15 @@ mod tests {
     }
 
     #[test]
-    fn points_on_one_line_and_one_point_have_a_box() {
+    fn points_on_one_line_have_boxes() {
         let points = Points::new(2, (0..200).flat_map(|i| [f64::from(i) / 200.0, 3.0]).collect::<Vec<f64>>());
         let centres: Vec<(usize, f64)> = (0..50).map(|i| (4 * i, 1.0)).collect();
         let mut out = vec![0.0; 200];
         assert!(add(&Lengthscales::Isotropic(1.0), 1.0, &points, &centres, &mut out));
         let kernel = SquaredExponential::new(Lengthscales::Isotropic(1.0), 1.0);
-        let expected: f64 = centres.iter().map(|&(centre, _)| kernel.value(points.point(centre), points.point(17))).sum();
-        assert!((out[17] - expected).abs() < 1e-13);
+        for (i, found) in out.iter().enumerate() {
+            let expected: f64 = centres.iter().map(|&(centre, _)| kernel.value(points.point(centre), points.point(i))).sum();
+            assert!((found - expected).abs() < 1e-13, "{i}");
+        }
     }
 }
