@@ -12,7 +12,7 @@ pub struct KernelGram {
     kernel: Arc<dyn Kernel>,
     points: Points,
     /// `k(x, x)` as the kernel computes it, if it is the same for every point.
-    own: Option<f64>,
+    prior_variance: Option<f64>,
     /// Variance that every row has in addition to the kernel and shares with no other row.
     row_term: f64,
 }
@@ -22,8 +22,8 @@ impl KernelGram {
     #[must_use]
     pub fn new(kernel: Arc<dyn Kernel>, points: Points) -> Self {
         let alike = kernel.variance().is_some() && points.n_points() > 0;
-        let own = alike.then(|| kernel.value(points.point(0), points.point(0)));
-        Self { kernel, points, own, row_term: 0.0 }
+        let prior_variance = alike.then(|| kernel.value(points.point(0), points.point(0)));
+        Self { kernel, points, prior_variance, row_term: 0.0 }
     }
 
     /// Creates the covariance of the function values by row, given noisy released inputs.
@@ -81,7 +81,7 @@ impl GramSource for KernelGram {
     }
 
     fn diagonal(&self, point: usize) -> f64 {
-        self.own.map_or_else(|| self.entry(point, point), |own| own + self.row_term)
+        self.prior_variance.map_or_else(|| self.entry(point, point), |variance| variance + self.row_term)
     }
 
     fn add_columns(&self, centres: &[(usize, f64)], out: &mut [f64]) {

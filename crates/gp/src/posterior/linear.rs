@@ -135,8 +135,9 @@ impl LinearModel {
         }
     }
 
-    /// Returns [`LinearModel::moments_within`] of many columns of coordinates, padded with more; `None` where it is not for
-    /// many at once.
+    /// Returns [`LinearModel::moments_within`] of many columns of coordinates, then of the columns' padding.
+    ///
+    /// `None` in the dual form, and before the first change of point.
     #[must_use]
     pub fn moments_within_each(&self, range: Range<usize>, columns: impl FnOnce() -> Columns) -> Option<Vec<Moments>> {
         match self {

@@ -232,8 +232,9 @@ impl WeightModel {
         Moments { mean, variance: (self.ridge * form).max(0.0) }
     }
 
-    /// Returns [`WeightModel::moments_within`] of many columns of coordinates, padded with more; `None` before the first
-    /// observation has ended a streak.
+    /// Returns [`WeightModel::moments_within`] of many columns of coordinates, then of the columns' padding.
+    ///
+    /// `None` while the inverse is the prior's.
     #[must_use]
     pub fn moments_within_each(&self, range: Range<usize>, columns: impl FnOnce() -> Columns) -> Option<Vec<Moments>> {
         if self.prior {

@@ -5,7 +5,7 @@ use super::columns::LANES;
 use pulp::{Simd, WithSimd};
 
 impl Columns {
-    /// Writes the columns: column j is row `first + j` of a row-major matrix with rows of `stride`, entries `from..`.
+    /// Creates one column for each of these rows of a row-major matrix with rows of `stride`, from these of its entries.
     #[must_use]
     pub fn transposed(matrix: &[f64], stride: usize, rows: std::ops::Range<usize>, entries: std::ops::Range<usize>) -> Self {
         let mut columns = Self::zeros(entries.len(), rows.len());
@@ -50,14 +50,14 @@ impl Columns {
 struct InLanes<'a, S: Simd> {
     simd: S,
     vectors: &'a [S::f64s],
-    a_row: usize,
+    vectors_per_row: usize,
 }
 
 impl<'a, S: Simd> InLanes<'a, S> {
     #[inline(always)]
     fn of(simd: S, columns: &'a Columns) -> Self {
         // Rows are padded to whole vectors of the widest kind.
-        Self { simd, vectors: S::as_simd_f64s(columns.values()).0, a_row: columns.stride() / S::F64_LANES }
+        Self { simd, vectors: S::as_simd_f64s(columns.values()).0, vectors_per_row: columns.stride() / S::F64_LANES }
     }
 
     /// Returns the products of the columns in vector `v` with `weights`; later entries count as zero.
@@ -66,7 +66,7 @@ impl<'a, S: Simd> InLanes<'a, S> {
         let simd = self.simd;
         // Entry i is added to partial sum i mod 8, as in `dot`.
         let mut sums = [simd.splat_f64s(0.0); LANES];
-        let mut entries = self.vectors[v..].iter().step_by(self.a_row.max(1));
+        let mut entries = self.vectors.get(v..).unwrap_or_default().iter().step_by(self.vectors_per_row.max(1));
         let (blocks, rest) = weights.as_chunks::<LANES>();
         for weights in blocks {
             for (sum, (&weight, &entry)) in sums.iter_mut().zip(weights.iter().zip(&mut entries)) {
@@ -141,7 +141,7 @@ impl WithSimd for Forms<'_> {
         for (v, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
             for i in 0..size {
                 let sum = columns.products(v, &matrix[(first + i) * n + first..][..size]);
-                *out = simd.add_f64s(*out, simd.mul_f64s(columns.vectors[i * columns.a_row + v], sum));
+                *out = simd.add_f64s(*out, simd.mul_f64s(columns.vectors[i * columns.vectors_per_row + v], sum));
             }
         }
     }
@@ -154,7 +154,9 @@ mod tests {
 
     #[test]
     fn columns_have_the_bits_of_single_ones() {
-        for (size, n_columns, first, n) in [(1, 1, 0, 1), (12, 33, 12, 36), (7, 8, 3, 12), (16, 5, 0, 20), (25, 17, 5, 31)] {
+        for (size, n_columns, first, n) in
+            [(0, 20, 1, 3), (1, 1, 0, 1), (12, 33, 12, 36), (7, 8, 3, 12), (16, 5, 0, 20), (25, 17, 5, 31)]
+        {
             let value = |e: usize| libm::sin(1.0 + 7.0 * e as f64);
             let matrix: Vec<f64> = (0..n * n).map(value).collect();
             let stride = first + size + 2;
@@ -163,6 +165,12 @@ mod tests {
             let mut squares = vec![0.5; columns.stride()];
             columns.add_squared_products(&matrix, n, first, &mut squares);
             let (dots, forms) = (columns.dots(&matrix[..size]), columns.forms(&matrix, n, first));
+            // The narrowest lanes give the same bits.
+            let mut narrow = vec![0.5; columns.stride()];
+            SquaredProducts { columns: &columns, lower: &matrix, n, first, out: &mut narrow }.with_simd(pulp::Scalar::new());
+            assert_eq!(narrow, squares);
+            Products { columns: &columns, weights: &matrix[..size], out: &mut narrow }.with_simd(pulp::Scalar::new());
+            assert_eq!(narrow, dots);
             for column in 0..n_columns {
                 let c = &points[(2 + column) * stride + first..][..size];
                 assert_eq!(dots[column].to_bits(), dot(c, &matrix[..size]).to_bits());

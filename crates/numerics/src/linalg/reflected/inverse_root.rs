@@ -18,7 +18,7 @@ pub struct InverseRoot {
 impl InverseRoot {
     /// Computes the root of a symmetric matrix (`n x n`, row-major), eigenvalues >= `least` > 0.
     ///
-    /// `None` if the matrix is not finite.
+    /// `None` if the matrix or its form is not finite, or if its eigenvalues may be 2^128 times as large as `least`.
     #[must_use]
     pub fn of(a: &[f64], n: usize, least: f64) -> Option<Self> {
         debug_assert_eq!(a.len(), n * n);
@@ -31,6 +31,9 @@ impl InverseRoot {
             diagonal: &mut diagonal,
             beside: &mut beside,
         });
+        if diagonal.iter().chain(&beside).any(|entry| !entry.is_finite()) {
+            return None;
+        }
         reflections.pair();
         let fractions = Fractions::of(least, bound(&diagonal, &beside).max(least))?;
         Some(Self { reflections, shifted: ShiftedFactors::of_tridiagonal(&fractions, &diagonal, &beside) })
@@ -189,5 +192,10 @@ mod tests {
             }
         }
         assert!(InverseRoot::of(&[f64::NAN], 1, 1.0).is_none());
+        assert!(InverseRoot::of(&[1e300, 1e300, 1e300, 1e300], 2, 1.0).is_none(), "squares overflow");
+        // Squares of entries that underflow.
+        let mut small = identity(2);
+        InverseRoot::of(&[1e-200, 0.0, 0.0, 1e-200], 2, 1e-200).expect("finite").apply(&mut small);
+        assert!((small[0] * 1e-100 - 1.0).abs() < 1e-13 && small[1] == 0.0, "{small:?}");
     }
 }

@@ -5,7 +5,7 @@ use super::super::dot::sum_of;
 use crate::vectorised;
 use pulp::Simd;
 
-/// Squares below this count as zero relative to a largest entry of 1.
+/// Squares up to this count as zero relative to a largest entry of 1.
 const LEAST_SQUARE: f64 = 1e-290;
 
 /// Values in the lanes of a vector.
@@ -149,7 +149,8 @@ impl Reflections {
         let v = &mut self.vectors[k * self.stride..k * self.stride + size];
         let last = size - 1;
         let rest = fused_dot(&v[..last], &v[..last]);
-        if rest < LEAST_SQUARE * scale * scale {
+        // Equal where both are zero: the square of a small scale underflows.
+        if rest <= LEAST_SQUARE * scale * scale {
             self.factors[k] = 0.0;
             return (v[last], 0.0);
         }

@@ -2,14 +2,12 @@
 
 use super::super::columns::{LANES, wide};
 use super::Fractions;
+use super::reflections::Lanes;
 use crate::vectorised;
 use pulp::Simd;
 
-/// Shifts whose solutions are found side by side: enough to hide the latency of dependent steps.
-const SIDE_BY_SIDE: usize = 2;
-
-/// Numbers for eight shifts.
-type LaneValues = [f64; LANES];
+/// Shifts whose solutions are computed together: enough to hide the latency of dependent steps.
+const TOGETHER: usize = 2;
 
 /// The factors `L D_j L^T` of `M + s_j I` for all shifts, M tridiagonal, positive definite.
 #[derive(Debug, Clone)]
@@ -17,14 +15,14 @@ pub struct ShiftedFactors {
     n: usize,
     weights: Vec<f64>,
     /// `1 / D`, one row of shifts per index.
-    pivots: Vec<LaneValues>,
+    pivots: Vec<Lanes>,
     /// Subdiagonal entries of `L`, one row of shifts per index.
-    factors: Vec<LaneValues>,
+    factors: Vec<Lanes>,
 }
 
 impl ShiftedFactors {
     /// Factors a tridiagonal matrix.
-    /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is not read
+    /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is 0
     #[must_use]
     pub fn of_tridiagonal(fractions: &Fractions, diagonal: &[f64], beside: &[f64]) -> Self {
         let mut shifted = Self::sized(fractions, diagonal.len());
@@ -59,16 +57,16 @@ impl ShiftedFactors {
         let (n, n_shifts) = (self.n, self.weights.len());
         let zero = simd.splat_f64s(0.0);
         let (sums, work) = work.split_at_mut(n);
-        let solved = &mut work.as_chunks_mut::<SIDE_BY_SIDE>().0[..n];
+        let solved = &mut work.as_chunks_mut::<TOGETHER>().0[..n];
         let (pivots, factors) = (self.pivots.as_flattened(), self.factors.as_flattened());
         sums.fill([zero; 2]);
-        for shift in (0..n_shifts).step_by(SIDE_BY_SIDE) {
-            let weights = &self.weights[shift..shift + SIDE_BY_SIDE];
-            // Minus the factor of the index before, and what was found there.
-            let (mut before, mut current) = ([zero; SIDE_BY_SIDE], [[zero; 2]; SIDE_BY_SIDE]);
+        for shift in (0..n_shifts).step_by(TOGETHER) {
+            let weights = &self.weights[shift..shift + TOGETHER];
+            // Minus the factor of the index before, and the solutions there.
+            let (mut before, mut current) = ([zero; TOGETHER], [[zero; 2]; TOGETHER]);
             for ((entry, out), factors) in entries.iter().zip(&mut *solved).zip(factors.chunks_exact(n_shifts)) {
-                let factors = &factors[shift..shift + SIDE_BY_SIDE];
-                for s in 0..SIDE_BY_SIDE {
+                let factors = &factors[shift..shift + TOGETHER];
+                for s in 0..TOGETHER {
                     for v in 0..2 {
                         current[s][v] = simd.mul_add_f64s(before[s], current[s][v], entry[v]);
                     }
@@ -76,11 +74,11 @@ impl ShiftedFactors {
                 }
                 *out = current;
             }
-            let mut after = [[zero; 2]; SIDE_BY_SIDE];
+            let mut after = [[zero; 2]; TOGETHER];
             let numbers = pivots.chunks_exact(n_shifts).zip(factors.chunks_exact(n_shifts));
             for ((sum, solved), (pivots, factors)) in sums.iter_mut().zip(&*solved).zip(numbers).rev() {
-                let (pivots, factors) = (&pivots[shift..shift + SIDE_BY_SIDE], &factors[shift..shift + SIDE_BY_SIDE]);
-                for s in 0..SIDE_BY_SIDE {
+                let (pivots, factors) = (&pivots[shift..shift + TOGETHER], &factors[shift..shift + TOGETHER]);
+                for s in 0..TOGETHER {
                     let (pivot, factor) = (simd.splat_f64s(pivots[s]), simd.splat_f64s(-factors[s]));
                     let weight = simd.splat_f64s(weights[s]);
                     for v in 0..2 {

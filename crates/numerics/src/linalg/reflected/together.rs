@@ -1,4 +1,4 @@
-//! Vectors that take the same steps side by side, one in each SIMD lane.
+//! Vectors that take the same steps together, one in each SIMD lane.
 
 use super::reflections::Reflections;
 use super::shifted::ShiftedFactors;
