@@ -6,6 +6,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use privateer::FnEnvironment;
 use privateer::config::params::Args;
 use privateer::env::noise::parse_noise;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,8 +37,14 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
                     let drawn = generator(py, random)
                         .and_then(|random| instance.bind(py).call_method1("reward", (PyArray1::from_slice(py, x), random)))
                         .map_err(|error| guard.raised(py, &format!("{class_name}.reward"), error))?;
-                    drawn.extract::<f64>().map_err(|_| {
-                        guard.refuse(format!("`{class_name}.reward` returned {}, expected a finite number", described(&drawn)))
+                    drawn.extract::<f64>().map_err(|error| {
+                        // What is no number at all, or a number whose conversion has failed.
+                        if error.is_instance_of::<PyTypeError>(py) {
+                            guard
+                                .refuse(format!("`{class_name}.reward` returned {}, expected a finite number", described(&drawn)))
+                        } else {
+                            guard.raised(py, &format!("{class_name}.reward"), error)
+                        }
                     })
                 });
                 // The engine ends the run at a reward that is not finite.
@@ -90,6 +97,15 @@ struct PythonEnvironment {
     samples: u32,
 }
 
+/// Draws at a point from which its mean is estimated, if the class states no other number.
+const SAMPLES: u32 = 400;
+
+/// Returns what an instance states under this name, if it states anything.
+fn attribute<'py>(instance: &Bound<'py, PyAny>, name: &str, place: &'static str) -> Result<Option<Bound<'py, PyAny>>, Failure> {
+    let raised = |error| Failure::Raised(place, error);
+    if instance.hasattr(name).map_err(raised)? { instance.getattr(name).map(Some).map_err(raised) } else { Ok(None) }
+}
+
 impl PythonEnvironment {
     fn new(py: Python<'_>, item: &OwnItem, keys: &KeyValues) -> Result<Self, Failure> {
         let wrong = Failure::Wrong;
@@ -127,14 +143,20 @@ impl PythonEnvironment {
         } else {
             return Err(wrong("has neither `mean(points)` nor `reward(point, rng)`".to_owned()));
         };
-        let range = match instance.getattr("range") {
-            Ok(range) => match range.extract::<(f64, f64)>() {
+        let range = match attribute(&instance, "range", ".range")? {
+            Some(range) => match range.extract::<(f64, f64)>() {
                 Ok(range) => Some(range),
                 Err(_) => return Err(wrong("has a `range` that is not a pair of numbers (lo, hi)".to_owned())),
             },
-            Err(_) => None,
+            None => None,
         };
-        let samples = instance.getattr("samples").and_then(|samples| samples.extract::<u32>()).unwrap_or(400);
+        let samples = match attribute(&instance, "samples", ".samples")? {
+            Some(samples) => match samples.extract::<u32>() {
+                Ok(samples) => samples,
+                Err(_) => return Err(wrong(format!("has as `samples` {}, expected a whole number", described(&samples)))),
+            },
+            None => SAMPLES,
+        };
         Ok(Self { instance: instance.unbind(), dimension, coordinates, means, range, samples })
     }
 }

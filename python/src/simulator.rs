@@ -11,12 +11,15 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Several trials of a cell, whose points the caller chooses.
 #[pyclass(frozen, module = "privateer._native")]
 pub struct Simulators {
     trials: Mutex<Vec<Simulator>>,
+    /// Whether a step has failed, so that some trials are a round ahead of others.
+    failed: AtomicBool,
     guard: Arc<RunGuard>,
 }
 
@@ -47,7 +50,7 @@ impl Simulators {
             trials.into_iter().map(|trial| Simulator::new(&preparation, plan, trial)).collect::<Result<Vec<Simulator>, _>>()
         });
         let made = made.map_err(|error| raised(py, &sweep.guard, &error))?;
-        Ok(Self { trials: Mutex::new(made), guard: Arc::clone(&sweep.guard) })
+        Ok(Self { trials: Mutex::new(made), failed: AtomicBool::new(false), guard: Arc::clone(&sweep.guard) })
     }
 
     /// Number of points of the domain.
@@ -74,15 +77,20 @@ impl Simulators {
             for (trial, &point) in trials.iter().zip(&points) {
                 trial.check(point).map_err(|error| (String::new(), Some(error)))?;
             }
-            // An environment of the user's that raises ends its step with a panic.
+            if self.failed.load(Ordering::Relaxed) {
+                return Err(("the environment failed in an earlier step: make the trials anew".to_owned(), None));
+            }
+            // An environment of the user's that fails ends its step with an error or, by a bug of ours, with a panic.
             let all = || trials.iter_mut().zip(&points).map(|(trial, &point)| trial.step(point)).collect();
-            match catch_unwind(AssertUnwindSafe(all)) {
+            let steps = match catch_unwind(AssertUnwindSafe(all)) {
                 Ok(steps) => {
                     let steps: Result<Vec<SimulatorStep>, Error> = steps;
                     steps.map_err(|error| (String::new(), Some(error)))
                 }
                 Err(_) => Err(("the environment failed: these trials cannot go on".to_owned(), None)),
-            }
+            };
+            self.failed.store(steps.is_err(), Ordering::Relaxed);
+            steps
         });
         let steps = stepped.map_err(|(problem, error)| match (self.guard.take(), self.guard.take_environment(), error) {
             (Some(exception), ..) => exception,

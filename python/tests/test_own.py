@@ -305,6 +305,28 @@ def test_mistakes_of_environments(spec: pv.Spec) -> None:
     with pytest.raises(pv.PolicyError, match=r"^`Broken.reward` raised OSError: the simulator is gone, at the point \[0.0\]") as error:
         pv.run(spec.environment(Broken, kernel=KERNEL), progress=False)
     assert isinstance(error.value.__cause__, OSError)
+    class Unranged(BlackBox):
+        @property
+        def range(self) -> Any:
+            raise OSError("no range")
+
+    class Worded(BlackBox):
+        samples = "50"
+
+    class Lazy(BlackBox):
+        def reward(self, point: np.ndarray, rng: np.random.Generator) -> Any:
+            class Value:
+                def __float__(self) -> float:
+                    raise OSError("not computed")
+
+            return Value()
+
+    with pytest.raises(pv.SpecError, match="^`Unranged.range` raised OSError: no range"):
+        spec.environment(Unranged, kernel=KERNEL).check()
+    with pytest.raises(pv.SpecError, match="^`Worded` has as `samples` a value of type str, expected a whole number"):
+        spec.environment(Worded, kernel=KERNEL).check()
+    with pytest.raises(pv.PolicyError, match="^`Lazy.reward` raised OSError: not computed"):
+        pv.run(spec.environment(Lazy, kernel=KERNEL), progress=False)
     with pytest.raises(pv.PolicyError, match="^`Nothing.reward` returned a value of type NoneType, expected a finite number"):
         pv.run(spec.environment(Nothing, kernel=KERNEL), progress=False)
 
@@ -428,6 +450,9 @@ def test_an_exception_of_an_environment_is_raised_by_a_step(spec: pv.Spec) -> No
     trials = simulators(spec.environment(Breaks, kernel=KERNEL), [0])
     Breaks.drawn = 10_000
     with pytest.raises(OSError, match="the simulator is gone"):
+        trials.step(np.array([1]))
+    Breaks.drawn = 0
+    with pytest.raises(ValueError, match="the environment failed in an earlier step: make the trials anew"):
         trials.step(np.array([1]))
 
 

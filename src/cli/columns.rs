@@ -22,13 +22,14 @@ impl FromStr for ColumnNames {
         let mut names = Vec::new();
         loop {
             while rest.next_if(|c| c.is_whitespace()).is_some() {}
-            let name = if rest.next_if_eq(&'"').is_some() { quoted(&mut rest)? } else { String::new() };
+            let name = if rest.next_if_eq(&'"').is_some() { Some(quoted(&mut rest)?) } else { None };
             let after: String = std::iter::from_fn(|| rest.next_if(|&c| c != ',')).collect();
-            if !name.is_empty() && !after.trim().is_empty() {
-                return Err(format!("`{}` follows the closing quote of `{name}`: write a comma between two names", after.trim()));
+            let after = after.trim();
+            if let Some(name) = name.as_ref().filter(|_| !after.is_empty()) {
+                return Err(format!("`{after}` follows the closing quote of `{name}`: write a comma between two names"));
             }
             // Headers are read without the space around a name.
-            names.push(format!("{name}{after}").trim().to_owned());
+            names.push(name.map_or_else(|| after.to_owned(), |name| name.trim().to_owned()));
             if rest.next().is_none() {
                 return Ok(Self(names));
             }

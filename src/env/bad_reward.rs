@@ -22,7 +22,7 @@ impl BadReward {
     pub(crate) fn in_round(&self, round: u64) -> Error {
         Error::Failed {
             problem: format!("round {round} failed: {self}"),
-            hint: "return a finite number for every point and draw; finished blocks of a run are kept".to_owned(),
+            hint: "return a finite number for every point and draw".to_owned(),
         }
     }
 }

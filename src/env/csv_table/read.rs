@@ -175,7 +175,9 @@ fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) 
                 let whole =
                     names.iter().find(|known| known.contains(',') && known.split(',').any(|part| part.trim() == name.trim()));
                 diagnostic.hint = match whole {
-                    Some(whole) => Some(format!("did you mean the one column \"{whole}\"? Write its name in double quotes")),
+                    Some(whole) => {
+                        Some(format!("did you mean the one column \"{whole}\"? In a list, write its name in double quotes"))
+                    }
                     None => closest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?")),
                 };
                 mistakes.push(diagnostic);
@@ -274,7 +276,7 @@ mod tests {
         assert_eq!(
             read(b"\"height, cm\",weight\n1,2\n", &only(&["height"])).expect_err("unknown"),
             "error: `t.csv` has no column `height`\nexpected one of `height, cm`, `weight`\n\
-             hint: did you mean the one column \"height, cm\"? Write its name in double quotes"
+             hint: did you mean the one column \"height, cm\"? In a list, write its name in double quotes"
         );
         assert_eq!(
             read(b"1,2\n3,4\n", &only(&["price"])).expect_err("unknown"),
