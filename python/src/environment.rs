@@ -38,7 +38,7 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
                         .and_then(|random| instance.bind(py).call_method1("reward", (PyArray1::from_slice(py, x), random)))
                         .map_err(|error| guard.raised(py, &format!("{class_name}.reward"), error))?;
                     drawn.extract::<f64>().map_err(|error| {
-                        // What is no number at all, or a number whose conversion has failed.
+                        // A value of another type; any other exception is raised by the user's own `__float__`.
                         if error.is_instance_of::<PyTypeError>(py) {
                             guard
                                 .refuse(format!("`{class_name}.reward` returned {}, expected a finite number", described(&drawn)))
@@ -110,10 +110,9 @@ impl PythonEnvironment {
     fn new(py: Python<'_>, item: &OwnItem, keys: &KeyValues) -> Result<Self, Failure> {
         let wrong = Failure::Wrong;
         let instance = item.instance(py, keys).map_err(|error| Failure::Raised("", error))?;
-        if !instance.hasattr("points").unwrap_or(true) {
+        let Some(stated) = attribute(&instance, "points", ".points")? else {
             return Err(wrong("has no `points`, an array float64[n_points, dimension]".to_owned()));
-        }
-        let stated = instance.getattr("points").map_err(|error| Failure::Raised(".points", error))?;
+        };
         let Ok(points) = stated.extract::<PyReadonlyArray2<'_, f64>>() else {
             return Err(wrong(format!("has as `points` {}, expected an array float64[n_points, dimension]", described(&stated))));
         };
@@ -138,7 +137,7 @@ impl PythonEnvironment {
                 return Err(expected(format!("{mean} at point {point}")));
             }
             Some(means)
-        } else if instance.hasattr("reward").map_err(|error| Failure::Raised(".reward", error))? {
+        } else if attribute(&instance, "reward", ".reward")?.is_some() {
             None
         } else {
             return Err(wrong("has neither `mean(points)` nor `reward(point, rng)`".to_owned()));

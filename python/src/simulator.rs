@@ -78,7 +78,7 @@ impl Simulators {
                 trial.check(point).map_err(|error| (String::new(), Some(error)))?;
             }
             if self.failed.load(Ordering::Relaxed) {
-                return Err(("the environment failed in an earlier step: make the trials anew".to_owned(), None));
+                return Err(("the environment failed in an earlier step: create new trials".to_owned(), None));
             }
             // An environment of the user's that fails ends its step with an error or, by a bug of ours, with a panic.
             let all = || trials.iter_mut().zip(&points).map(|(trial, &point)| trial.step(point)).collect();

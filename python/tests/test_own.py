@@ -333,7 +333,7 @@ def test_mistakes_of_environments(spec: pv.Spec) -> None:
 
 def test_a_reward_that_is_not_finite_is_named(spec: pv.Spec) -> None:
     class Sometimes(BlackBox):
-        """NaN at 0.5, after so many draws there."""
+        """Returns NaN at 0.5, from draw number `at` there on."""
 
         drawn = 0
 
@@ -452,7 +452,7 @@ def test_an_exception_of_an_environment_is_raised_by_a_step(spec: pv.Spec) -> No
     with pytest.raises(OSError, match="the simulator is gone"):
         trials.step(np.array([1]))
     Breaks.drawn = 0
-    with pytest.raises(ValueError, match="the environment failed in an earlier step: make the trials anew"):
+    with pytest.raises(ValueError, match="the environment failed in an earlier step: create new trials"):
         trials.step(np.array([1]))
 
 

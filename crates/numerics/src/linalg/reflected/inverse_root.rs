@@ -156,19 +156,13 @@ fn below_rows<const R: usize>(rows: [&mut [f64]; R], first: usize, vectors: [&[f
 
 #[cfg(test)]
 mod tests {
+    use super::super::reflections::identity;
     use super::*;
     use crate::linalg::{dot, eigen_symmetric};
     use crate::rng::{Purpose, Streams};
 
     fn rows_of(vectors: &[f64], n: usize) -> Vec<f64> {
         vectors.chunks_exact(padded_length(n).max(1)).flat_map(|row| row[..n].to_vec()).collect()
-    }
-
-    fn identity(n: usize) -> Vec<f64> {
-        let stride = padded_length(n);
-        let mut rows = vec![0.0; n * stride];
-        (0..n).for_each(|i| rows[i * stride + i] = 1.0);
-        rows
     }
 
     /// Returns B B^T + least I.

@@ -182,15 +182,9 @@ impl Pass<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reflections::identity;
     use super::*;
     use crate::linalg::dot;
-
-    fn identity(n: usize) -> Vec<f64> {
-        let stride = padded_length(n);
-        let mut rows = vec![0.0; n * stride];
-        (0..n).for_each(|i| rows[i * stride + i] = 1.0);
-        rows
-    }
 
     #[test]
     fn the_polar_factor_is_orthogonal_and_leaves_a_symmetric_factor() {

@@ -287,3 +287,12 @@ fn one_entry<S: Simd>(
     }
     sums
 }
+
+/// Returns the padded rows of an identity matrix.
+#[cfg(test)]
+pub fn identity(n: usize) -> Vec<f64> {
+    let stride = padded_length(n);
+    let mut rows = vec![0.0; n * stride];
+    (0..n).for_each(|i| rows[i * stride + i] = 1.0);
+    rows
+}
