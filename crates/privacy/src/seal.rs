@@ -44,6 +44,11 @@ impl<T> Released<T> {
     pub fn value(&self) -> &T {
         &self.0
     }
+
+    /// Returns the released value itself.
+    pub fn into_value(self) -> T {
+        self.0
+    }
 }
 
 /// Holds what a privatizer sends to a policy after one round.

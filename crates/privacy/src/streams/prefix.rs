@@ -72,7 +72,7 @@ impl PrefixSums {
             round: 0,
             sum: vec![0.0; shape.len()],
             noise: factorisation.noise(shape),
-            released: vec![0.0; shape.len()],
+            released: Vec::new(),
         }
     }
 
@@ -119,8 +119,18 @@ impl PrefixSums {
         }
         self.round += 1;
         let noise = self.noise.next(draw);
+        self.released.resize(noise.len(), 0.0);
         write_sums(&mut self.released, &self.sum, noise);
         Ok(Released::mark(self.released.as_slice()))
+    }
+
+    /// Releases the sum so far as [`PrefixSums::next`] does, in memory of its own.
+    ///
+    /// # Errors
+    /// A call after the last round.
+    pub fn next_owned(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<Vec<f64>>, Exhausted> {
+        self.next(draw)?;
+        Ok(Released::mark(std::mem::take(&mut self.released)))
     }
 
     /// Returns the number of rows released.

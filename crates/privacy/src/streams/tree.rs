@@ -4,7 +4,7 @@
 //! round (erratum E6, `docs/privacy.md`). Only the nodes that prefixes use are drawn: one per round.
 
 use super::transform::TreeRows;
-use super::vectors::write_sums;
+use super::vectors::add_to;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
@@ -61,7 +61,7 @@ impl Factorisation for Tree {
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
         Box::new(TreeNoise {
             round: 0,
-            fresh: vec![0.0; shape.len()],
+            length: shape.len(),
             slots: vec![vec![0.0; shape.len()]; self.nodes() as usize],
         })
     }
@@ -76,7 +76,8 @@ impl Factorisation for Tree {
 #[derive(Debug)]
 struct TreeNoise {
     round: u64,
-    fresh: Vec<f64>,
+    /// Number of entries of a node.
+    length: usize,
     slots: Vec<Vec<f64>>,
 }
 
@@ -86,24 +87,23 @@ impl PrefixNoise for TreeNoise {
         let level = self.round.trailing_zeros() as usize;
         let parent = self.round & (self.round - 1);
         if self.slots.len() <= level {
-            self.slots.resize(level + 1, vec![0.0; self.fresh.len()]);
-        }
-        if level != 0 || self.round == 1 || !planted::is(PlantedFault::TreeReuse) {
-            draw(&mut self.fresh);
+            self.slots.resize(level + 1, vec![0.0; self.length]);
         }
         let (lower, upper) = self.slots.split_at_mut(level + 1);
         let slot = &mut lower[level];
-        if parent == 0 {
-            slot.copy_from_slice(&self.fresh);
+        if level != 0 || self.round == 1 || !planted::is(PlantedFault::TreeReuse) {
+            draw(slot);
         } else {
-            let before = &upper[parent.trailing_zeros() as usize - level - 1];
-            write_sums(slot, before, &self.fresh);
+            slot.fill(0.0);
+        }
+        if parent != 0 {
+            add_to(slot, &upper[parent.trailing_zeros() as usize - level - 1]);
         }
         &self.slots[level]
     }
 
     fn state(&self) -> usize {
-        self.slots.len() * self.fresh.len()
+        self.slots.len() * self.length
     }
 
     fn save(&self) -> NoiseState {
@@ -111,7 +111,7 @@ impl PrefixNoise for TreeNoise {
     }
 
     fn load(&mut self, state: NoiseState) -> bool {
-        let fits = state.is_of(self.slots.len(), self.fresh.len());
+        let fits = state.is_of(self.slots.len(), self.length);
         if fits {
             (self.round, self.slots) = (state.round, state.vectors);
         }

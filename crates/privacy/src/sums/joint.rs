@@ -333,7 +333,6 @@ struct JointPrivatizer {
     before: Sums,
     /// The last release.
     last: Option<Arc<Sums>>,
-    item: Vec<f64>,
     counts: ReleaseCounts,
     /// Stored draws that replace random ones.
     stored: Option<VecDeque<Vec<f64>>>,
@@ -361,7 +360,6 @@ impl JointPrivatizer {
             sums: None,
             before: Sums::empty(m, shared.need.rounds),
             last: None,
-            item: vec![0.0; Shape::Bordered(m).len()],
             counts: ReleaseCounts::default(),
             stored: None,
             shared,
@@ -379,7 +377,8 @@ impl JointPrivatizer {
     fn restore(shared: Arc<JointSumsShared>, state: serde_json::Value) -> Result<Self, String> {
         let state: JointSumsState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let mut made = Self::new(shared);
-        let finite = |values: &[f64]| values.len() == made.item.len() && values.iter().all(|x| x.is_finite());
+        let length = Shape::Bordered(made.shared.need.n_features).len();
+        let finite = |values: &[f64]| values.len() == length && values.iter().all(|x| x.is_finite());
         let last_fits = state.last.as_ref().is_none_or(|(entries, _, std)| finite(entries) && std.is_finite());
         if state.version != 1 || made.shared.epochs.len() < state.epoch || !finite(&state.before) || !last_fits {
             return Err("it is of another version, or of other sums".to_owned());
@@ -417,8 +416,8 @@ impl JointPrivatizer {
                 out.copy_from_slice(&next.unwrap_or_else(|| vec![f64::NAN; out.len()]));
             }
         };
-        let Ok(released) = sums.next(&mut draw) else { return Signal::Nothing };
-        let mut entries = released.value().to_vec();
+        let Ok(released) = sums.next_owned(&mut draw) else { return Signal::Nothing };
+        let mut entries = released.into_value();
         if 0 < self.before.users {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
@@ -447,10 +446,13 @@ impl JointPrivatizer {
 
 impl Privatizer for JointPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        self.shared.clipping.item(&query.features, reward, &mut self.counts, &mut self.item);
+        // Memory that was just given back is still in the nearest caches; a buffer of each trial's own would not be.
+        let mut item = vec![0.0; Shape::Bordered(self.shared.need.n_features).len()];
+        self.shared.clipping.item(&query.features, reward, &mut self.counts, &mut item);
         if let Some(sums) = &mut self.sums {
-            sums.add(Raw::seal(&self.item));
+            sums.add(Raw::seal(&item));
         }
+        drop(item);
         self.rounds += 1;
         let signal = if query.release { self.give_out(stream) } else { Signal::Nothing };
         self.turn();
