@@ -203,7 +203,7 @@ impl ScoreModel for Fresh {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), variance: self.variance() })
+        Some(Factor::new((&self.weights).into(), (&self.rows).into(), self.variance()))
     }
 }
 

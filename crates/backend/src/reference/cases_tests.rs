@@ -244,7 +244,7 @@ pub fn factor(draws: &mut CaseDraws, n: usize, variance: VarianceForm) -> Factor
             rows[i * n + k] = draws.number(-size, size);
         }
     }
-    Factor { weights: draws.numbers(n, -size, size).into(), rows: rows.into(), variance }
+    Factor::new(draws.numbers(n, -size, size).into(), rows.into(), variance)
 }
 
 /// Generates a script over `n_slots` slots.

@@ -201,7 +201,7 @@ impl ScoreModel for FeaturePosterior {
 
     fn factor(&self) -> Option<Factor<'_>> {
         let (weights, rows) = self.state.model.factor(&self.state.visits, &self.plays)?;
-        Some(Factor { weights: weights.into(), rows: rows.into(), variance: VarianceForm::Added })
+        Some(Factor::new(weights.into(), rows.into(), VarianceForm::Added))
     }
 
     fn visited(&self) -> Option<VisitedPoints<'_>> {

@@ -7,7 +7,7 @@
 //! [`SumsPosterior::take`] reports whether it did.
 
 use crate::score::{Factor, FeatureTable, Moments, ScoreModel, VarianceForm};
-use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
+use privateer_numerics::linalg::{self, TriangleSums, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use privateer_numerics::vectorised;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -35,6 +35,8 @@ pub struct SumsPosterior {
     pub(super) weights: Vec<f64>,
     /// `R`, row-major.
     pub(super) rows: Vec<f64>,
+    /// `|R|_F²`.
+    squares: f64,
     /// `R` in blocks of [`LANES`] rows, column by column up to the block's last diagonal entry; made when first needed.
     blocks: OnceLock<Vec<f64>>,
     /// Bounds on the rounding of [`ScoreModel::exact`].
@@ -90,6 +92,7 @@ impl SumsPosterior {
             log_determinant: 0.0,
             weights: vec![0.0; n],
             rows: vec![0.0; n * n],
+            squares: 0.0,
             blocks: OnceLock::new(),
             error: Moments { mean: 0.0, variance: 0.0 },
             table,
@@ -123,7 +126,7 @@ impl SumsPosterior {
         self.weights.copy_from_slice(moment);
         solve_upper(&self.upper, &mut self.weights);
         inverse_of_upper_transposed(&self.upper, n, self.row_scale(), &mut self.rows);
-        self.finish()?;
+        self.finish(&TriangleSums::of(&self.rows, n))?;
         Ok(repaired)
     }
 
@@ -132,14 +135,14 @@ impl SumsPosterior {
         libm::sqrt(self.ridge) * self.scale
     }
 
-    /// Computes what follows from the factor: `rows` and the solution in `weights`.
-    pub(super) fn finish(&mut self) -> Result<(), Unusable> {
+    /// Computes what follows from the factor: `rows`, with these sums, and the solution in `weights`.
+    pub(super) fn finish(&mut self, of_rows: &TriangleSums) -> Result<(), Unusable> {
         self.taken += 1;
         self.weights.iter_mut().for_each(|weight| *weight *= self.scale);
         self.blocks.take();
-        let norms = pulp::Arch::new().dispatch(FactorSums { rows: &self.rows, n: self.weights.len() });
-        self.variance_bound = self.prior_bound * norms.spectral().max(1.0);
-        self.error = self.rounding(norms.squares);
+        self.squares = of_rows.squares;
+        self.variance_bound = self.prior_bound * of_rows.spectral().max(1.0);
+        self.error = self.rounding(of_rows.squares);
         if self.error.mean.is_finite() && self.error.variance.is_finite() { Ok(()) } else { Err(Unusable) }
     }
 
@@ -270,65 +273,8 @@ impl ScoreModel for SumsPosterior {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), variance: VarianceForm::Added })
-    }
-}
-
-/// Sums over the entries of a lower triangular matrix, in any order.
-struct FactorNorm {
-    /// Sum of squares.
-    squares: f64,
-    /// Largest sum of magnitudes of a row, and of a column.
-    largest_row: f64,
-    largest_column: f64,
-}
-
-impl FactorNorm {
-    /// Returns a bound on the square of the largest singular value.
-    ///
-    /// The bound is the smaller of the squared Frobenius norm and the product of the largest absolute row and column
-    /// sums, rounded up.
-    fn spectral(&self) -> f64 {
-        1.000_001 * (self.largest_row * self.largest_column).min(self.squares)
-    }
-}
-
-/// Computes the [`FactorNorm`] of `n x n` numbers, row-major.
-struct FactorSums<'a> {
-    rows: &'a [f64],
-    n: usize,
-}
-
-vectorised! {
-    fn call(self: FactorSums<'_>) -> FactorNorm {
-        let Self { rows, n } = self;
-        let mut columns = vec![0.0_f64; n];
-        let (mut squares, mut largest_row) = ([0.0; LANES], 0.0_f64);
-        for (i, row) in rows.chunks_exact(n.max(1)).enumerate() {
-            // Entries above the diagonal are zero.
-            let end = n.min((i + 1).next_multiple_of(LANES));
-            let (blocks, rest) = row[..end].as_chunks::<LANES>();
-            let (of_blocks, of_rest) = columns[..end].as_chunks_mut::<LANES>();
-            let mut sums = [0.0; LANES];
-            for (entries, columns) in blocks.iter().zip(of_blocks) {
-                for lane in 0..LANES {
-                    let entry = entries[lane].abs();
-                    sums[lane] += entry;
-                    squares[lane] += entry * entry;
-                    columns[lane] += entry;
-                }
-            }
-            for (lane, (entry, column)) in rest.iter().zip(of_rest).enumerate() {
-                sums[lane] += entry.abs();
-                squares[lane] += entry * entry;
-                *column += entry.abs();
-            }
-            let sum = sums.iter().sum::<f64>();
-            // A NaN stays one.
-            largest_row = if sum <= largest_row { largest_row } else { sum };
-        }
-        let largest_column = columns.into_iter().fold(0.0, f64::max);
-        FactorNorm { squares: squares.iter().sum(), largest_row, largest_column }
+        let (weights, rows) = ((&self.weights[..]).into(), (&self.rows[..]).into());
+        Some(Factor { weights, rows, squares: self.squares, variance: VarianceForm::Added })
     }
 }
 

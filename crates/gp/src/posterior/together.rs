@@ -1,7 +1,9 @@
 //! Computes the factors of several models from sums together, eight interleaved trials at a time, with equal bits.
 
 use super::sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
-use privateer_numerics::linalg::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
+use privateer_numerics::linalg::{
+    Eight, Factorize, Invert, LANES, Solve, TILE, TriangleSums, interleave_upper, part_rows, place,
+};
 use std::cell::RefCell;
 
 /// Fewest models that are interleaved: fewer leave too many SIMD lanes unused.
@@ -37,23 +39,28 @@ pub fn take_together(models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> Mad
     for models in models.chunks_mut(LANES) {
         let n = models[0].1.moment.len();
         let suits = |sums: &SumsUpdate<'_>| sums.moment.len() == n && matches!(sums.repair, Repair::IfNeeded { .. });
-        let positive = if LEAST <= models.len() && models.iter().all(|(_, sums)| suits(sums)) {
+        let made = if LEAST <= models.len() && models.iter().all(|(_, sums)| suits(sums)) {
             SCRATCH.with_borrow_mut(|scratch| scratch.take(n, models))
         } else {
-            [false; LANES]
+            [None; LANES]
         };
-        for ((model, sums), positive) in models.iter_mut().zip(positive) {
-            together += u64::from(positive);
-            // A model whose eigenvalues need a repair is computed alone.
-            results.push(if positive { model.finish().map(|()| false) } else { model.take(*sums) });
+        for ((model, sums), made) in models.iter_mut().zip(made) {
+            together += u64::from(made.is_some());
+            results.push(match made {
+                Some(of_rows) => model.finish(&of_rows).map(|()| false),
+                // A model whose eigenvalues need a repair is computed alone.
+                None => model.take(*sums),
+            });
         }
     }
     MadeTogether { results, together }
 }
 
 impl Interleaved {
-    /// Writes rows, weights and log-determinant of each model; returns which of them have a positive definite `V`.
-    fn take(&mut self, n: usize, models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> [bool; LANES] {
+    /// Writes weights and log-determinant of each model with a positive definite `V`, and the rows of all.
+    ///
+    /// Returns the sums of the rows; `None` where `V` is not positive definite.
+    fn take(&mut self, n: usize, models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> [Option<TriangleSums>; LANES] {
         let padded = n.next_multiple_of(TILE);
         let Self { upper, pivots, inverses, rows, weights } = self;
         upper.resize(padded * padded, Eight::ZERO);
@@ -64,12 +71,8 @@ impl Interleaved {
         let of = |lane: usize| lane.min(models.len() - 1);
         let grams: [&[f64]; LANES] = std::array::from_fn(|lane| &models[of(lane)].1.gram[..n * (n + 1) / 2]);
         let moments: [&[f64]; LANES] = std::array::from_fn(|lane| &models[of(lane)].1.moment[..n]);
-        let mut at = 0;
+        interleave_upper(grams, n, padded, upper);
         for i in 0..n {
-            for j in i..n {
-                upper[place(padded, i, j)] = Eight(grams.map(|gram| gram[at]));
-                at += 1;
-            }
             let diagonal = &mut upper[place(padded, i, i)].0;
             diagonal.iter_mut().enumerate().for_each(|(lane, entry)| *entry += models[of(lane)].1.diagonal);
         }
@@ -86,23 +89,16 @@ impl Interleaved {
         arch.dispatch(Factorize { a: upper, pivots, inverses });
         arch.dispatch(Invert { u: upper, inverses, scale, rows });
         arch.dispatch(Solve { u: upper, padded, b: weights });
-        let positive = std::array::from_fn(|lane| {
+        let positive: [bool; LANES] = std::array::from_fn(|lane| {
             lane < models.len() && pivots[..n].iter().all(|pivot| 0.0 < pivot.0[lane] && pivot.0[lane].is_finite())
         });
         for (lane, (model, _)) in models.iter_mut().enumerate().filter(|(lane, _)| positive[*lane]) {
             model.weights.iter_mut().zip(&*weights).for_each(|(to, weight)| *to = weight.0[lane]);
             model.log_determinant = (0..n).map(|i| 2.0 * libm::log(upper[place(padded, i, i)].0[lane])).sum();
         }
-        for i in 0..n {
-            for (lane, (model, _)) in models.iter_mut().enumerate().filter(|(lane, _)| positive[*lane]) {
-                let to = &mut model.rows[i * n..][..=i];
-                for (panel, to) in to.chunks_mut(TILE).enumerate() {
-                    let from = &rows[place(padded, i, panel * TILE)..][..TILE];
-                    to.iter_mut().zip(from).for_each(|(to, from)| *to = from.0[lane]);
-                }
-            }
-        }
-        positive
+        let mut out: Vec<&mut [f64]> = models.iter_mut().map(|(model, _)| &mut model.rows[..]).collect();
+        let sums = part_rows(rows, n, padded, &mut out);
+        std::array::from_fn(|lane| positive[lane].then_some(sums[lane]))
     }
 }
 

@@ -1,6 +1,7 @@
 //! One trial's request and one backend's answer.
 
 use super::GramSource;
+use privateer_numerics::linalg::sum_of_squares;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -74,8 +75,18 @@ pub struct Factor<'a> {
     pub weights: Cow<'a, [f64]>,
     /// `R`, `n x n` row-major, lower triangular.
     pub rows: Cow<'a, [f64]>,
+    /// `|R|_F²`, up to the rounding of a sum of `n²` numbers.
+    pub squares: f64,
     /// How `|R h(x)|²` enters the posterior variance.
     pub variance: VarianceForm,
+}
+
+impl<'a> Factor<'a> {
+    /// Makes a factor; computes [`Factor::squares`].
+    #[must_use]
+    pub fn new(weights: Cow<'a, [f64]>, rows: Cow<'a, [f64]>, variance: VarianceForm) -> Self {
+        Self { squares: sum_of_squares(&rows), weights, rows, variance }
+    }
 }
 
 /// The interactions behind a ridge regression.

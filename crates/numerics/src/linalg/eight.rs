@@ -42,6 +42,12 @@ fn store<S: Simd>(entry: &mut Eight, slice: usize, value: S::f64s) {
     S::as_mut_simd_f64s(&mut entry.0).0[slice] = value;
 }
 
+/// Returns `sum - a b`, rounded once.
+#[inline(always)]
+fn less<S: Simd>(simd: S, sum: S::f64s, a: S::f64s, b: S::f64s) -> S::f64s {
+    simd.mul_add_f64s(simd.neg_f64s(a), b, sum)
+}
+
 /// Computes `sums[r][c] -= sum_k left[k][r] right[k][c]`, k ascending.
 #[inline(always)]
 fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums: &mut [[S::f64s; TILE]; TILE]) {
@@ -50,7 +56,7 @@ fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums:
         for r in 0..TILE {
             let factor = load::<S>(&left[r], slice);
             for c in 0..TILE {
-                sums[r][c] = simd.sub_f64s(sums[r][c], simd.mul_f64s(factor, x[c]));
+                sums[r][c] = less(simd, sums[r][c], factor, x[c]);
             }
         }
     }
@@ -70,7 +76,7 @@ fn substitute<S: Simd>(
         for (q, above) in above.iter().enumerate() {
             let factor = load::<S>(&tile[q * TILE + r], slice);
             for (sum, &above) in rest[0].iter_mut().zip(above) {
-                *sum = simd.sub_f64s(*sum, simd.mul_f64s(factor, above));
+                *sum = less(simd, *sum, factor, above);
             }
         }
         let inverse = load::<S>(&inverses[r], slice);
@@ -148,7 +154,7 @@ fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eigh
             }
             for q in r + 1..TILE {
                 for c in q..TILE {
-                    sums[q][c] = simd.sub_f64s(sums[q][c], simd.mul_f64s(sums[r][q], sums[r][c]));
+                    sums[q][c] = less(simd, sums[q][c], sums[r][q], sums[r][c]);
                 }
             }
         }

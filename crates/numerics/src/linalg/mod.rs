@@ -1,7 +1,7 @@
 //! Dense f64 routines in one fixed order of operations, on row-major slices.
 //!
 //! **Invariant:** these routines start no thread, call no BLAS and leave no product to be contracted: the bits depend on
-//! the input alone. Where products are fused (`reflected`), the source says so, and every machine rounds them alike.
+//! the input alone. Where products are fused (`reflected`, `eight`, `upper`), the source says so, and every machine rounds them alike.
 
 mod cbrt;
 mod cholesky;
@@ -9,6 +9,7 @@ mod column_dots;
 mod columns;
 mod dot;
 mod eight;
+mod exchange;
 mod exp;
 mod growing;
 mod lasso;
@@ -18,6 +19,7 @@ mod reflected;
 mod rounded;
 mod rows;
 mod symmetric;
+mod triangle_sums;
 mod triangular;
 mod upper;
 
@@ -25,6 +27,7 @@ pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determi
 pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, four_dots, sum_of_squares};
 pub use eight::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
+pub use exchange::{interleave_upper, part_rows};
 pub use exp::{exp, exp_of_block};
 pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;
@@ -34,5 +37,6 @@ pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
 pub use rows::{add_rows, add_rows_wide, dot_rows};
 pub use symmetric::{Eigen, eigen_symmetric};
+pub use triangle_sums::TriangleSums;
 pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
 pub use upper::{cholesky_upper, cholesky_upper_kept, inverse_of_upper_transposed, solve_upper};

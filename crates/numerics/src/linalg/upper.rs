@@ -123,9 +123,9 @@ fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel:
             let x: [S::f64s; VECTORS] = std::array::from_fn(|v| vectors[v]);
             let factors = &factors[first..first + R];
             for r in 0..R {
-                let factor = simd.splat_f64s(factors[r]);
+                let factor = simd.splat_f64s(-factors[r]);
                 for v in 0..VECTORS {
-                    sums[r][v] = simd.sub_f64s(sums[r][v], simd.mul_f64s(factor, x[v]));
+                    sums[r][v] = simd.mul_add_f64s(factor, x[v], sums[r][v]);
                 }
             }
         }
@@ -146,7 +146,7 @@ fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel:
             let x = simd.partial_load_f64s(&row[at..end]);
             let factors = &factors[first..first + R];
             for r in 0..R {
-                sums[r] = simd.sub_f64s(sums[r], simd.mul_f64s(simd.splat_f64s(factors[r]), x));
+                sums[r] = simd.mul_add_f64s(simd.splat_f64s(-factors[r]), x, sums[r]);
             }
         }
         for (sum, row) in sums.iter().zip(panel.chunks_exact_mut(n)) {
@@ -156,11 +156,11 @@ fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel:
     }
 }
 
-/// Computes `y += factor * x`, entry by entry.
+/// Computes `y += factor * x`, entry by entry, fused.
 #[inline(always)]
 fn add_one(y: &mut [f64], factor: f64, x: &[f64]) {
     for (y, x) in y.iter_mut().zip(x) {
-        *y += factor * x;
+        *y = factor.mul_add(*x, *y);
     }
 }
 

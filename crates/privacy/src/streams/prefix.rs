@@ -1,6 +1,6 @@
 //! Releases running sums of sealed items, with noise after every round.
 
-use super::vectors::{add_to, are_finite, write_sums};
+use super::vectors::{add_to, are_finite};
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::accounting::sensitivity::{Participation, Relation};
 use crate::planted::{self, PlantedFault};
@@ -119,8 +119,8 @@ impl PrefixSums {
         }
         self.round += 1;
         let noise = self.noise.next(draw);
-        self.released.resize(noise.len(), 0.0);
-        write_sums(&mut self.released, &self.sum, noise);
+        self.released.clear();
+        self.released.extend(self.sum.iter().zip(noise).map(|(sum, noise)| sum + noise));
         Ok(Released::mark(self.released.as_slice()))
     }
 

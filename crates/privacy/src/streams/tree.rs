@@ -59,11 +59,7 @@ impl Factorisation for Tree {
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
-        Box::new(TreeNoise {
-            round: 0,
-            length: shape.len(),
-            slots: vec![vec![0.0; shape.len()]; self.nodes() as usize],
-        })
+        Box::new(TreeNoise { round: 0, length: shape.len(), slots: vec![vec![0.0; shape.len()]; self.nodes() as usize] })
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {

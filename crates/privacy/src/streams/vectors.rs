@@ -12,11 +12,6 @@ pub(super) fn add_to(sums: &mut [f64], entries: &[f64]) {
     pulp::Arch::new().dispatch(AddTo(sums, entries));
 }
 
-/// Writes `a + b`, entry by entry.
-pub(super) fn write_sums(out: &mut [f64], a: &[f64], b: &[f64]) {
-    pulp::Arch::new().dispatch(WriteSums { out, a, b });
-}
-
 /// Multiplies every entry.
 pub(super) fn scale(entries: &mut [f64], factor: f64) {
     pulp::Arch::new().dispatch(Scale(entries, factor));
@@ -45,19 +40,5 @@ struct AddTo<'a>(&'a mut [f64], &'a [f64]);
 vectorised! {
     fn call(self: AddTo<'_>) {
         self.0.iter_mut().zip(self.1).for_each(|(sum, entry)| *sum += entry);
-    }
-}
-
-struct WriteSums<'a> {
-    out: &'a mut [f64],
-    a: &'a [f64],
-    b: &'a [f64],
-}
-
-vectorised! {
-    fn call(self: WriteSums<'_>) {
-        for ((out, a), b) in self.out.iter_mut().zip(self.a).zip(self.b) {
-            *out = a + b;
-        }
     }
 }

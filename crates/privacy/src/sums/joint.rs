@@ -22,6 +22,7 @@ use crate::{
 };
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -322,6 +323,11 @@ impl SumsMechanism for Joint {
     }
 }
 
+thread_local! {
+    /// One user's item, in memory of each thread: it stays in the nearest caches, as a buffer of each trial would not.
+    static ITEM: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Holds raw sums and the state of the noise.
 struct JointPrivatizer {
     shared: Arc<JointSumsShared>,
@@ -446,13 +452,14 @@ impl JointPrivatizer {
 
 impl Privatizer for JointPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        // Memory that was just given back is still in the nearest caches; a buffer of each trial's own would not be.
-        let mut item = vec![0.0; Shape::Bordered(self.shared.need.n_features).len()];
-        self.shared.clipping.item(&query.features, reward, &mut self.counts, &mut item);
-        if let Some(sums) = &mut self.sums {
-            sums.add(Raw::seal(&item));
-        }
-        drop(item);
+        ITEM.with_borrow_mut(|item| {
+            // Every entry is written.
+            item.resize(Shape::Bordered(self.shared.need.n_features).len(), 0.0);
+            self.shared.clipping.item(&query.features, reward, &mut self.counts, item);
+            if let Some(sums) = &mut self.sums {
+                sums.add(Raw::seal(item));
+            }
+        });
         self.rounds += 1;
         let signal = if query.release { self.give_out(stream) } else { Signal::Nothing };
         self.turn();

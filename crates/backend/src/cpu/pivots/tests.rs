@@ -103,7 +103,7 @@ impl ScoreModel for PlainScoreModel {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), variance: VarianceForm::Added })
+        Some(Factor::new((&self.weights[..]).into(), (&self.rows[..]).into(), VarianceForm::Added))
     }
 }
 

@@ -473,11 +473,8 @@ impl ScoreModel for SketchedPosterior {
             let inverse = if self.follows { self.precision.inverse.clone() } else { linalg::inverse_spd(self.factor(), m) };
             explained_rows(inverse, self.embedding.factor(), m, self.ridge)
         });
-        (rows.len() == m * m).then(|| Factor {
-            weights: (&self.screen.weights).into(),
-            rows: rows.into(),
-            variance: VarianceForm::Removed,
-        })
+        let removed = VarianceForm::Removed;
+        (rows.len() == m * m).then(|| Factor::new((&self.screen.weights).into(), rows.into(), removed))
     }
 }
 
