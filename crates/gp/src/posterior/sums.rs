@@ -31,7 +31,8 @@ pub struct SumsPosterior {
     taken: u64,
     /// Scratch space: `V`, then its upper factor.
     upper: Vec<f64>,
-    pub(super) log_determinant: f64,
+    /// Diagonal of the factor.
+    pub(super) diagonal: Vec<f64>,
     pub(super) weights: Vec<f64>,
     /// `R`, row-major.
     pub(super) rows: Vec<f64>,
@@ -89,7 +90,7 @@ impl SumsPosterior {
             ridge,
             taken: 0,
             upper: Vec::new(),
-            log_determinant: 0.0,
+            diagonal: vec![1.0; n],
             weights: vec![0.0; n],
             rows: vec![0.0; n * n],
             squares: 0.0,
@@ -122,7 +123,7 @@ impl SumsPosterior {
                 raised
             }
         };
-        self.log_determinant = (0..n).map(|i| 2.0 * libm::log(self.upper[i * n + i])).sum();
+        self.diagonal.iter_mut().enumerate().for_each(|(i, entry)| *entry = self.upper[i * n + i]);
         self.weights.copy_from_slice(moment);
         solve_upper(&self.upper, &mut self.weights);
         inverse_of_upper_transposed(&self.upper, n, self.row_scale(), &mut self.rows);
@@ -179,7 +180,7 @@ impl SumsPosterior {
     /// Returns `ln det V`.
     #[must_use]
     pub fn log_determinant(&self) -> f64 {
-        self.log_determinant
+        self.diagonal.iter().map(|entry| 2.0 * libm::log(*entry)).sum()
     }
 
     /// Returns mean and variance for the features of any point, without its residual.

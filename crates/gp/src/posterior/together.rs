@@ -57,7 +57,7 @@ pub fn take_together(models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> Mad
 }
 
 impl Interleaved {
-    /// Writes weights and log-determinant of each model with a positive definite `V`, and the rows of all.
+    /// Writes weights and diagonal of each model with a positive definite `V`, and the rows of all.
     ///
     /// Returns the sums of the rows; `None` where `V` is not positive definite.
     fn take(&mut self, n: usize, models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> [Option<TriangleSums>; LANES] {
@@ -94,7 +94,7 @@ impl Interleaved {
         });
         for (lane, (model, _)) in models.iter_mut().enumerate().filter(|(lane, _)| positive[*lane]) {
             model.weights.iter_mut().zip(&*weights).for_each(|(to, weight)| *to = weight.0[lane]);
-            model.log_determinant = (0..n).map(|i| 2.0 * libm::log(upper[place(padded, i, i)].0[lane])).sum();
+            model.diagonal.iter_mut().enumerate().for_each(|(i, entry)| *entry = upper[place(padded, i, i)].0[lane]);
         }
         let mut out: Vec<&mut [f64]> = models.iter_mut().map(|(model, _)| &mut model.rows[..]).collect();
         let sums = part_rows(rows, n, padded, &mut out);
