@@ -156,6 +156,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 9] = [
             "crates/backend/src/cpu/pruning/products.rs",
             "crates/numerics/src/linalg/eight.rs",
             "crates/numerics/src/linalg/reflected/",
+            "crates/numerics/src/linalg/upper.rs",
         ],
         "no operation that is fused on some processors alone; a screen whose band allows for both may, and a routine that is fused on all of them",
     ),
