@@ -10,6 +10,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod compressed;
+mod laplace;
 mod normals;
 mod sample;
 mod streams;

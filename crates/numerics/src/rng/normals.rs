@@ -57,12 +57,24 @@ vectorised! {
 /// distribute this software is freely granted, provided that this notice is preserved."
 #[inline(always)]
 fn logarithm(x: f64) -> f64 {
+    let (k, f) = reduced(x);
+    series(k, f)
+}
+
+/// Returns k and f with `x = 2^k (1 + f)` and `1 + f` in `[sqrt(2)/2, sqrt(2)]`.
+#[inline(always)]
+pub(super) fn reduced(x: f64) -> (f64, f64) {
     let bits = x.to_bits();
-    // x = 2^k (1 + f) with 1 + f in [sqrt(2)/2, sqrt(2)].
     let high = (bits >> 32) as u32 + (0x3ff0_0000 - 0x3fe6_a09e);
     let k = f64::from((high >> 20) as i32 - 0x3ff);
     let high = (high & 0x000f_ffff) + 0x3fe6_a09e;
     let f = f64::from_bits((u64::from(high) << 32) | (bits & 0xffff_ffff)) - 1.0;
+    (k, f)
+}
+
+/// Returns the logarithm of `2^k (1 + f)`.
+#[inline(always)]
+pub(super) fn series(k: f64, f: f64) -> f64 {
     let half_square = 0.5 * f * f;
     let s = f / (2.0 + f);
     let z = s * s;

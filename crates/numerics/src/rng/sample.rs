@@ -4,6 +4,7 @@
 //! aligned.
 
 use super::Stream;
+use super::laplace::LaplaceOfWords;
 use super::normals::{MANY, quantiles};
 use crate::linalg::{pow, wide};
 use crate::vectorised;
@@ -14,7 +15,7 @@ const TOGETHER: usize = 64;
 
 /// Returns the number on (0, 1) of a word.
 #[inline(always)]
-fn open_uniform(word: u64) -> f64 {
+pub(super) fn open_uniform(word: u64) -> f64 {
     ((word >> 12) as f64 + 0.5) * (1.0 / 4_503_599_627_370_496.0)
 }
 
@@ -87,6 +88,12 @@ impl Stream {
     pub fn laplace(&mut self, scale: f64) -> f64 {
         let u = self.open_uniform() - 0.5;
         -scale * u.signum() * libm::log1p(-2.0 * u.abs())
+    }
+
+    /// Fills `out` with the draws of [`Stream::laplace`], to the last bit, with SIMD.
+    pub fn laplaces(&mut self, scale: f64, out: &mut [f64]) {
+        self.words_into(out, f64::from_bits);
+        wide(LaplaceOfWords { scale, values: out });
     }
 
     /// Draws Student's t with `dof` > 0 degrees of freedom; uses two words.
