@@ -4,6 +4,7 @@
 //! the input alone. Where products are fused (`reflected`, `eight`, `upper`), the source says so, and every machine rounds them alike.
 
 mod cbrt;
+mod choice;
 mod cholesky;
 mod column_dots;
 mod columns;
@@ -14,6 +15,7 @@ mod exp;
 mod growing;
 mod lasso;
 mod norms;
+mod outer;
 mod pow;
 mod reflected;
 mod rounded;
@@ -23,6 +25,7 @@ mod triangle_sums;
 mod triangular;
 mod upper;
 
+pub use choice::{least, running_weights};
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, four_dots, sum_of_squares};
@@ -32,6 +35,7 @@ pub use exp::{exp, exp_of_block};
 pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;
 pub use norms::{Norm, Power, TOGETHER as ROWS_TOGETHER};
+pub use outer::add_outer_products;
 pub use pow::pow;
 pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
