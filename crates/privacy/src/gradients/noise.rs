@@ -44,7 +44,7 @@ pub struct LaplaceVector {
 impl VectorNoise for LaplaceVector {
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
         let scale = self.scale * planted::noise_share(PlantedFault::VertexLaplaceNoise);
-        out.iter_mut().for_each(|entry| *entry = stream.laplace(scale));
+        stream.laplaces(scale, out);
     }
 }
 

@@ -5,6 +5,7 @@ use super::leaf::Leaf;
 use super::{Clip, Gradient, GradientQuery, Sample, Start, VectorNoise, Vertices};
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
+use privateer_numerics::linalg::{least, running_weights};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -97,20 +98,10 @@ impl VertexChoice {
     }
 }
 
-/// Returns the lowest index of the least score.
-fn least(scores: &[f64]) -> usize {
-    (1..scores.len()).fold(0, |best, at| if scores[at] < scores[best] { at } else { best })
-}
-
 /// Draws an index with weights `exp(-score/scale)`, using one random-stream word.
 /// Afterwards `scores` holds the running sums of the weights.
 fn exponential(scores: &mut [f64], scale: f64, stream: &mut Stream) -> usize {
-    let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut total = 0.0;
-    for score in scores.iter_mut() {
-        total += libm::exp((lowest - *score) / scale);
-        *score = total;
-    }
+    let total = running_weights(scores, scale);
     let at = stream.uniform() * total;
     scores.partition_point(|&sum| sum <= at).min(scores.len() - 1)
 }

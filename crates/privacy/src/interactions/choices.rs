@@ -16,7 +16,7 @@ use super::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal,
 use crate::gradients::Start;
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
-use privateer_numerics::linalg::dot;
+use privateer_numerics::linalg::{dot, least};
 use privateer_numerics::rng::Stream;
 use std::collections::VecDeque;
 
@@ -117,6 +117,7 @@ pub struct ArmChoices {
     steps: Vec<ArmStep>,
     round: u64,
     scores: Vec<f64>,
+    noise: Vec<f64>,
     /// Stored unit draws that replace random ones, one list per arm.
     stored: Option<Vec<VecDeque<Vec<f64>>>>,
 }
@@ -133,6 +134,7 @@ impl ArmChoices {
             steps: vec![ArmStep::None; terms.n_arms],
             round: 0,
             scores: Vec::new(),
+            noise: Vec::new(),
             stored: None,
         }
     }
@@ -219,10 +221,13 @@ impl ArmChoices {
                 self.scores.extend(arm.sum.iter().map(|sum| -unit * sum));
                 match self.stored.as_mut().map(|stored| stored[index].pop_front().unwrap_or_default()) {
                     Some(draws) => self.scores.iter_mut().zip(draws).for_each(|(score, draw)| *score += level * draw),
-                    None => self.scores.iter_mut().for_each(|score| *score += stream.laplace(level)),
+                    None => {
+                        self.noise.resize(self.scores.len(), 0.0);
+                        stream.laplaces(level, &mut self.noise);
+                        self.scores.iter_mut().zip(&self.noise).for_each(|(score, noise)| *score += noise);
+                    }
                 }
-                let scores = &self.scores;
-                ArmStep::Vertex((1..scores.len()).fold(0, |best, at| if scores[at] < scores[best] { at } else { best }))
+                ArmStep::Vertex(least(&self.scores))
             }
         };
         advance(&mut arm.counts, chosen);
