@@ -12,9 +12,8 @@ use crate::oco::set::parse_set;
 use crate::oco::set::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_numerics::linalg::{Norm, ROWS_TOGETHER, add_rows, dot, wide};
+use privateer_numerics::linalg::{Norm, ROWS_TOGETHER, add_outer_products, dot};
 use privateer_numerics::rng::{self, Purpose, Streams};
-use privateer_numerics::vectorised;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
 use std::array;
@@ -154,7 +153,7 @@ impl RegressionPlan {
                     noise += e * e;
                     cross.iter_mut().zip(&*row).for_each(|(cross, x)| *cross += e * x);
                 }
-                wide(AddProducts { rows, d, second: &mut second });
+                add_outer_products(rows, d, &mut second);
             }
             for i in 0..d {
                 for j in 0..i {
@@ -179,27 +178,7 @@ impl RegressionPlan {
 }
 
 /// Number of samples whose products are added to the moments together.
-const TOGETHER: usize = 32;
-
-/// Adds the products of the entries of each sample to the upper triangle of the second moments, in the order of the samples.
-struct AddProducts<'a> {
-    /// The samples, row-major.
-    rows: &'a [f64],
-    d: usize,
-    second: &'a mut [f64],
-}
-
-vectorised! {
-    fn call(self: AddProducts<'_>) {
-        let Self { rows, d, second } = self;
-        let n_rows = rows.len() / d;
-        for (i, second) in second.chunks_exact_mut(d).enumerate() {
-            let mut weights = [0.0; TOGETHER];
-            weights.iter_mut().zip(rows.chunks_exact(d)).for_each(|(weight, row)| *weight = row[i]);
-            add_rows(&weights[..n_rows], |row| &rows[row * d + i..(row + 1) * d], &mut second[i..]);
-        }
-    }
-}
+const TOGETHER: usize = 128;
 
 struct Regression {
     response: Response,
