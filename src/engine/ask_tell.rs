@@ -2,7 +2,8 @@
 
 use super::lockstep::{LockstepPart, LockstepTrial};
 use super::observer::{Observer, Unit};
-use super::prepare::{Preparation, ReadyCell};
+use super::prepare::Preparation;
+use super::ready_cell::ReadyCell;
 use super::trace::Trace;
 use crate::spec::CellPlan;
 use privateer_backend::Counters;

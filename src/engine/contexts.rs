@@ -2,8 +2,8 @@
 //!
 //! A trial is one chain of small steps, so lockstep batches would gain no speed.
 
+use super::cell_facts::CellFacts;
 use super::observer::{Observer, Place, Stop};
-use super::prepare::CellFacts;
 use super::warnings::delta_warning;
 use super::{Measures, Trace};
 use crate::env::contextual::Contextual;

@@ -7,7 +7,7 @@
 use super::decide::{decide, decide_by_axis, settled, verified};
 use super::observer::{Observer, Place, Stop, TrialEnd};
 use super::plays::Plays;
-use super::prepare::{ReadyCell, ReadyTrial};
+use super::ready_cell::{ReadyCell, ReadyTrial};
 use super::scoring_error;
 use super::{Measures, Trace};
 use crate::env::catch_bad_reward;

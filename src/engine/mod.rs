@@ -6,14 +6,18 @@
 
 mod ask_tell;
 mod asked_policy;
+mod cell_facts;
 mod cell_info;
 mod contexts;
 mod decide;
+mod environment_cache;
+mod lock;
 mod lockstep;
 mod observer;
 mod online;
 mod plays;
 mod prepare;
+mod ready_cell;
 mod replay;
 mod run;
 mod scoring_error;
@@ -29,13 +33,14 @@ mod workload;
 pub use crate::spec::{ByText, Resolved};
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;
+pub use cell_facts::CellFacts;
 #[cfg(all(test, feature = "parquet"))]
 pub(crate) use cell_info::tests::cell as test_cell;
 pub use cell_info::{CellInfo, unify_swept};
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Place, Stop, TrialEnd, Unit};
-pub use prepare::{CellFacts, Preparation};
+pub use prepare::Preparation;
 pub use run::{Options, Tally, run, units};
 pub use scoring_error::scoring_error;
 pub use session::{Session, ToldRound};

@@ -3,8 +3,9 @@
 //! Trials share the calibration and the evaluation data, and run in batches, in parallel on all threads. Each has its own
 //! state and streams, so that nothing recorded depends on threads or batches.
 
+use super::cell_facts::CellFacts;
+use super::lock::lock;
 use super::observer::{Observer, Place, Stop};
-use super::prepare::{CellFacts, lock};
 use super::warnings::delta_warning;
 use super::{Measures, Quantity, Trace};
 use crate::oco::learner::{LearnerStreams, PreparedLearner, Rates};

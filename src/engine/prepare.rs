@@ -3,130 +3,33 @@
 //! Cells that differ only in budget or mechanism share all of it. So the last few environments are cached, with the feature
 //! tables and prepared bases that were built over them.
 
+use super::cell_facts::CellFacts;
 use super::contexts::ContextualCell;
+use super::environment_cache::{EnvironmentCache, EnvironmentCaches};
+use super::lock::lock;
 use super::online::{OnlineCell, OnlinePreparation};
+use super::ready_cell::ReadyCell;
 use super::scoring_error;
-use super::warnings::{CellWarning, bandit_warnings};
-use crate::env::contextual::Contextual;
-use crate::env::{BuildContext, DataFolder, Environment, Instance};
+use crate::env::{BuildContext, DataFolder, Environment};
 use crate::oco::learner::Rates;
-use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
+use crate::policy::{KnownInputs, Problem, SharedInputs};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
-use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
+use privateer_backend::{Backend, Cpu, Domain};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::Basis;
-use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
-use privateer_privacy::{Channel, Ledger, Raw, Released};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Decision sets with fewer points are scored point by point, without a screen.
 const SCREENED_SET: usize = 65;
-
-/// Largest number of cached environments.
-const MOST_ENVIRONMENTS: usize = 8;
 
 /// Prepares the cells of a sweep.
 pub struct Preparation<'a> {
     sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
-    kept: Mutex<Vec<Arc<EnvironmentCache>>>,
+    caches: EnvironmentCaches,
     online: OnlinePreparation,
-}
-
-/// Caches an environment with the feature tables and prepared bases that were built over it.
-struct EnvironmentCache {
-    key: String,
-    streams: Streams,
-    /// The environment; the first thread that needs it builds it, and others wait.
-    environment: Mutex<Option<Arc<dyn Environment>>>,
-    /// The environment of contextual cells, built in the same way.
-    users: Mutex<Option<Arc<dyn Contextual>>>,
-    tables: Arc<TableCache>,
-    domains: Mutex<Vec<BasisDomain>>,
-    first_trial: Mutex<Option<Instance>>,
-}
-
-/// Pairs a basis with what the backend prepared of it.
-type BasisDomain = (Basis, Arc<dyn Domain>);
-
-/// Holds a bandit cell prepared for its trials.
-pub struct ReadyCell {
-    /// The cell's plan.
-    pub plan: CellPlan,
-    /// The bandit part of the plan.
-    pub bandit: BanditPlan,
-    /// The problem.
-    pub environment: Arc<dyn Environment>,
-    /// Curator of the private inputs; `None` if the inputs are public.
-    pub curator: Option<Arc<dyn Curator>>,
-    /// Makes the trials' policies.
-    pub maker: Box<dyn PolicyMaker>,
-    /// The prepared basis; `None` for policies that never score.
-    pub domain: Option<Arc<dyn Domain>>,
-    /// Axes of a product domain in the policy's features.
-    pub axes: Option<Arc<[AxisFeatures]>>,
-    /// Random streams of the environment.
-    pub streams: Streams,
-    /// Whether policies must return their parameters at the end.
-    pub keeps_parameters: bool,
-    /// Largest size of one trial, in bytes.
-    memory_bytes: f64,
-    /// Largest size of one trial that a device scores, in bytes: without what the CPU backend keeps of its screens.
-    trial_bytes: f64,
-}
-
-impl ReadyCell {
-    /// Returns how many trials should share a submission of a device, within the memory that the spec allows one trial.
-    ///
-    /// `None` where no device scores.
-    pub(super) fn lanes(&self) -> Option<usize> {
-        let lanes = self.domain.as_ref()?.lanes()?;
-        let fit = self.memory_bytes / (2.0 * self.trial_bytes.max(1.0));
-        Some(lanes.min(fit as usize).max(1))
-    }
-
-    /// Returns whether both cells' trials are scored over one prepared basis.
-    pub(super) fn shares_domain(&self, other: &Self) -> bool {
-        let of = |cell: &Self| cell.domain.as_ref().map(|domain| Arc::as_ptr(domain).cast::<()>());
-        of(self).is_some() && of(self) == of(other)
-    }
-
-    /// Returns how the cell's models change: models of private sums are recomputed with the sums.
-    #[must_use]
-    pub fn update_kind(&self) -> UpdateKind {
-        if self.maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
-    }
-}
-
-/// Holds the facts of a cell that the manifest must record.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CellFacts {
-    /// The ledger of one user's reward, with the first trial's constants.
-    pub ledger: Ledger,
-    /// The ledger of one row of the inputs, where a curator releases them.
-    pub inputs: Option<Ledger>,
-    /// Facts about the problem.
-    pub facts: Vec<(String, serde_json::Value)>,
-    /// Settings that mislead.
-    pub warnings: Vec<CellWarning>,
-}
-
-impl CellFacts {
-    /// Returns both ledgers as one table.
-    ///
-    /// The ledger of the reward is at the top level. The ledger of the inputs is under `inputs`, where a curator releases them.
-    #[must_use]
-    pub fn ledgers(&self) -> serde_json::Value {
-        let mut ledger = serde_json::json!(self.ledger);
-        if let Some(inputs) = &self.inputs {
-            ledger["inputs"] = serde_json::json!(inputs);
-        }
-        ledger
-    }
 }
 
 /// Holds a prepared cell of any kind.
@@ -139,29 +42,10 @@ pub(super) enum Ready {
     Online(Box<OnlineCell>),
 }
 
-/// Holds one trial's constants, mechanism and policy.
-pub struct ReadyTrial {
-    /// The function with its noise.
-    pub instance: Instance,
-    /// The channel that rewards pass through.
-    pub mechanism: Channel,
-    /// The public constants that the policy knows.
-    pub setting: Setting,
-    /// The policy before its first round.
-    pub policy: Box<dyn Policy>,
-    /// Constants of the policy that the manifest must record.
-    pub facts: Vec<(String, serde_json::Value)>,
-}
-
-/// Locks a mutex even after a panic: every guarded value is consistent between statements.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<'a> Preparation<'a> {
     /// Creates the preparation of this sweep's cells.
     pub fn new(sweep: &'a Sweep, data: &'a DataFolder, backend: &'a dyn Backend) -> Self {
-        Self { sweep, data, backend, kept: Mutex::new(Vec::new()), online: OnlinePreparation::default() }
+        Self { sweep, data, backend, caches: EnvironmentCaches::default(), online: OnlinePreparation::default() }
     }
 
     /// Returns whether a device may score.
@@ -197,33 +81,12 @@ impl<'a> Preparation<'a> {
         &self.sweep.hash
     }
 
-    fn kept(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
-        let mut kept = lock(&self.kept);
-        if let Some(found) = kept.iter().find(|kept| kept.key == plan.environment_key) {
-            return Arc::clone(found);
-        }
-        if MOST_ENVIRONMENTS <= kept.len() {
-            kept.remove(0);
-        }
-        let new = Arc::new(EnvironmentCache {
-            key: plan.environment_key.clone(),
-            streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
-            environment: Mutex::new(None),
-            users: Mutex::new(None),
-            tables: Arc::new(TableCache::default()),
-            domains: Mutex::new(Vec::new()),
-            first_trial: Mutex::new(None),
-        });
-        kept.push(Arc::clone(&new));
-        new
-    }
-
     /// Returns the environment of a cell, without its policy's tables.
     ///
     /// # Errors
     /// If the environment cannot be built.
     pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<dyn Environment>, Error> {
-        self.kept_environment(plan, bandit, &self.kept(plan))
+        self.kept_environment(plan, bandit, &self.caches.of(self.sweep.seed, plan))
     }
 
     fn kept_environment(
@@ -249,7 +112,9 @@ impl<'a> Preparation<'a> {
     /// If the environment, the policy or the backend refuses the cell.
     pub(super) fn any(&self, plan: &CellPlan) -> Result<Ready, Error> {
         match &plan.task {
-            Task::Bandit(bandit) => Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.kept(plan))?))),
+            Task::Bandit(bandit) => {
+                Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.caches.of(self.sweep.seed, plan))?)))
+            }
             Task::Contextual(task) => Ok(Ready::Contextual(Box::new(self.ready_contextual(plan, task)?))),
             Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(self.sweep, plan, online)?))),
         }
@@ -284,7 +149,7 @@ impl<'a> Preparation<'a> {
     /// Whatever the environment refuses.
     pub fn tells_rewards(&self, plan: &CellPlan) -> Result<bool, Error> {
         let Task::Bandit(bandit) = &plan.task else { return Ok(false) };
-        let kept = self.kept(plan);
+        let kept = self.caches.of(self.sweep.seed, plan);
         let environment = self.kept_environment(plan, bandit, &kept)?;
         Ok(environment.told_rewards().is_some() && !environment.simulates())
     }
@@ -304,7 +169,7 @@ impl<'a> Preparation<'a> {
     }
 
     fn ready_contextual(&self, plan: &CellPlan, task: &ContextualBandit) -> Result<ContextualCell, Error> {
-        let kept = self.kept(plan);
+        let kept = self.caches.of(self.sweep.seed, plan);
         let mut slot = lock(&kept.users);
         let environment = match slot.as_ref() {
             Some(environment) => Arc::clone(environment),
@@ -470,49 +335,15 @@ impl<'a> Preparation<'a> {
     }
 
     fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<CellFacts, Error> {
-        let kept = self.kept(plan);
+        let kept = self.caches.of(self.sweep.seed, plan);
         let cell = self.ready(plan, bandit, &kept)?;
         let mut first = lock(&kept.first_trial);
         let instance = match first.as_ref() {
             Some(instance) => instance.clone(),
             None => first.insert(cell.environment.draw(0)?).clone(),
         };
-        let trial = cell.with(instance, 0)?;
-        let mut ledger = trial.mechanism.ledger();
-        let instance = &trial.instance;
-        cell.environment.derived_from_rewards().state_in(&mut ledger);
-        if bandit.policy_plan.is_foreign() && ledger.epsilon.is_some() {
-            ledger.notes.push(
-                "the policy is foreign code: it received released rewards alone, so the claim is the mechanism's, by post-processing"
-                    .to_owned(),
-            );
-        }
-        if instance.bound_stated() && instance.facts().bound < instance.largest() {
-            let (stated, largest) = (instance.facts().bound, instance.largest());
-            ledger.notes.push(format!(
-                "the stated bound {stated} is below the first trial's largest |f|, {largest}: rewards are cut off"
-            ));
-        }
-        if ledger.epsilon.is_some() && !instance.bound_stated() {
-            ledger.notes.push(
-                "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
-            );
-        }
-        let mut facts = cell.environment.facts();
-        facts.extend(trial.facts.clone());
-        if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
-            facts.extend(curator.facts(&inputs));
-        }
-        let mut inputs = cell
-            .curator
-            .as_ref()
-            .zip(cell.environment.points())
-            .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
-        if let Some(inputs) = &mut inputs {
-            cell.environment.derived_from_inputs().state_in(inputs);
-        }
-        let warnings = bandit_warnings(plan, &cell, &trial, &ledger, inputs.as_ref());
-        Ok(CellFacts { ledger, inputs, facts, warnings })
+        drop(first);
+        CellFacts::of_bandit(plan, bandit, &cell, instance)
     }
 }
 
@@ -524,49 +355,5 @@ fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
             Diagnostic::new("a curator releases inputs, and the points of this environment have no coordinates")
                 .hint("use an environment over points, such as `gp-sample` or `points-table`, or drop `[curator]`"),
         )),
-    }
-}
-
-impl ReadyCell {
-    /// Makes one trial before its first round.
-    ///
-    /// # Errors
-    /// If the function does not suit, the mechanism is refused, or the exploration factor lacks a constant.
-    pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
-        self.with(self.environment.draw(trial)?, trial)
-    }
-
-    /// Returns the inputs of the environment, sealed.
-    fn inputs(&self) -> Option<Raw<Inputs>> {
-        let points = self.environment.points()?;
-        Some(Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates()))))
-    }
-
-    /// Returns the inputs that the trial's curator releases; `None` without a curator.
-    fn released_inputs(&self, trial: u64) -> Result<Option<Arc<Released<ReleasedInputs>>>, Error> {
-        let (Some(curator), Some(plan), Some(inputs)) = (&self.curator, &self.bandit.curator, self.inputs()) else {
-            return Ok(None);
-        };
-        let released_inputs = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
-        Ok(Some(Arc::new(released_inputs.map_err(|refusal| plan.place(refusal))?)))
-    }
-
-    fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
-        let (facts, units) = (instance.facts(), instance.value_units());
-        let mechanism = self.bandit.privacy.channel(facts, instance.bound_stated(), self.maker.sums(), units)?;
-        if let Some(sums) = mechanism.sums() {
-            BuildContext::allow_bytes(
-                self.memory_bytes,
-                &format!("the running sums of one trial by `{}` over {} rounds", sums.ledger().mechanism, self.plan.rounds),
-                8.0 * sums.state(),
-                "lower the number of features or `rounds`, take `blt`, or release on a schedule",
-            )?;
-        }
-        let train = self.environment.train_readings().cloned();
-        let setting =
-            Setting { released_inputs: self.released_inputs(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
-        let policy = self.maker.make(&setting)?;
-        let facts = self.maker.facts(&setting);
-        Ok(ReadyTrial { instance, mechanism, setting, policy, facts })
     }
 }

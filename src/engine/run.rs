@@ -1,10 +1,11 @@
 //! Runs units in canonical order, distributed over shards and threads.
 
 use super::Trace;
+use super::lock::lock;
 use super::lockstep::{BatchResult, batch};
 use super::observer::{Observer, Stop, TrialEnd, Unit};
 use super::online::batch_size;
-use super::prepare::{Preparation, Ready, lock};
+use super::prepare::{Preparation, Ready};
 use super::share::Share;
 use super::wide::{Groups, block, group};
 use crate::policy::contextual::ContextPolicy;

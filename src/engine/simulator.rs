@@ -1,6 +1,7 @@
 //! Simulates one trial step by step, for programs that choose the points themselves.
 
-use super::prepare::{Preparation, ReadyCell, ReadyTrial};
+use super::prepare::Preparation;
+use super::ready_cell::{ReadyCell, ReadyTrial};
 use crate::env::catch_bad_reward;
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};

@@ -3,7 +3,7 @@
 //! The function itself is read only where its values are simulated or declared public; elsewhere its stated bound takes its
 //! place.
 
-use super::prepare::{ReadyCell, ReadyTrial};
+use super::ready_cell::{ReadyCell, ReadyTrial};
 use crate::env::{DataDerived, ValueUnits};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::{Diagnostic, Error};

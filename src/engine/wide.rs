@@ -6,7 +6,8 @@
 
 use super::lockstep::{BatchResult, LockstepPart};
 use super::observer::{Observer, Stop, Unit};
-use super::prepare::{Preparation, Ready, ReadyCell};
+use super::prepare::{Preparation, Ready};
+use super::ready_cell::ReadyCell;
 use super::run::{Options, panicked};
 use crate::spec::{Sweep, Task};
 use privateer_backend::{Counters, Together, UpdateKind};

@@ -1,0 +1,78 @@
+//! Collects the ledgers and facts of a cell for the manifest.
+
+use super::ready_cell::ReadyCell;
+use super::warnings::{CellWarning, bandit_warnings};
+use crate::env::Instance;
+use crate::spec::{BanditPlan, CellPlan};
+use privateer_config::error::Error;
+use privateer_privacy::Ledger;
+
+/// Holds the facts of a cell that the manifest must record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellFacts {
+    /// The ledger of one user's reward, with the first trial's constants.
+    pub ledger: Ledger,
+    /// The ledger of one row of the inputs, where a curator releases them.
+    pub inputs: Option<Ledger>,
+    /// Facts about the problem.
+    pub facts: Vec<(String, serde_json::Value)>,
+    /// Settings that mislead.
+    pub warnings: Vec<CellWarning>,
+}
+
+impl CellFacts {
+    /// Returns both ledgers as one table.
+    ///
+    /// The ledger of the reward is at the top level. The ledger of the inputs is under `inputs`, where a curator releases them.
+    #[must_use]
+    pub fn ledgers(&self) -> serde_json::Value {
+        let mut ledger = serde_json::json!(self.ledger);
+        if let Some(inputs) = &self.inputs {
+            ledger["inputs"] = serde_json::json!(inputs);
+        }
+        ledger
+    }
+
+    /// Collects the ledgers and facts of a bandit cell from its first trial, whose function is `instance`.
+    ///
+    /// # Errors
+    /// If the trial cannot be made.
+    pub(super) fn of_bandit(plan: &CellPlan, bandit: &BanditPlan, cell: &ReadyCell, instance: Instance) -> Result<Self, Error> {
+        let trial = cell.with(instance, 0)?;
+        let mut ledger = trial.mechanism.ledger();
+        let instance = &trial.instance;
+        cell.environment.derived_from_rewards().state_in(&mut ledger);
+        if bandit.policy_plan.is_foreign() && ledger.epsilon.is_some() {
+            ledger.notes.push(
+                "the policy is foreign code: it received released rewards alone, so the claim is the mechanism's, by post-processing"
+                    .to_owned(),
+            );
+        }
+        if instance.bound_stated() && instance.facts().bound < instance.largest() {
+            let (stated, largest) = (instance.facts().bound, instance.largest());
+            ledger.notes.push(format!(
+                "the stated bound {stated} is below the first trial's largest |f|, {largest}: rewards are cut off"
+            ));
+        }
+        if ledger.epsilon.is_some() && !instance.bound_stated() {
+            ledger.notes.push(
+                "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
+            );
+        }
+        let mut facts = cell.environment.facts();
+        facts.extend(trial.facts.clone());
+        if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
+            facts.extend(curator.facts(&inputs));
+        }
+        let mut inputs = cell
+            .curator
+            .as_ref()
+            .zip(cell.environment.points())
+            .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
+        if let Some(inputs) = &mut inputs {
+            cell.environment.derived_from_inputs().state_in(inputs);
+        }
+        let warnings = bandit_warnings(plan, cell, &trial, &ledger, inputs.as_ref());
+        Ok(Self { ledger, inputs, facts, warnings })
+    }
+}

@@ -1,0 +1,120 @@
+//! Makes the trials of a prepared bandit cell.
+
+use crate::env::{BuildContext, Environment, Instance};
+use crate::policy::{Policy, PolicyMaker, Setting};
+use crate::spec::{BanditPlan, CellPlan};
+use privateer_backend::{Domain, UpdateKind};
+use privateer_config::error::Error;
+use privateer_gp::score::AxisFeatures;
+use privateer_numerics::rng::{Purpose, Streams};
+use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
+use privateer_privacy::{Channel, Raw, Released};
+use std::sync::Arc;
+
+/// Holds a bandit cell prepared for its trials.
+pub struct ReadyCell {
+    /// The cell's plan.
+    pub plan: CellPlan,
+    /// The bandit part of the plan.
+    pub bandit: BanditPlan,
+    /// The problem.
+    pub environment: Arc<dyn Environment>,
+    /// Curator of the private inputs; `None` if the inputs are public.
+    pub curator: Option<Arc<dyn Curator>>,
+    /// Makes the trials' policies.
+    pub maker: Box<dyn PolicyMaker>,
+    /// The prepared basis; `None` for policies that never score.
+    pub domain: Option<Arc<dyn Domain>>,
+    /// Axes of a product domain in the policy's features.
+    pub axes: Option<Arc<[AxisFeatures]>>,
+    /// Random streams of the environment.
+    pub streams: Streams,
+    /// Whether policies must return their parameters at the end.
+    pub keeps_parameters: bool,
+    /// Largest size of one trial, in bytes.
+    pub(super) memory_bytes: f64,
+    /// Largest size of one trial that a device scores, in bytes: without what the CPU backend keeps of its screens.
+    pub(super) trial_bytes: f64,
+}
+
+impl ReadyCell {
+    /// Returns how many trials should share a submission of a device, within the memory that the spec allows one trial.
+    ///
+    /// `None` where no device scores.
+    pub(super) fn lanes(&self) -> Option<usize> {
+        let lanes = self.domain.as_ref()?.lanes()?;
+        let fit = self.memory_bytes / (2.0 * self.trial_bytes.max(1.0));
+        Some(lanes.min(fit as usize).max(1))
+    }
+
+    /// Returns whether both cells' trials are scored over one prepared basis.
+    pub(super) fn shares_domain(&self, other: &Self) -> bool {
+        let of = |cell: &Self| cell.domain.as_ref().map(|domain| Arc::as_ptr(domain).cast::<()>());
+        of(self).is_some() && of(self) == of(other)
+    }
+
+    /// Returns how the cell's models change: models of private sums are recomputed with the sums.
+    #[must_use]
+    pub fn update_kind(&self) -> UpdateKind {
+        if self.maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
+    }
+}
+
+/// Holds one trial's constants, mechanism and policy.
+pub struct ReadyTrial {
+    /// The function with its noise.
+    pub instance: Instance,
+    /// The channel that rewards pass through.
+    pub mechanism: Channel,
+    /// The public constants that the policy knows.
+    pub setting: Setting,
+    /// The policy before its first round.
+    pub policy: Box<dyn Policy>,
+    /// Constants of the policy that the manifest must record.
+    pub facts: Vec<(String, serde_json::Value)>,
+}
+
+impl ReadyCell {
+    /// Makes one trial before its first round.
+    ///
+    /// # Errors
+    /// If the function does not suit, the mechanism is refused, or the exploration factor lacks a constant.
+    pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
+        self.with(self.environment.draw(trial)?, trial)
+    }
+
+    /// Returns the inputs of the environment, sealed.
+    pub(super) fn inputs(&self) -> Option<Raw<Inputs>> {
+        let points = self.environment.points()?;
+        Some(Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates()))))
+    }
+
+    /// Returns the inputs that the trial's curator releases; `None` without a curator.
+    fn released_inputs(&self, trial: u64) -> Result<Option<Arc<Released<ReleasedInputs>>>, Error> {
+        let (Some(curator), Some(plan), Some(inputs)) = (&self.curator, &self.bandit.curator, self.inputs()) else {
+            return Ok(None);
+        };
+        let released_inputs = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
+        Ok(Some(Arc::new(released_inputs.map_err(|refusal| plan.place(refusal))?)))
+    }
+
+    /// Makes a trial with this function before its first round.
+    pub(super) fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
+        let (facts, units) = (instance.facts(), instance.value_units());
+        let mechanism = self.bandit.privacy.channel(facts, instance.bound_stated(), self.maker.sums(), units)?;
+        if let Some(sums) = mechanism.sums() {
+            BuildContext::allow_bytes(
+                self.memory_bytes,
+                &format!("the running sums of one trial by `{}` over {} rounds", sums.ledger().mechanism, self.plan.rounds),
+                8.0 * sums.state(),
+                "lower the number of features or `rounds`, take `blt`, or release on a schedule",
+            )?;
+        }
+        let train = self.environment.train_readings().cloned();
+        let setting =
+            Setting { released_inputs: self.released_inputs(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
+        let policy = self.maker.make(&setting)?;
+        let facts = self.maker.facts(&setting);
+        Ok(ReadyTrial { instance, mechanism, setting, policy, facts })
+    }
+}
