@@ -1,0 +1,294 @@
+//! Holds the function that a trial optimises, with its noise and its optimum.
+
+use super::noise::Noise;
+use super::sets::{Sets, SetsPlan};
+use super::value_units::ValueUnits;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
+use privateer_privacy::{Raw, RewardFacts};
+use std::sync::Arc;
+
+/// Smallest difference between the largest and the least mean reward, unless they are equal.
+const SMALLEST_RANGE: f64 = 1e-6;
+
+/// Holds the function of one trial with its noise.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    values: Arc<Vec<f64>>,
+    noise: Arc<dyn Noise>,
+    best: usize,
+    unit: f64,
+    facts: RewardFacts,
+    bound_stated: bool,
+    largest: f64,
+    least: f64,
+    /// How values of the data become rewards, where the spec states `bound` and `privacy.clip` in units of the data.
+    units: Option<ValueUnits>,
+    sets: Option<Arc<Sets>>,
+    /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
+    plays: Option<Vec<f64>>,
+    best_mean: f64,
+    start: Option<usize>,
+}
+
+/// States the unit in which regret is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegretUnit {
+    /// The unit of the reward.
+    Raw,
+    /// Fractions of the largest mean reward.
+    Relative,
+}
+
+impl RegretUnit {
+    /// Returns the unit in words, as a fact for the report.
+    #[must_use]
+    pub fn fact(self) -> (String, serde_json::Value) {
+        let words = match self {
+            Self::Raw => "that of the reward",
+            Self::Relative => "shares of the largest mean reward",
+        };
+        ("unit of regret".to_owned(), words.into())
+    }
+
+    /// Reads the key `regret`.
+    pub fn parse(args: &Args<'_>, default: &'static str) -> Self {
+        match args.word(
+            "regret",
+            "unit of regret: the reward's own, or shares of the largest mean",
+            &["raw", "relative"],
+            Some(default),
+        ) {
+            "relative" => Self::Relative,
+            _ => Self::Raw,
+        }
+    }
+}
+
+impl Instance {
+    /// Creates a function from its values at all points.
+    ///
+    /// `bound` on |f| is the largest magnitude unless stated.
+    ///
+    /// # Errors
+    /// If a value is not finite or outside the noise's range, if values differ by less than the tie tolerance resolves, or
+    /// without a positive maximum under relative regret.
+    pub fn new(
+        values: Arc<Vec<f64>>,
+        noise: Arc<dyn Noise>,
+        bound: Option<f64>,
+        rounds: u64,
+        unit: RegretUnit,
+    ) -> Result<Self, Error> {
+        let finite = values.iter().all(|value| value.is_finite());
+        let largest_at = (1..values.len()).fold(0, |best, point| if values[best] < values[point] { point } else { best });
+        let Some(best) = (finite && !values.is_empty()).then_some(largest_at) else {
+            return Err(Error::input(
+                Diagnostic::new("the mean reward is not finite at every point").hint("check the table or the kernel's scale"),
+            ));
+        };
+        if let Some((lo, hi)) = noise.range()
+            && let Some(outside) = values.iter().find(|&&value| value < lo || hi < value)
+        {
+            return Err(Error::input(
+                Diagnostic::new(format!("the noise needs mean rewards from {lo} to {hi}, and one is {outside}"))
+                    .hint("add `output = \"unit\"` to the environment, or choose another noise"),
+            ));
+        }
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        // Decisions tie within 1e-10 of a score, so far smaller differences between points would be lost.
+        if least < values[best] && values[best] - least < SMALLEST_RANGE {
+            return Err(Error::input(
+                Diagnostic::new(format!("mean rewards differ by no more than {:e}", values[best] - least))
+                    .hint("state rewards in other units: differences below 1e-6 drown in the tie tolerance"),
+            ));
+        }
+        let unit = match unit {
+            RegretUnit::Raw => 1.0,
+            RegretUnit::Relative if 0.0 < values[best] => values[best],
+            RegretUnit::Relative => {
+                return Err(Error::input(
+                    Diagnostic::new(format!("relative regret divides by the largest mean reward, which is {}", values[best]))
+                        .hint("use `regret = \"raw\"`"),
+                ));
+            }
+        };
+        let best_mean = values[best];
+        let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        let facts = RewardFacts {
+            bound: bound.unwrap_or(largest),
+            noise_bound: noise.bound(),
+            range: noise.range(),
+            noise_variance: noise.variance(),
+            rounds,
+        };
+        Ok(Self {
+            values,
+            noise,
+            best,
+            unit,
+            facts,
+            bound_stated: bound.is_some(),
+            largest,
+            least,
+            units: None,
+            sets: None,
+            plays: None,
+            best_mean,
+            start: None,
+        })
+    }
+
+    /// States how values of the data become rewards, where clip ranges are stated in units of the data.
+    #[must_use]
+    pub(crate) fn in_units(self, units: Option<ValueUnits>) -> Self {
+        Self { units, ..self }
+    }
+
+    /// Returns how values of the data become rewards, if clip ranges are stated in units of the data.
+    #[must_use]
+    pub(crate) fn value_units(&self) -> Option<ValueUnits> {
+        self.units
+    }
+
+    /// Returns the same function with another noise; its rewards' public facts stay unchanged.
+    #[must_use]
+    pub fn observed_through(self, noise: Arc<dyn Noise>) -> Self {
+        Self { noise, ..self }
+    }
+
+    /// States the point of the first round where a policy would draw one at random: replays start where the original did.
+    #[must_use]
+    pub fn started_at(self, point: usize) -> Self {
+        Self { start: Some(point), ..self }
+    }
+
+    /// Returns the stated point of the first round.
+    #[must_use]
+    pub fn start(&self) -> Option<usize> {
+        self.start
+    }
+
+    /// Creates a function over a product domain as the sum of functions of its axes.
+    ///
+    /// * `rows` — values of the rows, one axis after another, `per_axis` each
+    ///
+    /// # Errors
+    /// As [`Instance::new`]; noise that needs a range.
+    pub fn over_axes(
+        rows: Vec<f64>,
+        per_axis: usize,
+        noise: Arc<dyn Noise>,
+        bound: Option<f64>,
+        rounds: u64,
+        unit: RegretUnit,
+    ) -> Result<Self, Error> {
+        let axes = || rows.chunks_exact(per_axis.max(1));
+        let highest: f64 = axes().map(|axis| axis.iter().copied().fold(f64::NEG_INFINITY, f64::max)).sum();
+        let lowest: f64 = axes().map(|axis| axis.iter().copied().fold(f64::INFINITY, f64::min)).sum();
+        // The highest and the lowest value represent all points in the checks and in the public facts.
+        let ends = Self::new(Arc::new(vec![highest, lowest]), noise, bound, rounds, unit)?;
+        Ok(Self { values: Arc::new(rows), plays: Some(Vec::new()), ..ends })
+    }
+
+    /// Assigns the next point number to the play of these rows of a product domain.
+    pub fn define(&mut self, rows: &[u32]) {
+        let mean = rows.iter().map(|&row| self.values[row as usize]).sum();
+        if let Some(plays) = &mut self.plays {
+            plays.push(mean);
+        }
+    }
+
+    /// Adds decision sets that change every round.
+    ///
+    /// # Errors
+    /// As [`SetsPlan::sets`].
+    pub fn with_sets(mut self, plan: SetsPlan) -> Result<Self, Error> {
+        self.sets = plan.sets(&self.values)?.map(Arc::new);
+        Ok(self)
+    }
+
+    /// Returns the decision sets, if the allowed points change every round.
+    #[must_use]
+    pub fn sets(&self) -> Option<&Sets> {
+        self.sets.as_deref()
+    }
+
+    /// Draws the points that are allowed in the next round, where they change every round.
+    pub fn draw_set(&self, random: &mut Stream, set: &mut Option<Vec<u32>>) {
+        if let (Some(sets), Some(set)) = (&self.sets, set) {
+            sets.draw(random, set);
+        }
+    }
+
+    /// Returns the regret of one play of `point` where only the points of `set` are allowed; `None` allows all.
+    ///
+    /// It is at least 0, in the instance's unit.
+    #[must_use]
+    pub fn regret_among(&self, point: usize, set: Option<&[u32]>) -> f64 {
+        let Some(set) = set else { return self.regret(point) };
+        let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
+        (best - self.values[point]) / self.unit
+    }
+
+    /// Returns the public facts of a reward.
+    #[must_use]
+    pub fn facts(&self) -> &RewardFacts {
+        &self.facts
+    }
+
+    /// Returns whether the bound on |f| was stated, as opposed to computed from the function.
+    #[must_use]
+    pub fn bound_stated(&self) -> bool {
+        self.bound_stated
+    }
+
+    /// Returns the largest |f|.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        self.largest
+    }
+
+    /// Returns the least and the largest mean reward.
+    #[must_use]
+    pub fn range(&self) -> (f64, f64) {
+        (self.least, self.best_mean)
+    }
+
+    /// Returns the share of the points whose mean reward is outside of a range; `None` over a product domain.
+    #[must_use]
+    pub fn share_outside(&self, low: f64, high: f64) -> Option<f64> {
+        let n_outside = self.values.iter().filter(|value| !(low..=high).contains(*value)).count();
+        self.plays.is_none().then(|| n_outside as f64 / self.values.len() as f64)
+    }
+
+    /// Returns the best point (the lowest index among ties).
+    #[must_use]
+    pub fn best(&self) -> usize {
+        self.best
+    }
+
+    /// Returns the mean reward of a point.
+    #[must_use]
+    pub fn mean(&self, point: usize) -> f64 {
+        self.plays.as_ref().map_or_else(|| self.values[point], |plays| plays[point])
+    }
+
+    /// Returns the largest mean reward.
+    #[must_use]
+    pub fn best_mean(&self) -> f64 {
+        self.best_mean
+    }
+
+    /// Returns the regret of playing a point once, at least 0, in the instance's unit.
+    #[must_use]
+    pub fn regret(&self, point: usize) -> f64 {
+        ((self.best_mean - self.mean(point)) / self.unit).max(0.0)
+    }
+
+    /// Draws one observation, sealed.
+    pub fn observe(&self, point: usize, noise: &mut Stream) -> Raw<f64> {
+        Raw::seal(self.noise.reward(self.mean(point), point, noise))
+    }
+}
