@@ -28,6 +28,7 @@ mod release_rule;
 mod released_inputs;
 pub mod rff_gp_ucb;
 mod sums_policy;
+mod sums_server;
 mod sums_state;
 mod tail_moments;
 pub mod tgp_ucb;
