@@ -3,7 +3,8 @@
 //! Its first sentence is the cost of privacy: what the best private policy with a guarantee loses, over what it loses without
 //! privacy. Every policy is named or counted.
 
-use super::collect::{CellData, ReportRun};
+use super::cell_data::CellData;
+use super::collect::ReportRun;
 use super::compare::{ComparedPoint, best_of, candidates, cost, is_privacy_key, kind, p_value};
 use super::stats::{SampleMoments, known};
 use super::text::{plus_minus, ratio_text, short, short_key, swept_text};

@@ -1,6 +1,7 @@
 //! Groups cells into sweep points, and compares policies on the same trials.
 
-use super::collect::{CellData, ReportRun, problem_of};
+use super::cell_data::{CellData, problem_of};
+use super::collect::ReportRun;
 use super::stats::{Ratio, SampleMoments, holm};
 use super::text::swept_text;
 use crate::record::Quantity;
@@ -177,7 +178,7 @@ pub(super) fn kind(cell: &CellData) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::collect::CellIndex;
+    use super::super::cell_data::CellIndex;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
     use super::*;
 

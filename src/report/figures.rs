@@ -4,7 +4,8 @@
 
 use super::axis::Axis;
 use super::canvas::{Chart, Panel, Series};
-use super::collect::{CellData, ReportRun};
+use super::cell_data::CellData;
+use super::collect::ReportRun;
 use super::compare::{ComparedPoint, cost};
 use super::guide;
 use super::stats::{Ratio, SampleMoments};

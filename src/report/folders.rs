@@ -1,6 +1,7 @@
 //! Compares the cells that two folders share, trial by trial.
 
-use super::collect::{CellData, ReportRun};
+use super::cell_data::CellData;
+use super::collect::ReportRun;
 use super::compare::{p_value, paired};
 use super::grid::Grid;
 use super::page_tables::{moments, shown};

@@ -6,7 +6,7 @@
 //! Matern kernels, `zeta = e^epsilon - 1`. The bound applies only to runs of local privacy on functions of this space.
 
 use super::canvas::Series;
-use super::collect::CellData;
+use super::cell_data::CellData;
 
 /// Holds the slopes of the bound's logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]

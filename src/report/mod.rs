@@ -9,6 +9,7 @@
 mod answer;
 mod axis;
 mod canvas;
+mod cell_data;
 mod collect;
 mod compare;
 mod curves;
@@ -21,6 +22,7 @@ mod page;
 mod page_audit;
 mod page_ledger;
 mod page_tables;
+mod shown;
 mod stats;
 mod summary;
 mod text;

@@ -1,6 +1,7 @@
 //! Writes the page's privacy ledger: one card for each mechanism, and the errata that it cites in words.
 
-use super::collect::{CellData, ReportRun};
+use super::cell_data::CellData;
+use super::collect::ReportRun;
 use super::grid::Grid;
 use super::page_tables::{policies_of, shown};
 use super::text::{short, short_key, swept_text};

@@ -1,6 +1,7 @@
 //! Writes the page's tables: results, further numbers, facts.
 
-use super::collect::{CellData, ReportRun};
+use super::cell_data::CellData;
+use super::collect::ReportRun;
 use super::compare::{ComparedPoint, candidates, leaders};
 use super::grid::Grid;
 use super::stats::SampleMoments;

@@ -1,6 +1,7 @@
 //! Writes `summary.csv`: one row per cell, computed from the parts alone.
 
-use super::collect::{CellData, ReportRun};
+use super::cell_data::CellData;
+use super::collect::ReportRun;
 use super::compare::{ComparedPoint, Paired, PrivacyCost, cost, paired};
 use super::stats::{Quantiles, SampleMoments};
 use super::text::{csv_text, number};

@@ -1,0 +1,163 @@
+//! Holds the data of cells for the report, and finds cells by what they have in common.
+
+use super::compare::is_privacy_key;
+use super::curves::Curve;
+use crate::record::{CellInfo, Quantity};
+use privateer_config::params::Scalar;
+use privateer_privacy::Guarantee;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Holds the last recorded round of one trial.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ReportTrialEnd {
+    pub(super) trial: u32,
+    /// The measured quantities, in the order of the cell's columns.
+    pub(super) values: Vec<f64>,
+}
+
+/// Holds one cell, reduced to the data of the report.
+#[derive(Clone, Debug)]
+pub(super) struct CellData {
+    pub(super) info: CellInfo,
+    /// The last rounds of the trials, in their order.
+    pub(super) ends: Vec<ReportTrialEnd>,
+    pub(super) last_round: u32,
+    pub(super) curve: Curve,
+    pub(super) exponent: Option<f64>,
+}
+
+impl CellData {
+    /// Returns a quantity at the last round of each trial, without NaN; empty if the run does not measure it.
+    pub(super) fn finals(&self, quantity: Quantity) -> Vec<f64> {
+        let Some(column) = self.column(quantity) else { return Vec::new() };
+        let values = self.ends.iter().filter_map(|end| end.values.get(column));
+        values.copied().filter(|value| !value.is_nan()).collect()
+    }
+
+    fn column(&self, quantity: Quantity) -> Option<usize> {
+        self.info.measures.columns().iter().position(|known| *known == quantity)
+    }
+
+    fn at_end(&self, end: &ReportTrialEnd, quantity: Quantity) -> f64 {
+        self.column(quantity).and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
+    }
+
+    /// Returns a quantity at the last round of this cell and of another one, for their common trials.
+    pub(super) fn pairs(&self, other: &Self, quantity: Quantity) -> Vec<(f64, f64)> {
+        let mut others = other.ends.iter().peekable();
+        let mut pairs = Vec::with_capacity(self.ends.len());
+        for end in &self.ends {
+            while others.next_if(|other| other.trial < end.trial).is_some() {}
+            if let Some(found) = others.next_if(|other| other.trial == end.trial) {
+                pairs.push((self.at_end(end, quantity), other.at_end(found, quantity)));
+            }
+        }
+        pairs
+    }
+
+    /// Returns whether every trial ended with the very same value of a quantity in both cells.
+    pub(super) fn same_results(&self, other: &Self, quantity: Quantity) -> bool {
+        self.result_bits(quantity) == other.result_bits(quantity)
+    }
+
+    /// Returns the last round, and the bits of a quantity at it in every trial.
+    pub(super) fn result_bits(&self, quantity: Quantity) -> (u32, Vec<u64>) {
+        (self.last_round, self.ends.iter().map(|end| self.at_end(end, quantity).to_bits()).collect())
+    }
+
+    /// Returns the stated budget: of the inputs if only they are protected, else of the rewards.
+    pub(super) fn epsilon(&self) -> Option<f64> {
+        let of = |ledger: &Value| ledger.get("epsilon")?.as_f64();
+        of(&self.info.ledger).or_else(|| self.inputs_ledger().and_then(of))
+    }
+
+    /// Returns a text that two cells share exactly where they promise the same: the budgets and threat models of their ledgers.
+    pub(super) fn promise(&self) -> String {
+        let of = |ledger: &Value| ["epsilon", "delta", "threat_model"].map(|key| ledger[key].to_string()).join(" ");
+        let inputs = self.inputs_ledger().map(of);
+        [of(&self.info.ledger)].into_iter().chain(inputs).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns whether the policy plays at random and learns nothing.
+    pub(super) fn plays_at_random(&self) -> bool {
+        let kind = self.info.resolved["policy"]["kind"].as_str().unwrap_or(&self.info.policy);
+        ["uniform", "random-arm"].contains(&kind)
+    }
+
+    /// Returns whether the cell is private and its guarantee is known to hold, rather than claimed by a plug-in.
+    pub(super) fn is_protected(&self) -> bool {
+        let known = |found| matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate));
+        !self.is_not_private() && self.guarantees().all(known)
+    }
+
+    /// Reads the guarantees of the cell's ledgers.
+    fn guarantees(&self) -> impl Iterator<Item = Result<Guarantee, String>> {
+        let stated = [Some(self.info.ledger.as_ref()), self.inputs_ledger()].into_iter().flatten();
+        stated.filter_map(|ledger| ledger.get("guarantee")?.as_str()).map(|text| Guarantee::try_from(text.to_owned()))
+    }
+
+    /// Returns the value of a swept key.
+    pub(super) fn swept(&self, key: &str) -> Option<&Scalar> {
+        self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// Returns a text of the cell's ledger; empty if it is absent.
+    pub(super) fn ledger_text(&self, key: &str) -> &str {
+        self.info.ledger.get(key).and_then(Value::as_str).unwrap_or("")
+    }
+
+    /// Returns the ledger of the inputs, where a curator releases them.
+    pub(super) fn inputs_ledger(&self) -> Option<&Value> {
+        self.info.ledger.get("inputs")
+    }
+
+    /// Returns whether one of the cell's ledgers states that its claim does not hold, or states what nobody can read.
+    pub(super) fn has_no_guarantee(&self) -> bool {
+        self.guarantees()
+            .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate | Guarantee::Unverified { .. })))
+    }
+
+    /// Returns whether the cell claims no privacy at all, neither of rewards nor of inputs.
+    pub(super) fn is_not_private(&self) -> bool {
+        Guarantee::try_from(self.ledger_text("guarantee").to_owned()) == Ok(Guarantee::NotPrivate)
+            && self.inputs_ledger().is_none()
+    }
+}
+
+/// Finds cells without a walk over all of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CellIndex {
+    /// Number of the sweep point of each cell, in order of first appearance.
+    pub(super) point_of: Vec<usize>,
+    /// Policies of which a cell claims privacy that does not hold.
+    pub(super) unguaranteed: BTreeSet<String>,
+    /// Whether no cell claims privacy.
+    pub(super) nothing_is_private: bool,
+    /// Cells without privacy that learn, by their [`problem_of`].
+    pub(super) open: BTreeMap<String, Vec<usize>>,
+}
+
+impl CellIndex {
+    pub(super) fn of(cells: &[CellData]) -> Self {
+        let mut index = Self { nothing_is_private: cells.iter().all(CellData::is_not_private), ..Self::default() };
+        let mut points: BTreeMap<String, usize> = BTreeMap::new();
+        for (cell_idx, cell) in cells.iter().enumerate() {
+            let next = points.len();
+            index.point_of.push(*points.entry(format!("{:?}", (&cell.info.environment, &cell.info.swept))).or_insert(next));
+            if cell.has_no_guarantee() {
+                index.unguaranteed.insert(cell.info.policy.clone());
+            }
+            if cell.is_not_private() && !cell.plays_at_random() {
+                index.open.entry(problem_of(cell)).or_default().push(cell_idx);
+            }
+        }
+        index
+    }
+}
+
+/// Returns what a cell has in common with those that differ in policy and privacy alone, as a key.
+pub(super) fn problem_of(cell: &CellData) -> String {
+    let outside: Vec<_> = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
+    format!("{:?}", (&cell.info.environment, outside))
+}
