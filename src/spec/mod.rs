@@ -14,11 +14,13 @@ mod path;
 mod plan;
 mod privacy;
 mod read;
+mod reader;
 mod recorded;
 mod resolved;
 mod run_keys;
 mod sweep;
 mod wildcard;
+mod written;
 
 pub use builder::{Item, SettingValue, SweepBuilder, items};
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};

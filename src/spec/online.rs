@@ -1,9 +1,9 @@
 //! Reads online convex runs: `[problem]` and `[[learner]]`, not `[environment]` and `[[policy]]`.
 
 use super::cell::{CellPlan, Task};
-use super::plan::{json_of, note_defaults, overlaid, written_json};
 use super::privacy::{self, RequestDocs};
 use super::resolved::SharedValues;
+use super::written::{json_of, note_defaults, overlaid, written_json};
 use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};

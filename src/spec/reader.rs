@@ -1,0 +1,352 @@
+//! Reads the cells of every sweep point from the tree of a spec.
+
+use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
+use super::curator::CuratorPlan;
+use super::interactions::InteractionPlan;
+use super::privacy::PrivacyPlan;
+use super::run_keys::RunKeys;
+use super::sweep::{Step, SweepPoint, points, scalar};
+use super::written::{json_of, note_defaults, overlaid, written_json};
+use super::{Recorded, SharedValues, Sweep, online, path};
+use crate::env::EnvironmentPlan;
+use crate::env::contextual::ContextualPlan;
+use crate::policy::PolicyPlan;
+use crate::policy::contextual::ContextPolicyPlan;
+use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
+use privateer_config::error::{Diagnostic, Place};
+use privateer_config::params::{Args, Node, Scalar, Sink, Table, Value};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Number of mistakes after which no more sweep points are read.
+const MOST_MISTAKES: usize = 50;
+/// Largest number of part files of one sweep.
+const MOST_PARTS: f64 = 1e6;
+/// Memory for a recorded row while its part is built and encoded, in bytes.
+const BYTES_PER_ROW: f64 = 160.0;
+
+/// Holds an environment of either kind, as read from a spec.
+#[derive(Clone)]
+enum PlanSetting {
+    Points(Arc<dyn EnvironmentPlan>),
+    Contextual(Arc<dyn ContextualPlan>),
+}
+
+/// Holds a policy of either kind with its privacy request, as read from a spec.
+enum Chooser {
+    Points(Arc<dyn PolicyPlan>, PrivacyPlan),
+    Contextual(Arc<dyn ContextPolicyPlan>, InteractionPlan),
+}
+
+/// Reads the tree of a spec.
+pub(super) struct SpecReader<'a> {
+    base: &'a Table,
+    sink: &'a Sink,
+    /// The spec without its table `sweep`.
+    unswept: Table,
+    /// Parameters of all cells so far.
+    shared: RefCell<SharedValues>,
+    /// Environments without mistakes, by their JSON.
+    environments: RefCell<BTreeMap<String, EnvironmentRead>>,
+}
+
+impl<'a> SpecReader<'a> {
+    /// Creates the reader of a tree; mistakes go to the sink.
+    pub(super) fn new(base: &'a Table, sink: &'a Sink) -> Self {
+        let mut unswept = base.clone();
+        unswept.remove("sweep");
+        Self { base, sink, unswept, shared: RefCell::default(), environments: RefCell::default() }
+    }
+
+    /// Returns the sweep; `None` or a sweep without meaning after a mistake.
+    pub(super) fn read(&self, file: &str) -> Option<Sweep> {
+        let top = Args::new(self.base, "", self.sink);
+        let stem =
+            std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let RunKeys { name, seed, trials, block, recorded, parameters, audit, accepted, memory } = RunKeys::parse(&top, stem);
+        let is_online = is_online(self.base);
+        let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
+        for key in tables {
+            top.table(key);
+        }
+        for (key, header) in
+            [if is_online { ("learner", "[[learner]]") } else { ("policy", "[[policy]]") }, ("sweep", "[sweep.product]")]
+        {
+            top.documents(key, header);
+        }
+        let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let parts = if is_online {
+            [("problem", "[problem]", top.items(PROBLEMS).names()), ("learner", "[[learner]]", top.items(LEARNERS).names())]
+        } else {
+            [("environment", "[environment]", environments(&top)), ("policy", "[[policy]]", policies(&top))]
+        };
+        for (key, header, kinds) in parts {
+            if !top.has(key) {
+                top.missing_table(header, &format!("a `kind`, one of {}", one_of(&kinds)));
+            }
+        }
+        top.finish();
+        let mut cells = Vec::new();
+        let points = points(self.base, self.sink);
+        // All sweep points have the same keys.
+        for Step { path: key_path, key_span, .. } in points.first().into_iter().flatten() {
+            top.knows(path::first(key_path), key_span.as_ref());
+        }
+        for point in &points {
+            self.cells_at(point, &mut cells);
+            if MOST_MISTAKES < self.sink.n_mistakes() {
+                break;
+            }
+        }
+        let memory_bytes = memory * 1024.0 * 1024.0 * 1024.0;
+        if self.sink.n_mistakes() == 0 {
+            self.allow_parts(&top, &cells, trials, block, recorded, memory_bytes);
+        }
+        let resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
+        let hash = Sha256::digest(resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Sweep { name, seed, trials, block, recorded, audit, parameters, accepted, memory_bytes, cells, resolved, hash })
+    }
+
+    /// Returns the environment of a sweep point, which equal tables share; `None` after a mistake.
+    fn environment(&self, top: &Args<'_>, table: &Table, json: &str) -> Option<EnvironmentRead> {
+        if let Some(known) = self.environments.borrow().get(json) {
+            return Some(known.clone());
+        }
+        let n_mistakes = self.sink.n_mistakes();
+        let read = self.read_environment(top, table)?;
+        if self.sink.n_mistakes() == n_mistakes {
+            self.environments.borrow_mut().insert(json.to_owned(), read.clone());
+        }
+        Some(read)
+    }
+
+    fn read_environment(&self, top: &Args<'_>, table: &Table) -> Option<EnvironmentRead> {
+        let Value::Table(written) = &table.get("environment")?.value else { return None };
+        let args = top.table("environment");
+        let kind = args.kind("environment", &environments(&args))?;
+        let label = args.one_line("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
+        let plan = match args.items(ENVIRONMENTS).read(&kind, &args) {
+            Some(plan) => PlanSetting::Points(Arc::from(plan)),
+            None => PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(&kind, &args)?)),
+        };
+        args.finish();
+        let mut defaults = BTreeMap::new();
+        note_defaults("environment", &args.documented(), &written_json(written), &mut defaults);
+        let place = written.span.as_ref().map(|span| self.sink.sources().place(span));
+        Some(EnvironmentRead { label, plan, place, defaults })
+    }
+
+    /// Reports sweeps with too many parts, and parts with too many rows.
+    fn allow_parts(&self, top: &Args<'_>, cells: &[CellPlan], trials: u64, block: u64, recorded: Recorded, memory_bytes: f64) {
+        let parts = trials.div_ceil(block) as f64 * cells.len() as f64;
+        if MOST_PARTS < parts {
+            let key = if top.has("block") { "block" } else { "trials" };
+            let hint = "raise `block` (trials of one part), or lower `trials`".to_owned();
+            let message = format!("the sweep would have {parts:.0} parts");
+            top.reject_with_hint(key, message, format!("at most {MOST_PARTS:.0} parts"), Some(hint));
+        }
+        let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);
+        let (n_trials, n_rounds) = (trials.min(block), recorded.n_rounds(longest));
+        let needs = BYTES_PER_ROW * n_trials as f64 * n_rounds as f64;
+        if memory_bytes < needs {
+            let message = format!(
+                "one part would have {:.0} rows ({n_trials} trials x {n_rounds} recorded rounds)",
+                n_trials as f64 * n_rounds as f64
+            );
+            let hint = "lower `block`, record fewer rounds with `record = { rounds = \"log\" }`, or raise `limits.memory_gib`";
+            let key = ["block", "record", "rounds"].into_iter().find(|key| top.has(key)).unwrap_or("trials");
+            let most = memory_bytes / BYTES_PER_ROW;
+            top.reject_with_hint(key, message, format!("at most {most:.0} rows in a part"), Some(hint.to_owned()));
+        }
+    }
+
+    /// Appends the cells of one sweep point; records mistakes in the sink.
+    fn cells_at(&self, point: &SweepPoint, cells: &mut Vec<CellPlan>) {
+        let mut table = self.unswept.clone();
+        for Step { path: key_path, key_span, node } in point {
+            if let Err(diagnostic) = path::set(&mut table, key_path, key_span.as_ref(), node) {
+                self.sink.push_at(key_span.as_ref(), diagnostic);
+                return;
+            }
+        }
+        let swept: Vec<(String, Scalar)> =
+            point.iter().filter_map(|step| Some((step.path.clone(), scalar(&step.node.value)?))).collect();
+        let top = Args::new(&table, "", self.sink);
+        let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
+        if is_online(&table) {
+            online::cells_at(
+                &online::SweepPointParts { table: &table, swept: &swept, rounds, sink: self.sink, resolved: &self.shared },
+                cells,
+            );
+            return;
+        }
+        let environment_json = json_of(&table, "environment");
+        let environment_text = environment_json.to_string();
+        let environment = self.environment(&top, &table, &environment_text);
+
+        let base_of = |key: &str| match table.get(key).map(|node| &node.value) {
+            Some(Value::Table(nested)) => Some(nested),
+            _ => None,
+        };
+        let (base_privacy, base_curator) = (base_of("privacy"), base_of("curator"));
+        let written = match table.get("policy") {
+            Some(Node { value: Value::Array(policies), .. }) if !policies.is_empty() => policies,
+            Some(_) => {
+                let message = "`policy` is not an array of tables";
+                top.reject("policy", message, "`[[policy]]` tables with a `kind` each, at least one");
+                return;
+            }
+            None => return,
+        };
+        let mut labels: Vec<String> = Vec::new();
+        for (i, item) in written.iter().enumerate() {
+            let Value::Table(policy_table) = &item.value else {
+                self.sink.push_at(
+                    item.span.as_ref(),
+                    Diagnostic::new("a policy is not a table").expected("`[[policy]]` with a `kind`"),
+                );
+                continue;
+            };
+            let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
+            let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
+            let Some(kind) = args.kind("policy", &policies(&args)) else { continue };
+            let label =
+                args.one_line("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
+            if label.trim().is_empty() {
+                args.reject("label", "the policy's label is empty", "a text, or no `label`");
+                continue;
+            }
+            if labels.contains(&label) {
+                args.reject(
+                    if args.has("label") { "label" } else { "kind" },
+                    format!("two policies have the label `{label}`"),
+                    "different labels: add `label = \"…\"`",
+                );
+                continue;
+            }
+            if let Some((message, expected)) = mismatch(&args, environment.as_ref().map(|read| &read.plan), &kind) {
+                args.reject("kind", message, expected);
+                continue;
+            }
+            let points = args.items(POLICIES).read(&kind, &args).map(Arc::from);
+            let by_contexts = args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::from);
+            // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
+            args.table("privacy");
+            args.table("curator");
+            args.finish();
+            let (privacy_table, own_privacy) = overlaid(base_privacy, policy_table, "privacy");
+            let privacy_args = Args::new(&privacy_table, "privacy", self.sink);
+            let stated = base_privacy.is_some() || own_privacy;
+            let (curator_table, own_curator) = overlaid(base_curator, policy_table, "curator");
+            let curator_args = Args::new(&curator_table, "curator", self.sink);
+            let curated = base_curator.is_some() || own_curator;
+            let chooser = match (points, by_contexts) {
+                (Some(policy), _) => {
+                    let policy: Arc<dyn PolicyPlan> = policy;
+                    match PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy.protection()) {
+                        Some(privacy) => Chooser::Points(policy, privacy),
+                        None => continue,
+                    }
+                }
+                (None, Some(policy)) if !curated => {
+                    Chooser::Contextual(policy, InteractionPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
+                }
+                (None, Some(_)) => {
+                    let message = format!("`{kind}` chooses by contexts, which no curator releases");
+                    args.reject("kind", message, "no `[curator]`, or a policy over the points of a domain");
+                    continue;
+                }
+                (None, None) => continue,
+            };
+            let curator = curated.then(|| CuratorPlan::parse(&curator_args, &curator_table)).flatten();
+            let mut defaults = environment.as_ref().map_or_else(BTreeMap::new, |read| read.defaults.clone());
+            note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
+            note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
+            let mut resolved = serde_json::json!({
+                "rounds": rounds,
+                "environment": environment_json,
+                "privacy": written_json(&privacy_table),
+                "policy": written_json(policy_table),
+            });
+            if curated {
+                note_defaults("curator", &curator_args.documented(), &written_json(&curator_table), &mut defaults);
+                resolved["curator"] = written_json(&curator_table);
+            }
+            resolved["defaults"] = serde_json::json!(defaults);
+            let Some(environment) = &environment else { continue };
+            let task = match (environment.plan.clone(), chooser) {
+                (PlanSetting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
+                    Task::Bandit(BanditPlan { environment_plan, privacy, curator, policy_plan })
+                }
+                (PlanSetting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
+                    Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })
+                }
+                // A mismatch was reported above.
+                _ => continue,
+            };
+            labels.push(label.clone());
+            cells.push(CellPlan {
+                index: cells.len() as u32,
+                policy: label,
+                environment: environment.label.clone(),
+                swept: swept.clone(),
+                rounds,
+                environment_key: format!("{rounds} {environment_text}"),
+                environment_place: environment.place.clone(),
+                task,
+                resolved: self.shared.borrow_mut().sections(resolved),
+            });
+        }
+    }
+}
+
+/// Returns the names of all environments.
+fn environments(args: &Args<'_>) -> Vec<&'static str> {
+    [args.items(ENVIRONMENTS).names(), args.items(CONTEXTUAL_ENVIRONMENTS).names()].concat()
+}
+
+/// Returns the names of all policies.
+fn policies(args: &Args<'_>) -> Vec<&'static str> {
+    [args.items(POLICIES).names(), args.items(CONTEXTUAL_POLICIES).names()].concat()
+}
+
+/// Returns the mismatch of a policy with an environment, and the expected policy; else `None`.
+fn mismatch(args: &Args<'_>, setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
+    let chooses_by_context = args.items(CONTEXTUAL_POLICIES).has(policy);
+    let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match (setting, chooses_by_context) {
+        (Some(PlanSetting::Contextual(_)), false) => Some((
+            format!("policy `{policy}` plays points of a domain, and the environment shows arms to users with contexts"),
+            format!("one of {}", one_of(args.items(CONTEXTUAL_POLICIES).names())),
+        )),
+        (Some(PlanSetting::Points(_)), true) => Some((
+            format!("policy `{policy}` chooses by contexts, and the environment has none"),
+            format!(
+                "one of {}, or an environment with contexts: {}",
+                one_of(args.items(POLICIES).names()),
+                one_of(args.items(CONTEXTUAL_ENVIRONMENTS).names())
+            ),
+        )),
+        _ => None,
+    }
+}
+
+/// Returns whether a spec describes online convex runs.
+///
+/// It then has a problem or a learner, and neither an environment nor a policy.
+fn is_online(table: &Table) -> bool {
+    let has = |key: &str| table.get(key).is_some();
+    (has("problem") || has("learner")) && !has("environment") && !has("policy")
+}
+
+/// Holds the environment of a sweep point.
+#[derive(Clone)]
+struct EnvironmentRead {
+    label: String,
+    plan: PlanSetting,
+    place: Option<Place>,
+    /// Values of the keys that are not written.
+    defaults: BTreeMap<String, String>,
+}
