@@ -195,14 +195,47 @@ fn builder(name: &str, doc: &str, begin: &str, keys: &[KeyDoc], more: &[(&str, &
     text + "    }\n"
 }
 
-/// The two files of typed builders.
-const BUILDERS: [(&str, &str, &[&str]); 2] = [
-    ("problems", "what is optimised", &["environment", "contextual-environment", "kernel", "noise", "problem", "set", "loss"]),
-    ("methods", "what optimises, and of its privacy", &["policy", "contextual-policy", "features", "learner"]),
+/// The tables of keys: the builder, the kind whose keys the table reads, and the doc.
+const TABLES: [(&str, &str, &str); 3] = [
+    ("Privacy", "mechanism", "The table `[privacy]` of bandits"),
+    ("GradientPrivacy", "gradient-noise", "The table `[privacy]` of online convex optimization"),
+    ("Curator", "curator", "The table `[curator]`"),
 ];
 
-/// The typed builders of the items of some kinds; with the policies, those of the tables `[privacy]` and `[curator]`.
-fn builders(about: &str, chosen: &[&str]) -> String {
+/// A file of typed builders.
+struct BuilderFile {
+    name: &'static str,
+    about: &'static str,
+    kinds: &'static [&'static str],
+    tables: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// The files of typed builders.
+const BUILDERS: [BuilderFile; 4] = [
+    BuilderFile {
+        name: "problems",
+        about: "the problems of bandits",
+        kinds: &["environment", "contextual-environment", "kernel", "noise"],
+        tables: &[],
+    },
+    BuilderFile {
+        name: "policies",
+        about: "policies and their features",
+        kinds: &["policy", "contextual-policy", "features"],
+        tables: &[],
+    },
+    BuilderFile {
+        name: "online",
+        about: "online convex optimization",
+        kinds: &["problem", "set", "loss", "learner"],
+        tables: &[],
+    },
+    BuilderFile { name: "privacy", about: "privacy and of curators", kinds: &[], tables: &TABLES },
+];
+
+/// Returns the text of a file of typed builders.
+fn builders(file: &BuilderFile) -> String {
+    let BuilderFile { about, kinds: chosen, tables, .. } = file;
     let mut text = format!(
         "//! Typed builders of {about}, made from the lists (`PRIVATEER_UPDATE=1 cargo test reference`).\n\n\
          use super::super::macros::items;\nuse super::super::{{Item, SettingValue}};\n\nitems! {{\n",
@@ -222,12 +255,7 @@ fn builders(about: &str, chosen: &[&str]) -> String {
             text += &builder(&type_name(kind, name), &doc, &format!("Item::of(\"{name}\")"), &keys, more);
         }
     }
-    let tables: &[(&str, &str, &str)] = &[
-        ("Privacy", "mechanism", "The table `[privacy]` of bandits"),
-        ("GradientPrivacy", "gradient-noise", "The table `[privacy]` of online convex optimization"),
-        ("Curator", "curator", "The table `[curator]`"),
-    ];
-    for &(name, kind, doc) in tables.iter().filter(|_| chosen.contains(&"policy")) {
+    for &(name, kind, doc) in *tables {
         let keys = listing(&Registry::builtin(), kind).swap_remove(0).keys;
         text += &builder(name, doc, "Item::table_of_keys()", &keys, &[]);
     }
@@ -236,9 +264,9 @@ fn builders(about: &str, chosen: &[&str]) -> String {
 
 #[test]
 fn the_builders_are_current() {
-    for (file, about, chosen) in BUILDERS {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("src/spec/builder/items/{file}.rs"));
-        let now = builders(about, chosen);
+    for file in &BUILDERS {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("src/spec/builder/items/{}.rs", file.name));
+        let now = builders(file);
         if std::env::var_os("PRIVATEER_UPDATE").is_some() {
             std::fs::write(&path, &now).expect("the builders");
         }

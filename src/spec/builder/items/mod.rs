@@ -1,7 +1,11 @@
 //! One type for each item that a spec can name.
 
-mod methods;
+mod online;
+mod policies;
+mod privacy;
 mod problems;
 
-pub use methods::*;
+pub use online::*;
+pub use policies::*;
+pub use privacy::*;
 pub use problems::*;
