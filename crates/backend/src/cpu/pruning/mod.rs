@@ -28,6 +28,7 @@ mod formula;
 mod history;
 mod interpolation;
 mod kernels;
+mod largest;
 mod lattice;
 mod order;
 mod products;
