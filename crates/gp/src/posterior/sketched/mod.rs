@@ -1,8 +1,10 @@
-//! The posterior over a Nystrom embedding: the posterior with its saved state, the changes that a screen has not yet applied,
-//! and triangular factors solved from the right.
+//! The posterior over a Nystrom embedding: the posterior, its saved state and its matrices, the changes that a screen has not
+//! yet applied, and triangular factors solved from the right.
 
+mod matrices;
 mod pending;
 mod posterior;
+mod state;
 #[cfg(test)]
 mod tests;
 mod triangular;

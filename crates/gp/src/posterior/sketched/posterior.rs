@@ -12,22 +12,15 @@
 //! restored state continues with the same bits. The policy owns the rewards: it sets `theta`, or passes `sum c y` to
 //! `solve`.
 
-use super::pending::PendingChanges;
+use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights};
+use super::state::{ANEW_EVERY, SketchState, TrackedMoments};
 use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use crate::nystrom::Embedding;
 use crate::posterior::Visits;
 use crate::posterior::rotation::Rotation;
 use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
-use serde::de::Error as _;
-use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
-
-/// Version of the format.
-const VERSION: u32 = 2;
-
-/// Number of observations between two recomputations of the updated numbers from the interactions.
-pub const ANEW_EVERY: u32 = 1024;
 
 /// Largest domain of which all points are stored as columns: screening would cost no less there.
 pub const MOST_WHOLE: usize = 256;
@@ -476,123 +469,4 @@ impl ScoreModel for SketchedPosterior {
         let removed = VarianceForm::Removed;
         (rows.len() == m * m).then(|| Factor::new((&self.screen.weights).into(), rows.into(), removed))
     }
-}
-
-/// The saved state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SketchState {
-    version: u32,
-    /// Counts of interactions; their sums of rewards are not used.
-    pub visits: Visits,
-    /// Points, ascending.
-    pub dictionary: Vec<u32>,
-    /// Numbers that would round differently if they were recomputed.
-    pub followed: Option<TrackedMoments>,
-}
-
-impl Default for SketchState {
-    fn default() -> Self {
-        Self { version: VERSION, visits: Visits::default(), dictionary: Vec::new(), followed: None }
-    }
-}
-
-/// Numbers that are updated with each interaction while a dictionary lives.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TrackedMoments {
-    /// Observations since these numbers were computed from the interactions.
-    pub since: u32,
-    /// `V`, `m x m` row-major.
-    pub precision: Vec<f64>,
-    /// `V^{-1}`, `m x m` row-major.
-    pub inverse: Vec<f64>,
-    /// `c^T V^{-1} c` of every column.
-    pub leverages: Vec<f64>,
-}
-
-impl SketchState {
-    /// Reads a saved state over a domain of `n_points`, and its updated numbers.
-    ///
-    /// The updated numbers are present exactly if `follows`, that is, if dictionaries are long-lived.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this version, or if it is inconsistent.
-    pub fn read(
-        saved: serde_json::Value,
-        n_points: usize,
-        follows: bool,
-    ) -> Result<(Self, Option<TrackedMoments>), serde_json::Error> {
-        let mut state: Self = serde_json::from_value(saved)?;
-        let version = state.version;
-        if version != VERSION {
-            return Err(serde_json::Error::custom(format!(
-                "sketched posterior state has version {version}, this program reads {VERSION}"
-            )));
-        }
-        state.visits.check(n_points).map_err(serde_json::Error::custom)?;
-        let ascending = state.dictionary.is_sorted_by(|a, b| a < b);
-        if !ascending || state.dictionary.iter().any(|&point| n_points <= point as usize) {
-            return Err(serde_json::Error::custom("the dictionary is not an ascending list of points of the domain"));
-        }
-        let followed = state.followed.take();
-        if followed.is_some() != follows {
-            return Err(serde_json::Error::custom("the dictionary lives for another time than the spec says"));
-        }
-        Ok((state, followed))
-    }
-}
-
-impl TrackedMoments {
-    /// Checks that the numbers fit `m` features and `n` columns.
-    ///
-    /// # Errors
-    /// If they do not fit.
-    pub fn check(&self, m: usize, n: usize) -> Result<(), serde_json::Error> {
-        let sized = [self.precision.len(), self.inverse.len()] == [m * m; 2] && self.leverages.len() == n;
-        let finite = self.precision.iter().chain(&self.inverse).all(|x| x.is_finite());
-        let positive = self.leverages.iter().all(|x| x.is_finite() && 0.0 <= *x);
-        if sized && finite && positive && self.since < ANEW_EVERY {
-            return Ok(());
-        }
-        Err(serde_json::Error::custom("what was followed does not fit the dictionary and the visits"))
-    }
-}
-
-/// Points in feature space, and their moments.
-#[derive(Debug, Clone, Default)]
-pub struct EmbeddedPoints {
-    /// Whether the columns are the domain's points, in order; else the visited ones, by slot.
-    pub whole: bool,
-    /// `c`: one row a feature, one column a point.
-    pub columns: Columns,
-    /// `k(x,x)` and `max(0, k(x,x) - |c|²)`, a column each, padded.
-    pub prior: Vec<f64>,
-    pub residual: Vec<f64>,
-    /// Of the whole domain.
-    pub means: Vec<f64>,
-    pub variances: Vec<f64>,
-}
-
-/// `V` and what follows from it.
-#[derive(Debug, Clone, Default)]
-pub struct PrecisionMatrix {
-    /// `m x m` row-major, and its lower factor, once it was asked for.
-    pub entries: Vec<f64>,
-    pub factor: OnceLock<Vec<f64>>,
-    /// `V^{-1}` of a followed dictionary.
-    pub inverse: Vec<f64>,
-    /// `c^T V^{-1} c` of every column, padded.
-    pub leverages: Vec<f64>,
-}
-
-/// Of a domain that is screened: what a screen reads.
-#[derive(Debug, Clone, Default)]
-pub struct ScreenWeights {
-    /// `R`, once it was asked for.
-    pub rows: OnceLock<Vec<f64>>,
-    /// Over the dictionary's Gram columns.
-    pub weights: Vec<f64>,
-    /// A bound on `|L^{-1}|`.
-    pub inverse_norm: f64,
-    /// What a screen has not yet taken.
-    pub moved: PendingChanges,
 }

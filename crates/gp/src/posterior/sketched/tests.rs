@@ -2,7 +2,8 @@
 //!
 //! Covers whole and screened domains, long-lived and new dictionaries, small ridges and saved states.
 
-use super::posterior::{ANEW_EVERY, SketchedPosterior};
+use super::posterior::SketchedPosterior;
+use super::state::ANEW_EVERY;
 use crate::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
 use crate::score::{Change, GramSource, ScoreModel};
 use crate::{KernelGram, Points, tabulated};
