@@ -1,7 +1,7 @@
 //! Trials of a cell whose rewards the caller measures.
 
 use super::failure::{Phase, exception, named};
-use super::policy::RunGuard;
+use super::guard::RunGuard;
 use super::run::raised;
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};

@@ -1,8 +1,8 @@
 //! The commands of the program.
 
 use super::failure::{Phase, exception};
+use super::guard::RunGuard;
 use super::items::{OwnItem, registry};
-use super::policy::RunGuard;
 use super::run::raised;
 use privateer::cli::{CapturedText, captured, main_with};
 use privateer::{Error, Registry};
@@ -24,7 +24,7 @@ pub fn command(py: Python<'_>, arguments: Vec<OsString>, items: Vec<OwnItem>) ->
     let arguments = [OsString::from("privateer")].into_iter().chain(arguments);
     let (done, CapturedText { said, noted }) = py.detach(|| captured(&registry, arguments));
     done.map_err(|error| {
-        let raised = if guard.failed() { raised(py, &guard, &error) } else { exception(py, &error, Phase::Reading) };
+        let raised = if guard.message().is_some() { raised(py, &guard, &error) } else { exception(py, &error, Phase::Reading) };
         let carried = match error {
             Error::CheckSaidNo(_) => raised.value(py).setattr("printed", &said),
             _ => Ok(()),

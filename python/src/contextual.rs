@@ -1,7 +1,8 @@
 //! A contextual policy of the user: an instance for each trial, one call a round.
 
+use super::guard::RunGuard;
 use super::items::{KeyValues, OwnItem};
-use super::policy::{RunGuard, chosen, generator, read_states, written};
+use super::policy::{chosen, generator, read_states, written};
 use numpy::{PyArray1, PyArrayMethods};
 use privateer::numerics::rng::Stream;
 use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
@@ -116,13 +117,13 @@ struct PythonContextual {
 }
 
 impl PythonContextual {
-    fn raised(&self, py: Python<'_>, method: &str, error: PyErr) -> PolicyFailure {
-        self.maker.guard.raised(py, &format!("{}.{method}", self.maker.item.class_name), error)
+    fn raised(&self, method: &str, error: PyErr) -> PolicyFailure {
+        self.maker.guard.raised(&format!("{}.{method}", self.maker.item.class_name), error)
     }
 
     fn started(&self, py: Python<'_>, own: &mut Stream) -> Result<Py<PyAny>, PolicyFailure> {
         let Maker { item, keys, guard, facts, .. } = &self.maker;
-        let policy = item.instance(py, keys).map_err(|error| guard.raised(py, &item.class_name, error))?;
+        let policy = item.instance(py, keys).map_err(|error| guard.raised(&item.class_name, error))?;
         if let Some(method) = ["start", "ask", "tell"].into_iter().find(|method| !written(&policy, method)) {
             return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
         }
@@ -138,7 +139,7 @@ impl PythonContextual {
             policy.call_method1("start", (problem, PyList::new(py, [generator(py, own)?])?))?;
             Ok(())
         };
-        start().map_err(|error| self.raised(py, "start", error))?;
+        start().map_err(|error| self.raised("start", error))?;
         Ok(policy.unbind())
     }
 }
@@ -158,7 +159,7 @@ impl ContextPolicy for PythonContextual {
                 .reshape([1, context.len()])
                 .and_then(|contexts| policy.bind(py).call_method1(intern!(py, "ask"), (self.round + 1, contexts)));
             state.policy = Some(policy);
-            let answer = asked.map_err(|error| self.raised(py, "ask", error))?;
+            let answer = asked.map_err(|error| self.raised("ask", error))?;
             let arms = chosen(&answer, 1, self.maker.facts.n_arms, "arms")
                 .map_err(|found| self.maker.guard.refuse(format!("`{}.ask` returned {found}", self.maker.item.class_name)))?;
             Ok(arms[0] as usize)
@@ -191,7 +192,7 @@ impl ContextPolicy for PythonContextual {
                 }
                 _ => Ok(py.None().into_bound(py)),
             };
-            call().map(drop).map_err(|error| self.raised(py, "tell", error))
+            call().map(drop).map_err(|error| self.raised("tell", error))
         });
         if let Err(why) = told {
             state.failed = Some(why.to_string());

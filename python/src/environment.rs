@@ -1,11 +1,13 @@
 //! An environment of the user: points, with mean rewards or a black box.
 
+use super::guard::{RunGuard, UserFailure, raised_message};
 use super::items::{KeyValues, OwnItem};
-use super::policy::{RunGuard, described, generator, written};
+use super::policy::{described, generator, written};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use privateer::FnEnvironment;
 use privateer::config::params::Args;
 use privateer::env::noise::parse_noise;
+use privateer::numerics::rng::Stream;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -33,22 +35,14 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
         Ok(PythonEnvironment { dimension, coordinates, instance, range, samples, .. }) => {
             let (class_name, guard) = (item.class_name.clone(), Arc::clone(guard));
             let environment = FnEnvironment::new(dimension, coordinates, move |x, random| {
-                let drawn = guard.call(|py| {
-                    let drawn = generator(py, random)
-                        .and_then(|random| instance.bind(py).call_method1("reward", (PyArray1::from_slice(py, x), random)))
-                        .map_err(|error| guard.raised(py, &format!("{class_name}.reward"), error))?;
-                    drawn.extract::<f64>().map_err(|error| {
-                        // A value of another type; any other exception is raised by the user's own `__float__`.
-                        if error.is_instance_of::<PyTypeError>(py) {
-                            guard
-                                .refuse(format!("`{class_name}.reward` returned {}, expected a finite number", described(&drawn)))
-                        } else {
-                            guard.raised(py, &format!("{class_name}.reward"), error)
-                        }
+                let reward = guard.call(|py| {
+                    drawn(py, &instance, &class_name, x, random).map_err(|(problem, exception)| {
+                        let message = format!("{problem}, at the point {x:?}");
+                        guard.store(UserFailure { message, exception, of_environment: true })
                     })
                 });
                 // The engine ends the run at a reward that is not finite.
-                drawn.inspect_err(|failure| guard.environment_failed(failure, x)).unwrap_or(f64::NAN)
+                reward.unwrap_or(f64::NAN)
             });
             let environment = environment.with_samples(samples);
             match range {
@@ -58,8 +52,8 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
             .read(args)
         }
         Err(failure) => {
-            let message = Python::attach(|py| match failure {
-                Failure::Raised(place, error) => guard.raised(py, &format!("{}{place}", item.class_name), error).to_string(),
+            let message = Python::attach(|_| match failure {
+                Failure::Raised(place, error) => guard.raised(&format!("{}{place}", item.class_name), error).to_string(),
                 Failure::Wrong(problem) => format!("`{}` {problem}", item.class_name),
             });
             args.reject("kind", message, "a class with `points`, and with `mean` or `reward`");
@@ -68,6 +62,27 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
             empty(args)
         }
     }
+}
+
+/// Calls `reward`; otherwise returns what is wrong, with the exception if one was raised.
+fn drawn(
+    py: Python<'_>,
+    instance: &Py<PyAny>,
+    class_name: &str,
+    x: &[f64],
+    random: &mut Stream,
+) -> Result<f64, (String, Option<PyErr>)> {
+    let raised = |error: PyErr| (raised_message(&format!("{class_name}.reward"), &error), Some(error));
+    let arguments = (PyArray1::from_slice(py, x), generator(py, random).map_err(raised)?);
+    let drawn = instance.bind(py).call_method1("reward", arguments).map_err(raised)?;
+    drawn.extract::<f64>().map_err(|error| {
+        // A value of another type; any other exception is raised by the user's own `__float__`.
+        if error.is_instance_of::<PyTypeError>(py) {
+            (format!("`{class_name}.reward` returned {}, expected a finite number", described(&drawn)), None)
+        } else {
+            raised(error)
+        }
+    })
 }
 
 /// Returns an environment without points, after a mistake was reported.

@@ -3,7 +3,8 @@
 use super::contextual::OwnContextual;
 use super::environment::environment;
 use super::failure::named;
-use super::policy::{RunGuard, own_policy};
+use super::guard::RunGuard;
+use super::policy::own_policy;
 use privateer::Registry;
 use privateer::config::params::{Args, interned};
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, POLICIES};

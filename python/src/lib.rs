@@ -8,6 +8,7 @@ mod command;
 mod contextual;
 mod environment;
 mod failure;
+mod guard;
 mod items;
 mod policy;
 mod problem;

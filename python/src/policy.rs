@@ -1,5 +1,6 @@
 //! A policy of the user: one call a round for all trials of a block.
 
+use super::guard::RunGuard;
 use super::items::{KeyValues, OwnItem};
 use super::problem::Problem;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -8,85 +9,7 @@ use privateer::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Carries the first exception out of a run, and the request to stop into it.
-#[derive(Debug, Default)]
-pub struct RunGuard {
-    exception: Mutex<Option<PyErr>>,
-    /// What an environment of the user has done wrong, which the error of the run cannot know.
-    environment: Mutex<Option<String>>,
-    failed: AtomicBool,
-    stopped: AtomicBool,
-}
-
-impl RunGuard {
-    /// Begins a run.
-    pub fn begin(&self) {
-        self.stopped.store(false, Ordering::Relaxed);
-        self.failed.store(false, Ordering::Relaxed);
-        drop(self.take());
-        drop(self.take_environment());
-    }
-
-    /// Asks policies to end at their next round.
-    pub fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns the first exception that code of the user has raised.
-    pub fn take(&self) -> Option<PyErr> {
-        self.exception.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Keeps the first failure of an environment.
-    pub fn environment_failed(&self, failure: &PolicyFailure, point: &[f64]) {
-        let mut first = self.environment.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| format!("{failure}, at the point {point:?}"));
-    }
-
-    /// Returns the first failure of an environment.
-    pub fn take_environment(&self) -> Option<String> {
-        self.environment.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Returns whether code of the user has failed.
-    pub fn failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
-    }
-
-    /// Notes that code of the user has failed.
-    pub fn refuse(&self, message: String) -> PolicyFailure {
-        self.failed.store(true, Ordering::Relaxed);
-        message.into()
-    }
-
-    /// Keeps an exception and returns its message.
-    pub fn raised(&self, py: Python<'_>, place: &str, error: PyErr) -> PolicyFailure {
-        let message = format!("`{place}` raised {}", error.to_string().trim());
-        // Nothing of Python runs under the lock: it could pass the interpreter on to a thread that waits for the lock.
-        let mut copy = Some(error.clone_ref(py));
-        {
-            let mut first = self.exception.lock().unwrap_or_else(PoisonError::into_inner);
-            if first.is_none() {
-                *first = copy.take();
-            }
-        }
-        drop(copy);
-        self.refuse(message)
-    }
-
-    /// Calls code of the user, unless the run was stopped.
-    pub fn call<T>(&self, call: impl FnOnce(Python<'_>) -> Result<T, PolicyFailure>) -> Result<T, PolicyFailure> {
-        let stopped = || PolicyFailure::from("the run was stopped");
-        if self.stopped.load(Ordering::Relaxed) {
-            return Err(stopped());
-        }
-        // Without an interpreter, at the end of the program, there is nobody to call.
-        Python::try_attach(call).unwrap_or_else(|| Err(stopped()))
-    }
-}
 
 /// Describes the policy of a spec.
 pub fn own_policy(item: &Arc<OwnItem>, keys: KeyValues, guard: &Arc<RunGuard>) -> OwnPolicy {
@@ -116,7 +39,7 @@ struct PythonPolicy {
 impl PythonPolicy {
     fn new(item: &OwnItem, keys: &KeyValues, guard: &Arc<RunGuard>, start: PolicyStart) -> Result<Self, PolicyFailure> {
         guard.call(|py| {
-            let policy = item.instance(py, keys).map_err(|error| guard.raised(py, &item.class_name, error))?;
+            let policy = item.instance(py, keys).map_err(|error| guard.raised(&item.class_name, error))?;
             for method in ["start", "ask", "tell"] {
                 if !written(&policy, method) {
                     return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
@@ -137,8 +60,8 @@ impl PythonPolicy {
         })
     }
 
-    fn raised(&self, py: Python<'_>, method: &str, error: PyErr) -> PolicyFailure {
-        self.guard.raised(py, &format!("{}.{method}", self.class_name), error)
+    fn raised(&self, method: &str, error: PyErr) -> PolicyFailure {
+        self.guard.raised(&format!("{}.{method}", self.class_name), error)
     }
 
     /// Calls `start`, with a generator for each trial that is seeded from the trial's own stream.
@@ -212,7 +135,7 @@ pub(crate) fn read_states(
     let own = py.import(intern!(py, "privateer.own"));
     let text: String = own
         .and_then(|own| own.call_method1(intern!(py, "_state_text"), (policy,))?.extract())
-        .map_err(|error| guard.raised(py, &format!("{class_name}.state"), error))?;
+        .map_err(|error| guard.raised(&format!("{class_name}.state"), error))?;
     match serde_json::from_str(&text) {
         Ok(serde_json::Value::Array(states)) if states.len() == n_trials => Ok(states),
         Ok(_) => Err(guard.refuse(format!("`{class_name}.state` returned no list of {n_trials} values"))),
@@ -227,7 +150,7 @@ impl BatchPolicy for PythonPolicy {
         let this = &*self;
         this.guard.call(|py| {
             if let Some(start) = start {
-                this.begin(py, start, trials).map_err(|error| this.raised(py, "start", error))?;
+                this.begin(py, start, trials).map_err(|error| this.raised("start", error))?;
             }
             let round = trials.first().map_or(0, |trial| trial.round);
             let ask = intern!(py, "ask");
@@ -241,7 +164,7 @@ impl BatchPolicy for PythonPolicy {
                     PyList::new(py, arrays).and_then(|sets| policy.call_method1(ask, (round, sets)))
                 }
             };
-            let answer = answer.map_err(|error| this.raised(py, "ask", error))?;
+            let answer = answer.map_err(|error| this.raised("ask", error))?;
             let points = this.points(&answer, trials.len(), "ask")?;
             Ok(points.into_iter().map(|point| point as usize).collect())
         })
@@ -253,7 +176,7 @@ impl BatchPolicy for PythonPolicy {
             let points = PyArray1::from_iter(py, told.iter().map(|told| told.point as i64));
             let released = PyArray1::from_iter(py, told.iter().map(|told| told.released));
             let called = self.policy.bind(py).call_method1(intern!(py, "tell"), (points, released));
-            called.map(drop).map_err(|error| self.raised(py, "tell", error))
+            called.map(drop).map_err(|error| self.raised("tell", error))
         })
     }
 
@@ -266,7 +189,7 @@ impl BatchPolicy for PythonPolicy {
             // One call serves all trials of the round.
             let points = self.guard.call(|py| {
                 let answer = self.policy.bind(py).call_method0(intern!(py, "recommend"));
-                let answer = answer.map_err(|error| self.raised(py, "recommend", error))?;
+                let answer = answer.map_err(|error| self.raised("recommend", error))?;
                 if answer.is_none() { Ok(Vec::new()) } else { self.points(&answer, self.n_trials, "recommend") }
             })?;
             *recommended = Some(points);

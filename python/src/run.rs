@@ -1,7 +1,7 @@
 //! Runs and audits, on a thread of their own, so that the interpreter goes on and Ctrl-C works.
 
 use super::failure::{Phase, exception, named, of_class};
-use super::policy::RunGuard;
+use super::guard::{RunGuard, UserFailure};
 use super::spec::Sweep;
 use privateer::audit::{AuditFile, RunsAudit, Settings, of_runs};
 use privateer::cli::{open_backend, with_hint};
@@ -162,9 +162,9 @@ fn in_background<T: Send + 'static>(
         }
     };
     let result = result.map_err(with_hint).map_err(|error| raised(py, guard, &error))?;
-    if guard.failed() {
-        let problem = "code of your own failed in the last round".to_owned();
-        let hint = "the exception above says where; the results are kept".to_owned();
+    if let Some(message) = guard.message() {
+        let problem = format!("code of your own failed in the last round: {message}");
+        let hint = "the results are kept".to_owned();
         return Err(raised(py, guard, &Error::Failed { problem, hint }));
     }
     // However short the run was, its caller hears of its end.
@@ -176,14 +176,16 @@ fn in_background<T: Send + 'static>(
 
 /// Returns the exception for an error, which code of the user may have caused.
 pub fn raised(py: Python<'_>, guard: &RunGuard, error: &Error) -> PyErr {
-    if !guard.failed() {
+    let Some(UserFailure { message, exception: cause, of_environment }) = guard.take() else {
         return exception(py, error, Phase::Running);
-    }
-    let failure = match guard.take_environment() {
-        Some(problem) => named(py, "PolicyError", &format!("{problem}\nhint: finished blocks of a run are kept")),
-        None => of_class(py, "PolicyError", error),
     };
-    failure.set_cause(py, guard.take());
+    // Where several threads fail at once, the error of the run may be another one than that of the cause.
+    let failure = if of_environment || !error.to_string().contains(&message) {
+        named(py, "PolicyError", &format!("{message}\nhint: finished blocks of a run are kept"))
+    } else {
+        of_class(py, "PolicyError", error)
+    };
+    failure.set_cause(py, cause);
     failure
 }
 

@@ -1,7 +1,7 @@
 //! Trials whose points the caller chooses, one step of all of them at a time.
 
 use super::failure::{Phase, exception, named};
-use super::policy::RunGuard;
+use super::guard::{RunGuard, UserFailure};
 use super::run::raised;
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -92,11 +92,11 @@ impl Simulators {
             self.failed.store(steps.is_err(), Ordering::Relaxed);
             steps
         });
-        let steps = stepped.map_err(|(problem, error)| match (self.guard.take(), self.guard.take_environment(), error) {
-            (Some(exception), ..) => exception,
-            (None, Some(problem), _) => named(py, "PolicyError", &problem),
-            (None, None, Some(error)) => exception(py, &error, Phase::Reading),
-            (None, None, None) => PyValueError::new_err(problem),
+        let steps = stepped.map_err(|(problem, error)| match (self.guard.take(), error) {
+            (Some(UserFailure { exception: Some(exception), .. }), _) => exception,
+            (Some(UserFailure { message, .. }), _) => named(py, "PolicyError", &message),
+            (None, Some(error)) => exception(py, &error, Phase::Reading),
+            (None, None) => PyValueError::new_err(problem),
         })?;
         let released: Vec<f64> = steps.iter().map(|step| step.released.unwrap_or(f64::NAN)).collect();
         let regrets: Vec<f64> = steps.iter().map(|step| step.regret).collect();

@@ -1,8 +1,8 @@
 //! Specs that were read and checked.
 
 use super::failure::{Phase, exception, named};
+use super::guard::RunGuard;
 use super::items::{OwnItem, registry};
-use super::policy::RunGuard;
 use privateer::DataFolder;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Sweep {
         let registry = registry(py, items, &guard)?;
         let sweep = registry.parse(file, text, &overrides).map_err(|error| {
             let mistake = exception(py, &error, Phase::Reading);
-            mistake.set_cause(py, guard.take());
+            mistake.set_cause(py, guard.take().and_then(|failure| failure.exception));
             mistake
         })?;
         Ok(Self { sweep: Arc::new(sweep), guard, folder })

@@ -1,5 +1,6 @@
 """Policies and environments of one's own, and their mistakes."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,23 @@ def test_runs_that_fail_at_once_leave_nothing_behind(spec: pv.Spec) -> None:
             pv.run(fails, threads=48, progress=False)
 
 
+def test_message_and_cause_are_of_one_failure(spec: pv.Spec) -> None:
+    """Blocks on two threads fail at once, each with an exception of its own."""
+    meeting = threading.Barrier(2)
+
+    class FailsTogether(RandomPoints):
+        def start(self, problem: Any, trials: np.ndarray, rngs: Any) -> None:
+            meeting.wait(timeout=60)
+            raise RuntimeError(f"block of trial {trials[0]}")
+
+    fails = spec.without_policies().policy(FailsTogether).trials(2).set("block", 1)
+    for _ in range(30):
+        with pytest.raises(pv.PolicyError) as error:
+            pv.run(fails, threads=2, progress=False)
+        cause = str(error.value.__cause__)
+        assert cause.startswith("block of trial") and cause in str(error.value)
+
+
 def test_one_run_at_a_time(spec: pv.Spec) -> None:
     class Nested(RandomPoints):
         def ask(self, t: int) -> np.ndarray:
@@ -348,7 +366,7 @@ def test_a_reward_that_is_not_finite_is_named(spec: pv.Spec) -> None:
     with pytest.raises(pv.DataError, match=r"the reward NaN at point 2, \[0.5\], in draw 7 of 20 before the first round") as error:
         pv.run(own, progress=False)
     assert "table" not in str(error.value) and "hint: return a finite number" in str(error.value)
-    with pytest.raises(pv.RunError, match=r"^round \d+ failed: the function .* the reward NaN at point 2, \[0.5\]\nhint: "):
+    with pytest.raises(pv.RunError, match=r"^the function .* the reward NaN at point 2, \[0.5\], in round \d+ of trial \d of `uniform`\nhint: "):
         pv.run(own.set("environment.at", 22), progress=False)
 
 

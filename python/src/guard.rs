@@ -1,0 +1,92 @@
+//! Carries the first failure of the user's code out of a run, and the request to stop into it.
+
+use privateer::PolicyFailure;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Describes one failure of the user's code: message and cause belong together.
+#[derive(Debug)]
+pub struct UserFailure {
+    /// Which code failed, and how.
+    pub message: String,
+    /// The exception, if the code raised one.
+    pub exception: Option<PyErr>,
+    /// Whether an environment failed: the error of the run then states a reward that is not finite, not this message.
+    pub of_environment: bool,
+}
+
+/// Carries the first failure of the user's code out of a run, and the request to stop into it.
+#[derive(Debug, Default)]
+pub struct RunGuard {
+    /// The first failure; later ones, of other threads, are dropped whole.
+    first: Mutex<Option<UserFailure>>,
+    stopped: AtomicBool,
+}
+
+impl RunGuard {
+    /// Begins a run.
+    pub fn begin(&self) {
+        self.stopped.store(false, Ordering::Relaxed);
+        drop(self.take());
+    }
+
+    /// Asks policies to end at their next round.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn first(&self) -> MutexGuard<'_, Option<UserFailure>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the first failure of the user's code.
+    pub fn take(&self) -> Option<UserFailure> {
+        self.first().take()
+    }
+
+    /// Returns the message of the first failure.
+    pub fn message(&self) -> Option<String> {
+        self.first().as_ref().map(|failure| failure.message.clone())
+    }
+
+    /// Stores a failure unless there is one, and returns its message.
+    pub fn store(&self, failure: UserFailure) -> PolicyFailure {
+        let message = failure.message.clone();
+        let mut failure = Some(failure);
+        // Nothing of Python runs under the lock: it could pass the interpreter on to a thread that waits for the lock.
+        {
+            let mut first = self.first();
+            if first.is_none() {
+                *first = failure.take();
+            }
+        }
+        drop(failure);
+        message.into()
+    }
+
+    /// Stores that code of the user returned something wrong.
+    pub fn refuse(&self, message: String) -> PolicyFailure {
+        self.store(UserFailure { message, exception: None, of_environment: false })
+    }
+
+    /// Stores an exception and returns its message.
+    pub fn raised(&self, place: &str, error: PyErr) -> PolicyFailure {
+        self.store(UserFailure { message: raised_message(place, &error), exception: Some(error), of_environment: false })
+    }
+
+    /// Calls code of the user, unless the run was stopped.
+    pub fn call<T>(&self, call: impl FnOnce(Python<'_>) -> Result<T, PolicyFailure>) -> Result<T, PolicyFailure> {
+        let stopped = || PolicyFailure::from("the run was stopped");
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(stopped());
+        }
+        // Without an interpreter, at the end of the program, there is nobody to call.
+        Python::try_attach(call).unwrap_or_else(|| Err(stopped()))
+    }
+}
+
+/// Returns the message of an exception.
+pub fn raised_message(place: &str, error: &PyErr) -> String {
+    format!("`{place}` raised {}", error.to_string().trim())
+}
