@@ -190,6 +190,8 @@ pub(super) struct LockstepPart {
     /// Rewards that were released in the last round.
     pub(super) released: Vec<Option<f64>>,
     pub(super) label: String,
+    /// The cell's label, for messages.
+    cell_label: String,
 }
 
 impl LockstepPart {
@@ -211,6 +213,7 @@ impl LockstepPart {
             group: cell.maker.group(&settings)?,
             released: Vec::new(),
             label: cell.plan.policy.clone(),
+            cell_label: cell.plan.label(),
             screen,
             proposals: vec![Proposal::Play(0); trials.len()],
             answers: vec![Candidates::default(); trials.len()],
@@ -267,8 +270,14 @@ impl LockstepPart {
     /// Runs the second half of a round: candidates, decisions, observations, updates.
     pub(super) fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
         self.choose()?;
-        catch_bad_reward(|| self.learn(round, observer, |_, trial, point| trial.observe(point)))
-            .map_err(|bad| bad.in_round(round))??;
+        let mut observed = 0;
+        let learned = catch_bad_reward(|| {
+            self.learn(round, observer, |_, trial, point| {
+                observed = trial.number;
+                trial.observe(point)
+            })
+        });
+        learned.map_err(|bad| bad.in_round(&self.cell_label, observed, round))??;
         for (place, (trial, &point)) in self.trials.iter_mut().zip(&self.points).enumerate() {
             let recommended = match &mut self.group {
                 Some(group) if recorded => group.recommend(&self.label, place)?,

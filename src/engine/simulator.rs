@@ -33,6 +33,8 @@ use privateer_privacy::{Ledger, Privatizer, Query, Signal};
 /// ```
 pub struct Simulator {
     cell: ReadyCell,
+    /// The trial, 0-based.
+    number: u64,
     trial: ReadyTrial,
     privatizer: Box<dyn Privatizer>,
     noise: Stream,
@@ -73,6 +75,7 @@ impl Simulator {
             sets: of(Purpose::Sets),
             allowed: ready.instance.sets().is_some().then(Vec::new),
             round: 1,
+            number: trial,
             trial: ready,
             cell,
         };
@@ -124,7 +127,8 @@ impl Simulator {
     pub fn step(&mut self, point: usize) -> Result<SimulatorStep, Error> {
         self.check(point)?;
         let instance = &self.trial.instance;
-        let raw = catch_bad_reward(|| instance.observe(point, &mut self.noise)).map_err(|bad| bad.in_round(self.round))?;
+        let raw = catch_bad_reward(|| instance.observe(point, &mut self.noise))
+            .map_err(|bad| bad.in_round(&self.cell.plan.label(), self.number, self.round))?;
         let released = match self.privatizer.release(&Query::default(), raw, &mut self.mechanism).value() {
             Signal::Reward(reward) => Some(*reward),
             _ => None,

@@ -19,9 +19,11 @@ impl BadReward {
     }
 
     /// Returns the error of the round.
-    pub(crate) fn in_round(&self, round: u64) -> Error {
+    ///
+    /// * `cell` — the cell's label
+    pub(crate) fn in_round(&self, cell: &str, trial: u64, round: u64) -> Error {
         Error::Failed {
-            problem: format!("round {round} failed: {self}"),
+            problem: format!("{self}, in round {round} of trial {trial} of `{cell}`"),
             hint: "return a finite number for every point and draw".to_owned(),
         }
     }
