@@ -195,6 +195,13 @@ static PREPARED: LazyLock<Prepared> = LazyLock::new(|| {
     Prepared { sweep: sweep(), preparation }
 });
 
+/// Returns whether the file of a session holds a state that is restored.
+#[must_use]
+pub fn restores(text: &str) -> bool {
+    let Prepared { sweep, preparation } = &*PREPARED;
+    StateFile::parse(text, StateKind::Session).is_ok_and(|value| Session::restore(sweep, preparation, &value["session"]).is_ok())
+}
+
 /// The file of a session: as it is, and with a digest that fits, which leads further.
 pub fn state(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);

@@ -1,7 +1,7 @@
 //! One test a target. With `cargo bolero` the same tests are guided by coverage.
 
 use bolero::check;
-use privateer_fuzz::{Target, csv, ledger, list, manifest, odometer, part, set, spec, state};
+use privateer_fuzz::{Target, csv, ledger, list, manifest, odometer, part, restores, set, spec, state};
 
 macro_rules! targets {
     ($($name:ident),*) => {
@@ -35,6 +35,18 @@ fn a_planted_fault_is_found() {
         }
     }));
     assert!(found.is_err(), "two million edits do not put two words side by side");
+}
+
+/// Seeds of an older program would leave the code behind the first check untested.
+#[test]
+fn sessions_of_the_corpus_are_restored() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/state");
+    for seed in std::fs::read_dir(folder).expect("seeds") {
+        let path = seed.expect("a seed").path();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        assert!(restores(&text), "{} is not restored: write it again with `privateer init`, `ask` and `tell`", path.display());
+        assert!(!text.contains("\"data\":\"/"), "{} names a folder of a machine", path.display());
+    }
 }
 
 targets!(spec, set, csv, state, odometer, ledger, manifest, part, list);
