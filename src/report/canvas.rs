@@ -17,7 +17,7 @@ pub(super) const PALETTE: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7
 const DASHES: [&str; 5] = ["", "9 4", "3 3", "13 4", "1.5 4"];
 const N_MARKERS: usize = 6;
 
-/// Size of a panel in pixels, with its margins for texts.
+/// Size of a panel in pixels, with its least margins for texts.
 const PANEL: (f64, f64) = (440.0, 318.0);
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 12.0;
@@ -25,6 +25,10 @@ const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
 const LEGEND_ROW: f64 = 20.0;
 const FONT: f64 = 13.0;
+/// Width of a digit, in pixels.
+const DIGIT: f64 = 0.64 * FONT;
+/// Width of the label of the y axis with the gaps beside it, in pixels.
+const Y_LABEL: f64 = 26.0;
 /// Largest number of panels beside each other in a file.
 const N_COLUMNS: usize = 3;
 
@@ -123,8 +127,16 @@ impl Panel {
         document(&format!("{title} {}", self.title), PANEL.0, PANEL.1, &self.body())
     }
 
-    fn x(&self, x: f64) -> f64 {
-        LEFT + self.x.place(x) * (PANEL.0 - LEFT - RIGHT)
+    /// Returns the x positions of the left and the right end of the axes, which leave room for the texts of all ticks.
+    fn ends(&self) -> (f64, f64) {
+        let width = |text: &String| DIGIT * text.chars().count() as f64;
+        let widest = self.y.ticks().iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
+        let last = self.x.ticks().last().map_or(0.0, |(_, text)| width(text));
+        (LEFT.max(Y_LABEL + widest), PANEL.0 - RIGHT.max(0.5 * last + 2.0))
+    }
+
+    fn x(&self, (left, right): (f64, f64), x: f64) -> f64 {
+        left + self.x.place(x) * (right - left)
     }
 
     fn y(&self, y: f64) -> f64 {
@@ -133,7 +145,7 @@ impl Panel {
 
     fn body(&self) -> Markup {
         html! {
-            text x=(LEFT) y="18" fill=(INK) font-weight="600" { (self.title) }
+            text x=(format!("{:.1}", self.ends().0)) y="18" fill=(INK) font-weight="600" { (self.title) }
             (self.axes())
             @for series in &self.series {
                 g class=(format!("series s{}", series.style)) data-series=(series.name) {
@@ -145,21 +157,22 @@ impl Panel {
     }
 
     fn axes(&self) -> Markup {
-        let (right, bottom) = (PANEL.0 - RIGHT, PANEL.1 - BOTTOM);
-        let (middle, half_up) = (0.5 * (LEFT + right), 0.5 * (TOP + bottom));
+        let (ends, bottom) = (self.ends(), PANEL.1 - BOTTOM);
+        let (left, right) = ends;
+        let (middle, half_up) = (0.5 * (left + right), 0.5 * (TOP + bottom));
         html! {
             @for (x, text) in self.x.ticks() {
-                @let x = format!("{:.1}", self.x(x));
+                @let x = format!("{:.1}", self.x(ends, x));
                 path d=(format!("M{x} {TOP}V{bottom}")) stroke=(GRID) {}
                 text x=(x) y=(bottom + 17.0) fill=(INK) text-anchor="middle" { (text) }
             }
             @for (y, text) in self.y.ticks() {
                 @let y = self.y(y);
-                path d=(format!("M{LEFT} {y:.1}H{right}")) stroke=(GRID) {}
-                text x=(LEFT - 6.0) y=(format!("{:.1}", y + 4.5)) fill=(INK) text-anchor="end" { (text) }
+                path d=(format!("M{left:.1} {y:.1}H{right:.1}")) stroke=(GRID) {}
+                text x=(format!("{:.1}", left - 6.0)) y=(format!("{:.1}", y + 4.5)) fill=(INK) text-anchor="end" { (text) }
             }
-            path d=(format!("M{LEFT} {TOP}V{bottom}H{right}")) stroke=(AXIS) fill="none" {}
-            text x=(middle) y=(bottom + 37.0) fill=(INK) text-anchor="middle" { (self.x.label) }
+            path d=(format!("M{left:.1} {TOP}V{bottom}H{right:.1}")) stroke=(AXIS) fill="none" {}
+            text x=(format!("{middle:.1}")) y=(bottom + 37.0) fill=(INK) text-anchor="middle" { (self.x.label) }
             text transform=(format!("translate(13 {half_up}) rotate(-90)")) fill=(INK) text-anchor="middle" { (self.y.label) }
         }
     }
@@ -170,8 +183,9 @@ impl Panel {
         // Bars at the same x stand beside each other.
         let rank = self.series.iter().filter(|other| other.bars && other.style < series.style).count() as f64;
         let n_bars = self.series.iter().filter(|other| other.bars).count() as f64;
+        let ends = self.ends();
         let aside = if series.bars { 3.0 * (rank - 0.5 * (n_bars - 1.0)) } else { 0.0 };
-        series.points.iter().enumerate().filter(can).map(|(i, (x, y))| (i, (self.x(*x) + aside, self.y(*y)))).collect()
+        series.points.iter().enumerate().filter(can).map(|(i, (x, y))| (i, (self.x(ends, *x) + aside, self.y(*y)))).collect()
     }
 
     fn band(&self, series: &Series) -> Markup {
@@ -196,7 +210,7 @@ impl Panel {
         } else if series.bars {
             shown
         } else {
-            spaced(&shown, series.style)
+            spaced(&shown, series.style, self.ends())
         };
         html! {
             @if 2 <= places.len() { (stroke(&path(&places), series)) }
@@ -228,9 +242,9 @@ fn path(places: &[(f64, f64)]) -> String {
 }
 
 /// Returns about seven of the points, evenly spread over the width and shifted a little from series to series.
-fn spaced(shown: &[(usize, (f64, f64))], style: usize) -> Vec<(usize, (f64, f64))> {
-    let every = (PANEL.0 - LEFT - RIGHT) / 7.0;
-    let mut next = LEFT + 0.5 * every + (11.0 * style as f64) % every;
+fn spaced(shown: &[(usize, (f64, f64))], style: usize, (left, right): (f64, f64)) -> Vec<(usize, (f64, f64))> {
+    let every = (right - left) / 7.0;
+    let mut next = left + 0.5 * every + (11.0 * style as f64) % every;
     let mut chosen = Vec::new();
     for &(i, place) in shown {
         if next <= place.0 {
@@ -288,6 +302,20 @@ pub(super) fn parts(chart: &Chart) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_have_room_for_their_texts() {
+        let panel = |most: f64| Panel {
+            title: String::new(),
+            x: Axis::holding("round", false, [0.0, most].into_iter()),
+            y: Axis::holding("regret", false, [0.0, most].into_iter()),
+            series: Vec::new(),
+        };
+        assert_eq!(panel(10.0).ends(), (LEFT, PANEL.0 - RIGHT));
+        // The text of the last tick is centred at the right end; that of the highest tick ends beside the label.
+        let (left, right) = panel(10_000.0).ends();
+        assert!(16.0 < left - 6.0 - 5.0 * DIGIT && right + 2.5 * DIGIT < PANEL.0);
+    }
 
     #[test]
     fn awkward_charts_are_drawn_and_escaped() {

@@ -93,8 +93,10 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
         }
     };
     let paired = if trials < 2 { "no interval" } else { "bars are paired 95 % intervals" };
-    let dagger = " A dagger marks policies without a guarantee; what has no privacy is the grey line.";
-    let caption = format!("Cost of privacy: {} over that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
+    let bounded = if trials < 2 { "" } else { ", where these are bounded" };
+    let dagger = " A dagger marks policies without a guarantee; the grey line is the result without privacy.";
+    let caption =
+        format!("Cost of privacy: {} over that without privacy. Pairs of trials; {paired}{bounded}.{dagger}", words.long);
     add(Group::Cost, "cost-ratio", &Along::Budgets, Height::Ratio, caption);
     let caption = format!("Cost of privacy: {} minus that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
     add(Group::Cost, "cost-excess", &Along::Budgets, Height::Excess, caption);
