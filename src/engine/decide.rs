@@ -125,7 +125,7 @@ pub fn decide_by_axis(
     let mut rows = Vec::with_capacity(axes.len());
     for axis in axes {
         scratch.clear();
-        let moments = model.exact_within_each(axis.rows.clone(), axis.features.clone());
+        let moments = model.exact_within_each(axis);
         scratch.extend(axis.rows.clone().zip(moments).map(|(row, moments)| (row as u32, moments.upper(beta))));
         rows.push(lowest_within_tie(scratch).ok_or_else(|| not_a_number(beta))?);
     }

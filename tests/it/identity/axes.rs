@@ -24,8 +24,8 @@ fn table() -> (Arc<FeatureTable>, Arc<[AxisFeatures]>) {
             features.clone().for_each(|feature| values[row * 6 + feature] = random.normal());
         }
     }
-    let axes = shape.into_iter().map(|(rows, features)| AxisFeatures { rows, features }).collect();
     let table = FeatureTable { n_points: 11, n_features: 6, values, residual: vec![0.0; 11], kernel_error: 0.0, form: None };
+    let axes = shape.into_iter().map(|(rows, features)| AxisFeatures::of(&table, rows, features)).collect();
     (Arc::new(table), axes)
 }
 

@@ -209,7 +209,7 @@ impl QuadratureMap {
     pub fn product_table(&self, domain: &ProductDomain) -> Option<(FeatureTable, Vec<AxisFeatures>)> {
         let (n_points, n_features) = (domain.n_rows(), self.n_features());
         let mut values = vec![0.0; n_points * n_features];
-        let mut axes = Vec::new();
+        let mut ranges = Vec::new();
         for (axis, (group, (coordinates, features))) in self.groups.iter().zip(self.blocks()).enumerate() {
             if coordinates != (axis..axis + 1) {
                 return None;
@@ -220,10 +220,11 @@ impl QuadratureMap {
                 x[axis] = points.point(point)[0];
                 group.write(&x, &mut values[row * n_features..][features.clone()]);
             }
-            axes.push(AxisFeatures { rows, features });
+            ranges.push((rows, features));
         }
         let residual = vec![0.0; n_points];
         let table = FeatureTable { n_points, n_features, values, residual, kernel_error: self.accuracy.measured, form: None };
+        let axes: Vec<_> = ranges.into_iter().map(|(rows, features)| AxisFeatures::of(&table, rows, features)).collect();
         (axes.len() == domain.dimension()).then_some((table, axes))
     }
 

@@ -172,13 +172,12 @@ impl ScoreModel for FeaturePosterior {
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
-    fn exact_within_each(&self, points: Range<usize>, features: Range<usize>) -> Vec<Moments> {
-        let inside =
-            self.state.model.moments_within_each(features.clone(), || self.table.columns(points.clone(), features.clone()));
-        let Some(inside) = inside else {
-            return points.map(|point| self.exact_within(point, features.clone())).collect();
+    fn exact_within_each(&self, axis: &AxisFeatures) -> Vec<Moments> {
+        let AxisFeatures { rows, features, columns } = axis;
+        let Some(inside) = self.state.model.moments_within_each(features.clone(), columns) else {
+            return rows.clone().map(|row| self.exact_within(row, features.clone())).collect();
         };
-        let residual = &self.table.residual[points];
+        let residual = &self.table.residual[rows.clone()];
         let moments = residual.iter().zip(inside);
         moments.map(|(residual, Moments { mean, variance })| Moments { mean, variance: residual + variance }).collect()
     }

@@ -139,7 +139,7 @@ impl LinearModel {
     ///
     /// `None` in the dual form, and before the first change of point.
     #[must_use]
-    pub fn moments_within_each(&self, range: Range<usize>, columns: impl FnOnce() -> Columns) -> Option<Vec<Moments>> {
+    pub fn moments_within_each(&self, range: Range<usize>, columns: &Columns) -> Option<Vec<Moments>> {
         match self {
             Self::Span(_) => None,
             Self::Weights(model) => model.moments_within_each(range, columns),

@@ -6,7 +6,7 @@
 //! Noise may make V indefinite. The caller chooses the [`Repair`], which raises eigenvalues to a floor;
 //! [`SumsPosterior::take`] reports whether it did.
 
-use crate::score::{Factor, FeatureTable, Moments, ScoreModel, VarianceForm};
+use crate::score::{AxisFeatures, Factor, FeatureTable, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::{self, TriangleSums, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use privateer_numerics::vectorised;
 use std::ops::Range;
@@ -245,13 +245,13 @@ impl ScoreModel for SumsPosterior {
         Moments { mean: dot(&self.weights[features], phi), variance }
     }
 
-    fn exact_within_each(&self, points: Range<usize>, features: Range<usize>) -> Vec<Moments> {
-        let columns = self.table.columns(points.clone(), features.clone());
-        let mut variances = self.table.residual[points.clone()].to_vec();
+    fn exact_within_each(&self, axis: &AxisFeatures) -> Vec<Moments> {
+        let AxisFeatures { rows, features, columns } = axis;
+        let mut variances = self.table.residual[rows.clone()].to_vec();
         variances.resize(columns.stride(), 0.0);
         columns.add_squared_products(&self.rows, self.weights.len(), features.start, &mut variances);
-        let means = columns.dots(&self.weights[features]);
-        means.into_iter().zip(variances).take(points.len()).map(|(mean, variance)| Moments { mean, variance }).collect()
+        let means = columns.dots(&self.weights[features.clone()]);
+        means.into_iter().zip(variances).take(rows.len()).map(|(mean, variance)| Moments { mean, variance }).collect()
     }
 
     fn prior_variance_bound(&self) -> f64 {

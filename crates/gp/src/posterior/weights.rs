@@ -236,11 +236,10 @@ impl WeightModel {
     ///
     /// `None` while the inverse is the prior's.
     #[must_use]
-    pub fn moments_within_each(&self, range: Range<usize>, columns: impl FnOnce() -> Columns) -> Option<Vec<Moments>> {
+    pub fn moments_within_each(&self, range: Range<usize>, columns: &Columns) -> Option<Vec<Moments>> {
         if self.prior {
             return None;
         }
-        let columns = columns();
         let (mut means, mut forms) =
             (columns.dots(&self.theta[range.clone()]), columns.forms(&self.inverse, self.n, range.start));
         for streak in &self.waiting {

@@ -142,21 +142,26 @@ impl FeatureTable {
     pub fn row(&self, point: usize) -> &[f64] {
         &self.values[point * self.n_features..(point + 1) * self.n_features]
     }
-
-    /// Returns some features of some points, one column a point.
-    #[must_use]
-    pub fn columns(&self, points: Range<usize>, features: Range<usize>) -> Columns {
-        Columns::transposed(&self.values, self.n_features, points, features)
-    }
 }
 
 /// One axis of a product domain in a feature table; its rows are zero in other axes' features.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AxisFeatures {
     /// Rows of the axis.
     pub rows: Range<usize>,
     /// Features that only these rows have.
     pub features: Range<usize>,
+    /// These features, one column a row.
+    pub columns: Columns,
+}
+
+impl AxisFeatures {
+    /// Describes rows and features of this table.
+    #[must_use]
+    pub fn of(table: &FeatureTable, rows: Range<usize>, features: Range<usize>) -> Self {
+        let columns = Columns::transposed(&table.values, table.n_features, rows.clone(), features.clone());
+        Self { rows, features, columns }
+    }
 }
 
 /// The basis of a trial's linear model.

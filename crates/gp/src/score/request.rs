@@ -1,6 +1,6 @@
 //! One trial's request and one backend's answer.
 
-use super::GramSource;
+use super::{AxisFeatures, GramSource};
 use privateer_numerics::linalg::sum_of_squares;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,9 +21,9 @@ pub trait ScoreModel: Send + Sync {
         self.exact(point)
     }
 
-    /// Returns [`ScoreModel::exact_within`] of each of these points, with its bits.
-    fn exact_within_each(&self, points: Range<usize>, features: Range<usize>) -> Vec<Moments> {
-        points.map(|point| self.exact_within(point, features.clone())).collect()
+    /// Returns [`ScoreModel::exact_within`] of each row of an axis, with its bits.
+    fn exact_within_each(&self, axis: &AxisFeatures) -> Vec<Moments> {
+        axis.rows.clone().map(|row| self.exact_within(row, axis.features.clone())).collect()
     }
 
     /// Returns a bound on `k(x, x)` over the domain: the scale of the posterior variance.
