@@ -1,7 +1,7 @@
 //! Gram sources: a kernel over points, or a table.
 
 use super::Points;
-use super::kernel::Kernel;
+use super::kernel::{Kernel, PlaneSums};
 use crate::score::{GramSource, KernelForm, add_each_column};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +15,8 @@ pub struct KernelGram {
     prior_variance: Option<f64>,
     /// Variance that every row has in addition to the kernel and shares with no other row.
     row_term: f64,
+    /// Prepared when a function is first drawn; of the kernel without the row term.
+    sums: OnceLock<Option<Arc<PlaneSums>>>,
 }
 
 impl KernelGram {
@@ -23,7 +25,7 @@ impl KernelGram {
     pub fn new(kernel: Arc<dyn Kernel>, points: Points) -> Self {
         let alike = kernel.variance().is_some() && points.n_points() > 0;
         let prior_variance = alike.then(|| kernel.value(points.point(0), points.point(0)));
-        Self { kernel, points, prior_variance, row_term: 0.0 }
+        Self { kernel, points, prior_variance, row_term: 0.0, sums: OnceLock::new() }
     }
 
     /// Creates the covariance of the function values by row, given noisy released inputs.
@@ -85,7 +87,8 @@ impl GramSource for KernelGram {
     }
 
     fn add_columns(&self, centres: &[(usize, f64)], out: &mut [f64]) {
-        if self.row_term != 0.0 || !self.kernel.add_sums(&self.points, centres, out) {
+        let sums = || self.sums.get_or_init(|| self.kernel.plane_sums(&self.points).map(Arc::new)).as_ref();
+        if self.row_term != 0.0 || !sums().is_some_and(|sums| sums.add(centres, out)) {
             add_each_column(self, centres, out);
         }
     }

@@ -1,5 +1,6 @@
 //! The interface of a kernel.
 
+use super::PlaneSums;
 use crate::Points;
 use crate::score::KernelForm;
 use privateer_numerics::rng::Stream;
@@ -23,13 +24,12 @@ pub trait Kernel: Send + Sync + fmt::Debug {
         }
     }
 
-    /// Adds `Σ_i weight_i k(centre_i, x)` at every point, if that is possible at a lower cost than value by value.
+    /// Prepares sums of this kernel at every point, if they may cost less than value by value.
     ///
-    /// A centre is a point's index, then its weight. Sums may differ from those of the values by their rounding. Returns
-    /// false if nothing was added.
-    fn add_sums(&self, points: &Points, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
-        let _ = (points, centres, out);
-        false
+    /// They differ from sums of the values by their rounding.
+    fn plane_sums(&self, points: &Points) -> Option<PlaneSums> {
+        let _ = points;
+        None
     }
 
     /// Returns the number of coordinates of its points, or `None` if any number is allowed.

@@ -14,6 +14,7 @@ pub mod squared_exponential;
 pub use contract::{Kernel, Summand};
 pub use lengthscales::Lengthscales;
 pub use list::{KERNELS, KernelBuild, KernelChoice, parse_kernel};
+pub use plane_sums::PlaneSums;
 
 #[cfg(test)]
 mod tests;

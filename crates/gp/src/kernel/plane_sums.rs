@@ -33,25 +33,85 @@ const MOST_FACTORS: usize = 1 << 18;
 /// Points that are evaluated together.
 const TOGETHER: usize = 32;
 
-/// Adds `variance Σ_i weight_i exp(-r²/2)` over centres (a point's index, then its weight) to `out` at every point.
-///
-/// Returns false, and adds nothing, outside the plane and where expansions would cost as much as the kernel's values.
-pub fn add(lengthscales: &Lengthscales, variance: f64, points: &Points, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
-    if points.dimension() != 2 {
-        return false;
+/// The points of a plane in boxes, for sums of squared exponentials at every point.
+#[derive(Debug)]
+pub struct PlaneSums {
+    variance: f64,
+    /// Coordinates in length-scales, by point.
+    points: Vec<[f64; 2]>,
+    axes: [Axis; 2],
+    /// The points that have a box in common, ascending; with their offsets from its middle.
+    members: Vec<Vec<u32>>,
+    offsets: Vec<[Vec<f64>; 2]>,
+}
+
+impl PlaneSums {
+    /// Puts points into boxes; `None` outside the plane, and where there would be too many boxes for their points.
+    #[must_use]
+    pub fn over(lengthscales: &Lengthscales, variance: f64, points: &Points) -> Option<Self> {
+        if points.dimension() != 2 {
+            return None;
+        }
+        let points = from_the_corner(lengthscales, points.coordinates().as_chunks::<2>().0);
+        let axis = |axis: usize| Axis::of(points.iter().map(move |point| point[axis]));
+        let axes = [axis(0)?, axis(1)?];
+        // With more boxes, expansions cost more than values for any number of centres.
+        let count = axes[0].count.checked_mul(axes[1].count)?;
+        if COST_OF_A_VALUE * points.len() <= count.checked_mul(TERMS)? {
+            return None;
+        }
+        let (mut members, mut offsets) = (vec![Vec::new(); count], vec![[Vec::new(), Vec::new()]; count]);
+        for (index, point) in (0..).zip(&points) {
+            let places = [0, 1].map(|axis| axes[axis].place(point[axis]));
+            let number = places[0] * axes[1].count + places[1];
+            members[number].push(index);
+            (0..2).for_each(|axis| offsets[number][axis].push(point[axis] - axes[axis].middle(places[axis])));
+        }
+        Some(Self { variance, points, axes, members, offsets })
     }
-    let points = from_the_corner(lengthscales, points.coordinates().as_chunks::<2>().0);
-    let Some(boxes) = Boxes::around(&points) else { return false };
-    let [across, along] = [&boxes.axes[0], &boxes.axes[1]].map(|axis| axis.count);
-    let together = (MOST_FACTORS / (across + along)).clamp(1, centres.len().max(1));
-    let expanded = centres.len() as f64 * across as f64 * along as f64;
-    let evaluated = centres.len().div_ceil(together) as f64 * points.len() as f64;
-    if (expanded + evaluated) * TERMS as f64 >= (centres.len() * COST_OF_A_VALUE) as f64 * points.len() as f64 {
-        return false;
+
+    /// Adds `variance Σ_i weight_i exp(-r²/2)` over centres (a point's index, then its weight) to `out` at every point.
+    ///
+    /// Returns false, and adds nothing, where expansions would cost as much as the kernel's values.
+    pub fn add(&self, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
+        let [across, along] = [&self.axes[0], &self.axes[1]].map(|axis| axis.count);
+        let n = self.points.len() as f64;
+        let together = (MOST_FACTORS / (across + along)).clamp(1, centres.len().max(1));
+        let expanded = centres.len() as f64 * across as f64 * along as f64;
+        let evaluated = centres.len().div_ceil(together) as f64 * n;
+        if (expanded + evaluated) * TERMS as f64 >= (centres.len() * COST_OF_A_VALUE) as f64 * n {
+            return false;
+        }
+        centres.chunks(together).for_each(|centres| self.add_part(centres, out));
+        true
     }
-    let members = boxes.members(&points);
-    centres.chunks(together).for_each(|centres| boxes.add(&members, &points, variance, centres, out));
-    true
+
+    /// Adds the sum over these centres at every point.
+    fn add_part(&self, centres: &[(usize, f64)], out: &mut [f64]) {
+        // Taylor coefficients of every centre around the middles of each axis: the factors of its expansions.
+        let factors: [Vec<Vec<Row>>; 2] = [0, 1].map(|axis| {
+            let around =
+                |middle: f64| centres.iter().map(|&(centre, _)| coefficients(middle - self.points[centre][axis])).collect();
+            (0..self.axes[axis].count).map(|place| around(self.axes[axis].middle(place))).collect()
+        });
+        let mut terms = [NONE; DEGREES];
+        for (number, (members, [first, second])) in self.members.iter().zip(&self.offsets).enumerate() {
+            if members.is_empty() {
+                continue;
+            }
+            let factors = [&factors[0][number / self.axes[1].count][..], &factors[1][number % self.axes[1].count][..]];
+            wide(Expand { centres, factors, variance: self.variance, terms: &mut terms });
+            let parts = first.chunks(TOGETHER).zip(second.chunks(TOGETHER));
+            for (members, (first, second)) in members.chunks(TOGETHER).zip(parts) {
+                let mut offsets = [[0.0; TOGETHER]; 2];
+                offsets[0][..members.len()].copy_from_slice(first);
+                offsets[1][..members.len()].copy_from_slice(second);
+                let mut values = [0.0; TOGETHER];
+                wide(Evaluate { terms: &terms, offsets: &offsets, values: &mut values });
+                members.iter().zip(values).for_each(|(&point, value)| out[point as usize] += value);
+            }
+        }
+    }
 }
 
 /// Returns coordinates in length-scales, from the lowest ones: far from the origin, their quotients would lose digits.
@@ -72,7 +132,8 @@ fn coefficients(z: f64) -> Row {
     found
 }
 
-/// One axis of the boxes.
+/// One axis of the boxes, which are equal and cover the points.
+#[derive(Debug)]
 struct Axis {
     low: f64,
     width: f64,
@@ -95,52 +156,6 @@ impl Axis {
 
     fn middle(&self, place: usize) -> f64 {
         self.low + self.width * (place as f64 + 0.5)
-    }
-}
-
-/// Equal boxes over the range of the points.
-struct Boxes {
-    axes: [Axis; 2],
-}
-
-impl Boxes {
-    fn around(points: &[[f64; 2]]) -> Option<Self> {
-        let axis = |axis: usize| Axis::of(points.iter().map(move |point| point[axis]));
-        Some(Self { axes: [axis(0)?, axis(1)?] })
-    }
-
-    /// Adds the sum over these centres at every point.
-    fn add(&self, members: &[Vec<u32>], points: &[[f64; 2]], variance: f64, centres: &[(usize, f64)], out: &mut [f64]) {
-        // Taylor coefficients of every centre around the middles of each axis: the factors of its expansions.
-        let factors: [Vec<Vec<Row>>; 2] = [0, 1].map(|axis| {
-            let around = |middle: f64| centres.iter().map(|&(centre, _)| coefficients(middle - points[centre][axis])).collect();
-            (0..self.axes[axis].count).map(|place| around(self.axes[axis].middle(place))).collect()
-        });
-        let mut terms = [NONE; DEGREES];
-        for (number, members) in members.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
-            let place = [number / self.axes[1].count, number % self.axes[1].count];
-            let factors = [&factors[0][place[0]][..], &factors[1][place[1]][..]];
-            wide(Expand { centres, factors, variance, terms: &mut terms });
-            let middle = [self.axes[0].middle(place[0]), self.axes[1].middle(place[1])];
-            for members in members.chunks(TOGETHER) {
-                let mut offsets = [[0.0; TOGETHER]; 2];
-                for (lane, &point) in members.iter().enumerate() {
-                    (0..2).for_each(|axis| offsets[axis][lane] = points[point as usize][axis] - middle[axis]);
-                }
-                let mut values = [0.0; TOGETHER];
-                wide(Evaluate { terms: &terms, offsets: &offsets, values: &mut values });
-                members.iter().zip(values).for_each(|(&point, value)| out[point as usize] += value);
-            }
-        }
-    }
-
-    /// Returns the points of each box, ascending.
-    fn members(&self, points: &[[f64; 2]]) -> Vec<Vec<u32>> {
-        let mut members = vec![Vec::new(); self.axes[0].count * self.axes[1].count];
-        for (index, point) in (0..).zip(points) {
-            members[self.axes[0].place(point[0]) * self.axes[1].count + self.axes[1].place(point[1])].push(index);
-        }
-        members
     }
 }
 
@@ -200,6 +215,10 @@ mod tests {
     use super::super::{Kernel, squared_exponential::SquaredExponential};
     use super::*;
     use privateer_numerics::rng::{Purpose, Streams};
+
+    fn add(lengthscales: &Lengthscales, variance: f64, points: &Points, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
+        PlaneSums::over(lengthscales, variance, points).is_some_and(|sums| sums.add(centres, out))
+    }
 
     fn drawn(n: usize) -> (Points, Vec<(usize, f64)>) {
         let mut stream = Streams::new(41, "plane sums").of(0, Purpose::Function);

@@ -1,7 +1,7 @@
 //! The squared exponential kernel.
 
 use super::radial::{self, Radial};
-use super::{Kernel, Lengthscales, plane_sums};
+use super::{Kernel, Lengthscales, PlaneSums};
 use crate::Points;
 use crate::score::{KernelFamily, KernelForm};
 use crate::special::gauss_hermite;
@@ -45,8 +45,8 @@ impl Kernel for SquaredExponential {
         radial::values(self, &self.lengthscales, a, many, out);
     }
 
-    fn add_sums(&self, points: &Points, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
-        plane_sums::add(&self.lengthscales, self.variance, points, centres, out)
+    fn plane_sums(&self, points: &Points) -> Option<PlaneSums> {
+        PlaneSums::over(&self.lengthscales, self.variance, points)
     }
 
     fn dimension(&self) -> Option<usize> {
