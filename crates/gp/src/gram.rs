@@ -15,7 +15,7 @@ pub struct KernelGram {
     prior_variance: Option<f64>,
     /// Variance that every row has in addition to the kernel and shares with no other row.
     row_term: f64,
-    /// Prepared when a function is first drawn; of the kernel without the row term.
+    /// The boxes for [`GramSource::add_columns`], made at the first use; not used with a row term.
     sums: OnceLock<Option<Arc<PlaneSums>>>,
 }
 

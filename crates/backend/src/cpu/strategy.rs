@@ -12,7 +12,7 @@ use crate::BackendError;
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Backend, Band, Counters, Domain, Screen, UpdateKind};
-use privateer_gp::score::{Basis, Candidates, Change, GramSource, TrialScore};
+use privateer_gp::score::{Basis, Candidates, Change, FeatureTable, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Largest number of trials in lockstep over a table.
@@ -24,8 +24,13 @@ const MOST_BYTES: usize = 1 << 28;
 /// Fewest trials that are interleaved: fewer leave too many SIMD lanes unused.
 const LEAST_INTERLEAVED: usize = 5;
 
-/// Trials that are interleaved at once.
-const INTERLEAVED: usize = 16;
+/// Trials that the pivot screen interleaves.
+const INTERLEAVED: usize = super::pivots::LANES;
+
+/// Returns whether a second-level cache holds a table beside the factors of [`INTERLEAVED`] trials.
+fn is_small(table: &FeatureTable) -> bool {
+    8 * table.n_points * table.n_features <= 1 << 20
+}
 
 /// The CPU backend.
 #[derive(Debug, Clone)]
@@ -187,12 +192,10 @@ impl Domain for CpuDomain {
             Basis::Table(_) if update_kind == UpdateKind::RankOne && Blocks::suit(self.0.basis.n_points()) => {
                 (1usize << 20).checked_div(19 * 8 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH)
             }
-            // Whole factors are interleaved by as many; more trials would leave a second-level cache, which pays where a
-            // larger table is read for all of them. Measured: 21.6 against 23.1 us a trial-round at N = 1024, m = 64, and 170
-            // against 150 at N = 10 000, m = 144.
-            Basis::Table(table) if update_kind == UpdateKind::Full && 8 * table.n_points * table.n_features <= 1 << 20 => {
-                INTERLEAVED
-            }
+            // The pivot screen interleaves as many. Larger batches leave a second-level cache, and pay only where a large
+            // table is read for all of them. Batches of 16 against 32: 21.6 and 23.0 us a trial-round at N = 1024, m = 64;
+            // 170 and 150 at N = 10 000, m = 144.
+            Basis::Table(table) if update_kind == UpdateKind::Full && is_small(table) => INTERLEAVED,
             // Rows of several trials share the loads of a table.
             Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
             // A trial's arrays (mean, posterior variance, p, score: 32 bytes a point) should stay in a second-level cache

@@ -137,13 +137,13 @@ impl SumsPosterior {
     }
 
     /// Computes what follows from the factor: `rows`, with these sums, and the solution in `weights`.
-    pub(super) fn finish(&mut self, of_rows: &TriangleSums) -> Result<(), Unusable> {
+    pub(super) fn finish(&mut self, row_sums: &TriangleSums) -> Result<(), Unusable> {
         self.taken += 1;
         self.weights.iter_mut().for_each(|weight| *weight *= self.scale);
         self.blocks.take();
-        self.squares = of_rows.squares;
-        self.variance_bound = self.prior_bound * of_rows.spectral().max(1.0);
-        self.error = self.rounding(of_rows.squares);
+        self.squares = row_sums.squares;
+        self.variance_bound = self.prior_bound * row_sums.spectral().max(1.0);
+        self.error = self.rounding(row_sums.squares);
         if self.error.mean.is_finite() && self.error.variance.is_finite() { Ok(()) } else { Err(Unusable) }
     }
 

@@ -47,8 +47,8 @@ pub fn take_together(models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> Mad
         for ((model, sums), made) in models.iter_mut().zip(made) {
             together += u64::from(made.is_some());
             results.push(match made {
-                Some(of_rows) => model.finish(&of_rows).map(|()| false),
-                // A model whose eigenvalues need a repair is computed alone.
+                Some(row_sums) => model.finish(&row_sums).map(|()| false),
+                // A model whose eigenvalues need a repair is computed alone, its rows too.
                 None => model.take(*sums),
             });
         }
@@ -59,7 +59,8 @@ pub fn take_together(models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> Mad
 impl Interleaved {
     /// Writes weights and diagonal of each model with a positive definite `V`, and the rows of all.
     ///
-    /// Returns the sums of the rows; `None` where `V` is not positive definite.
+    /// Returns the sums of the rows; `None` where `V` is not positive definite: the rows then mean nothing until
+    /// [`SumsPosterior::take`] makes them.
     fn take(&mut self, n: usize, models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> [Option<TriangleSums>; LANES] {
         let padded = n.next_multiple_of(TILE);
         let Self { upper, pivots, inverses, rows, weights } = self;

@@ -3,6 +3,8 @@
 //! A factorization then has no short rows and no sum that crosses SIMD lanes. Lanes of any width give the same bits, and
 //! a trial's bits do not depend on its neighbours.
 //!
+//! Factors and inverses use fused products and sums, which every machine rounds alike; solves do not.
+//!
 //! The operations on an entry and their order are those of [`super::cholesky_upper`],
 //! [`super::inverse_of_upper_transposed`] and [`super::solve_upper`], so a trial has the same bits there and here.
 //!

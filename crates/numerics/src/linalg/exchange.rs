@@ -1,6 +1,6 @@
 //! Moves numbers between the matrices of single trials and interleaved matrices of eight.
 //!
-//! Nothing is rounded. With AVX-512 four entries of eight trials change places in registers.
+//! Nothing is rounded. With AVX-512 a block of four entries of eight trials is transposed in registers.
 
 use super::eight::{Eight, LANES, TILE, place};
 use super::triangle_sums::{TriangleSums, larger};

@@ -1,7 +1,8 @@
 //! Dense f64 routines in one fixed order of operations, on row-major slices.
 //!
 //! **Invariant:** these routines start no thread, call no BLAS and leave no product to be contracted: the bits depend on
-//! the input alone. Where products are fused (`reflected`, `eight`, `upper`), the source says so, and every machine rounds them alike.
+//! the input alone. Where products are fused (`reflected`, factors and inverses in `eight` and `upper`), the source says so,
+//! and every machine rounds them alike.
 
 mod cbrt;
 mod choice;

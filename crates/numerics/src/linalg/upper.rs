@@ -1,5 +1,7 @@
 //! The Cholesky factorization by rows of the upper factor, and the inverse of the factor.
 //!
+//! Factors and inverses use fused products and sums, which every machine rounds alike; solves do not.
+//!
 //! Four rows are processed at a time. No sum crosses SIMD lanes, so lanes of any width give the same bits. It serves
 //! factors that are recomputed every round; its order of operations differs from [`super::cholesky`].
 

@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn every_word_has_the_bits_of_libm() {
         let mut stream = Streams::new(3, "laplace").of(0, Purpose::Noise);
-        // Words from anywhere, and words near the ends, near one half and near the branches of the logarithm.
+        // Words at random, and words near the ends, near one half and near the branches of the logarithm.
         let mut words: Vec<u64> = (0..1_000_000).map(|_| stream.word()).collect();
         let shares = [NEAR, 1.0 - 0.707_106_590_270_996, 1.0 - 0.5_f64.sqrt(), 0.5, 0.75, 1.0 - 0.353_553_390_593_273_8];
         let places = shares.into_iter().flat_map(|share| [0.5 - 0.5 * share, 0.5 + 0.5 * share]);

@@ -24,7 +24,7 @@ mod round;
 mod table;
 
 pub use choose::{FINE, FINE_OF_LANES, PivotGrowth, dense_work, work_by_pivots};
-pub use lanes::{LaneScreen, LaneTable, LaneTables};
+pub use lanes::{LANES, LaneScreen, LaneTable, LaneTables};
 pub use round::{AskedTrial, PivotScreen};
 pub use table::Interpolation;
 

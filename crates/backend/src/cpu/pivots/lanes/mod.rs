@@ -22,5 +22,6 @@ mod refine;
 mod round;
 mod table;
 
+pub use factors::LANES;
 pub use round::{LaneScreen, LaneTables};
 pub use table::LaneTable;
