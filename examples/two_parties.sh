@@ -5,8 +5,9 @@
 #   trusted-curator  the clinic runs the session too, is told raw outcomes and trusted with them; the company sees the answer
 #   sh examples/two_parties.sh [FOLDER]      PRIVATEER=path/to/privateer names the program (else that of this checkout, else the installed one)
 set -eu
-privateer=${PRIVATEER:-$(dirname "$0")/../target/release/privateer}
-command -v "$privateer" > /dev/null || privateer=privateer
+here=$(dirname "$0")/../target/release/privateer
+[ -x "$here" ] || here=privateer
+privateer=${PRIVATEER:-$here}
 work=${1:-$(mktemp -d)}
 mkdir -p "$work/clinic" "$work/company"
 outcome() { awk -F, -v row="$1" 'NR == row + 2 { print $3 }' "$work/clinic/patients.csv"; }

@@ -303,6 +303,7 @@ impl SumsMechanism for Joint {
         })
     }
 
+    /// Beside the noise: sum, last releases of this and earlier epochs, and, for the round under way, item and release.
     fn state(&self) -> f64 {
         let length = Shape::Bordered(self.shared.need.n_features).len() as f64;
         let vectors = |epoch: &Epoch| match self.shared.factor {
