@@ -275,7 +275,7 @@ impl ScoreModel for SumsPosterior {
 
     fn factor(&self) -> Option<Factor<'_>> {
         let (weights, rows) = ((&self.weights[..]).into(), (&self.rows[..]).into());
-        Some(Factor { weights, rows, squares: self.squares, variance: VarianceForm::Added })
+        Some(Factor::new(weights, rows, VarianceForm::Added).with_squares(self.squares))
     }
 }
 

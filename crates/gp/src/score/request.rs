@@ -75,17 +75,29 @@ pub struct Factor<'a> {
     pub weights: Cow<'a, [f64]>,
     /// `R`, `n x n` row-major, lower triangular.
     pub rows: Cow<'a, [f64]>,
-    /// `|R|_F²`, up to the rounding of a sum of `n²` numbers.
-    pub squares: f64,
     /// How `|R h(x)|²` enters the posterior variance.
     pub variance: VarianceForm,
+    /// `|R|_F²`, where its maker knows it.
+    squares: Option<f64>,
 }
 
 impl<'a> Factor<'a> {
-    /// Makes a factor; computes [`Factor::squares`].
+    /// Makes a factor.
     #[must_use]
     pub fn new(weights: Cow<'a, [f64]>, rows: Cow<'a, [f64]>, variance: VarianceForm) -> Self {
-        Self { squares: sum_of_squares(&rows), weights, rows, variance }
+        Self { weights, rows, variance, squares: None }
+    }
+
+    /// States the sum of the squares of the rows, up to the rounding of a sum of `n²` numbers.
+    #[must_use]
+    pub fn with_squares(self, squares: f64) -> Self {
+        Self { squares: Some(squares), ..self }
+    }
+
+    /// Returns `|R|_F²`, up to the rounding of a sum of `n²` numbers.
+    #[must_use]
+    pub fn squares(&self) -> f64 {
+        self.squares.unwrap_or_else(|| sum_of_squares(&self.rows))
     }
 }
 

@@ -5,6 +5,8 @@
 use super::eight::{Eight, LANES, TILE, place};
 use super::triangle_sums::{TriangleSums, larger};
 use pulp::{Arch, NullaryFnOnce};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m512d;
 
 /// Writes the upper triangles of eight matrices, interleaved in panels as in [`place`].
 ///
@@ -47,40 +49,38 @@ impl Exchange for Plain {
 impl Exchange for pulp::x86::V4 {
     #[inline(always)]
     fn interleave(self, of_trials: [&[f64; TILE]; LANES]) -> [Eight; TILE] {
-        let f = self.avx512f;
         // Trial t and trial t + 4 in one vector.
         let pair = |t: usize| {
-            let low = f._mm512_castpd256_pd512(pulp::cast(*of_trials[t]));
-            f._mm512_insertf64x4::<1>(low, pulp::cast(*of_trials[t + 4]))
+            let low = self.avx512f._mm512_castpd256_pd512(pulp::cast(*of_trials[t]));
+            self.avx512f._mm512_insertf64x4::<1>(low, pulp::cast(*of_trials[t + TILE]))
         };
-        let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
-        let [even_ab, even_cd] = [f._mm512_unpacklo_pd(a, b), f._mm512_unpacklo_pd(c, d)];
-        let [odd_ab, odd_cd] = [f._mm512_unpackhi_pd(a, b), f._mm512_unpackhi_pd(c, d)];
-        let first = pulp::cast([0_u64, 1, 8, 9, 4, 5, 12, 13]);
-        let second = pulp::cast([2_u64, 3, 10, 11, 6, 7, 14, 15]);
-        [
-            Eight(pulp::cast(f._mm512_permutex2var_pd(even_ab, first, even_cd))),
-            Eight(pulp::cast(f._mm512_permutex2var_pd(odd_ab, first, odd_cd))),
-            Eight(pulp::cast(f._mm512_permutex2var_pd(even_ab, second, even_cd))),
-            Eight(pulp::cast(f._mm512_permutex2var_pd(odd_ab, second, odd_cd))),
-        ]
+        transposed(self, [pair(0), pair(1), pair(2), pair(3)]).map(|numbers| Eight(pulp::cast(numbers)))
     }
 
     #[inline(always)]
     fn part(self, interleaved: &[Eight; TILE]) -> [[f64; TILE]; LANES] {
-        let f = self.avx512f;
-        let [a, b, c, d] = interleaved.map(|Eight(numbers)| pulp::cast(numbers));
-        let [even_ab, even_cd] = [f._mm512_unpacklo_pd(a, b), f._mm512_unpacklo_pd(c, d)];
-        let [odd_ab, odd_cd] = [f._mm512_unpackhi_pd(a, b), f._mm512_unpackhi_pd(c, d)];
-        let first = pulp::cast([0_u64, 1, 8, 9, 4, 5, 12, 13]);
-        let second = pulp::cast([2_u64, 3, 10, 11, 6, 7, 14, 15]);
+        let entries = interleaved.map(|Eight(numbers)| pulp::cast(numbers));
         // Trials t and t + 4, four numbers each.
-        let [t0, t4]: [[f64; TILE]; 2] = pulp::cast(f._mm512_permutex2var_pd(even_ab, first, even_cd));
-        let [t1, t5]: [[f64; TILE]; 2] = pulp::cast(f._mm512_permutex2var_pd(odd_ab, first, odd_cd));
-        let [t2, t6]: [[f64; TILE]; 2] = pulp::cast(f._mm512_permutex2var_pd(even_ab, second, even_cd));
-        let [t3, t7]: [[f64; TILE]; 2] = pulp::cast(f._mm512_permutex2var_pd(odd_ab, second, odd_cd));
+        let [[t0, t4], [t1, t5], [t2, t6], [t3, t7]]: [[[f64; TILE]; 2]; TILE] = transposed(self, entries).map(pulp::cast);
         [t0, t1, t2, t3, t4, t5, t6, t7]
     }
+}
+
+/// Transposes the lower and the upper halves of four vectors.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn transposed(simd: pulp::x86::V4, [a, b, c, d]: [__m512d; TILE]) -> [__m512d; TILE] {
+    let f = simd.avx512f;
+    let [even_ab, even_cd] = [f._mm512_unpacklo_pd(a, b), f._mm512_unpacklo_pd(c, d)];
+    let [odd_ab, odd_cd] = [f._mm512_unpackhi_pd(a, b), f._mm512_unpackhi_pd(c, d)];
+    let first = pulp::cast([0_u64, 1, 8, 9, 4, 5, 12, 13]);
+    let second = pulp::cast([2_u64, 3, 10, 11, 6, 7, 14, 15]);
+    [
+        f._mm512_permutex2var_pd(even_ab, first, even_cd),
+        f._mm512_permutex2var_pd(odd_ab, first, odd_cd),
+        f._mm512_permutex2var_pd(even_ab, second, even_cd),
+        f._mm512_permutex2var_pd(odd_ab, second, odd_cd),
+    ]
 }
 
 /// A pass over matrices.

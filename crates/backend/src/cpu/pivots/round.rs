@@ -88,7 +88,7 @@ impl PivotScreen {
         if factor.variance != VarianceForm::Added || factor.weights.len() != m {
             return None;
         }
-        let rows = factor.squares.sqrt();
+        let rows = factor.squares().sqrt();
         let weights = sum_of_squares(&factor.weights).sqrt();
         let h = scale.norm;
         let fits = |value: f64| value.abs() <= LARGEST;

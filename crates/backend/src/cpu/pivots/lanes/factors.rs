@@ -90,7 +90,7 @@ impl FactorNorms {
         // Sums of squares in f64: their own rounding is far below the factor.
         let up = 1.0 + 1e-9;
         let weights = sum_of_squares(&factor.weights).sqrt() * up;
-        let square = factor.squares;
+        let square = factor.squares();
         let diagonal = || (0..n).map(|i| factor.rows[i * n + i]);
         let trace: f64 = diagonal().sum();
         let (n, centre) = (n as f64, (trace / n.max(1) as f64).max(0.0));
