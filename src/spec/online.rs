@@ -3,13 +3,13 @@
 use super::cell::{CellPlan, Task};
 use super::privacy::{self, RequestDocs};
 use super::resolved::SharedValues;
-use super::written::{json_of, note_defaults, overlaid, written_json};
+use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
 use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
 use crate::spec::path;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
-use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
+use privateer_config::params::{Args, KeyDoc, Scalar, Sink, Table, Value};
 use privateer_privacy::Refusal;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -131,19 +131,8 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
     let mut defaults = BTreeMap::new();
     let problem = problem(shared, &top, &mut defaults);
     let problem_json = json_of(table, "problem");
-    let base_privacy = match table.get("privacy").map(|node| &node.value) {
-        Some(Value::Table(nested)) => Some(nested),
-        _ => None,
-    };
-    let learners = match table.get("learner") {
-        Some(Node { value: Value::Array(learners), .. }) if !learners.is_empty() => learners,
-        Some(_) => {
-            let message = "`learner` is not an array of tables";
-            top.reject("learner", message, "`[[learner]]` tables with a `kind` each, at least one");
-            return;
-        }
-        None => return,
-    };
+    let base_privacy = nested(table, "privacy");
+    let Some(learners) = tables(&top, table, "learner") else { return };
     let mut labels: Vec<String> = Vec::new();
     for (i, item) in learners.iter().enumerate() {
         let Value::Table(written) = &item.value else {

@@ -6,7 +6,7 @@ use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar};
-use super::written::{json_of, note_defaults, overlaid, written_json};
+use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
 use super::{Recorded, SharedValues, Sweep, online, path};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
@@ -14,7 +14,7 @@ use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
 use privateer_config::error::{Diagnostic, Place};
-use privateer_config::params::{Args, Node, Scalar, Sink, Table, Value};
+use privateer_config::params::{Args, Scalar, Sink, Table, Value};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -186,20 +186,8 @@ impl<'a> SpecReader<'a> {
         let environment_text = environment_json.to_string();
         let environment = self.environment(&top, &table, &environment_text);
 
-        let base_of = |key: &str| match table.get(key).map(|node| &node.value) {
-            Some(Value::Table(nested)) => Some(nested),
-            _ => None,
-        };
-        let (base_privacy, base_curator) = (base_of("privacy"), base_of("curator"));
-        let written = match table.get("policy") {
-            Some(Node { value: Value::Array(policies), .. }) if !policies.is_empty() => policies,
-            Some(_) => {
-                let message = "`policy` is not an array of tables";
-                top.reject("policy", message, "`[[policy]]` tables with a `kind` each, at least one");
-                return;
-            }
-            None => return,
-        };
+        let (base_privacy, base_curator) = (nested(&table, "privacy"), nested(&table, "curator"));
+        let Some(written) = tables(&top, &table, "policy") else { return };
         let mut labels: Vec<String> = Vec::new();
         for (i, item) in written.iter().enumerate() {
             let Value::Table(policy_table) = &item.value else {

@@ -1,17 +1,34 @@
 //! Combines and records the tables that a spec writes, with the defaults of keys that it leaves out.
 
-use privateer_config::params::{KeyDoc, Table, Value};
+use privateer_config::params::{Args, KeyDoc, Node, Table, Value};
 use std::collections::BTreeMap;
+
+/// Returns the table under `key`.
+pub(super) fn nested<'t>(table: &'t Table, key: &str) -> Option<&'t Table> {
+    match table.get(key).map(|node| &node.value) {
+        Some(Value::Table(nested)) => Some(nested),
+        _ => None,
+    }
+}
+
+/// Returns the tables `[[key]]`; refuses anything else under the key.
+pub(super) fn tables<'t>(top: &Args<'_>, table: &'t Table, key: &str) -> Option<&'t [Node]> {
+    match &table.get(key)?.value {
+        Value::Array(tables) if !tables.is_empty() => Some(tables),
+        _ => {
+            let message = format!("`{key}` is not an array of tables");
+            top.reject(key, message, format!("`[[{key}]]` tables with a `kind` each, at least one"));
+            None
+        }
+    }
+}
 
 /// Returns the spec's table under `key`, overridden by the policy's own keys.
 ///
 /// The flag says whether the policy has own keys.
 pub(super) fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
     let mut table = base.cloned().unwrap_or_default();
-    let own = match policy.get(key).map(|node| &node.value) {
-        Some(Value::Table(own)) => Some(own),
-        _ => None,
-    };
+    let own = nested(policy, key);
     if let Some(own) = own {
         table.span = own.span.clone();
     }
@@ -23,10 +40,7 @@ pub(super) fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Tabl
 
 /// Returns the table under `key` as JSON; null without one.
 pub(super) fn json_of(table: &Table, key: &str) -> serde_json::Value {
-    match table.get(key).map(|node| &node.value) {
-        Some(Value::Table(nested)) => serde_json::to_value(nested.to_toml()).unwrap_or(serde_json::Value::Null),
-        _ => serde_json::Value::Null,
-    }
+    nested(table, key).map_or(serde_json::Value::Null, written_json)
 }
 
 /// Returns a table as JSON, with the keys that are written.

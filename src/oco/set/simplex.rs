@@ -4,7 +4,7 @@ use super::lp_ball::simplex_level;
 use super::{ConstraintSet, SetPlan};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
-use privateer_numerics::linalg::Norm;
+use privateer_numerics::linalg::{Norm, least};
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
@@ -59,8 +59,7 @@ impl ConstraintSet for Simplex {
 
     /// Writes the vertex of the least coordinate of g, the lowest index among equals.
     fn minimise(&self, g: &[f64], out: &mut [f64]) {
-        let least = (1..g.len()).fold(0, |best, at| if g[at] < g[best] { at } else { best });
-        self.vertex(least, out);
+        self.vertex(least(g), out);
     }
 
     fn project(&self, theta: &mut [f64]) {
