@@ -44,7 +44,11 @@ fn sessions_of_the_corpus_are_restored() {
     for seed in std::fs::read_dir(folder).expect("seeds") {
         let path = seed.expect("a seed").path();
         let text = std::fs::read_to_string(&path).expect("a text");
-        assert!(restores(&text), "{} is not restored: write it again with `privateer init`, `ask` and `tell`", path.display());
+        assert!(
+            restores(&text),
+            "{} is not restored: write it again with `privateer init`, `ask` and `tell`, then set its `data` to `corpus` and renew its digest",
+            path.display()
+        );
         assert!(!text.contains("\"data\":\"/"), "{} names a folder of a machine", path.display());
     }
 }
