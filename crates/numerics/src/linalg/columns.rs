@@ -5,12 +5,15 @@
 
 use super::dot;
 use super::dot::sum_of;
+use super::reflected::fused;
 use crate::vectorised;
 
 /// Rows are padded with zeros to a multiple of this length.
 pub const LANES: usize = 8;
 /// Number of lane blocks, or of rows, that stay in registers.
 const WIDE: usize = 4;
+/// Number of rows of a gram that are computed together.
+const GRAM_ROWS: usize = 8;
 
 /// A matrix whose rows are padded with zeros to whole SIMD vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,6 +40,12 @@ impl Columns {
         }
         (self.n_rows, self.n, self.stride) = (n_rows, n, stride);
         self.values.resize(n_rows * stride, 0.0);
+    }
+
+    /// Becomes a copy, without new memory where the size stays.
+    pub fn copy_from(&mut self, other: &Self) {
+        (self.n_rows, self.n, self.stride) = (other.n_rows, other.n, other.stride);
+        self.values.clone_from(&other.values);
     }
 
     /// Adds a column.
@@ -96,6 +105,11 @@ impl Columns {
         &self.values
     }
 
+    /// Returns all padded rows for writing; the padding must stay zero.
+    pub(super) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
     /// Returns the length of a padded row.
     #[must_use]
     pub fn stride(&self) -> usize {
@@ -140,7 +154,7 @@ impl Columns {
         debug_assert_eq!(weights.len(), self.stride);
         let m = self.n_rows();
         let mut out = vec![0.0; m * m];
-        let mut weighted = vec![0.0; WIDE * self.stride];
+        let mut weighted = vec![0.0; GRAM_ROWS * self.stride];
         wide(WeightedGram { values: &self.values, m, weights, weighted: &mut weighted, out: &mut out });
         (0..m).for_each(|i| out[i * m + i] += ridge);
         out
@@ -291,9 +305,9 @@ vectorised! {
         let Self { values, m, weights, weighted, out } = self;
         let stride = weights.len();
         let mut first = 0;
-        while first + WIDE <= m {
-            gram_rows::<WIDE>(values, m, first, weights, weighted, out);
-            first += WIDE;
+        while first + GRAM_ROWS <= m {
+            gram_rows::<GRAM_ROWS>(values, m, first, weights, weighted, out);
+            first += GRAM_ROWS;
         }
         for first in first..m {
             gram_rows::<1>(values, m, first, weights, &mut weighted[..stride], out);
@@ -312,34 +326,25 @@ fn gram_rows<const R: usize>(values: &[f64], m: usize, first: usize, weights: &[
         }
     }
     let rows: [&[f64]; R] = std::array::from_fn(|r| &weighted[r * stride..(r + 1) * stride]);
-    let mut j = 0;
-    while j < first + R {
-        let two = [row(j), row((j + 1).min(m - 1))];
-        for (i, products) in (first..).zip(products_of(rows, two)) {
-            for (j, product) in (j..=i).zip(products) {
-                (out[i * m + j], out[j * m + i]) = (product, product);
-            }
+    for j in 0..first + R {
+        for (i, product) in (first..).zip(products_of(rows, row(j))).skip(j.saturating_sub(first)) {
+            (out[i * m + j], out[j * m + i]) = (product, product);
         }
-        j += 2;
     }
 }
 
-/// Computes the products of rows with two others at once, with the bits of [`dot`] over padded slices.
+/// Computes the products of rows with another, in the order of [`dot`], each term fused with the sum before it.
 #[inline(always)]
-fn products_of<const R: usize>(a: [&[f64]; R], b: [&[f64]; 2]) -> [[f64; 2]; R] {
-    let (a, [b0, b1]) = (a.map(|a| a.as_chunks::<LANES>().0), b.map(|b| b.as_chunks::<LANES>().0));
-    let n = b0.len();
-    let (a, b1) = (a.map(|a| &a[..n]), &b1[..n]);
-    let mut sums = [[[0.0; LANES]; 2]; R];
-    for block in 0..n {
+fn products_of<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
+    let (a, b) = (a.map(|a| a.as_chunks::<LANES>().0), b.as_chunks::<LANES>().0);
+    let a = a.map(|a| &a[..b.len()]);
+    let mut sums = [[0.0; LANES]; R];
+    for block in 0..b.len() {
         for r in 0..R {
-            for lane in 0..LANES {
-                sums[r][0][lane] += a[r][block][lane] * b0[block][lane];
-                sums[r][1][lane] += a[r][block][lane] * b1[block][lane];
-            }
+            sums[r] = fused(&a[r][block], &b[block], sums[r]);
         }
     }
-    sums.map(|sums| sums.map(sum_of))
+    sums.map(sum_of)
 }
 
 #[cfg(test)]
@@ -381,9 +386,12 @@ mod tests {
                 let gram = x.weighted_gram(&padded(&weights, &x), 0.25);
                 for i in 0..m {
                     assert_eq!(products[i].to_bits(), dot(x.row(i), &weights).to_bits());
-                    let weighted: Vec<f64> = x.row(i).iter().zip(&weights).map(|(a, b)| a * b).collect();
                     for j in 0..=i {
-                        let expected = dot(&weighted, x.row(j)) + if i == j { 0.25 } else { 0.0 };
+                        let mut sums = [0.0; LANES];
+                        for (at, ((a, b), weight)) in x.row(i).iter().zip(x.row(j)).zip(&weights).enumerate() {
+                            sums[at % LANES] = (a * weight).mul_add(*b, sums[at % LANES]);
+                        }
+                        let expected = sum_of(sums) + if i == j { 0.25 } else { 0.0 };
                         assert_eq!((gram[i * m + j], gram[j * m + i]), (expected, expected));
                     }
                 }

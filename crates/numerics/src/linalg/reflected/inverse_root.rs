@@ -1,26 +1,101 @@
 //! The symmetric inverse square root of a matrix.
 
-use super::super::columns::{LANES, wide};
+use super::super::columns::{Columns, LANES, wide};
 use super::super::dot::sum_of;
 use super::Fractions;
 use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_dot, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;
-use super::together::{Step, take};
+use super::together::{Step, Vectors, take};
 use crate::vectorised;
 
 /// The symmetric `A^{-1/2}`.
 #[derive(Debug, Clone)]
 pub struct InverseRoot {
     reflections: Reflections,
+    fractions: Fractions,
     shifted: ShiftedFactors,
 }
 
 impl InverseRoot {
     /// Computes the root of a symmetric matrix (`n x n`, row-major), eigenvalues >= `least` > 0.
     ///
+    /// Entries above the diagonal are not used.
+    ///
     /// `None` if the matrix or its form is not finite, or if its eigenvalues may be 2^128 times as large as `least`.
     #[must_use]
     pub fn of(a: &[f64], n: usize, least: f64) -> Option<Self> {
+        let form = TridiagonalForm::of(a, n)?;
+        let most = form.most().max(least);
+        form.root(least, most)
+    }
+
+    /// Computes the root of a symmetric matrix whose largest eigenvalue is at most `ratio` times its least.
+    ///
+    /// Entries above the diagonal are not used. `None` where a bound of the largest by Gershgorin's circles leaves that open.
+    #[must_use]
+    pub fn of_conditioned(a: &[f64], n: usize, ratio: f64) -> Option<Self> {
+        let form = TridiagonalForm::of(a, n)?;
+        let most = form.most();
+        let mut divisor = 2.0;
+        while divisor < ratio && !form.exceeds(most / divisor) {
+            divisor *= 2.0;
+        }
+        // The pivots behind the answer round like the form: far below a least of 1 / ratio.
+        let least = most / divisor;
+        if form.exceeds(least) { form.root(0.99 * least, most) } else { None }
+    }
+
+    /// Replaces every row `x` by `A^{-1/2} x`.
+    pub fn apply(&self, rows: &mut [f64]) {
+        self.take(Vectors::Rows { values: rows, stride: self.reflections.stride() });
+    }
+
+    /// Replaces every column `x` by `A^{-1/2} x`.
+    pub fn apply_to_columns(&self, columns: &mut Columns) {
+        debug_assert_eq!(columns.n_rows(), self.reflections.n());
+        let stride = columns.stride();
+        self.take(Vectors::Columns { values: columns.values_mut(), stride });
+    }
+
+    /// Returns the fractions of the root.
+    #[must_use]
+    pub fn fractions(&self) -> &Fractions {
+        &self.fractions
+    }
+
+    /// Returns `(A + s_j I)^{-1} x` in row j, for the shifts `s_j` of the fractions.
+    #[must_use]
+    pub fn resolvents(&self, x: &[f64]) -> Columns {
+        let (n, reflect) = (self.reflections.n(), |last_first| [Step::Reflect { reflections: &self.reflections, last_first }]);
+        let mut x = x.to_vec();
+        take(&reflect(true), Vectors::Rows { values: &mut x, stride: n }, n);
+        let mut rows = Columns::zeros(self.fractions.shifts.len(), n);
+        for j in 0..rows.n_rows() {
+            self.shifted.solve(j, &x, rows.row_mut(j));
+        }
+        let stride = rows.stride();
+        take(&reflect(false), Vectors::Rows { values: rows.values_mut(), stride }, n);
+        rows
+    }
+
+    fn take(&self, vectors: Vectors<'_>) {
+        let reflect = |last_first| Step::Reflect { reflections: &self.reflections, last_first };
+        let steps = [reflect(true), Step::Root(&self.shifted), reflect(false)];
+        take(&steps, vectors, self.reflections.n());
+    }
+}
+
+/// A symmetric matrix as reflections around a tridiagonal one.
+struct TridiagonalForm {
+    reflections: Reflections,
+    diagonal: Vec<f64>,
+    /// Couplings of i and i + 1; the last entry is 0.
+    beside: Vec<f64>,
+}
+
+impl TridiagonalForm {
+    /// `None` if the matrix or its form is not finite.
+    fn of(a: &[f64], n: usize) -> Option<Self> {
         debug_assert_eq!(a.len(), n * n);
         let (mut reflections, mut diagonal, mut beside) = (Reflections::none(n), vec![0.0; n], vec![0.0; n]);
         let scale = largest(a)?;
@@ -35,15 +110,28 @@ impl InverseRoot {
             return None;
         }
         reflections.pair();
-        let fractions = Fractions::of(least, bound(&diagonal, &beside).max(least))?;
-        Some(Self { reflections, shifted: ShiftedFactors::of_tridiagonal(&fractions, &diagonal, &beside) })
+        Some(Self { reflections, diagonal, beside })
     }
 
-    /// Replaces every row `x` by `A^{-1/2} x`.
-    pub fn apply(&self, rows: &mut [f64]) {
-        let reflect = |last_first| Step::Reflect { reflections: &self.reflections, last_first };
-        let steps = [reflect(true), Step::Root(&self.shifted), reflect(false)];
-        take(&steps, rows, self.reflections.n(), self.reflections.stride());
+    /// Bounds the eigenvalues from above; 1 where there are none.
+    fn most(&self) -> f64 {
+        if self.diagonal.is_empty() { 1.0 } else { bound(&self.diagonal, &self.beside) }
+    }
+
+    /// Returns whether every eigenvalue is above `shift`: whether the pivots of the shifted matrix are positive.
+    fn exceeds(&self, shift: f64) -> bool {
+        let mut taken = 0.0;
+        self.diagonal.iter().zip(&self.beside).all(|(entry, coupling)| {
+            let pivot = (entry - shift) - taken;
+            taken = coupling * coupling / pivot;
+            0.0 < pivot
+        })
+    }
+
+    fn root(self, least: f64, most: f64) -> Option<InverseRoot> {
+        let fractions = Fractions::of(least, most)?;
+        let shifted = ShiftedFactors::of_tridiagonal(&fractions, &self.diagonal, &self.beside);
+        Some(InverseRoot { reflections: self.reflections, fractions, shifted })
     }
 }
 
@@ -174,6 +262,25 @@ mod tests {
     }
 
     #[test]
+    fn a_root_is_found_where_eigenvalues_are_near_enough() {
+        for n in [0, 1, 5, 20] {
+            // Eigenvalues 1, 2, …, n.
+            let a: Vec<f64> = (0..n * n).map(|e| if e / n == e % n { 1.0 + (e / n) as f64 } else { 0.0 }).collect();
+            let root = InverseRoot::of_conditioned(&a, n, 64.0).expect("conditioned");
+            let mut columns = Columns::zeros(n, n);
+            (0..n).for_each(|i| columns.row_mut(i)[i] = 1.0);
+            root.apply_to_columns(&mut columns);
+            for (i, j) in (0..n * n).map(|e| (e / n, e % n)) {
+                let expected = if i == j { 1.0 / (1.0 + i as f64).sqrt() } else { 0.0 };
+                assert!((columns.row(i)[j] - expected).abs() < 1e-14, "{n}: {i} {j}");
+            }
+        }
+        for (least, found) in [(0.5, true), (0.1, true), (0.01, false), (0.0, false), (-1.0, false)] {
+            assert_eq!(InverseRoot::of_conditioned(&[1.0, 0.0, 0.0, least], 2, 16.0).is_some(), found, "{least}");
+        }
+    }
+
+    #[test]
     fn the_root_agrees_with_eigenvectors() {
         for n in [0, 1, 2, 3, 7, 8, 9, 20, 33] {
             for rank in [0, 1, n] {
@@ -186,6 +293,7 @@ mod tests {
             }
         }
         assert!(InverseRoot::of(&[f64::NAN], 1, 1.0).is_none());
+        assert!(InverseRoot::of_conditioned(&[f64::NAN], 1, 1e3).is_none());
         assert!(InverseRoot::of(&[1e300, 1e300, 1e300, 1e300], 2, 1.0).is_none(), "squares overflow");
         // Squares of entries that underflow.
         let mut small = identity(2);

@@ -5,7 +5,7 @@ use super::super::dot::sum_of;
 use super::Fractions;
 use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;
-use super::together::{Step, take};
+use super::together::{Step, Vectors, take};
 use crate::vectorised;
 
 /// The orthogonal polar factor `O` of a square matrix `L = O (L^T L)^{1/2}`.
@@ -62,7 +62,7 @@ impl Polar {
             Step::Bidiagonal { diagonal: &self.diagonal, below: &self.below },
             Step::Reflect { reflections: &self.left, last_first: false },
         ];
-        take(&steps, rows, self.right.n(), self.right.stride());
+        take(&steps, Vectors::Rows { values: rows, stride: self.right.stride() }, self.right.n());
     }
 
     /// Replaces every row `x` by `O^T x`.
@@ -73,7 +73,7 @@ impl Polar {
             Step::Root(&self.shifted),
             Step::Reflect { reflections: &self.right, last_first: false },
         ];
-        take(&steps, rows, self.right.n(), self.right.stride());
+        take(&steps, Vectors::Rows { values: rows, stride: self.right.stride() }, self.right.n());
     }
 }
 

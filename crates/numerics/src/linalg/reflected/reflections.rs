@@ -68,9 +68,10 @@ pub struct Padded {
 impl Padded {
     pub fn of(a: &[f64], n: usize) -> Self {
         let stride = padded_length(n);
-        let mut values = vec![0.0; n * stride];
-        for (row, line) in values.chunks_exact_mut(stride.max(1)).zip(a.chunks_exact(n.max(1))) {
-            row[..n].copy_from_slice(line);
+        let mut values = Vec::with_capacity(n * stride);
+        for (row, line) in a.chunks_exact(n.max(1)).enumerate() {
+            values.extend_from_slice(line);
+            values.resize((row + 1) * stride, 0.0);
         }
         Self { n, stride, values }
     }

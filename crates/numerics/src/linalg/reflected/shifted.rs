@@ -51,6 +51,22 @@ impl ShiftedFactors {
         self.weights.len() / LANES
     }
 
+    /// Writes `(M + s_j I)^{-1} x`.
+    pub fn solve(&self, j: usize, x: &[f64], out: &mut [f64]) {
+        let (blocks, block, lane) = (self.blocks(), j / LANES, j % LANES);
+        let mut before = 0.0;
+        for (i, (out, x)) in out.iter_mut().zip(x).enumerate() {
+            *out = x - before;
+            before = self.factors[i * blocks + block][lane] * *out;
+        }
+        let mut after = 0.0;
+        for (i, out) in out.iter_mut().enumerate().rev() {
+            let at = i * blocks + block;
+            after = *out * self.pivots[at][lane] - self.factors[at][lane] * after;
+            *out = after;
+        }
+    }
+
     /// Multiplies vectors in lanes by `M^{-1/2}`; `work` has three vectors for each index.
     #[inline(always)]
     pub fn apply<S: Simd>(&self, simd: S, entries: &mut [[S::f64s; 2]], work: &mut [[S::f64s; 2]]) {
@@ -153,7 +169,7 @@ vectorised! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::together::{Step, take};
+    use super::super::together::{Step, Vectors, take};
     use super::*;
 
     #[test]
@@ -162,15 +178,15 @@ mod tests {
         let fractions = Fractions::of(0.5, 4.0).expect("a range");
         let root = ShiftedFactors::of_tridiagonal(&fractions, &[2.0, 2.0], &[1.0, 0.0]);
         let mut vectors = [1.0, 1.0, 1.0, -1.0];
-        take(&[Step::Root(&root)], &mut vectors, 2, 2);
+        take(&[Step::Root(&root)], Vectors::Rows { values: &mut vectors, stride: 2 }, 2);
         let third = 1.0 / 3.0f64.sqrt();
         assert!(vectors.iter().zip([third, third, 1.0, -1.0]).all(|(a, b)| (a - b).abs() < 1e-14), "{vectors:?}");
         // B = [[1, 0], [1, 1]]: B^T B = [[2, 1], [1, 1]], and its inverse root applied twice is its inverse.
         let fractions = Fractions::of(0.1, 4.0).expect("a range");
         let root = ShiftedFactors::of_bidiagonal(&fractions, &[1.0, 1.0], &[1.0, 0.0]);
         let mut vectors = [2.0, 1.0, 1.0, 1.0];
-        take(&[Step::Root(&root)], &mut vectors, 2, 2);
-        take(&[Step::Root(&root)], &mut vectors, 2, 2);
+        take(&[Step::Root(&root)], Vectors::Rows { values: &mut vectors, stride: 2 }, 2);
+        take(&[Step::Root(&root)], Vectors::Rows { values: &mut vectors, stride: 2 }, 2);
         assert!(vectors.iter().zip([1.0, 0.0, 0.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-13), "{vectors:?}");
     }
 }

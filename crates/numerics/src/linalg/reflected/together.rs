@@ -16,20 +16,27 @@ pub enum Step<'a> {
     BidiagonalTransposed { diagonal: &'a [f64], below: &'a [f64] },
 }
 
-/// Takes the first `n` entries of every row of `rows` (`stride` long) through the steps.
+/// Vectors of `n` entries.
+pub enum Vectors<'a> {
+    /// One in each row of `stride` numbers.
+    Rows { values: &'a mut [f64], stride: usize },
+    /// One in each column; rows are `stride` long.
+    Columns { values: &'a mut [f64], stride: usize },
+}
+
+/// Takes vectors of `n` entries through the steps.
 ///
 /// No sum crosses lanes, so a vector has the same bits alone and among others, in lanes of any width.
-pub fn take(steps: &[Step<'_>], rows: &mut [f64], n: usize, stride: usize) {
+pub fn take(steps: &[Step<'_>], vectors: Vectors<'_>, n: usize) {
     if n > 0 {
-        pulp::Arch::new().dispatch(Take { steps, rows, n, stride });
+        pulp::Arch::new().dispatch(Take { steps, vectors, n });
     }
 }
 
 struct Take<'a> {
     steps: &'a [Step<'a>],
-    rows: &'a mut [f64],
+    vectors: Vectors<'a>,
     n: usize,
-    stride: usize,
 }
 
 impl WithSimd for Take<'_> {
@@ -37,39 +44,61 @@ impl WithSimd for Take<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { steps, rows, n, stride } = self;
+        let Self { steps, vectors, n } = self;
         let width = 2 * S::F64_LANES;
-        let mut buffer = vec![0.0; n * width];
-        let mut work = vec![0.0; 3 * n * width];
-        for rows in rows.chunks_mut(width * stride) {
-            for (lane, row) in rows.chunks_exact(stride).enumerate() {
-                for (entry, &value) in buffer.chunks_exact_mut(width).zip(row) {
-                    entry[lane] = value;
-                }
-            }
-            let entries = S::as_mut_simd_f64s(&mut buffer).0.as_chunks_mut::<2>().0;
-            let work = S::as_mut_simd_f64s(&mut work).0.as_chunks_mut::<2>().0;
-            for step in steps {
-                match step {
-                    Step::Reflect { reflections, last_first } => reflections.apply(simd, entries, *last_first),
-                    Step::Root(shifted) => shifted.apply(simd, entries, work),
-                    Step::Bidiagonal { diagonal, below } => {
-                        for k in (0..n).rev() {
-                            let beside = k.checked_sub(1).map(|before| (below[before], entries[before]));
-                            entries[k] = two_terms(simd, diagonal[k], entries[k], beside);
-                        }
+        let (mut buffer, mut work) = (vec![0.0; n * width], vec![0.0; 3 * n * width]);
+        match vectors {
+            Vectors::Rows { values, stride } => {
+                for rows in values.chunks_mut(width * stride) {
+                    for (lane, row) in rows.chunks_exact(stride).enumerate() {
+                        buffer.chunks_exact_mut(width).zip(row).for_each(|(entry, &value)| entry[lane] = value);
                     }
-                    Step::BidiagonalTransposed { diagonal, below } => {
-                        for k in 0..n {
-                            let beside = entries.get(k + 1).map(|after| (below[k], *after));
-                            entries[k] = two_terms(simd, diagonal[k], entries[k], beside);
-                        }
+                    take_lanes(simd, steps, &mut buffer, &mut work);
+                    for (lane, row) in rows.chunks_exact_mut(stride).enumerate() {
+                        row.iter_mut().zip(buffer.chunks_exact(width)).for_each(|(value, entry)| *value = entry[lane]);
                     }
                 }
             }
-            for (lane, row) in rows.chunks_exact_mut(stride).enumerate() {
-                for (value, entry) in row.iter_mut().zip(buffer.chunks_exact(width)) {
-                    *value = entry[lane];
+            Vectors::Columns { values, stride } => {
+                for first in (0..stride).step_by(width) {
+                    let columns = first..(first + width).min(stride);
+                    let entries = buffer.chunks_exact_mut(width).zip(values.chunks_exact(stride));
+                    entries.for_each(|(entry, row)| copy_lanes(&row[columns.clone()], entry));
+                    take_lanes(simd, steps, &mut buffer, &mut work);
+                    let entries = buffer.chunks_exact(width).zip(values.chunks_exact_mut(stride));
+                    entries.for_each(|(entry, row)| copy_lanes(entry, &mut row[columns.clone()]));
+                }
+            }
+        }
+    }
+}
+
+/// Copies pairs of lanes, as many as both have: short copies of unknown length would cost a call each.
+#[inline(always)]
+fn copy_lanes(from: &[f64], to: &mut [f64]) {
+    to.as_chunks_mut::<2>().0.iter_mut().zip(from.as_chunks::<2>().0).for_each(|(to, from)| *to = *from);
+}
+
+/// Takes the vectors in the lanes of `buffer` through the steps; `work` is three times as long.
+#[inline(always)]
+fn take_lanes<S: Simd>(simd: S, steps: &[Step<'_>], buffer: &mut [f64], work: &mut [f64]) {
+    let entries = S::as_mut_simd_f64s(buffer).0.as_chunks_mut::<2>().0;
+    let work = S::as_mut_simd_f64s(work).0.as_chunks_mut::<2>().0;
+    let n = entries.len();
+    for step in steps {
+        match step {
+            Step::Reflect { reflections, last_first } => reflections.apply(simd, entries, *last_first),
+            Step::Root(shifted) => shifted.apply(simd, entries, work),
+            Step::Bidiagonal { diagonal, below } => {
+                for k in (0..n).rev() {
+                    let beside = k.checked_sub(1).map(|before| (below[before], entries[before]));
+                    entries[k] = two_terms(simd, diagonal[k], entries[k], beside);
+                }
+            }
+            Step::BidiagonalTransposed { diagonal, below } => {
+                for k in 0..n {
+                    let beside = entries.get(k + 1).map(|after| (below[k], *after));
+                    entries[k] = two_terms(simd, diagonal[k], entries[k], beside);
                 }
             }
         }
@@ -151,8 +180,11 @@ mod tests {
         let stride = padded_length(n);
         let rows: Vec<f64> = (0..21 * stride).map(|e| if e % stride < n { libm::cos(e as f64) } else { 0.0 }).collect();
         let (mut wide, mut narrow) = (rows.clone(), rows);
-        take(&steps, &mut wide, n, stride);
-        Take { steps: &steps, rows: &mut narrow, n, stride }.with_simd(pulp::Scalar::new());
+        let mut columns: Vec<f64> = (0..n * 24).map(|e| wide.get(e % 24 * stride + e / 24).copied().unwrap_or(0.0)).collect();
+        take(&steps, Vectors::Rows { values: &mut wide, stride }, n);
+        Take { steps: &steps, vectors: Vectors::Rows { values: &mut narrow, stride }, n }.with_simd(pulp::Scalar::new());
         assert_eq!(wide, narrow);
+        take(&steps, Vectors::Columns { values: &mut columns, stride: 24 }, n);
+        assert!((0..21 * n).all(|e| columns[e % n * 24 + e / n] == wide[e / n * stride + e % n]), "columns");
     }
 }
