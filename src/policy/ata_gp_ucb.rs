@@ -15,7 +15,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
 use privateer_gp::score::{Basis, Change, ScoreModel};
-use privateer_gp::truncation::truncated_theta;
+use privateer_gp::truncation::truncated;
 use privateer_privacy::{Released, Signal};
 
 const NAME: &str = "ata-gp-ucb";
@@ -143,8 +143,9 @@ impl AtaPolicy {
     }
 
     fn estimate(&mut self) {
-        let theta = truncated_theta(&self.model.posterior, &self.rewards);
-        self.model.posterior.set_theta(theta);
+        let truncated = truncated(&self.model.posterior, &self.rewards);
+        self.model.posterior.set_theta(truncated.theta);
+        self.model.wants_symmetric = self.rewards.len() < 2 * truncated.beyond;
     }
 }
 

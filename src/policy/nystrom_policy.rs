@@ -11,11 +11,11 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::features::nystrom::{self, FixedDictionary};
 use privateer_gp::nystrom::is_included;
-use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
+use privateer_gp::posterior::{DomainRoot, ExactPosterior, SketchedPosterior};
 use privateer_gp::score::{Basis, Change, GramSource, ScoreModel, lowest_within_tie};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// States when a new dictionary is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +136,7 @@ impl Sketch {
             fixed,
             keys: self.clone(),
             rounds: problem.rounds,
+            root: Arc::default(),
         })
     }
 }
@@ -151,10 +152,14 @@ pub struct PreparedSketch {
     prior_bound: f64,
     inclusion: f64,
     fixed: Option<Vec<u32>>,
+    root: Arc<LazyRoot>,
 }
 
+/// The symmetric root of the domain's covariance, once a trial has asked for it; `None` inside if there is none.
+type LazyRoot = OnceLock<Option<Arc<DomainRoot>>>;
+
 /// Version of the saved states of both policies.
-pub const STATE_VERSION: u64 = 2;
+pub const STATE_VERSION: u64 = 3;
 
 impl PreparedSketch {
     /// Returns the basis of the scores.
@@ -180,6 +185,9 @@ impl PreparedSketch {
             resample: self.keys.resample.clone(),
             inclusion: self.inclusion,
             initial: self.keys.initial,
+            gram: Arc::clone(&self.gram),
+            root: Arc::clone(&self.root),
+            wants_symmetric: false,
         }
     }
 
@@ -212,7 +220,16 @@ impl PreparedSketch {
         if self.fixed.as_deref().is_some_and(|fixed| fixed != posterior.dictionary()) {
             return Err(unreadable("its dictionary is not the fixed one of the spec".to_owned()));
         }
-        Ok(self.around(posterior, state))
+        let mut model = self.around(posterior, state);
+        if model.state.symmetric {
+            let dictionary = model.posterior.dictionary().to_vec();
+            let Some(root) = model.symmetric_root(&dictionary) else {
+                return Err(unreadable("its coordinates are not those of its domain".to_owned()));
+            };
+            model.posterior.set_symmetric_dictionary(dictionary, &root);
+            model.posterior.refresh();
+        }
+        Ok(model)
     }
 }
 
@@ -230,6 +247,8 @@ struct NystromState {
     ///
     /// There is one per visited point, and one for a new point.
     uniforms: Vec<f64>,
+    /// Whether the dictionary has coordinates of the symmetric root.
+    symmetric: bool,
 }
 
 /// Combines a posterior with the rule that draws its dictionary.
@@ -241,6 +260,10 @@ pub struct SketchModel {
     resample: Resample,
     inclusion: f64,
     initial: Initial,
+    gram: Arc<dyn GramSource>,
+    root: Arc<LazyRoot>,
+    /// Whether the next dictionary should have coordinates of the symmetric root. It follows from rewards and visits.
+    pub wants_symmetric: bool,
 }
 
 impl SketchModel {
@@ -291,12 +314,26 @@ impl SketchModel {
         if due {
             self.state.drawn_at = self.posterior.n_observations();
             let dictionary = self.draw(&variances, &uniforms, point);
-            self.posterior.set_dictionary(dictionary);
+            let root = if self.wants_symmetric { self.symmetric_root(&dictionary) } else { None };
+            self.state.symmetric = root.is_some();
+            match &root {
+                Some(root) => self.posterior.set_symmetric_dictionary(dictionary, root),
+                None => self.posterior.set_dictionary(dictionary),
+            }
             self.posterior.refresh();
         } else {
             self.posterior.follow(slot);
         }
         slot
+    }
+
+    /// Returns the domain's symmetric root, if dictionaries live for one round and it reaches this one.
+    fn symmetric_root(&self, dictionary: &[u32]) -> Option<Arc<DomainRoot>> {
+        if self.resample != Resample::EveryRound {
+            return None;
+        }
+        let root = self.root.get_or_init(|| DomainRoot::of(self.gram.as_ref()).map(Arc::new));
+        root.clone().filter(|root| root.reaches(dictionary))
     }
 
     fn draw(&self, variances: &[f64], uniforms: &[f64], played: usize) -> Vec<u32> {

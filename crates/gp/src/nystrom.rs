@@ -5,7 +5,8 @@
 //!
 //! There are two systems of coordinates. `c(x) = L^{-1} k_D(x)` with `K_D = L L^T` is cheap and stable. The symmetric
 //! root `phi(x) = K_D^{-1/2} k_D(x)` of Calandriello et al. 2019 equals `O c(x)` with `O = K_D^{-1/2} L` orthogonal.
-//! Posterior mean and variance are the same in both; only truncation by coordinates depends on the choice.
+//! Posterior mean and variance are the same in both; only truncation by coordinates depends on the choice. An embedding has
+//! the first; [`crate::posterior::DomainRoot`] computes the second where truncation needs it of most points.
 
 use privateer_numerics::linalg::{self, Columns, Polar};
 

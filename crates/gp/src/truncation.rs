@@ -6,36 +6,75 @@
 //! observations with `|u_i(x) y| <= b`, and `theta = V^{-1/2} r`. All observations of a point share `u(x)`, so the
 //! retained part of a point is a sum over its smallest rewards ([`SortedRewards`]). A reward that passes the norm
 //! `|u(x)|` passes in every coordinate: those rewards enter by one solve. Only points with larger rewards need `u(x)`,
-//! and with it `V^{-1/2}`.
+//! and with it `V^{-1/2}`. Where these are most points, a posterior in symmetric coordinates has `u` of all of them.
 
 use super::SortedRewards;
 use super::posterior::SketchedPosterior;
-use privateer_numerics::linalg::padded_length;
+use privateer_numerics::linalg::{Columns, InverseRoot, padded_length};
 
 /// Margin added to a squared norm, so that rounding retains no reward that a coordinate would drop.
 ///
 /// The rounding errors of updated leverages reach 1e-13 relative to 1, their initial scale.
 const ROUNDED_UP: f64 = 1e-12;
 
-/// Returns `theta` in the posterior's coordinates, from one list of rewards per visited point.
-///
-/// Lists are in the order of slots. The result is NaN if `V` is not finite.
+/// What truncation leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Truncated {
+    /// `theta` in the posterior's coordinates; NaN if `V` is not finite.
+    pub theta: Vec<f64>,
+    /// Number of visited points with a reward beyond the norm of their coefficients.
+    pub beyond: usize,
+}
+
+/// Truncates the rewards: one list for each visited point, in the order of slots.
 #[must_use]
-pub fn truncated_theta(posterior: &SketchedPosterior, rewards: &[SortedRewards]) -> Vec<f64> {
-    // Slots with rewards beyond the norm, and the sums that the norm retains.
-    let mut beyond = Vec::new();
-    let safe: Vec<f64> = rewards
-        .iter()
-        .enumerate()
-        .map(|(slot, list)| {
-            let (largest, leverage) = (list.largest_key(), posterior.leverage_of(slot) + ROUNDED_UP);
-            if leverage * (largest * largest) <= 1.0 {
-                return list.total();
+pub fn truncated(posterior: &SketchedPosterior, rewards: &[SortedRewards]) -> Truncated {
+    let is_beyond = |slot: usize| {
+        let largest = rewards[slot].largest_key();
+        1.0 < (posterior.leverage_of(slot) + ROUNDED_UP) * (largest * largest)
+    };
+    let beyond: Vec<usize> = (0..rewards.len()).filter(|&slot| is_beyond(slot)).collect();
+    let theta = match posterior.whitened() {
+        Some((root, whitened)) => theta_of_columns(posterior, root, whitened, rewards),
+        None => theta_of_few(posterior, rewards, &beyond),
+    };
+    Truncated { theta, beyond: beyond.len() }
+}
+
+/// Computes `theta` from `u(x)` of all points, feature by feature.
+fn theta_of_columns(
+    posterior: &SketchedPosterior,
+    root: &InverseRoot,
+    whitened: &Columns,
+    rewards: &[SortedRewards],
+) -> Vec<f64> {
+    let (mut totals, mut largest) = (vec![0.0; whitened.stride()], vec![0.0; whitened.stride()]);
+    let mut slots = vec![0; whitened.n()];
+    for (slot, list) in rewards.iter().enumerate() {
+        let column = posterior.column_of(slot);
+        (totals[column], largest[column], slots[column]) = (list.total(), list.largest_key(), slot);
+    }
+    let mut retained = whitened.products(&totals);
+    for (feature, retained) in retained.iter_mut().enumerate() {
+        for (column, (&u, &largest)) in whitened.row(feature).iter().zip(&largest).enumerate() {
+            if 1.0 < u.abs() * largest {
+                *retained += u * (rewards[slots[column]].kept(u) - totals[column]);
             }
-            beyond.push(slot);
-            list.kept(leverage.sqrt())
-        })
-        .collect();
+        }
+    }
+    retained.resize(padded_length(whitened.n_rows()), 0.0);
+    root.apply(&mut retained);
+    retained.truncate(whitened.n_rows());
+    retained
+}
+
+/// Computes `theta` where `u(x)` is needed of few points: of those beyond.
+fn theta_of_few(posterior: &SketchedPosterior, rewards: &[SortedRewards], beyond: &[usize]) -> Vec<f64> {
+    // The sums that the norm retains.
+    let mut safe: Vec<f64> = rewards.iter().map(SortedRewards::total).collect();
+    for &slot in beyond {
+        safe[slot] = rewards[slot].kept((posterior.leverage_of(slot) + ROUNDED_UP).sqrt());
+    }
     let mut theta = posterior.moment(&safe);
     posterior.solve(&mut theta);
     if beyond.is_empty() {
@@ -45,7 +84,7 @@ pub fn truncated_theta(posterior: &SketchedPosterior, rewards: &[SortedRewards])
     let Some(root) = posterior.inverse_root() else { return vec![f64::NAN; m] };
     // u(x) = O V^{-1/2} c(x), one row per point.
     let mut rows = vec![0.0; beyond.len() * stride];
-    for (row, &slot) in rows.chunks_exact_mut(stride.max(1)).zip(&beyond) {
+    for (row, &slot) in rows.chunks_exact_mut(stride.max(1)).zip(beyond) {
         posterior.coordinates(slot, row);
     }
     root.apply(&mut rows);
@@ -53,7 +92,7 @@ pub fn truncated_theta(posterior: &SketchedPosterior, rewards: &[SortedRewards])
         return vec![f64::NAN; m];
     }
     let mut more = vec![0.0; stride];
-    for (row, &slot) in rows.chunks_exact(stride.max(1)).zip(&beyond) {
+    for (row, &slot) in rows.chunks_exact(stride.max(1)).zip(beyond) {
         let (list, largest, safe) = (&rewards[slot], rewards[slot].largest_key(), safe[slot]);
         let all = list.total() - safe;
         for (more, &u) in more.iter_mut().zip(&row[..m]) {
@@ -67,4 +106,54 @@ pub fn truncated_theta(posterior: &SketchedPosterior, rewards: &[SortedRewards])
     root.apply(&mut more);
     theta.iter_mut().zip(&more).for_each(|(weight, &more)| *weight += more);
     theta
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Lengthscales, matern::Matern};
+    use crate::posterior::DomainRoot;
+    use crate::score::{GramSource, ScoreModel};
+    use crate::{KernelGram, Points, tabulated};
+    use privateer_numerics::rng::{Purpose, Streams};
+    use std::sync::Arc;
+
+    /// Both orders of computation keep the same rewards, and less than all of them.
+    #[test]
+    fn coordinates_of_the_symmetric_root_truncate_alike() {
+        let kernel = Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.2), 1.0));
+        let gram: Arc<dyn GramSource> = tabulated(KernelGram::new(kernel, Points::grid(2, 10, 0.0, 1.0)));
+        let root = Arc::new(DomainRoot::of(gram.as_ref()).expect("far from singular"));
+        let dictionary: Vec<u32> = (0..100).filter(|point| point % 31 != 5).collect();
+        let mut stream = Streams::new(31, "truncation").of(0, Purpose::Noise);
+        let mut few = SketchedPosterior::new(Arc::clone(&gram), 1.0, 0.5, false);
+        let mut rewards: Vec<SortedRewards> = Vec::new();
+        for _ in 0..400 {
+            let slot = few.visit(stream.index(100));
+            if slot == rewards.len() {
+                rewards.push(SortedRewards::default());
+            }
+            rewards[slot].insert(10.0 * stream.laplace(1.0), 2.0);
+        }
+        let mut all = few.clone();
+        few.set_dictionary(dictionary.clone());
+        all.set_symmetric_dictionary(dictionary, &root);
+        let found = [few, all].map(|mut posterior| {
+            posterior.refresh();
+            let truncated = truncated(&posterior, &rewards);
+            let totals: Vec<f64> = rewards.iter().map(SortedRewards::total).collect();
+            let mut whole = posterior.moment(&totals);
+            posterior.solve(&mut whole);
+            assert!(whole.iter().zip(&truncated.theta).any(|(a, b)| 0.1 < (a - b).abs()), "nothing is truncated");
+            posterior.set_theta(truncated.theta);
+            let moments: Vec<_> = (0..100).map(|x| posterior.exact(x)).collect();
+            (posterior.whitened().is_some(), truncated.beyond, moments)
+        });
+        let [(few, beyond_few, by_few), (all, beyond_all, by_all)] = found;
+        assert_eq!((few, all, beyond_few), (false, true, beyond_all));
+        assert!(50 < beyond_few, "{beyond_few}");
+        for (x, (a, b)) in by_few.iter().zip(&by_all).enumerate() {
+            assert!((a.mean - b.mean).abs() < 1e-10 && (a.variance - b.variance).abs() < 1e-11, "{x}: {a:?} {b:?}");
+        }
+    }
 }

@@ -255,6 +255,44 @@ fn choices_betas_and_states() {
     }
 }
 
+/// Where nearly every point has been played and most have a truncated reward, coordinates change; states say so.
+#[test]
+fn states_in_coordinates_of_the_symmetric_root_survive() {
+    let text = "seed = 3\nrounds = 400\n[environment]\nkind = \"rkhs\"\n\
+        domain = { kind = \"grid\", dimension = 2, points = 8 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
+        noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\n\
+        [[policy]]\nkind = \"ata-gp-ucb\"\nridge = 1.0\nbeta = { kind = \"constant\", value = 20.0 }\nq = 8.0\n";
+    prepared(text, &DataFolder::default(), |sweep, preparation| {
+        let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
+        let trial = cell.trial(0).expect("a trial");
+        let (facts, n) = (trial.setting, cell.environment.gram().n_points());
+        let open = || cell.domain.as_ref().map(|domain| domain.open(1));
+        let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
+        let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
+        let mut privatizer = trial.mechanism.privatizer();
+        let mut symmetric = Vec::new();
+        for round in 1..=400 {
+            if round % 40 == 0 {
+                let saved = ways[0].policy.save();
+                symmetric.push(saved["sketch"]["symmetric"] == true);
+                let random = ways[0].streams();
+                ways.push(Way::new(cell.maker.restore(&facts, saved).expect("its own state"), random, open()));
+            }
+            let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
+            assert!(choices.iter().all(|choice| *choice == choices[0]), "round {round}: {choices:?}");
+            let reward = trial.instance.observe(choices[0].0, &mut noise);
+            let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, &mut mechanism);
+            ways.iter_mut().for_each(|way| way.policy.update(choices[0].0, &signal));
+        }
+        assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");
+        let last = ways[0].moments(n);
+        assert!(ways.iter().all(|way| way.moments(n) == last), "equal states to the last bit");
+        let mut strange = ways[0].policy.save();
+        strange["posterior"]["dictionary"] = serde_json::json!([0, 1]);
+        assert!(cell.maker.restore(&facts, strange).is_err(), "a dictionary that the root does not reach");
+    });
+}
+
 /// On a smooth function with little noise every policy that learns loses less than a third of what chance loses.
 #[test]
 fn better_than_chance() {

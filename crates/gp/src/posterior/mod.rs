@@ -33,7 +33,7 @@ pub use contract::Posterior;
 pub use covariance::CovariancePosterior;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
-pub use sketched::SketchedPosterior;
+pub use sketched::{DomainRoot, SketchedPosterior};
 pub use streak::StreakUpdate;
 pub use sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
 pub use together::{MadeTogether, take_together};

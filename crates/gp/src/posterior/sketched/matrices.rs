@@ -1,7 +1,7 @@
 //! Holds the matrices that a sketched posterior computes from its state.
 
 use super::pending::PendingChanges;
-use privateer_numerics::linalg::Columns;
+use privateer_numerics::linalg::{Columns, InverseRoot};
 use std::sync::OnceLock;
 
 /// Points in feature space, and their moments.
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 pub struct EmbeddedPoints {
     /// Whether the columns are the domain's points, in order; else the visited ones, by slot.
     pub whole: bool,
-    /// `c`: one row a feature, one column a point.
+    /// Coordinates `c`, or `phi` of the symmetric root: one row a feature, one column a point.
     pub columns: Columns,
     /// `k(x,x)` and `max(0, k(x,x) - |c|²)`, a column each, padded.
     pub prior: Vec<f64>,
@@ -29,6 +29,10 @@ pub struct PrecisionMatrix {
     pub inverse: Vec<f64>,
     /// `c^T V^{-1} c` of every column, padded.
     pub leverages: Vec<f64>,
+    /// `V^{-1/2}`, in symmetric coordinates.
+    pub root: Option<InverseRoot>,
+    /// The columns times `V^{-1/2}`, or without it times the inverse of the lower factor.
+    pub whitened: Columns,
 }
 
 /// Of a domain that is screened: what a screen reads.

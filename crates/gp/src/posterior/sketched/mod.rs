@@ -1,6 +1,7 @@
-//! The posterior over a Nystrom embedding: the posterior, its saved state and its matrices, the changes that a screen has not
-//! yet applied, and triangular factors solved from the right.
+//! The posterior over a Nystrom embedding: the posterior, its saved state and its matrices, the coordinates of the symmetric
+//! root, the changes that a screen has not yet applied, and triangular factors solved from the right.
 
+mod domain_root;
 mod matrices;
 mod pending;
 mod posterior;
@@ -9,4 +10,5 @@ mod state;
 mod tests;
 mod triangular;
 
+pub use domain_root::DomainRoot;
 pub use posterior::SketchedPosterior;

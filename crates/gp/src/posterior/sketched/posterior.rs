@@ -4,7 +4,8 @@
 //!
 //! **Columns.** The coordinates `c` of many points are stored as columns: of all points of a small domain, whose moments
 //! form a table ([`ScoreModel::table`]), or of the visited points of a large domain, which is screened by the variance
-//! `k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`.
+//! `k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`. Columns of a small domain may be
+//! in coordinates of the symmetric root ([`SketchedPosterior::set_symmetric_dictionary`]).
 //!
 //! **Long-lived dictionaries** are updated: one more interaction changes V by rank one, and with it `V^{-1}` and the
 //! leverages `c^T V^{-1} c`, at a cost of O(m²) plus O(m) per column. The updated numbers are saved, and recomputed every
@@ -12,6 +13,7 @@
 //! restored state continues with the same bits. The policy owns the rewards: it sets `theta`, or passes `sum c y` to
 //! `solve`.
 
+use super::domain_root::DomainRoot;
 use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights};
 use super::state::{ANEW_EVERY, SketchState, TrackedMoments};
 use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_right};
@@ -34,7 +36,10 @@ pub struct SketchedPosterior {
     /// Whether the dictionary is long-lived.
     follows: bool,
     state: SketchState,
+    /// Of the dictionary; without points where `root` has its coordinates.
     embedding: Embedding,
+    /// Coordinates of the symmetric root, if the dictionary was set with them.
+    root: Option<Arc<DomainRoot>>,
     /// Rotation of the embedding, computed at first use.
     rotation: OnceLock<Option<Rotation>>,
     points: EmbeddedPoints,
@@ -58,6 +63,7 @@ impl SketchedPosterior {
             follows,
             state: SketchState::default(),
             embedding: Embedding::default(),
+            root: None,
             rotation: OnceLock::new(),
             points: EmbeddedPoints { whole, ..EmbeddedPoints::default() },
             precision: PrecisionMatrix::default(),
@@ -111,26 +117,20 @@ impl SketchedPosterior {
     }
 
     /// Returns the column of a visited point.
-    fn column_of(&self, slot: usize) -> usize {
+    pub(crate) fn column_of(&self, slot: usize) -> usize {
         if self.points.whole { self.state.visits.points[slot] as usize } else { slot }
     }
 
     /// Computes the embedding, the coordinates and all else that depends on the dictionary alone.
     fn embed(&mut self) {
         let gram = Arc::clone(&self.gram);
-        self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram.as_ref(), a, b));
-        let n = if self.points.whole { gram.n_points() } else { self.state.visits.n_distinct() };
-        self.points.columns.reshape(self.embedding.m(), n);
-        for (f, &point) in self.embedding.points().iter().enumerate() {
-            let row = self.points.columns.row_mut(f);
-            if self.points.whole {
-                gram.column(point as usize, 0, row);
-            } else {
-                let visited = self.state.visits.points.iter();
-                row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram.as_ref(), point, x));
-            }
+        if let Some(root) = &self.root {
+            root.coordinates(&self.state.dictionary, &mut self.points.columns);
+            self.embedding = Embedding::default();
+        } else {
+            self.embed_in_triangle(gram.as_ref());
         }
-        self.embedding.coordinates(&mut self.points.columns);
+        let n = self.points.columns.n();
         let stride = self.points.columns.stride();
         if !self.points.whole || self.points.prior.is_empty() {
             let point = |column: usize| if self.points.whole { column } else { self.state.visits.points[column] as usize };
@@ -148,10 +148,39 @@ impl SketchedPosterior {
         }
     }
 
+    /// Computes the embedding and the coordinates `c`.
+    fn embed_in_triangle(&mut self, gram: &dyn GramSource) {
+        self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram, a, b));
+        let n = if self.points.whole { gram.n_points() } else { self.state.visits.n_distinct() };
+        self.points.columns.reshape(self.embedding.m(), n);
+        for (f, &point) in self.embedding.points().iter().enumerate() {
+            let row = self.points.columns.row_mut(f);
+            if self.points.whole {
+                gram.column(point as usize, 0, row);
+            } else {
+                let visited = self.state.visits.points.iter();
+                row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram, point, x));
+            }
+        }
+        self.embedding.coordinates(&mut self.points.columns);
+    }
+
     /// Sets the dictionary, ascending without repeats; [`SketchedPosterior::refresh`] must follow.
     pub fn set_dictionary(&mut self, dictionary: Vec<u32>) {
-        if dictionary != self.state.dictionary {
-            self.state.dictionary = dictionary;
+        self.change_dictionary(dictionary, None);
+    }
+
+    /// As [`SketchedPosterior::set_dictionary`], in coordinates of the symmetric root: see [`SketchedPosterior::whitened`].
+    ///
+    /// For a small domain and a dictionary that `root` reaches, drawn anew after every observation.
+    pub fn set_symmetric_dictionary(&mut self, dictionary: Vec<u32>, root: &Arc<DomainRoot>) {
+        debug_assert!(self.points.whole && !self.follows && root.reaches(&dictionary));
+        self.change_dictionary(dictionary, Some(Arc::clone(root)));
+    }
+
+    fn change_dictionary(&mut self, dictionary: Vec<u32>, root: Option<Arc<DomainRoot>>) {
+        if dictionary != self.state.dictionary || root.is_some() != self.root.is_some() {
+            (self.state.dictionary, self.root) = (dictionary, root);
             self.embed();
         }
     }
@@ -187,10 +216,16 @@ impl SketchedPosterior {
         }
         self.precision.entries = self.points.columns.weighted_gram(&counts, self.ridge);
         self.precision.factor = OnceLock::new();
-        let mut solved = self.points.columns.clone();
-        solved.solve_lower(self.factor());
+        self.precision.root = if self.root.is_some() { self.inverse_root() } else { None };
+        let mut whitened = std::mem::take(&mut self.precision.whitened);
+        whitened.copy_from(&self.points.columns);
+        match &self.precision.root {
+            Some(root) => root.apply_to_columns(&mut whitened),
+            None => whitened.solve_lower(self.factor()),
+        }
         self.precision.leverages.resize(self.points.columns.stride(), 0.0);
-        solved.squares(&mut self.precision.leverages);
+        whitened.squares(&mut self.precision.leverages);
+        self.precision.whitened = whitened;
         if self.follows {
             self.precision.inverse = linalg::inverse_spd(self.factor(), m);
             self.state.followed = Some(TrackedMoments::default());
@@ -253,7 +288,7 @@ impl SketchedPosterior {
     /// Returns the number of features: the numerical rank of the dictionary.
     #[must_use]
     pub fn m(&self) -> usize {
-        self.embedding.m()
+        self.points.columns.n_rows()
     }
 
     /// Returns the dictionary, ascending.
@@ -348,10 +383,19 @@ impl SketchedPosterior {
         InverseRoot::of(&self.precision.entries, self.m(), 0.9 * self.ridge)
     }
 
+    /// Returns `V^{-1/2}` and its product with every column, in symmetric coordinates; `None` in others.
+    #[must_use]
+    pub fn whitened(&self) -> Option<(&InverseRoot, &Columns)> {
+        self.precision.root.as_ref().map(|root| (root, &self.precision.whitened))
+    }
+
     /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back.
     ///
     /// Returns false if the rotation cannot be computed.
     pub fn rotate(&self, rows: &mut [f64], back: bool) -> bool {
+        if self.root.is_some() {
+            return true;
+        }
         let rotation = self.rotation.get_or_init(|| Rotation::of(&self.embedding, self.follows));
         rotation.as_ref().map(|rotation| rotation.turn(rows, back)).is_some()
     }
@@ -449,7 +493,7 @@ impl ScoreModel for SketchedPosterior {
     }
 
     fn basis_points(&self) -> &[u32] {
-        self.embedding.points()
+        if self.root.is_some() { &self.state.dictionary } else { self.embedding.points() }
     }
 
     fn n_observations(&self) -> u64 {
