@@ -57,7 +57,7 @@ const START: usize = 2 * WORK_OF_A_SCORE;
 ///
 /// The dense path reads its data in order and, up to that number, from a second-level cache. Beyond it both take as long.
 /// Measured in whole runs: 2.4 to 3.4 with 1024 points, 0.3 to 0.8 with 10 000.
-const DEARER: f64 = 2.5;
+const DEARER: f64 = 3.0;
 const MOST_IN_CACHE: usize = 2048;
 
 /// Fewest visited points with which a trial over features moves to the dense path because of its work.
