@@ -41,8 +41,10 @@ fn a_planted_fault_is_found() {
 #[test]
 fn sessions_of_the_corpus_are_restored() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/state");
-    for seed in std::fs::read_dir(folder).expect("seeds") {
-        let path = seed.expect("a seed").path();
+    let seeds = std::fs::read_dir(&folder).expect("the folder of the seeds");
+    let paths: Vec<_> = seeds.map(|seed| seed.expect("a seed").path()).collect();
+    assert!(!paths.is_empty(), "{} holds no seed: write one with `privateer init`, `ask` and `tell`", folder.display());
+    for path in paths {
         let text = std::fs::read_to_string(&path).expect("a text");
         assert!(
             restores(&text),
