@@ -24,9 +24,10 @@ pub trait Kernel: Send + Sync + fmt::Debug {
         }
     }
 
-    /// Prepares sums of this kernel at every point, if they may cost less than value by value.
+    /// Prepares weighted sums of this kernel at every point, for squared exponentials in the plane.
     ///
-    /// They differ from sums of the values by their rounding.
+    /// `None` for any other kernel or dimension, and where sums would cost as much as the kernel's values. They differ from
+    /// sums of the values by their rounding.
     fn plane_sums(&self, points: &Points) -> Option<PlaneSums> {
         let _ = points;
         None

@@ -28,12 +28,17 @@ const WIDTH: f64 = 0.75;
 const TERMS: usize = DEGREES * (DEGREES + 1) / 2;
 /// Multiply-adds that a kernel's value costs column by column, about.
 const COST_OF_A_VALUE: usize = 20;
-/// Rows of coefficients that are held at once (48 MB): more centres are expanded one part after the other.
+/// Rows of coefficients that are held at once (48 MB).
+///
+/// More centres are expanded one part after the other.
 const MOST_FACTORS: usize = 1 << 18;
 /// Points that are evaluated together.
 const TOGETHER: usize = 32;
 
 /// The points of a plane in boxes, for sums of squared exponentials at every point.
+///
+/// It takes 36 bytes a point and at most 6 for the boxes. Memory limits are of each table: a domain in the plane was
+/// allowed 48 bytes a point before its boxes are made, so they need no check of their own.
 #[derive(Debug)]
 pub struct PlaneSums {
     variance: f64,
@@ -46,7 +51,9 @@ pub struct PlaneSums {
 }
 
 impl PlaneSums {
-    /// Puts points into boxes; `None` outside the plane, and where there would be too many boxes for their points.
+    /// Puts points into boxes.
+    ///
+    /// `None` outside the plane, and where there would be too many boxes for their points.
     #[must_use]
     pub fn over(lengthscales: &Lengthscales, variance: f64, points: &Points) -> Option<Self> {
         if points.dimension() != 2 {
@@ -67,12 +74,14 @@ impl PlaneSums {
             members[number].push(index);
             (0..2).for_each(|axis| offsets[number][axis].push(point[axis] - axes[axis].middle(places[axis])));
         }
+        members.iter_mut().for_each(Vec::shrink_to_fit);
+        offsets.iter_mut().flatten().for_each(Vec::shrink_to_fit);
         Some(Self { variance, points, axes, members, offsets })
     }
 
-    /// Adds `variance Σ_i weight_i exp(-r²/2)` over centres (a point's index, then its weight) to `out` at every point.
+    /// Adds `variance Σ_i weight_i exp(-r²/2)` over centres to `out` at every point.
     ///
-    /// Returns false, and adds nothing, where expansions would cost as much as the kernel's values.
+    /// A centre is a point's index, then its weight. Returns false, and adds nothing, where expansions would cost as much as the kernel's values.
     pub fn add(&self, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
         let [across, along] = [&self.axes[0], &self.axes[1]].map(|axis| axis.count);
         let n = self.points.len() as f64;
@@ -114,7 +123,9 @@ impl PlaneSums {
     }
 }
 
-/// Returns coordinates in length-scales, from the lowest ones: far from the origin, their quotients would lose digits.
+/// Returns coordinates in length-scales, counted from the lowest coordinate of each axis.
+///
+/// Far from the origin, quotients of the coordinates themselves would lose digits.
 fn from_the_corner(lengthscales: &Lengthscales, points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let low = [0, 1].map(|axis| points.iter().map(|point| point[axis]).fold(f64::INFINITY, f64::min));
     points.iter().map(|point| [0, 1].map(|axis| (point[axis] - low[axis]) / lengthscales.of(axis))).collect()
