@@ -13,7 +13,7 @@ use std::arch::x86_64::__m512d;
 /// * `packed` — `n (n + 1) / 2` numbers each, row by row
 /// * `padded` — `n`, rounded up to a multiple of four; entries beyond the `n`th column are not written
 pub fn interleave_upper(packed: [&[f64]; LANES], n: usize, padded: usize, upper: &mut [Eight]) {
-    exchange(Interleave { packed: packed.map(|packed| &packed[..n * (n + 1) / 2]), n, padded, upper });
+    exchange(InterleaveUpper { packed: packed.map(|packed| &packed[..n * (n + 1) / 2]), n, padded, upper });
 }
 
 /// Writes the lower triangles of up to eight interleaved matrices, each with its [`TriangleSums`].
@@ -21,13 +21,13 @@ pub fn interleave_upper(packed: [&[f64]; LANES], n: usize, padded: usize, upper:
 /// * `rows` — `padded x padded`, in panels as in [`place`], with zeros above the diagonal within a tile
 /// * `out` — `n x n` numbers of each trial, row-major; entries beyond the tile of the diagonal are not written
 pub fn part_rows(rows: &[Eight], n: usize, padded: usize, out: &mut [&mut [f64]]) -> [TriangleSums; LANES] {
-    exchange(Part { rows, n, padded, out })
+    exchange(SeparateLower { rows, n, padded, out })
 }
 
 /// Exchanges four entries of eight trials.
 trait Exchange: Copy {
     fn interleave(self, of_trials: [&[f64; TILE]; LANES]) -> [Eight; TILE];
-    fn part(self, interleaved: &[Eight; TILE]) -> [[f64; TILE]; LANES];
+    fn separate(self, interleaved: &[Eight; TILE]) -> [[f64; TILE]; LANES];
 }
 
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ impl Exchange for Plain {
     }
 
     #[inline(always)]
-    fn part(self, interleaved: &[Eight; TILE]) -> [[f64; TILE]; LANES] {
+    fn separate(self, interleaved: &[Eight; TILE]) -> [[f64; TILE]; LANES] {
         std::array::from_fn(|lane| std::array::from_fn(|c| interleaved[c].0[lane]))
     }
 }
@@ -58,7 +58,7 @@ impl Exchange for pulp::x86::V4 {
     }
 
     #[inline(always)]
-    fn part(self, interleaved: &[Eight; TILE]) -> [[f64; TILE]; LANES] {
+    fn separate(self, interleaved: &[Eight; TILE]) -> [[f64; TILE]; LANES] {
         let entries = interleaved.map(|Eight(numbers)| pulp::cast(numbers));
         // Trials t and t + 4, four numbers each.
         let [[t0, t4], [t1, t5], [t2, t6], [t3, t7]]: [[[f64; TILE]; 2]; TILE] = transposed(self, entries).map(pulp::cast);
@@ -90,9 +90,10 @@ trait Pass {
     fn pass<M: Exchange>(self, moves: M) -> Self::Output;
 }
 
-struct With<P, M>(P, M);
+/// A pass with the way it exchanges entries, as [`Arch`] takes it.
+struct Dispatched<P, M>(P, M);
 
-impl<P: Pass, M: Exchange> NullaryFnOnce for With<P, M> {
+impl<P: Pass, M: Exchange> NullaryFnOnce for Dispatched<P, M> {
     type Output = P::Output;
 
     #[inline(always)]
@@ -104,19 +105,19 @@ impl<P: Pass, M: Exchange> NullaryFnOnce for With<P, M> {
 fn exchange<P: Pass>(pass: P) -> P::Output {
     match Arch::new() {
         #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) => simd.vectorize(With(pass, simd)),
-        other => other.dispatch(With(pass, Plain)),
+        Arch::V4(simd) => simd.vectorize(Dispatched(pass, simd)),
+        other => other.dispatch(Dispatched(pass, Plain)),
     }
 }
 
-struct Interleave<'a> {
+struct InterleaveUpper<'a> {
     packed: [&'a [f64]; LANES],
     n: usize,
     padded: usize,
     upper: &'a mut [Eight],
 }
 
-impl Pass for Interleave<'_> {
+impl Pass for InterleaveUpper<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -139,14 +140,14 @@ impl Pass for Interleave<'_> {
     }
 }
 
-struct Part<'a, 'b> {
+struct SeparateLower<'a, 'b> {
     rows: &'a [Eight],
     n: usize,
     padded: usize,
     out: &'a mut [&'b mut [f64]],
 }
 
-impl Pass for Part<'_, '_> {
+impl Pass for SeparateLower<'_, '_> {
     type Output = [TriangleSums; LANES];
 
     #[inline(always)]
@@ -166,7 +167,7 @@ impl Pass for Part<'_, '_> {
                         columns[c].0[lane] += entry;
                     }
                 }
-                let numbers = moves.part(tile);
+                let numbers = moves.separate(tile);
                 let at = i * n + panel * TILE;
                 if panel * TILE + TILE <= n {
                     out.iter_mut().zip(&numbers).for_each(|(out, numbers)| out[at..at + TILE].copy_from_slice(numbers));
@@ -195,9 +196,9 @@ mod tests {
         libm::cos((100 * lane + 10 * i + 3 * j) as f64)
     }
 
-    /// Numbers reach their places, by registers and without.
+    /// Entry `(i, j)` of every trial is interleaved, by shuffles of registers and without.
     #[test]
-    fn numbers_reach_their_places() {
+    fn interleave_upper_writes_every_entry() {
         for n in 0..15_usize {
             let padded = n.next_multiple_of(TILE);
             let packed: Vec<Vec<f64>> =
@@ -205,7 +206,7 @@ mod tests {
             let packed: [&[f64]; LANES] = std::array::from_fn(|lane| &packed[lane][..]);
             let (mut upper, mut plain) = (vec![Eight::ZERO; padded * padded], vec![Eight::ZERO; padded * padded]);
             interleave_upper(packed, n, padded, &mut upper);
-            Interleave { packed, n, padded, upper: &mut plain }.pass(Plain);
+            InterleaveUpper { packed, n, padded, upper: &mut plain }.pass(Plain);
             assert_eq!(upper, plain, "{n}");
             for (i, j) in (0..n).flat_map(|i| (i..n).map(move |j| (i, j))) {
                 assert_eq!(upper[place(padded, i, j)], Eight(std::array::from_fn(|lane| number(lane, i, j))), "{n}: {i}, {j}");
@@ -226,7 +227,7 @@ mod tests {
                 let mut out = vec![vec![0.0; n * n]; trials];
                 let mut slices: Vec<&mut [f64]> = out.iter_mut().map(|out| &mut out[..]).collect();
                 let sums = if plain {
-                    Part { rows: &rows, n, padded, out: &mut slices }.pass(Plain)
+                    SeparateLower { rows: &rows, n, padded, out: &mut slices }.pass(Plain)
                 } else {
                     part_rows(&rows, n, padded, &mut slices)
                 };

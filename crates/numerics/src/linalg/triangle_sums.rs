@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_stays() {
+    fn nan_entries_give_nan_sums() {
         let found = TriangleSums::of(&[f64::NAN, 0.0, 1.0, 1.0], 2);
         assert!(found.squares.is_nan() && found.largest_row.is_nan());
     }

@@ -18,16 +18,17 @@ pub trait Fusible {
 pub fn wide_fused<T: Fusible>(task: T) -> T::Output {
     match Arch::new() {
         #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) => simd.vectorize(With::<T, true>(task)),
+        Arch::V4(simd) => simd.vectorize(WithFusing::<T, true>(task)),
         #[cfg(target_arch = "x86_64")]
-        Arch::V3(simd) => simd.vectorize(With::<T, true>(task)),
-        other => other.dispatch(With::<T, false>(task)),
+        Arch::V3(simd) => simd.vectorize(WithFusing::<T, true>(task)),
+        other => other.dispatch(WithFusing::<T, false>(task)),
     }
 }
 
-struct With<T, const FUSED: bool>(T);
+/// A loop, and whether it fuses its multiply-adds.
+struct WithFusing<T, const FUSED: bool>(T);
 
-impl<T: Fusible, const FUSED: bool> NullaryFnOnce for With<T, FUSED> {
+impl<T: Fusible, const FUSED: bool> NullaryFnOnce for WithFusing<T, FUSED> {
     type Output = T::Output;
 
     #[inline(always)]
