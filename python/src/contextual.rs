@@ -117,15 +117,15 @@ struct PythonContextual {
 }
 
 impl PythonContextual {
-    fn raised(&self, method: &str, error: PyErr) -> PolicyFailure {
-        self.maker.guard.raised(&format!("{}.{method}", self.maker.item.class_name), error)
+    fn raised(&self, method: &str, round: u64, error: PyErr) -> PolicyFailure {
+        self.maker.guard.raised(Some(round), &format!("{}.{method}", self.maker.item.class_name), error)
     }
 
     fn started(&self, py: Python<'_>, own: &mut Stream) -> Result<Py<PyAny>, PolicyFailure> {
         let Maker { item, keys, guard, facts, .. } = &self.maker;
-        let policy = item.instance(py, keys).map_err(|error| guard.raised(&item.class_name, error))?;
+        let policy = item.instance(py, keys).map_err(|error| guard.raised(None, &item.class_name, error))?;
         if let Some(method) = ["start", "ask", "tell"].into_iter().find(|method| !written(&policy, method)) {
-            return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
+            return Err(guard.refuse(None, format!("`{}` has no method `{method}`", item.class_name)));
         }
         let mut start = || -> PyResult<()> {
             let problem = py.import(intern!(py, "privateer.own"))?.getattr("ContextualProblem")?.call1((
@@ -139,7 +139,7 @@ impl PythonContextual {
             policy.call_method1("start", (problem, PyList::new(py, [generator(py, own)?])?))?;
             Ok(())
         };
-        start().map_err(|error| self.raised("start", error))?;
+        start().map_err(|error| self.raised("start", self.round + 1, error))?;
         Ok(policy.unbind())
     }
 }
@@ -159,9 +159,10 @@ impl ContextPolicy for PythonContextual {
                 .reshape([1, context.len()])
                 .and_then(|contexts| policy.bind(py).call_method1(intern!(py, "ask"), (self.round + 1, contexts)));
             state.policy = Some(policy);
-            let answer = asked.map_err(|error| self.raised("ask", error))?;
+            let answer = asked.map_err(|error| self.raised("ask", self.round + 1, error))?;
             let arms = chosen(&answer, 1, self.maker.facts.n_arms, "arms")
-                .map_err(|found| self.maker.guard.refuse(format!("`{}.ask` returned {found}", self.maker.item.class_name)))?;
+                .map_err(|found| format!("`{}.ask` returned {found}", self.maker.item.class_name))
+                .map_err(|problem| self.maker.guard.refuse(Some(self.round + 1), problem))?;
             Ok(arms[0] as usize)
         };
         self.maker.guard.call(ask).map_err(|why| Error::Failed {
@@ -192,7 +193,7 @@ impl ContextPolicy for PythonContextual {
                 }
                 _ => Ok(py.None().into_bound(py)),
             };
-            call().map(drop).map_err(|error| self.raised("tell", error))
+            call().map(drop).map_err(|error| self.raised("tell", self.round, error))
         });
         if let Err(why) = told {
             state.failed = Some(why.to_string());

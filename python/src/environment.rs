@@ -38,7 +38,7 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
                 let reward = guard.call(|py| {
                     drawn(py, &instance, &class_name, x, random).map_err(|(problem, exception)| {
                         let message = format!("{problem}, at the point {x:?}");
-                        guard.store(UserFailure { message, exception, of_environment: true })
+                        guard.store(UserFailure { message, exception, of_environment: true, round: None, is_only: true })
                     })
                 });
                 // The engine ends the run at a reward that is not finite.
@@ -53,7 +53,7 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
         }
         Err(failure) => {
             let message = Python::attach(|_| match failure {
-                Failure::Raised(place, error) => guard.raised(&format!("{}{place}", item.class_name), error).to_string(),
+                Failure::Raised(place, error) => guard.raised(None, &format!("{}{place}", item.class_name), error).to_string(),
                 Failure::Wrong(problem) => format!("`{}` {problem}", item.class_name),
             });
             args.reject("kind", message, "a class with `points`, and with `mean` or `reward`");

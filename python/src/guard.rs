@@ -12,8 +12,23 @@ pub struct UserFailure {
     pub message: String,
     /// The exception, if the code raised one.
     pub exception: Option<PyErr>,
-    /// Whether an environment failed: the error of the run then states a reward that is not finite, not this message.
+    /// Whether an environment failed.
+    ///
+    /// The error of the run then states a reward that is not finite, not this message.
     pub of_environment: bool,
+    /// The round in which a policy failed, if it is known.
+    pub round: Option<u64>,
+    /// Whether no other failure of the run followed this one.
+    ///
+    /// An error of the run is then of this failure.
+    pub is_only: bool,
+}
+
+impl UserFailure {
+    /// Returns the message with the round, if it is known.
+    pub fn located(&self) -> String {
+        self.round.map_or_else(|| self.message.clone(), |round| format!("in round {round}: {}", self.message))
+    }
 }
 
 /// Carries the first failure of the user's code out of a run, and the request to stop into it.
@@ -59,6 +74,8 @@ impl RunGuard {
             let mut first = self.first();
             if first.is_none() {
                 *first = failure.take();
+            } else if let Some(first) = first.as_mut() {
+                first.is_only = false;
             }
         }
         drop(failure);
@@ -66,13 +83,14 @@ impl RunGuard {
     }
 
     /// Stores that code of the user returned something wrong.
-    pub fn refuse(&self, message: String) -> PolicyFailure {
-        self.store(UserFailure { message, exception: None, of_environment: false })
+    pub fn refuse(&self, round: Option<u64>, message: String) -> PolicyFailure {
+        self.store(UserFailure { message, exception: None, of_environment: false, round, is_only: true })
     }
 
     /// Stores an exception and returns its message.
-    pub fn raised(&self, place: &str, error: PyErr) -> PolicyFailure {
-        self.store(UserFailure { message: raised_message(place, &error), exception: Some(error), of_environment: false })
+    pub fn raised(&self, round: Option<u64>, place: &str, error: PyErr) -> PolicyFailure {
+        let message = raised_message(place, &error);
+        self.store(UserFailure { message, exception: Some(error), of_environment: false, round, is_only: true })
     }
 
     /// Calls code of the user, unless the run was stopped.

@@ -30,6 +30,8 @@ struct PythonPolicy {
     recommends: bool,
     has_state: bool,
     n_trials: usize,
+    /// The latest round, from 1; `None` before it.
+    round: Option<u64>,
     /// What `recommend` has answered in this round: an empty list if it recommends nothing.
     recommended: Mutex<Option<Vec<i64>>>,
     /// What `state` has answered, a JSON value for each trial.
@@ -39,10 +41,10 @@ struct PythonPolicy {
 impl PythonPolicy {
     fn new(item: &OwnItem, keys: &KeyValues, guard: &Arc<RunGuard>, start: PolicyStart) -> Result<Self, PolicyFailure> {
         guard.call(|py| {
-            let policy = item.instance(py, keys).map_err(|error| guard.raised(&item.class_name, error))?;
+            let policy = item.instance(py, keys).map_err(|error| guard.raised(None, &item.class_name, error))?;
             for method in ["start", "ask", "tell"] {
                 if !written(&policy, method) {
-                    return Err(guard.refuse(format!("`{}` has no method `{method}`", item.class_name)));
+                    return Err(guard.refuse(None, format!("`{}` has no method `{method}`", item.class_name)));
                 }
             }
             Ok(Self {
@@ -54,6 +56,7 @@ impl PythonPolicy {
                 n_points: start.n_points,
                 start: Some(start),
                 n_trials: 0,
+                round: None,
                 recommended: Mutex::default(),
                 states: OnceLock::new(),
             })
@@ -61,7 +64,7 @@ impl PythonPolicy {
     }
 
     fn raised(&self, method: &str, error: PyErr) -> PolicyFailure {
-        self.guard.raised(&format!("{}.{method}", self.class_name), error)
+        self.guard.raised(self.round, &format!("{}.{method}", self.class_name), error)
     }
 
     /// Calls `start`, with a generator for each trial that is seeded from the trial's own stream.
@@ -80,7 +83,7 @@ impl PythonPolicy {
     /// Reads what `ask` or `recommend` has returned.
     fn points(&self, answer: &Bound<'_, PyAny>, n_trials: usize, method: &str) -> Result<Vec<i64>, PolicyFailure> {
         chosen(answer, n_trials, self.n_points, "points")
-            .map_err(|found| self.guard.refuse(format!("`{}.{method}` returned {found}", self.class_name)))
+            .map_err(|found| self.guard.refuse(self.round, format!("`{}.{method}` returned {found}", self.class_name)))
     }
 }
 
@@ -135,11 +138,11 @@ pub(crate) fn read_states(
     let own = py.import(intern!(py, "privateer.own"));
     let text: String = own
         .and_then(|own| own.call_method1(intern!(py, "_state_text"), (policy,))?.extract())
-        .map_err(|error| guard.raised(&format!("{class_name}.state"), error))?;
+        .map_err(|error| guard.raised(None, &format!("{class_name}.state"), error))?;
     match serde_json::from_str(&text) {
         Ok(serde_json::Value::Array(states)) if states.len() == n_trials => Ok(states),
-        Ok(_) => Err(guard.refuse(format!("`{class_name}.state` returned no list of {n_trials} values"))),
-        Err(error) => Err(guard.refuse(format!("`{class_name}.state` returned what is not JSON: {error}"))),
+        Ok(_) => Err(guard.refuse(None, format!("`{class_name}.state` returned no list of {n_trials} values"))),
+        Err(error) => Err(guard.refuse(None, format!("`{class_name}.state` returned what is not JSON: {error}"))),
     }
 }
 
@@ -147,6 +150,7 @@ impl BatchPolicy for PythonPolicy {
     fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
         let start = self.start.take();
         self.n_trials = trials.len();
+        self.round = trials.first().map(|trial| trial.round);
         let this = &*self;
         this.guard.call(|py| {
             if let Some(start) = start {

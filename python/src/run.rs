@@ -162,10 +162,11 @@ fn in_background<T: Send + 'static>(
         }
     };
     let result = result.map_err(with_hint).map_err(|error| raised(py, guard, &error))?;
-    if let Some(message) = guard.message() {
+    if let Some(UserFailure { message, exception: cause, .. }) = guard.take() {
         let problem = format!("code of your own failed in the last round: {message}");
-        let hint = "the results are kept".to_owned();
-        return Err(raised(py, guard, &Error::Failed { problem, hint }));
+        let failure = of_class(py, "PolicyError", &Error::Failed { problem, hint: "the results are kept".to_owned() });
+        failure.set_cause(py, cause);
+        return Err(failure);
     }
     // However short the run was, its caller hears of its end.
     if let Some(progress) = progress {
@@ -176,16 +177,17 @@ fn in_background<T: Send + 'static>(
 
 /// Returns the exception for an error, which code of the user may have caused.
 pub fn raised(py: Python<'_>, guard: &RunGuard, error: &Error) -> PyErr {
-    let Some(UserFailure { message, exception: cause, of_environment }) = guard.take() else {
+    let Some(user_failure) = guard.take() else {
         return exception(py, error, Phase::Running);
     };
-    // Where several threads fail at once, the error of the run may be another one than that of the cause.
-    let failure = if of_environment || !error.to_string().contains(&message) {
-        named(py, "PolicyError", &format!("{message}\nhint: finished blocks of a run are kept"))
-    } else {
+    // The error of the run is of this failure, and names the policy's label, unless an environment or another thread failed, too.
+    let is_of_it = !user_failure.of_environment && user_failure.is_only && matches!(error, Error::Failed { .. });
+    let failure = if is_of_it {
         of_class(py, "PolicyError", error)
+    } else {
+        named(py, "PolicyError", &format!("{}\nhint: finished blocks of a run are kept", user_failure.located()))
     };
-    failure.set_cause(py, cause);
+    failure.set_cause(py, user_failure.exception);
     failure
 }
 
