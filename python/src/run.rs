@@ -191,7 +191,9 @@ pub fn raised(py: Python<'_>, guard: &RunGuard, error: &Error) -> PyErr {
     failure
 }
 
-/// Registers each worker thread with the interpreter once, without which every call of a policy would register and forget it.
+/// Registers each worker thread with the interpreter once.
+///
+/// Otherwise every call of a policy would register and forget it.
 ///
 /// * `held` — dropped when the last of the threads has ended
 fn registered(held: Arc<()>) -> ThreadSetup {
@@ -218,7 +220,9 @@ pub fn finish(py: Python<'_>) {
     }
 }
 
-/// Deals the units of a sweep to tasks of about this many seconds of one thread; returns each task's units and seconds.
+/// Deals the units of a sweep to tasks of about this many seconds of one thread.
+///
+/// Returns each task's units and seconds.
 #[pyfunction]
 #[pyo3(signature = (sweep, seconds, data=None))]
 pub fn plan(py: Python<'_>, sweep: &Sweep, seconds: f64, data: Option<PathBuf>) -> PyResult<Vec<(String, f64)>> {

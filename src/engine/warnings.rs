@@ -1,4 +1,6 @@
-//! Warns of settings that mislead: a clip that cuts the function off, noise that drowns it, too few rounds.
+//! Warns of settings that mislead.
+//!
+//! Examples: a clip that cuts the function off, noise that drowns it, too few rounds.
 //!
 //! The function itself is read only where its values are simulated or declared public; elsewhere its stated bound takes its
 //! place.

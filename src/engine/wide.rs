@@ -1,4 +1,6 @@
-//! Runs trials of many units together on a device: those of all cells over one prepared basis share each submission.
+//! Runs trials of many units together on a device.
+//!
+//! The trials of all cells over one prepared basis share each submission.
 //!
 //! A wave is as many trials as the device's two submissions take. It has two halves: while the device scores one, the threads
 //! decide, observe, update and pack the other. A half consists of parts, each of trials of one cell, that any thread runs; what

@@ -1,4 +1,6 @@
-//! Draws charts as SVG: panels with grid, axes, bands, error bars, dashed lines and markers, and one legend.
+//! Draws charts as SVG.
+//!
+//! A chart has panels with grid, axes, bands, error bars, dashed lines and markers, and one legend.
 //!
 //! The colours are those of Okabe and Ito, which readers with any colour vision can distinguish. Dashes and markers differ as
 //! well, so that a chart remains readable in grey. Every marker says its numbers as a title, which browsers show on hovering.

@@ -152,7 +152,9 @@ struct Axis {
 }
 
 impl Axis {
-    /// Divides the range of some coordinates; `None` if it is not finite or has more boxes than there are coordinates.
+    /// Divides the range of some coordinates.
+    ///
+    /// `None` if it is not finite or has more boxes than there are coordinates.
     fn of(coordinates: impl Iterator<Item = f64> + Clone) -> Option<Self> {
         let n = coordinates.clone().count();
         let (low, high) = coordinates.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
