@@ -81,7 +81,8 @@ impl PlaneSums {
 
     /// Adds `variance Σ_i weight_i exp(-r²/2)` over centres to `out` at every point.
     ///
-    /// A centre is a point's index, then its weight. Returns false, and adds nothing, where expansions would cost as much as the kernel's values.
+    /// A centre is a point's index, then its weight. Returns false, and adds nothing, where expansions would cost as much as
+    /// the kernel's values.
     pub fn add(&self, centres: &[(usize, f64)], out: &mut [f64]) -> bool {
         let [across, along] = [&self.axes[0], &self.axes[1]].map(|axis| axis.count);
         let n = self.points.len() as f64;

@@ -2,7 +2,7 @@
 
 use super::sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
 use privateer_numerics::linalg::{
-    Eight, Factorize, Invert, LANES, Solve, TILE, TriangleSums, interleave_upper, part_rows, place,
+    Eight, Factorize, Invert, LANES, Solve, TILE, TriangleSums, interleave_upper, separate_lower, place,
 };
 use std::cell::RefCell;
 
@@ -98,7 +98,7 @@ impl Interleaved {
             model.diagonal.iter_mut().enumerate().for_each(|(i, entry)| *entry = upper[place(padded, i, i)].0[lane]);
         }
         let mut out: Vec<&mut [f64]> = models.iter_mut().map(|(model, _)| &mut model.rows[..]).collect();
-        let sums = part_rows(rows, n, padded, &mut out);
+        let sums = separate_lower(rows, n, padded, &mut out);
         std::array::from_fn(|lane| positive[lane].then_some(sums[lane]))
     }
 }

@@ -20,7 +20,7 @@ pub fn interleave_upper(packed: [&[f64]; LANES], n: usize, padded: usize, upper:
 ///
 /// * `rows` — `padded x padded`, in panels as in [`place`], with zeros above the diagonal within a tile
 /// * `out` — `n x n` numbers of each trial, row-major; entries beyond the tile of the diagonal are not written
-pub fn part_rows(rows: &[Eight], n: usize, padded: usize, out: &mut [&mut [f64]]) -> [TriangleSums; LANES] {
+pub fn separate_lower(rows: &[Eight], n: usize, padded: usize, out: &mut [&mut [f64]]) -> [TriangleSums; LANES] {
     exchange(SeparateLower { rows, n, padded, out })
 }
 
@@ -229,7 +229,7 @@ mod tests {
                 let sums = if plain {
                     SeparateLower { rows: &rows, n, padded, out: &mut slices }.pass(Plain)
                 } else {
-                    part_rows(&rows, n, padded, &mut slices)
+                    separate_lower(&rows, n, padded, &mut slices)
                 };
                 (out, sums)
             };

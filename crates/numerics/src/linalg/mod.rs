@@ -31,7 +31,7 @@ pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determi
 pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, four_dots, sum_of_squares};
 pub use eight::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
-pub use exchange::{interleave_upper, part_rows};
+pub use exchange::{interleave_upper, separate_lower};
 pub use exp::{exp, exp_of_block};
 pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;
