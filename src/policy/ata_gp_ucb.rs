@@ -34,7 +34,7 @@ struct Ata {
 
 impl PolicyPlan for Ata {
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(AtaMaker { sketch: self.sketch.prepare(problem)?, moment: self.moment, order: self.order }))
+        Ok(Box::new(AtaMaker { sketch: self.sketch.prepare(problem)?.truncating(), moment: self.moment, order: self.order }))
     }
 }
 
@@ -145,7 +145,7 @@ impl AtaPolicy {
     fn estimate(&mut self) {
         let truncated = truncated(&self.model.posterior, &self.rewards);
         self.model.posterior.set_theta(truncated.theta);
-        self.model.wants_symmetric = self.rewards.len() < 2 * truncated.beyond;
+        self.model.wants_symmetric = self.rewards.len() < 2 * truncated.n_beyond_norm;
     }
 }
 

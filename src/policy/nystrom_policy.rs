@@ -136,7 +136,7 @@ impl Sketch {
             fixed,
             keys: self.clone(),
             rounds: problem.rounds,
-            root: Arc::default(),
+            root: None,
         })
     }
 }
@@ -152,16 +152,25 @@ pub struct PreparedSketch {
     prior_bound: f64,
     inclusion: f64,
     fixed: Option<Vec<u32>>,
-    root: Arc<LazyRoot>,
+    /// For a policy that truncates by coordinates.
+    root: Option<Arc<LazyRoot>>,
 }
 
-/// The symmetric root of the domain's covariance, once a trial has asked for it; `None` inside if there is none.
+/// The symmetric root of the domain's covariance, once a trial has asked for it.
+///
+/// `None` inside if there is none.
 type LazyRoot = OnceLock<Option<Arc<DomainRoot>>>;
 
 /// Version of the saved states of both policies.
 pub const STATE_VERSION: u64 = 3;
 
 impl PreparedSketch {
+    /// Allows coordinates of the symmetric root, for a policy that truncates by coordinates.
+    #[must_use]
+    pub fn truncating(self) -> Self {
+        Self { root: Some(Arc::default()), ..self }
+    }
+
     /// Returns the basis of the scores.
     pub fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
@@ -186,7 +195,7 @@ impl PreparedSketch {
             inclusion: self.inclusion,
             initial: self.keys.initial,
             gram: Arc::clone(&self.gram),
-            root: Arc::clone(&self.root),
+            root: self.root.clone(),
             wants_symmetric: false,
         }
     }
@@ -261,8 +270,10 @@ pub struct SketchModel {
     inclusion: f64,
     initial: Initial,
     gram: Arc<dyn GramSource>,
-    root: Arc<LazyRoot>,
-    /// Whether the next dictionary should have coordinates of the symmetric root. It follows from rewards and visits.
+    root: Option<Arc<LazyRoot>>,
+    /// Whether the next dictionary should have coordinates of the symmetric root.
+    ///
+    /// It is not saved, but computed again with the weights of a restored model.
     pub wants_symmetric: bool,
 }
 
@@ -327,12 +338,12 @@ impl SketchModel {
         slot
     }
 
-    /// Returns the domain's symmetric root, if dictionaries live for one round and it reaches this one.
+    /// Returns the domain's symmetric root, if the policy may use it and it reaches this dictionary.
     fn symmetric_root(&self, dictionary: &[u32]) -> Option<Arc<DomainRoot>> {
         if self.resample != Resample::EveryRound {
             return None;
         }
-        let root = self.root.get_or_init(|| DomainRoot::of(self.gram.as_ref()).map(Arc::new));
+        let root = self.root.as_ref()?.get_or_init(|| DomainRoot::of(self.gram.as_ref()).map(Arc::new));
         root.clone().filter(|root| root.reaches(dictionary))
     }
 

@@ -10,25 +10,25 @@
 
 use super::SortedRewards;
 use super::posterior::SketchedPosterior;
-use privateer_numerics::linalg::{Columns, InverseRoot, padded_length};
+use privateer_numerics::linalg::{Columns, InverseRoot, dot, padded_length};
 
 /// Margin added to a squared norm, so that rounding retains no reward that a coordinate would drop.
 ///
 /// The rounding errors of updated leverages reach 1e-13 relative to 1, their initial scale.
 const ROUNDED_UP: f64 = 1e-12;
 
-/// What truncation leaves.
+/// The estimate after truncation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Truncated {
+pub struct TruncatedEstimate {
     /// `theta` in the posterior's coordinates; NaN if `V` is not finite.
     pub theta: Vec<f64>,
     /// Number of visited points with a reward beyond the norm of their coefficients.
-    pub beyond: usize,
+    pub n_beyond_norm: usize,
 }
 
 /// Truncates the rewards: one list for each visited point, in the order of slots.
 #[must_use]
-pub fn truncated(posterior: &SketchedPosterior, rewards: &[SortedRewards]) -> Truncated {
+pub fn truncated(posterior: &SketchedPosterior, rewards: &[SortedRewards]) -> TruncatedEstimate {
     let is_beyond = |slot: usize| {
         let largest = rewards[slot].largest_key();
         1.0 < (posterior.leverage_of(slot) + ROUNDED_UP) * (largest * largest)
@@ -38,7 +38,7 @@ pub fn truncated(posterior: &SketchedPosterior, rewards: &[SortedRewards]) -> Tr
         Some((root, whitened)) => theta_of_columns(posterior, root, whitened, rewards),
         None => theta_of_few(posterior, rewards, &beyond),
     };
-    Truncated { theta, beyond: beyond.len() }
+    TruncatedEstimate { theta, n_beyond_norm: beyond.len() }
 }
 
 /// Computes `theta` from `u(x)` of all points, feature by feature.
@@ -49,19 +49,26 @@ fn theta_of_columns(
     rewards: &[SortedRewards],
 ) -> Vec<f64> {
     let (mut totals, mut largest) = (vec![0.0; whitened.stride()], vec![0.0; whitened.stride()]);
-    let mut slots = vec![0; whitened.n()];
+    let mut slots = vec![0; whitened.stride()];
     for (slot, list) in rewards.iter().enumerate() {
         let column = posterior.column_of(slot);
-        (totals[column], largest[column], slots[column]) = (list.total(), list.largest_key(), slot);
+        slots[column] = slot;
+        // A sum of all rewards that is not finite is taken nowhere.
+        (totals[column], largest[column]) =
+            if list.total().is_finite() { (list.total(), list.largest_key()) } else { (0.0, f64::INFINITY) };
     }
-    let mut retained = whitened.products(&totals);
-    for (feature, retained) in retained.iter_mut().enumerate() {
-        for (column, (&u, &largest)) in whitened.row(feature).iter().zip(&largest).enumerate() {
-            if 1.0 < u.abs() * largest {
-                *retained += u * (rewards[slots[column]].kept(u) - totals[column]);
+    // Coefficients that retain all rewards, and zeros: a reward that is truncated enters no sum.
+    let mut whole = vec![0.0; whitened.stride()];
+    let mut retained: Vec<f64> = (0..whitened.n_rows())
+        .map(|feature| {
+            let row = whitened.padded(feature);
+            for ((whole, &u), &largest) in whole.iter_mut().zip(row).zip(&largest) {
+                *whole = if u.abs() * largest <= 1.0 { u } else { 0.0 };
             }
-        }
-    }
+            let parts = row.iter().zip(&whole).zip(&slots).filter(|((u, whole), _)| u != whole);
+            parts.fold(dot(&whole, &totals), |sum, ((&u, _), &slot)| sum + u * rewards[slot].kept(u))
+        })
+        .collect();
     retained.resize(padded_length(whitened.n_rows()), 0.0);
     root.apply(&mut retained);
     retained.truncate(whitened.n_rows());
@@ -135,19 +142,23 @@ mod tests {
             }
             rewards[slot].insert(10.0 * stream.laplace(1.0), 2.0);
         }
+        // A truncated reward may be of any size.
+        rewards[7].insert(1e300, 2.0);
+        rewards[7].insert(f64::MAX, 2.0);
+        rewards[8].insert(f64::MAX, 2.0);
         let mut all = few.clone();
         few.set_dictionary(dictionary.clone());
         all.set_symmetric_dictionary(dictionary, &root);
         let found = [few, all].map(|mut posterior| {
             posterior.refresh();
             let truncated = truncated(&posterior, &rewards);
-            let totals: Vec<f64> = rewards.iter().map(SortedRewards::total).collect();
+            let totals: Vec<f64> = rewards.iter().map(|list| list.kept(1e-6)).collect();
             let mut whole = posterior.moment(&totals);
             posterior.solve(&mut whole);
             assert!(whole.iter().zip(&truncated.theta).any(|(a, b)| 0.1 < (a - b).abs()), "nothing is truncated");
             posterior.set_theta(truncated.theta);
             let moments: Vec<_> = (0..100).map(|x| posterior.exact(x)).collect();
-            (posterior.whitened().is_some(), truncated.beyond, moments)
+            (posterior.whitened().is_some(), truncated.n_beyond_norm, moments)
         });
         let [(few, beyond_few, by_few), (all, beyond_all, by_all)] = found;
         assert_eq!((few, all, beyond_few), (false, true, beyond_all));

@@ -2,7 +2,7 @@
 
 use super::sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
 use privateer_numerics::linalg::{
-    Eight, Factorize, Invert, LANES, Solve, TILE, TriangleSums, interleave_upper, separate_lower, place,
+    Eight, Factorize, Invert, LANES, Solve, TILE, TriangleSums, interleave_upper, place, separate_lower,
 };
 use std::cell::RefCell;
 

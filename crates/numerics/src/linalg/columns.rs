@@ -333,7 +333,9 @@ fn gram_rows<const R: usize>(values: &[f64], m: usize, first: usize, weights: &[
     }
 }
 
-/// Computes the products of rows with another, in the order of [`dot`], each term fused with the sum before it.
+/// Computes the products of rows with another, in the order of [`dot`].
+///
+/// Each term is fused with the sum before it.
 #[inline(always)]
 fn products_of<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
     let (a, b) = (a.map(|a| a.as_chunks::<LANES>().0), b.as_chunks::<LANES>().0);

@@ -13,7 +13,9 @@ use std::sync::OnceLock;
 
 /// Fewest points of a domain for which the root pays.
 const LEAST_POINTS: usize = 64;
-/// Largest ratio of the eigenvalues of K: the root of a smoother covariance takes more fractions, and loses digits.
+/// Largest ratio of the eigenvalues of K, a power of two.
+///
+/// The root of a smoother covariance takes more fractions, and loses digits.
 const LARGEST_RATIO: f64 = 65536.0;
 
 /// The symmetric root of a domain's covariance.
@@ -27,7 +29,9 @@ pub struct DomainRoot {
 }
 
 impl DomainRoot {
-    /// Computes the root over a domain of 64 to 256 points; `None` for others, and where K is near to singular.
+    /// Computes the root over a domain of 64 to 256 points.
+    ///
+    /// `None` for other domains, and where K is near to singular.
     #[must_use]
     pub fn of(gram: &dyn GramSource) -> Option<Self> {
         let n = gram.n_points();
@@ -46,7 +50,9 @@ impl DomainRoot {
         self.inverse.fractions()
     }
 
-    /// Returns whether a dictionary lacks few enough points: where each fraction costs less than a factor of `K_D`.
+    /// Returns whether a dictionary lacks few enough points.
+    ///
+    /// Up to a rank of 3 n of all corrections, these cost less than a factor of `K_D` and its polar factor.
     #[must_use]
     pub fn reaches(&self, dictionary: &[u32]) -> bool {
         let n = self.root.n();

@@ -1,6 +1,8 @@
 //! Holds the matrices that a sketched posterior computes from its state.
 
 use super::pending::PendingChanges;
+use crate::nystrom::Embedding;
+use crate::score::GramSource;
 use privateer_numerics::linalg::{Columns, InverseRoot};
 use std::sync::OnceLock;
 
@@ -19,6 +21,45 @@ pub struct EmbeddedPoints {
     pub variances: Vec<f64>,
 }
 
+impl EmbeddedPoints {
+    /// Computes the coordinates `c`: of all points of a whole domain, or of the visited ones.
+    pub fn set_columns(&mut self, gram: &dyn GramSource, embedding: &Embedding, visited: &[u32]) {
+        self.columns.reshape(embedding.m(), if self.whole { gram.n_points() } else { visited.len() });
+        for (f, &point) in embedding.points().iter().enumerate() {
+            let row = self.columns.row_mut(f);
+            if self.whole {
+                gram.column(point as usize, 0, row);
+            } else {
+                row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = covariance(gram, point, x));
+            }
+        }
+        embedding.coordinates(&mut self.columns);
+    }
+
+    /// Computes the variance that the columns leave.
+    pub fn set_residual(&mut self, gram: &dyn GramSource, visited: &[u32]) {
+        let (n, stride) = (self.columns.n(), self.columns.stride());
+        if !self.whole || self.prior.is_empty() {
+            let point = |column: usize| if self.whole { column } else { visited[column] as usize };
+            self.prior = (0..n).map(|column| gram.diagonal(point(column))).collect();
+            self.prior.resize(stride, 0.0);
+        }
+        self.residual.resize(stride, 0.0);
+        self.columns.squares(&mut self.residual);
+        for (residual, prior) in self.residual.iter_mut().zip(&self.prior) {
+            *residual = (prior - *residual).max(0.0);
+        }
+    }
+}
+
+/// Returns `k(x_a, x_b)`.
+pub fn covariance(gram: &dyn GramSource, a: u32, b: u32) -> f64 {
+    match gram.dense_column(a as usize) {
+        Some(column) => column[b as usize],
+        None => gram.entry(a as usize, b as usize),
+    }
+}
+
 /// `V` and what follows from it.
 #[derive(Debug, Clone, Default)]
 pub struct PrecisionMatrix {
@@ -31,7 +72,7 @@ pub struct PrecisionMatrix {
     pub leverages: Vec<f64>,
     /// `V^{-1/2}`, in symmetric coordinates.
     pub root: Option<InverseRoot>,
-    /// The columns times `V^{-1/2}`, or without it times the inverse of the lower factor.
+    /// The columns times `V^{-1/2}`, where there is one.
     pub whitened: Columns,
 }
 

@@ -1,5 +1,7 @@
-//! The posterior over a Nystrom embedding: the posterior, its saved state and its matrices, the coordinates of the symmetric
-//! root, the changes that a screen has not yet applied, and triangular factors solved from the right.
+//! The posterior over a Nystrom embedding.
+//!
+//! Its saved state, its matrices, coordinates of the symmetric root, the changes that a screen has not yet applied, and
+//! triangular factors solved from the right.
 
 mod domain_root;
 mod matrices;

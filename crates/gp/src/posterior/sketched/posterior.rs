@@ -5,7 +5,7 @@
 //! **Columns.** The coordinates `c` of many points are stored as columns: of all points of a small domain, whose moments
 //! form a table ([`ScoreModel::table`]), or of the visited points of a large domain, which is screened by the variance
 //! `k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`. Columns of a small domain may be
-//! in coordinates of the symmetric root ([`SketchedPosterior::set_symmetric_dictionary`]).
+//! in coordinates of the symmetric root ([`SketchedPosterior::set_symmetric_dictionary`]), which a saved state does not say.
 //!
 //! **Long-lived dictionaries** are updated: one more interaction changes V by rank one, and with it `V^{-1}` and the
 //! leverages `c^T V^{-1} c`, at a cost of O(m²) plus O(m) per column. The updated numbers are saved, and recomputed every
@@ -14,7 +14,7 @@
 //! `solve`.
 
 use super::domain_root::DomainRoot;
-use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights};
+use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights, covariance};
 use super::state::{ANEW_EVERY, SketchState, TrackedMoments};
 use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use crate::nystrom::Embedding;
@@ -36,7 +36,7 @@ pub struct SketchedPosterior {
     /// Whether the dictionary is long-lived.
     follows: bool,
     state: SketchState,
-    /// Of the dictionary; without points where `root` has its coordinates.
+    /// The dictionary's embedding; empty where `root` computes the coordinates.
     embedding: Embedding,
     /// Coordinates of the symmetric root, if the dictionary was set with them.
     root: Option<Arc<DomainRoot>>,
@@ -78,6 +78,8 @@ impl SketchedPosterior {
 
     /// Restores a saved posterior over the same domain; the caller then sets the weights.
     ///
+    /// Its coordinates are `c`: if they were those of the symmetric root, set the dictionary so again, and refresh.
+    ///
     /// # Errors
     /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(
@@ -109,13 +111,6 @@ impl SketchedPosterior {
         Ok(posterior)
     }
 
-    fn covariance(gram: &dyn GramSource, a: u32, b: u32) -> f64 {
-        match gram.dense_column(a as usize) {
-            Some(column) => column[b as usize],
-            None => gram.entry(a as usize, b as usize),
-        }
-    }
-
     /// Returns the column of a visited point.
     pub(crate) fn column_of(&self, slot: usize) -> usize {
         if self.points.whole { self.state.visits.points[slot] as usize } else { slot }
@@ -128,41 +123,14 @@ impl SketchedPosterior {
             root.coordinates(&self.state.dictionary, &mut self.points.columns);
             self.embedding = Embedding::default();
         } else {
-            self.embed_in_triangle(gram.as_ref());
+            self.embedding = Embedding::of(&self.state.dictionary, |a, b| covariance(gram.as_ref(), a, b));
+            self.points.set_columns(gram.as_ref(), &self.embedding, &self.state.visits.points);
         }
-        let n = self.points.columns.n();
-        let stride = self.points.columns.stride();
-        if !self.points.whole || self.points.prior.is_empty() {
-            let point = |column: usize| if self.points.whole { column } else { self.state.visits.points[column] as usize };
-            self.points.prior = (0..n).map(|column| gram.diagonal(point(column))).collect();
-            self.points.prior.resize(stride, 0.0);
-        }
-        self.points.residual.resize(stride, 0.0);
-        self.points.columns.squares(&mut self.points.residual);
-        for (residual, prior) in self.points.residual.iter_mut().zip(&self.points.prior) {
-            *residual = (prior - *residual).max(0.0);
-        }
+        self.points.set_residual(gram.as_ref(), &self.state.visits.points);
         self.rotation = OnceLock::new();
         if !self.points.whole {
             self.screen.inverse_norm = inverse_norm(self.embedding.factor(), self.embedding.m());
         }
-    }
-
-    /// Computes the embedding and the coordinates `c`.
-    fn embed_in_triangle(&mut self, gram: &dyn GramSource) {
-        self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram, a, b));
-        let n = if self.points.whole { gram.n_points() } else { self.state.visits.n_distinct() };
-        self.points.columns.reshape(self.embedding.m(), n);
-        for (f, &point) in self.embedding.points().iter().enumerate() {
-            let row = self.points.columns.row_mut(f);
-            if self.points.whole {
-                gram.column(point as usize, 0, row);
-            } else {
-                let visited = self.state.visits.points.iter();
-                row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram, point, x));
-            }
-        }
-        self.embedding.coordinates(&mut self.points.columns);
     }
 
     /// Sets the dictionary, ascending without repeats; [`SketchedPosterior::refresh`] must follow.
@@ -170,9 +138,10 @@ impl SketchedPosterior {
         self.change_dictionary(dictionary, None);
     }
 
-    /// As [`SketchedPosterior::set_dictionary`], in coordinates of the symmetric root: see [`SketchedPosterior::whitened`].
+    /// Sets the dictionary as [`SketchedPosterior::set_dictionary`] does, in coordinates of the symmetric root.
     ///
-    /// For a small domain and a dictionary that `root` reaches, drawn anew after every observation.
+    /// For a small domain, a dictionary that `root` reaches, and dictionaries drawn after every observation; see
+    /// [`SketchedPosterior::whitened`].
     pub fn set_symmetric_dictionary(&mut self, dictionary: Vec<u32>, root: &Arc<DomainRoot>) {
         debug_assert!(self.points.whole && !self.follows && root.reaches(&dictionary));
         self.change_dictionary(dictionary, Some(Arc::clone(root)));
@@ -225,7 +194,8 @@ impl SketchedPosterior {
         }
         self.precision.leverages.resize(self.points.columns.stride(), 0.0);
         whitened.squares(&mut self.precision.leverages);
-        self.precision.whitened = whitened;
+        // Nothing reads the columns in other coordinates.
+        self.precision.whitened = if self.precision.root.is_some() { whitened } else { Columns::default() };
         if self.follows {
             self.precision.inverse = linalg::inverse_spd(self.factor(), m);
             self.state.followed = Some(TrackedMoments::default());

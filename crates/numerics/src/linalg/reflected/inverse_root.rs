@@ -8,6 +8,9 @@ use super::shifted::ShiftedFactors;
 use super::together::{Step, Vectors, take};
 use crate::vectorised;
 
+/// Least bound of the eigenvalues of a matrix of which the condition is computed: squares of its entries are far from zero.
+const LEAST_CONDITIONED: f64 = 1e-140;
+
 /// The symmetric `A^{-1/2}`.
 #[derive(Debug, Clone)]
 pub struct InverseRoot {
@@ -19,7 +22,7 @@ pub struct InverseRoot {
 impl InverseRoot {
     /// Computes the root of a symmetric matrix (`n x n`, row-major), eigenvalues >= `least` > 0.
     ///
-    /// Entries above the diagonal are not used.
+    /// Entries above the diagonal must be finite, and do not enter the root.
     ///
     /// `None` if the matrix or its form is not finite, or if its eigenvalues may be 2^128 times as large as `least`.
     #[must_use]
@@ -31,18 +34,22 @@ impl InverseRoot {
 
     /// Computes the root of a symmetric matrix whose largest eigenvalue is at most `ratio` times its least.
     ///
-    /// Entries above the diagonal are not used. `None` where a bound of the largest by Gershgorin's circles leaves that open.
+    /// * `ratio` — a power of two
+    ///
+    /// `None` where a bound of the largest by Gershgorin's circles leaves that open, and where squares of entries underflow.
     #[must_use]
     pub fn of_conditioned(a: &[f64], n: usize, ratio: f64) -> Option<Self> {
         let form = TridiagonalForm::of(a, n)?;
         let most = form.most();
+        if most < LEAST_CONDITIONED {
+            return None;
+        }
         let mut divisor = 2.0;
         while divisor < ratio && !form.exceeds(most / divisor) {
             divisor *= 2.0;
         }
-        // The pivots behind the answer round like the form: far below a least of 1 / ratio.
         let least = most / divisor;
-        if form.exceeds(least) { form.root(0.99 * least, most) } else { None }
+        if form.exceeds(least) { form.root(least, most) } else { None }
     }
 
     /// Replaces every row `x` by `A^{-1/2} x`.
@@ -118,7 +125,9 @@ impl TridiagonalForm {
         if self.diagonal.is_empty() { 1.0 } else { bound(&self.diagonal, &self.beside) }
     }
 
-    /// Returns whether every eigenvalue is above `shift`: whether the pivots of the shifted matrix are positive.
+    /// Returns whether every eigenvalue is above `shift`, up to rounding.
+    ///
+    /// They are where the pivots of the shifted matrix are positive.
     fn exceeds(&self, shift: f64) -> bool {
         let mut taken = 0.0;
         self.diagonal.iter().zip(&self.beside).all(|(entry, coupling)| {
@@ -275,8 +284,26 @@ mod tests {
                 assert!((columns.row(i)[j] - expected).abs() < 1e-14, "{n}: {i} {j}");
             }
         }
+        assert!(InverseRoot::of_conditioned(&[1e-150, 0.0, 0.0, 1e-150], 2, 16.0).is_none(), "squares underflow");
         for (least, found) in [(0.5, true), (0.1, true), (0.01, false), (0.0, false), (-1.0, false)] {
             assert_eq!(InverseRoot::of_conditioned(&[1.0, 0.0, 0.0, least], 2, 16.0).is_some(), found, "{least}");
+        }
+    }
+
+    #[test]
+    fn resolvents_solve_their_equations() {
+        for n in [1, 7, 20] {
+            let a = positive(n, n, 3.0);
+            let root = InverseRoot::of(&a, n, 3.0).expect("finite");
+            let x: Vec<f64> = (0..n).map(|i| libm::sin(i as f64 + 0.5)).collect();
+            let resolvents = root.resolvents(&x);
+            for (j, shift) in root.fractions().shifts.iter().enumerate() {
+                let row = resolvents.row(j);
+                for i in 0..n {
+                    let found = dot(&a[i * n..(i + 1) * n], row) + shift * row[i];
+                    assert!((found - x[i]).abs() < 1e-12, "{n} {shift}: {found} for {}", x[i]);
+                }
+            }
         }
     }
 

@@ -16,11 +16,11 @@ pub enum Step<'a> {
     BidiagonalTransposed { diagonal: &'a [f64], below: &'a [f64] },
 }
 
-/// Vectors of `n` entries.
+/// Where vectors are stored.
 pub enum Vectors<'a> {
     /// One in each row of `stride` numbers.
     Rows { values: &'a mut [f64], stride: usize },
-    /// One in each column; rows are `stride` long.
+    /// One in each column; rows have an even length `stride`.
     Columns { values: &'a mut [f64], stride: usize },
 }
 
@@ -60,6 +60,7 @@ impl WithSimd for Take<'_> {
                 }
             }
             Vectors::Columns { values, stride } => {
+                debug_assert!(stride.is_multiple_of(2));
                 for first in (0..stride).step_by(width) {
                     let columns = first..(first + width).min(stride);
                     let entries = buffer.chunks_exact_mut(width).zip(values.chunks_exact(stride));
@@ -184,7 +185,10 @@ mod tests {
         take(&steps, Vectors::Rows { values: &mut wide, stride }, n);
         Take { steps: &steps, vectors: Vectors::Rows { values: &mut narrow, stride }, n }.with_simd(pulp::Scalar::new());
         assert_eq!(wide, narrow);
+        let mut narrow = columns.clone();
         take(&steps, Vectors::Columns { values: &mut columns, stride: 24 }, n);
+        Take { steps: &steps, vectors: Vectors::Columns { values: &mut narrow, stride: 24 }, n }.with_simd(pulp::Scalar::new());
+        assert_eq!(columns, narrow);
         assert!((0..21 * n).all(|e| columns[e % n * 24 + e / n] == wide[e / n * stride + e % n]), "columns");
     }
 }
