@@ -217,7 +217,9 @@ def mean_interval(sample: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -
 
 def plan(sweep: Sweep, seconds: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> list[tuple[str, float]]:
     """
-    Deals the units of a sweep to tasks of about this many seconds of one thread; returns each task's units and seconds.
+    Deals the units of a sweep to tasks of about this many seconds of one thread.
+
+    Returns each task's units and seconds.
     """
 
 def rows(folder: str | PathLike[str]) -> dict:
