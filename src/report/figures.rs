@@ -101,9 +101,12 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
     let caption = format!("Cost of privacy: {} minus that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
     add(Group::Cost, "cost-excess", &Along::Budgets, Height::Excess, caption);
     for (i, key) in run.swept_keys().into_iter().enumerate() {
-        let caption = format!("{} against {key}. {over}; {bars}.", words.title());
+        let along = Along::Key(key.to_owned());
+        let with = companions(run, &along);
+        let with = if with.is_empty() { String::new() } else { format!(" (with it: {})", with.join(", ")) };
+        let caption = format!("{} against {key}{with}. {over}; {bars}.", words.title());
         let stem = format!("final-{i}-{}", safe_name(key));
-        add(Group::Swept, &stem, &Along::Key(key.to_owned()), Height::Mean, caption);
+        add(Group::Swept, &stem, &along, Height::Mean, caption);
     }
     let band = if trials < 2 { "no band" } else { "bands are 95 % intervals of the mean" };
     let late = if run.words.who == "learner" { " A curve begins with the learner's first answer." } else { "" };
@@ -119,7 +122,8 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
         return None;
     }
     // The same policy has the same colour in every chart of a page.
-    let places: Vec<Place> = run.cells.iter().map(|cell| place(run, plan, cell)).collect();
+    let companions = companions(run, &plan.along);
+    let places: Vec<Place> = run.cells.iter().map(|cell| place(run, plan, &companions, cell)).collect();
     let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
     if plan.by == "policy" {
         for (name, _) in &places {
@@ -237,12 +241,39 @@ fn is_budget(key: &str) -> bool {
     key.rsplit('.').next() == Some("epsilon")
 }
 
+/// Returns the swept keys whose value follows from that on the x axis, as in `[sweep.zip]`: they divide no panel.
+fn companions<'a>(run: &'a ReportRun, along: &Along) -> Vec<&'a str> {
+    let keys = run.swept_keys();
+    let known = match along {
+        Along::Rounds => return Vec::new(),
+        Along::Budgets => keys.iter().copied().find(|key| is_budget(key)),
+        Along::Key(known) => Some(known.as_str()),
+    };
+    let Some(known) = known else { return Vec::new() };
+    let follows = |key: &str| {
+        let mut value_at: BTreeMap<String, String> = BTreeMap::new();
+        let alike = run.cells.iter().all(|cell| match (cell.swept(known), cell.swept(key)) {
+            (Some(x), Some(value)) => {
+                let value = value.to_string();
+                value_at.entry(x.to_string()).or_insert_with(|| value.clone()) == &value
+            }
+            (None, None) => true,
+            _ => false,
+        });
+        alike && value_at.values().any(|value| Some(value) != value_at.values().next())
+    };
+    keys.into_iter().filter(|&key| key != known && follows(key)).collect()
+}
+
 /// Returns the name of a cell's line, and the coordinates of its panel.
-fn place(run: &ReportRun, plan: &ChartPlan, cell: &CellData) -> Place {
-    let on_x = |key: &str| match &plan.along {
-        Along::Rounds => false,
-        Along::Budgets => is_budget(key),
-        Along::Key(known) => known == key,
+fn place(run: &ReportRun, plan: &ChartPlan, companions: &[&str], cell: &CellData) -> Place {
+    let on_x = |key: &str| {
+        companions.contains(&key)
+            || match &plan.along {
+                Along::Rounds => false,
+                Along::Budgets => is_budget(key),
+                Along::Key(known) => known == key,
+            }
     };
     let broken = run.index.unguaranteed.contains(&cell.info.policy);
     let policy = format!("{}{}", cell.info.policy, if broken { " †" } else { "" });

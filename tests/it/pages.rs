@@ -46,3 +46,27 @@ fn shown_specs_are_valid_and_the_shown_mistake_is_explained_so() {
     let shown = blocks(&readme, "text")[0];
     assert!(stderr(&refused).contains(shown), "README.md shows\n{shown}\nand the program says\n{}", stderr(&refused));
 }
+
+/// Keys that change together share an axis; a key of its own divides panels.
+#[test]
+fn zipped_keys_share_a_panel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let spec = |kind: &str| {
+        format!(
+            "seed = 1\nrounds = 5\ntrials = 2\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", dimension = 1, points = 9 }}\n\
+             kernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\nnoise = {{ kind = \"gaussian\", sd = 0.1 }}\n[privacy]\n\
+             mechanism = \"none\"\n[[policy]]\nkind = \"uniform\"\n[sweep.{kind}]\n\"environment.domain.dimension\" = [1, 2]\n\
+             \"environment.domain.points\" = [9, 3]\n"
+        )
+    };
+    for (kind, divided) in [("zip", false), ("product", true)] {
+        fs::write(folder.path().join("sweep.toml"), spec(kind)).expect("the spec");
+        let ran = run(folder.path(), &["run", "sweep.toml", "--out", kind, "--backend", "cpu", "--quiet"]);
+        assert_eq!(code(&ran), Some(0), "{}", stderr(&ran));
+        let figure = folder.path().join(kind).join("plots/final-0-environment-domain-dimension.svg");
+        let figure = fs::read_to_string(figure).expect("the figure");
+        assert_eq!(figure.contains("points = 9"), divided, "{kind}");
+        let page = fs::read_to_string(folder.path().join(kind).join("report.html")).expect("the page");
+        assert_eq!(page.contains("(with it: environment.domain.points)"), !divided, "{kind}");
+    }
+}
