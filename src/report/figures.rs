@@ -95,15 +95,15 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
     let paired = if trials < 2 { "no interval" } else { "bars are paired 95 % intervals" };
     let bounded = if trials < 2 { "" } else { ", where these are bounded" };
     let dagger = " A dagger marks policies without a guarantee; the grey line is the result without privacy.";
+    let with = named_companions(run, &Along::Budgets);
     let caption =
-        format!("Cost of privacy: {} over that without privacy. Pairs of trials; {paired}{bounded}.{dagger}", words.long);
+        format!("Cost of privacy: {} over that without privacy{with}. Pairs of trials; {paired}{bounded}.{dagger}", words.long);
     add(Group::Cost, "cost-ratio", &Along::Budgets, Height::Ratio, caption);
-    let caption = format!("Cost of privacy: {} minus that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
+    let caption = format!("Cost of privacy: {} minus that without privacy{with}. Pairs of trials; {paired}.{dagger}", words.long);
     add(Group::Cost, "cost-excess", &Along::Budgets, Height::Excess, caption);
     for (i, key) in run.swept_keys().into_iter().enumerate() {
         let along = Along::Key(key.to_owned());
-        let with = companions(run, &along);
-        let with = if with.is_empty() { String::new() } else { format!(" (with it: {})", with.join(", ")) };
+        let with = named_companions(run, &along);
         let caption = format!("{} against {key}{with}. {over}; {bars}.", words.title());
         let stem = format!("final-{i}-{}", safe_name(key));
         add(Group::Swept, &stem, &along, Height::Mean, caption);
@@ -241,15 +241,21 @@ fn is_budget(key: &str) -> bool {
     key.rsplit('.').next() == Some("epsilon")
 }
 
-/// Returns the swept keys whose value follows from that on the x axis, as in `[sweep.zip]`: they divide no panel.
+/// Returns whether the values of a swept key are places on the x axis.
+fn is_on_x(along: &Along, key: &str) -> bool {
+    match along {
+        Along::Rounds => false,
+        Along::Budgets => is_budget(key),
+        Along::Key(known) => known == key,
+    }
+}
+
+/// Returns the swept keys whose value follows from that on the x axis, as in `[sweep.zip]`.
+///
+/// They divide no panel.
 fn companions<'a>(run: &'a ReportRun, along: &Along) -> Vec<&'a str> {
     let keys = run.swept_keys();
-    let known = match along {
-        Along::Rounds => return Vec::new(),
-        Along::Budgets => keys.iter().copied().find(|key| is_budget(key)),
-        Along::Key(known) => Some(known.as_str()),
-    };
-    let Some(known) = known else { return Vec::new() };
+    let Some(known) = keys.iter().copied().find(|key| is_on_x(along, key)) else { return Vec::new() };
     let follows = |key: &str| {
         let mut value_at: BTreeMap<String, String> = BTreeMap::new();
         let alike = run.cells.iter().all(|cell| match (cell.swept(known), cell.swept(key)) {
@@ -262,23 +268,21 @@ fn companions<'a>(run: &'a ReportRun, along: &Along) -> Vec<&'a str> {
         });
         alike && value_at.values().any(|value| Some(value) != value_at.values().next())
     };
-    keys.into_iter().filter(|&key| key != known && follows(key)).collect()
+    keys.into_iter().filter(|key| !is_on_x(along, key) && follows(key)).collect()
+}
+
+/// Returns the companions as a caption names them.
+fn named_companions(run: &ReportRun, along: &Along) -> String {
+    let keys = companions(run, along);
+    if keys.is_empty() { String::new() } else { format!(" (with it: {})", keys.join(", ")) }
 }
 
 /// Returns the name of a cell's line, and the coordinates of its panel.
 fn place(run: &ReportRun, plan: &ChartPlan, companions: &[&str], cell: &CellData) -> Place {
-    let on_x = |key: &str| {
-        companions.contains(&key)
-            || match &plan.along {
-                Along::Rounds => false,
-                Along::Budgets => is_budget(key),
-                Along::Key(known) => known == key,
-            }
-    };
     let broken = run.index.unguaranteed.contains(&cell.info.policy);
     let policy = format!("{}{}", cell.info.policy, if broken { " †" } else { "" });
     let mut coordinates = vec![("policy".to_owned(), policy), ("environment".to_owned(), cell.info.environment.clone())];
-    let swept = cell.info.swept.iter().filter(|(key, _)| !on_x(key));
+    let swept = cell.info.swept.iter().filter(|(key, _)| !is_on_x(&plan.along, key) && !companions.contains(&key.as_str()));
     coordinates.extend(swept.map(|(key, value)| (key.clone(), swept_text(value))));
     let at = coordinates.iter().position(|(key, _)| *key == plan.by).unwrap_or(0);
     let (key, value) = coordinates.remove(at);
