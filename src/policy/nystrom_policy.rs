@@ -152,14 +152,25 @@ pub struct PreparedSketch {
     prior_bound: f64,
     inclusion: f64,
     fixed: Option<Vec<u32>>,
-    /// For a policy that truncates by coordinates.
+    /// For a policy that truncates by coordinates, with dictionaries that live for one round.
     root: Option<Arc<LazyRoot>>,
 }
 
-/// The symmetric root of the domain's covariance, once a trial has asked for it.
-///
-/// `None` inside if there is none.
-type LazyRoot = OnceLock<Option<Arc<DomainRoot>>>;
+/// Computes the symmetric root of the domain's covariance once a trial asks for it.
+#[derive(Debug)]
+struct LazyRoot {
+    gram: Arc<dyn GramSource>,
+    /// Holds `None` for a domain without a root.
+    root: OnceLock<Option<Arc<DomainRoot>>>,
+}
+
+impl LazyRoot {
+    /// Returns the root, if the domain has one that reaches this dictionary.
+    fn reaching(&self, dictionary: &[u32]) -> Option<Arc<DomainRoot>> {
+        let root = self.root.get_or_init(|| DomainRoot::of(self.gram.as_ref()).map(Arc::new));
+        root.clone().filter(|root| root.reaches(dictionary))
+    }
+}
 
 /// Version of the saved states of both policies.
 pub const STATE_VERSION: u64 = 3;
@@ -168,7 +179,9 @@ impl PreparedSketch {
     /// Allows coordinates of the symmetric root, for a policy that truncates by coordinates.
     #[must_use]
     pub fn truncating(self) -> Self {
-        Self { root: Some(Arc::default()), ..self }
+        let lazy = || Arc::new(LazyRoot { gram: Arc::clone(&self.gram), root: OnceLock::new() });
+        let root = (self.keys.resample == Resample::EveryRound).then(lazy);
+        Self { root, ..self }
     }
 
     /// Returns the basis of the scores.
@@ -194,7 +207,6 @@ impl PreparedSketch {
             resample: self.keys.resample.clone(),
             inclusion: self.inclusion,
             initial: self.keys.initial,
-            gram: Arc::clone(&self.gram),
             root: self.root.clone(),
             wants_symmetric: false,
         }
@@ -232,7 +244,7 @@ impl PreparedSketch {
         let mut model = self.around(posterior, state);
         if model.state.symmetric {
             let dictionary = model.posterior.dictionary().to_vec();
-            let Some(root) = model.symmetric_root(&dictionary) else {
+            let Some(root) = model.root.as_ref().and_then(|root| root.reaching(&dictionary)) else {
                 return Err(unreadable("its coordinates are not those of its domain".to_owned()));
             };
             model.posterior.set_symmetric_dictionary(dictionary, &root);
@@ -269,7 +281,6 @@ pub struct SketchModel {
     resample: Resample,
     inclusion: f64,
     initial: Initial,
-    gram: Arc<dyn GramSource>,
     root: Option<Arc<LazyRoot>>,
     /// Whether the next dictionary should have coordinates of the symmetric root.
     ///
@@ -325,7 +336,7 @@ impl SketchModel {
         if due {
             self.state.drawn_at = self.posterior.n_observations();
             let dictionary = self.draw(&variances, &uniforms, point);
-            let root = if self.wants_symmetric { self.symmetric_root(&dictionary) } else { None };
+            let root = self.root.as_ref().filter(|_| self.wants_symmetric).and_then(|root| root.reaching(&dictionary));
             self.state.symmetric = root.is_some();
             match &root {
                 Some(root) => self.posterior.set_symmetric_dictionary(dictionary, root),
@@ -336,15 +347,6 @@ impl SketchModel {
             self.posterior.follow(slot);
         }
         slot
-    }
-
-    /// Returns the domain's symmetric root, if the policy may use it and it reaches this dictionary.
-    fn symmetric_root(&self, dictionary: &[u32]) -> Option<Arc<DomainRoot>> {
-        if self.resample != Resample::EveryRound {
-            return None;
-        }
-        let root = self.root.as_ref()?.get_or_init(|| DomainRoot::of(self.gram.as_ref()).map(Arc::new));
-        root.clone().filter(|root| root.reaches(dictionary))
     }
 
     fn draw(&self, variances: &[f64], uniforms: &[f64], played: usize) -> Vec<u32> {

@@ -8,7 +8,9 @@ use super::shifted::ShiftedFactors;
 use super::together::{Step, Vectors, take};
 use crate::vectorised;
 
-/// Least bound of the eigenvalues of a matrix of which the condition is computed: squares of its entries are far from zero.
+/// Smallest bound of the eigenvalues with which a condition is computed.
+///
+/// Below it squares of entries may underflow.
 const LEAST_CONDITIONED: f64 = 1e-140;
 
 /// The symmetric `A^{-1/2}`.
@@ -73,22 +75,24 @@ impl InverseRoot {
     /// Returns `(A + s_j I)^{-1} x` in row j, for the shifts `s_j` of the fractions.
     #[must_use]
     pub fn resolvents(&self, x: &[f64]) -> Columns {
-        let (n, reflect) = (self.reflections.n(), |last_first| [Step::Reflect { reflections: &self.reflections, last_first }]);
-        let mut x = x.to_vec();
-        take(&reflect(true), Vectors::Rows { values: &mut x, stride: n }, n);
+        let (n, mut x) = (self.reflections.n(), x.to_vec());
+        take(&[self.reflect(true)], Vectors::Rows { values: &mut x, stride: n }, n);
         let mut rows = Columns::zeros(self.fractions.shifts.len(), n);
         for j in 0..rows.n_rows() {
             self.shifted.solve(j, &x, rows.row_mut(j));
         }
         let stride = rows.stride();
-        take(&reflect(false), Vectors::Rows { values: rows.values_mut(), stride }, n);
+        take(&[self.reflect(false)], Vectors::Rows { values: rows.values_mut(), stride }, n);
         rows
     }
 
     fn take(&self, vectors: Vectors<'_>) {
-        let reflect = |last_first| Step::Reflect { reflections: &self.reflections, last_first };
-        let steps = [reflect(true), Step::Root(&self.shifted), reflect(false)];
+        let steps = [self.reflect(true), Step::Root(&self.shifted), self.reflect(false)];
         take(&steps, vectors, self.reflections.n());
+    }
+
+    fn reflect(&self, last_first: bool) -> Step<'_> {
+        Step::Reflect { reflections: &self.reflections, last_first }
     }
 }
 
@@ -120,7 +124,7 @@ impl TridiagonalForm {
         Some(Self { reflections, diagonal, beside })
     }
 
-    /// Bounds the eigenvalues from above; 1 where there are none.
+    /// Returns an upper bound of the eigenvalues; 1 for a matrix without entries.
     fn most(&self) -> f64 {
         if self.diagonal.is_empty() { 1.0 } else { bound(&self.diagonal, &self.beside) }
     }
