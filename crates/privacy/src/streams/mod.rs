@@ -6,13 +6,14 @@
 //!
 //! In reading order: the interface ([`Factorisation`]), the binary [`tree`], the tree with weighted nodes ([`honaker`]),
 //! buffered linear Toeplitz matrices ([`blt`], fitted in `blt_fit`), fresh noise in every item ([`own`]), the square-root
-//! Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds noise to sealed sums. [`RowTransform`]
+//! Toeplitz matrix ([`toeplitz`], summed in `online`), and [`PrefixSums`], which adds noise to sealed sums. [`RowTransform`]
 //! computes `C x` itself, for exact releases.
 
 pub mod blt;
 mod blt_fit;
 mod contract;
 pub mod honaker;
+mod online;
 pub mod own;
 mod prefix;
 mod state;

@@ -1,8 +1,10 @@
 //! Factorises prefix sums by the square root of their matrix (Fichtenberger2023).
 //!
 //! The coefficients are `c_k = binom(2k, k)/4^k`. Its largest variance is the least of all Toeplitz factorisations
-//! (Dvijotham2024). Every draw is stored: it serves short streams, and is the reference for the other factorisations.
+//! (Dvijotham2024), and it is the reference for the other factorisations. Every draw is stored. Sums over draws cost
+//! O(log² T) operations a round and entry, by online convolution.
 
+use super::online::{self, OnlineSums};
 use super::transform::Kept;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
@@ -18,7 +20,7 @@ pub struct SquareRoot {
 
 impl SquareRoot {
     /// Makes the matrix for `rounds >= 1` (0 counts as 1).
-    /// Memory and time per round grow with `rounds`.
+    /// Memory of a stream grows with its rounds, and time per round with the square of their logarithm.
     #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { coefficients: coefficients().take(rounds.max(1) as usize).collect() }
@@ -26,7 +28,7 @@ impl SquareRoot {
 }
 
 /// Returns `binom(2k, k)/4^k` for k = 0, 1, ….
-fn coefficients() -> impl Iterator<Item = f64> {
+pub(super) fn coefficients() -> impl Iterator<Item = f64> {
     (1..).scan(1.0, |c, k| {
         let now = *c;
         *c *= 1.0 - 0.5 / f64::from(k);
@@ -81,7 +83,7 @@ impl Factorisation for SquareRoot {
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
-        Box::new(SquareRootNoise::new(&self.coefficients, shape.len()))
+        Box::new(SquareRootNoise::new(&self.coefficients, shape.len(), online::BLOCK))
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
@@ -89,9 +91,9 @@ impl Factorisation for SquareRoot {
     }
 }
 
-/// Number of rounds whose sums over all draws before them are computed together.
-const BLOCK: usize = 32;
-/// Number of rounds of a block whose sums are computed together, so that a draw is read once for them.
+/// Number of rounds whose sums over the draws before them in their block are computed together. Divides a block.
+const GROUP: usize = 32;
+/// Number of rounds of a group whose sums are computed together, so that a draw is read once for them.
 const TOGETHER: usize = 4;
 /// Entries in a vector, and vectors of a draw that are added together.
 const LANES: usize = 8;
@@ -100,36 +102,40 @@ const WHOLE: usize = WIDE * LANES;
 
 /// Holds the draws of a stream.
 ///
-/// The noise of round t is `sum_{s <= t} c_(t - s) z_s`, added up in the order of s. At the start of a block the part of the
-/// draws before it is computed for all of its rounds, so that a draw is read once for each block and not for each round.
+/// The noise of round t is `sum_{s <= t} c_(t - s) z_s`. The draws of its block are added up in the order of s, and then
+/// [`OnlineSums`] adds those of earlier blocks. At the start of a group of rounds the part of the draws before it in its block is
+/// computed for all of its rounds, so that a draw is read once for each group and not for each round.
 #[derive(Debug)]
 struct SquareRootNoise {
     /// The coefficients, last one first: those of a round are a slice in the order of its draws.
     backward: Vec<f64>,
     draws: Vec<Vec<f64>>,
-    /// Sums of the rounds of the present block over the draws before it.
+    online: OnlineSums,
+    /// Sums of the rounds of the present group over the draws before it in their block.
     ahead: Vec<Vec<f64>>,
     sum: Vec<f64>,
 }
 
 impl SquareRootNoise {
-    fn new(coefficients: &[f64], length: usize) -> Self {
-        let backward = coefficients.iter().rev().copied().collect();
-        Self { backward, draws: Vec::new(), ahead: Vec::new(), sum: vec![0.0; length] }
+    fn new(coefficients: &[f64], length: usize, block: usize) -> Self {
+        let online = OnlineSums::new(block, coefficients.len(), length);
+        let backward = coefficients.iter().take(block).rev().copied().collect();
+        Self { backward, draws: Vec::new(), online, ahead: Vec::new(), sum: vec![0.0; length] }
     }
 
-    /// Computes `ahead` for the block that starts after the first `n_past` draws.
+    /// Computes `ahead` for the group that starts after the first `n_past` draws.
     fn look_ahead(&mut self, n_past: usize) {
-        if self.backward.len() < n_past + BLOCK {
-            self.backward = coefficients().take(2 * (n_past + BLOCK)).collect();
+        let draws = &self.draws[self.online.start(n_past)..n_past];
+        if self.backward.len() < draws.len() + GROUP {
+            self.backward = coefficients().take(2 * (draws.len() + GROUP)).collect();
             self.backward.reverse();
         }
-        self.ahead.resize(BLOCK, Vec::new());
+        self.ahead.resize(GROUP, Vec::new());
         for sum in &mut self.ahead {
             sum.clear();
             sum.resize(self.sum.len(), 0.0);
         }
-        wide(LookAhead { backward: &self.backward, draws: &self.draws[..n_past], ahead: &mut self.ahead });
+        wide(LookAhead { backward: &self.backward, draws, ahead: &mut self.ahead });
     }
 }
 
@@ -197,21 +203,25 @@ fn add_scaled(mut sum: Lanes, factor: f64, x: &Lanes) -> Lanes {
 
 impl PrefixNoise for SquareRootNoise {
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
-        let (round, begun) = (self.draws.len() % BLOCK, self.draws.len());
+        let (round, begun) = (self.draws.len() % GROUP, self.draws.len());
         if round == 0 {
             self.look_ahead(begun);
         }
         let mut fresh = vec![0.0; self.sum.len()];
         draw(&mut fresh);
+        let online = self.online.next(&self.draws);
         self.draws.push(fresh);
         self.sum.copy_from_slice(&self.ahead[round]);
         let (weights, draws) = (&self.backward[self.backward.len() - 1 - round..], &self.draws[begun - round..]);
         add_rows_wide(weights, |past| &draws[past], &mut self.sum);
+        if let Some(online) = online {
+            self.sum.iter_mut().zip(online).for_each(|(sum, online)| *sum += online);
+        }
         &self.sum
     }
 
     fn state(&self) -> usize {
-        self.draws.len() * self.sum.len()
+        self.draws.len() * self.sum.len() + self.online.state()
     }
 
     fn save(&self) -> NoiseState {
@@ -222,8 +232,9 @@ impl PrefixNoise for SquareRootNoise {
         let fits = state.is_of(state.vectors.len(), self.sum.len()) && state.vectors.len() as u64 == state.round;
         if fits {
             self.draws = state.vectors;
-            if !self.draws.len().is_multiple_of(BLOCK) {
-                self.look_ahead(self.draws.len() / BLOCK * BLOCK);
+            self.online.restore(&self.draws);
+            if !self.draws.len().is_multiple_of(GROUP) {
+                self.look_ahead(self.draws.len() / GROUP * GROUP);
             }
         }
         fits
@@ -234,24 +245,62 @@ impl PrefixNoise for SquareRootNoise {
 mod tests {
     use super::*;
 
-    /// The blocks give the bits of one sum per round, also beyond the stated rounds and after a state was restored.
+    fn noise(length: usize, block: usize) -> SquareRootNoise {
+        SquareRootNoise::new(&SquareRoot::new(50).coefficients, length, block)
+    }
+
+    fn draw(round: usize, length: usize) -> Vec<f64> {
+        (0..length).map(|i| libm::sin((round * length + i) as f64)).collect()
+    }
+
+    /// The groups give the bits of one sum per round, also beyond the stated rounds and after a state was restored.
     #[test]
-    fn blocks_have_the_bits_of_single_sums() {
+    fn groups_have_the_bits_of_single_sums() {
         let length = 2 * WHOLE + LANES + 7;
-        let (mut noise, mut drawn) = (SquareRootNoise::new(&SquareRoot::new(50).coefficients, length), Vec::<Vec<f64>>::new());
+        let (mut summed, mut drawn) = (noise(length, online::BLOCK), Vec::<Vec<f64>>::new());
         let all: Vec<f64> = coefficients().take(100).collect();
         for round in 0..100_usize {
-            let fresh: Vec<f64> = (0..length).map(|i| libm::sin((round * length + i) as f64)).collect();
+            let fresh = draw(round, length);
             drawn.push(fresh.clone());
             let mut expected = vec![0.0; length];
             for (past, c) in drawn.iter().zip(all[..=round].iter().rev()) {
                 expected.iter_mut().zip(past).for_each(|(sum, z)| *sum += c * z);
             }
-            assert_eq!(noise.next(&mut |out| out.copy_from_slice(&fresh)), expected, "{round}");
+            assert_eq!(summed.next(&mut |out| out.copy_from_slice(&fresh)), expected, "{round}");
             if round.is_multiple_of(7) {
-                let state = noise.save();
-                noise = SquareRootNoise::new(&SquareRoot::new(50).coefficients, length);
-                assert!(noise.load(state));
+                let state = summed.save();
+                summed = noise(length, online::BLOCK);
+                assert!(summed.load(state));
+            }
+        }
+    }
+
+    /// Blocks give the sums of a single block, and a restored stream the bits of one that was never interrupted.
+    ///
+    /// A convolution of 2 s entries errs by at most `12 eps (log2(2 s) + 2)` times the norms of the coefficients and of the draws
+    /// (`CyclicConvolution::apply`), where two entries of a draw are one complex number. A sum has one convolution of each of at
+    /// most five lengths, and both ways add at most 601 numbers one by one.
+    #[test]
+    fn blocks_have_the_sums_of_one_block() {
+        let (block, rounds) = (GROUP, 600_usize);
+        let levels = f64::from((rounds / block).ilog2() + 1);
+        let eps = f64::EPSILON * (12.0 * levels * (libm::log2(2.0 * rounds as f64) + 2.0) + rounds as f64 + 1.0);
+        let of_coefficients = coefficients().take(rounds).map(|c| c * c).sum::<f64>();
+        let bound = eps * libm::sqrt(of_coefficients * 2.0 * rounds as f64);
+        for length in [1, 7, 16, 17, 71] {
+            let (mut direct, mut whole, mut restored) = (noise(length, 1024), noise(length, block), noise(length, block));
+            for round in 0..rounds {
+                let fresh = draw(round, length);
+                let mut fill = |out: &mut [f64]| out.copy_from_slice(&fresh);
+                let (direct, whole) = (direct.next(&mut fill), whole.next(&mut fill));
+                let error = direct.iter().zip(whole).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(error <= bound, "{length} {round}: {error} of {bound}");
+                assert_eq!(restored.next(&mut fill), whole, "{length} {round}");
+                if round.is_multiple_of(13) || (round + 1).is_multiple_of(block) {
+                    let state = restored.save();
+                    restored = noise(length, block);
+                    assert!(restored.load(state));
+                }
             }
         }
     }

@@ -39,7 +39,7 @@ pub const ENTRIES: [SumsEntry; 4] = [
     }),
     entry(
         "sqrt-toeplitz",
-        "square-root Toeplitz noise: keeps every draw, for short streams",
+        "square-root Toeplitz noise: the least of all Toeplitz factorisations, stores every draw",
         "Fichtenberger2023",
         |request, facts, need| build(request, facts, need, Factor::SqrtToeplitz),
     ),
