@@ -51,7 +51,7 @@ impl AskedPolicy {
             return Ok(point);
         }
         let proposed = self.policy.propose(&mut self.streams);
-        let point = match (settled(proposed, self.policy.model(), None, &mut Vec::new())?, &mut self.screen) {
+        let point = match (settled(proposed, self.policy.model(), None, 0, &mut Vec::new())?, &mut self.screen) {
             (Proposal::Play(point), _) => point,
             (Proposal::Random { source, n_points }, _) => self.streams.of(source).index(n_points),
             (Proposal::Score { beta }, Some(screen)) if self.policy.model().is_some() => {

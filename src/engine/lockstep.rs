@@ -178,7 +178,7 @@ pub(super) struct LockstepPart {
     answers: Vec<Candidates>,
     pub(super) points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
-    scores: Vec<f64>,
+    highest: Vec<f64>,
     /// Number of points, if the choices of the screen are compared with the best of them all.
     verifies: Option<u32>,
     /// Counts of what is not the screen's.
@@ -219,7 +219,7 @@ impl LockstepPart {
             answers: vec![Candidates::default(); trials.len()],
             points: vec![0; trials.len()],
             scratch: Vec::new(),
-            scores: Vec::new(),
+            highest: Vec::new(),
             verifies: verify.then(|| cell.environment.gram().n_points() as u32),
             counters: Counters::default(),
             axes: cell.axes.clone(),
@@ -229,7 +229,8 @@ impl LockstepPart {
 
     /// Returns the requests to the screen, one for each trial that scores.
     fn requests(&self) -> Result<Vec<TrialScore<'_>>, Error> {
-        let mut requests = Vec::with_capacity(self.trials.len());
+        let n_scored = self.proposals.iter().filter(|proposal| matches!(proposal, Proposal::Score { .. })).count();
+        let mut requests = Vec::with_capacity(n_scored);
         for (i, (trial, proposal)) in self.trials.iter().zip(&self.proposals).enumerate() {
             if let Proposal::Score { beta } = *proposal {
                 let policy = &trial.ready.policy;
@@ -250,12 +251,12 @@ impl LockstepPart {
             self.proposals.iter_mut().zip(points).for_each(|(proposal, point)| *proposal = Proposal::Play(point));
             return Ok(());
         }
-        for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
+        for ((trial, proposal), &near) in self.trials.iter_mut().zip(&mut self.proposals).zip(&self.points) {
             let proposed = trial.propose(round);
             if let Proposal::Refused(why) = proposed {
                 return Err(Error::Failed { problem: why.to_owned(), hint: "please report this".to_owned() });
             }
-            *proposal = settled(proposed, trial.ready.policy.model(), trial.set.as_deref(), &mut self.scores)?;
+            *proposal = settled(proposed, trial.ready.policy.model(), trial.set.as_deref(), near, &mut self.highest)?;
         }
         let mut screen = self.screen.take();
         let requests = self.requests()?;

@@ -6,6 +6,7 @@
 
 mod ask_tell;
 mod asked_policy;
+mod best_of_table;
 mod cell_facts;
 mod cell_info;
 mod contexts;
