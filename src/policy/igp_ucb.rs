@@ -53,7 +53,7 @@ impl RuleMaker for IgpUcb {
         };
         Ok(Box::new(IgpUcbRule {
             beta: self.beta,
-            failure_prob: self.failure_prob,
+            log_failure: libm::log(self.failure_prob),
             ridge,
             bound: setting.facts.bound,
             noise_scale,
@@ -63,7 +63,7 @@ impl RuleMaker for IgpUcb {
 
 struct IgpUcbRule {
     beta: ExplorationFactor,
-    failure_prob: f64,
+    log_failure: f64,
     ridge: f64,
     bound: f64,
     noise_scale: f64,
@@ -76,7 +76,7 @@ impl Rule for IgpUcbRule {
             // smaller
             // ridge divides the noise term by its root, as in the general self-normalised bound.
             || {
-                let deviation = libm::sqrt(2.0 * (round.gain + 1.0 - libm::log(self.failure_prob)));
+                let deviation = libm::sqrt(2.0 * (round.gain + 1.0 - self.log_failure));
                 self.bound + self.noise_scale * deviation / libm::sqrt(self.ridge.min(1.0))
             },
             || (self.bound + self.noise_scale * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),

@@ -25,9 +25,6 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Largest domain for this form: the covariances and streaks of a trial take at most 6 MiB.
-const MOST_POINTS: usize = 256;
-
 /// Smallest ridge, as a share of the prior variance.
 ///
 /// Each downdate of covariances loses a few units in the last place of the prior variance. [`RUNS_PER_POINT`]` N`
@@ -51,9 +48,11 @@ pub struct CovariancePosterior {
     sum_before: f64,
     /// `T` over the points that had been visited when the state was last recomputed.
     start: Columns,
-    /// Vectors `c` of the ended streaks, `N` numbers each.
+    /// Rows `c` of the ended streaks, each padded to whole lanes as the covariances are.
     ended: Vec<f64>,
-    /// Per slot: number of ended streaks in its covariances, and these (empty before a streak).
+    /// Slot of each point that was visited; 0 for others.
+    slots: Vec<u32>,
+    /// Per slot: number of ended streaks in its covariances, and these, padded (empty before a streak).
     covariances: Vec<(usize, Vec<f64>)>,
     /// `v` and `m` of the current streak.
     open: Moments,
@@ -61,8 +60,9 @@ pub struct CovariancePosterior {
     before: [Vec<f64>; 2],
     means: Vec<f64>,
     variances: Vec<f64>,
-    /// Information gain without the current streak.
+    /// Information gain without the current streak, and that of the current streak.
     gain: f64,
+    open_gain: f64,
     /// Number of ended streaks at which the state is recomputed.
     most_streaks: usize,
     changed: bool,
@@ -95,12 +95,15 @@ struct CovarianceStreak {
 const FORM: &str = "covariance";
 
 impl CovariancePosterior {
+    /// Largest domain for this form: the covariances and streaks of a trial take at most 6 MiB.
+    pub const MOST_POINTS: usize = 256;
+
     /// Returns whether this form suits a domain of `n_points`, given the prior bound and the ridge.
     ///
     /// Otherwise use [`super::ExactPosterior`].
     #[must_use]
     pub fn suits(n_points: usize, prior_bound: f64, ridge: f64) -> bool {
-        (1..=MOST_POINTS).contains(&n_points) && LEAST_RIDGE * prior_bound <= ridge
+        (1..=Self::MOST_POINTS).contains(&n_points) && LEAST_RIDGE * prior_bound <= ridge
     }
 
     /// Returns whether a saved state belongs to this form.
@@ -133,12 +136,14 @@ impl CovariancePosterior {
             sum_before: 0.0,
             start: Columns::zeros(0, n),
             ended: Vec::new(),
+            slots: vec![0; n],
             covariances: Vec::new(),
             open: Moments { mean: 0.0, variance: 0.0 },
             before: [vec![0.0; n], variances.clone()],
             means: vec![0.0; n],
             variances,
             gain: 0.0,
+            open_gain: 0.0,
             most_streaks: STREAKS_PER_POINT * n,
             changed: false,
         }
@@ -210,7 +215,7 @@ impl CovariancePosterior {
     /// Ends the current streak and stores it with the ended ones.
     fn end_streak(&mut self) {
         let Some(streak) = self.state.streak.take() else { return };
-        self.gain += gain(&streak, self.open.variance, self.state.ridge);
+        self.gain += std::mem::take(&mut self.open_gain);
         let root = fall(&streak, self.open.variance, self.state.ridge).sqrt();
         let (_, covariances) = &self.covariances[streak.slot as usize];
         self.ended.extend(covariances.iter().map(|p| root * p));
@@ -221,7 +226,7 @@ impl CovariancePosterior {
 
     /// Starts a streak without observations and updates the covariances of its point.
     fn begin_streak(&mut self, point: u32, slot: u32) {
-        let (n, at) = (self.n(), slot as usize);
+        let at = slot as usize;
         if self.covariances.len() <= at {
             self.covariances.resize(at + 1, (0, Vec::new()));
         }
@@ -229,18 +234,18 @@ impl CovariancePosterior {
         if covariances.is_empty() {
             covariances = self.covariances_at_start(point as usize);
         }
-        let n_ended = self.state.streaks.len();
-        wide(CatchUp { covariances: &mut covariances, ended: &self.ended[held * n..n_ended * n], point: point as usize });
+        let (n_ended, stride) = (self.state.streaks.len(), covariances.len());
+        wide(CatchUp { covariances: &mut covariances, ended: &self.ended[held * stride..], point: point as usize });
         self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
         self.covariances[at] = (n_ended, covariances);
         self.sum_before = self.visits.sums[at];
         self.state.streak = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
     }
 
-    /// Returns `k_x - T^T T_x`.
+    /// Returns `k_x - T^T T_x`, and zeros up to whole lanes.
     fn covariances_at_start(&self, point: usize) -> Vec<f64> {
-        let mut column = vec![0.0; self.n()];
-        self.gram.column(point, 0, &mut column);
+        let mut column = vec![0.0; self.n().next_multiple_of(LANES)];
+        self.gram.column(point, 0, &mut column[..self.n()]);
         if 0 < self.start.n_rows() {
             let mut explained = vec![0.0; self.start.stride()];
             self.start.combine(&self.start.column(point), &mut explained);
@@ -252,6 +257,7 @@ impl CovariancePosterior {
     /// Computes the moments of every point after the observations of the current streak.
     fn apply(&mut self) {
         let Some(streak) = &self.state.streak else { return };
+        self.open_gain = gain(streak, self.open.variance, self.state.ridge);
         let covariances = self.covariances[streak.slot as usize].1.as_slice();
         let denominator = self.state.ridge + streak.count as f64 * self.open.variance;
         let step = (streak.sum - streak.count as f64 * self.open.mean) / denominator;
@@ -312,6 +318,9 @@ fn gain(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     0.5 * libm::log1p(streak.count as f64 * variance / ridge)
 }
 
+/// Number of entries that are updated together.
+const LANES: usize = 8;
+
 /// Subtracts ended streaks, in order, from the covariances of a point.
 struct CatchUp<'a> {
     covariances: &'a mut [f64],
@@ -322,13 +331,13 @@ struct CatchUp<'a> {
 vectorised! {
     fn call(self: CatchUp<'_>) {
         let Self { covariances, ended, point } = self;
-        let n = covariances.len();
-        let fours = ended.chunks_exact(4 * n);
+        let stride = covariances.len();
+        let fours = ended.chunks_exact(4 * stride);
         let rest = fours.remainder();
         for four in fours {
-            let (a, four) = four.split_at(n);
-            let (b, four) = four.split_at(n);
-            let (c, d) = four.split_at(n);
+            let (a, four) = four.split_at(stride);
+            let (b, four) = four.split_at(stride);
+            let (c, d) = four.split_at(stride);
             let (ap, bp, cp, dp) = (a[point], b[point], c[point], d[point]);
             let streaks = a.iter().zip(b).zip(c).zip(d);
             for (value, (((a, b), c), d)) in covariances.iter_mut().zip(streaks) {
@@ -336,7 +345,7 @@ vectorised! {
                 *value = *value - ap * a - bp * b - cp * c - dp * d;
             }
         }
-        for streak in rest.chunks_exact(n) {
+        for streak in rest.chunks_exact(stride) {
             let at = streak[point];
             for (value, c) in covariances.iter_mut().zip(streak) {
                 *value -= at * c;
@@ -406,8 +415,9 @@ impl Posterior for CovariancePosterior {
             }
         }
         // The reward is added below as a streak's sum, so that a state restored from streaks has the same bits.
-        let (slot, _) = self.visits.add(point, 0.0);
+        let (slot, _) = self.visits.add_likely(point, 0.0, Some(self.slots[point] as usize));
         if !known {
+            self.slots[point] = slot as u32;
             self.begin_streak(point as u32, slot as u32);
         }
         if let Some(streak) = &mut self.state.streak {
@@ -432,7 +442,7 @@ impl Posterior for CovariancePosterior {
     }
 
     fn information_gain(&self) -> f64 {
-        self.gain + self.state.streak.as_ref().map_or(0.0, |streak| gain(streak, self.open.variance, self.state.ridge))
+        self.gain + self.open_gain
     }
 
     fn visits(&self) -> &Visits {
