@@ -199,14 +199,14 @@ impl Domain for CpuDomain {
             Basis::Table(table) if update_kind == UpdateKind::Full && is_small(table) => INTERLEAVED,
             // Rows of several trials share the loads of a table.
             Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
-            // A trial's arrays (mean, posterior variance, p, score: 32 bytes a point) should stay in a second-level cache
-            // of 1 MiB with its state; larger batches gain nothing, because trials share no arithmetic here. A round over a
-            // small domain reads some of its covariances and streaks, each up to N numbers for each of N points. Of 100 points, one
-            // to four trials take 0.43 us a trial-round, eight 0.46.
+            // Trials share no arithmetic here, and what a round reads of a trial should stay in the caches: arrays of 8 bytes a
+            // point and some rows of as many; over a small domain some of its covariances and streaks, each up to N numbers for
+            // each of N points. Trials in lockstep, us a trial-round: `small-domain` with N = 150, one 1.1, eight 1.9; with
+            // N = 256, 3.1 and 7.3; `exact-posterior` with N = 1024, four 2.8, eight 3.0; with N = 2048, two 5.9, eight 9.4.
             Basis::Gram(_) | Basis::Own(_) => {
                 let n = self.0.basis.n_points();
-                let tables = if n <= CovariancePosterior::MOST_POINTS { 16 * n * n } else { 0 };
-                (1usize << 19).checked_div(32 * n + tables).unwrap_or(1).clamp(1, 8)
+                let bytes = if n <= CovariancePosterior::MOST_POINTS { 16 * n * (n + 2) } else { 128 * n };
+                (1usize << 19).checked_div(bytes).unwrap_or(1).clamp(1, 8)
             }
         }
     }
