@@ -1,7 +1,12 @@
-//! Cyclic convolutions of interleaved real sequences with one real kernel.
+//! Middle products of real sequences with a real kernel, by fast Fourier transforms.
 //!
-//! They are computed by fast Fourier transforms of radix 4: decimation in frequency forward, decimation in time back, so that
-//! frequencies stay in a permuted order between the two and no entry is moved.
+//! The middle product of `x_0 … x_(s-1)` and `c_0 … c_(2s-1)` holds the entries s to 2s - 1 of their convolution, the only ones
+//! of 2s that a wrap-around does not reach. Modulo `X^s - i`, the kernel is the complex sequence `c_k + i c_(k+s)`, and the
+//! middle product is the imaginary part of the product. With `w^s = i`, the weights `w^k` turn a product modulo `X^s - i` into
+//! a cyclic convolution of length s. So a real sequence takes a transform of its own length, and nothing else is in it.
+//!
+//! Transforms are of radix 4: decimation in frequency forward, decimation in time back, so that frequencies stay in a permuted
+//! order between the two and no entry is moved.
 
 use super::wide;
 use crate::vectorised;
@@ -11,14 +16,12 @@ const LANES: usize = 8;
 /// Number of entries whose transform stays in the L1 cache.
 const IN_CACHE: usize = 256;
 
-/// Holds one entry of sixteen interleaved sequences.
-///
-/// Eight are the real parts of complex sequences, the other eight their imaginary parts: a real kernel keeps them apart.
+/// Holds one entry of eight complex sequences: real parts, then imaginary parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
-pub struct Sixteen(pub [[f64; LANES]; 2]);
+pub struct ComplexLanes(pub [[f64; LANES]; 2]);
 
-impl Sixteen {
+impl ComplexLanes {
     /// The zero vector.
     pub const ZERO: Self = Self([[0.0; LANES]; 2]);
 }
@@ -26,82 +29,127 @@ impl Sixteen {
 /// The real and imaginary part of a number.
 type Complex = [f64; 2];
 /// The powers 1, 2 and 3 of roots of unity: those of one pass of radix 4 over a block of four times as many entries.
-type Turns = Vec<[Complex; 3]>;
+type Twiddles = Vec<[Complex; 3]>;
 
-/// A kernel, for cyclic convolutions of its length.
+/// A kernel, for middle products with sequences of half its length.
 #[derive(Debug)]
-pub struct CyclicConvolution {
+pub struct MiddleProduct {
     /// Roots of unity of the passes: those over all entries first.
-    turns: Vec<Turns>,
-    /// Transform of the kernel in permuted order, divided by the length.
+    twiddles: Vec<Twiddles>,
+    /// The weights `w^k`.
+    weights: Vec<Complex>,
+    /// Transform of the weighted kernel in permuted order, divided by the length.
     spectrum: Vec<Complex>,
 }
 
-impl CyclicConvolution {
+impl MiddleProduct {
     /// Transforms a kernel.
     ///
     /// # Panics
-    /// If its length is not a power of two.
+    /// If its length is not a power of two, or below 2.
     #[must_use]
     pub fn new(kernel: &[f64]) -> Self {
-        let n = kernel.len();
-        assert!(n.is_power_of_two(), "the length of a kernel is a power of two");
-        let blocks = std::iter::successors(Some(n), |m| Some(m / 4)).take_while(|m| 4 <= *m);
-        let root = |power: usize, m: usize| {
-            let angle = -2.0 * PI * (power as f64 / m as f64);
-            [libm::cos(angle), libm::sin(angle)]
-        };
-        let turns: Vec<Turns> = blocks.map(|m| (0..m / 4).map(|k| [1, 2, 3].map(|r| root(r * k, m))).collect()).collect();
-        let mut x = vec![Sixteen::ZERO; n];
-        x.iter_mut().zip(kernel).for_each(|(x, c)| x.0[0][0] = c / n as f64);
-        forward(&turns, &mut x);
-        Self { turns, spectrum: x.iter().map(|x| [x.0[0][0], x.0[1][0]]).collect() }
+        assert!(kernel.len().is_power_of_two() && 2 <= kernel.len(), "the length of a kernel is a power of two, at least 2");
+        let s = kernel.len() / 2;
+        let root = |turn: f64| [libm::cos(2.0 * PI * turn), libm::sin(2.0 * PI * turn)];
+        let blocks = std::iter::successors(Some(s), |m| Some(m / 4)).take_while(|m| 4 <= *m);
+        let powers = |m: usize| (0..m / 4).map(move |k| [1, 2, 3].map(|r| root(-((r * k) as f64 / m as f64)))).collect();
+        let twiddles: Vec<Twiddles> = blocks.map(powers).collect();
+        let weights: Vec<Complex> = (0..s).map(|k| root(k as f64 / (4 * s) as f64)).collect();
+        let (low, high) = kernel.split_at(s);
+        let mut x = vec![ComplexLanes::ZERO; s];
+        for (((x, c), d), weight) in x.iter_mut().zip(low).zip(high).zip(&weights) {
+            (x.0[0][0], x.0[1][0]) = (c / s as f64, d / s as f64);
+            *x = times(*x, *weight);
+        }
+        forward(&twiddles, &mut x);
+        Self { twiddles, weights, spectrum: x.iter().map(|x| [x.0[0][0], x.0[1][0]]).collect() }
     }
 
-    /// Replaces sixteen sequences by `sum_i x_i c_(j - i)`, with indices modulo the length.
+    /// Replaces the real parts of eight sequences by their middle products, `sum_i x_i c_(s + j - i)` for j from 0 to s - 1.
     ///
-    /// The error of an entry is at most `12 eps (log2(length) + 2)` times the Euclidean norms of the kernel and of its complex
-    /// sequence, to first order in eps.
+    /// Imaginary parts are overwritten. The bits of a sequence do not depend on the other seven. To first order in eps, the
+    /// error of an entry is at most `12 eps (log2(s) + 2)` times the Euclidean norms of the kernel and of its sequence.
+    ///
+    /// With u = eps / 2: a pass of radix 4 adds twice (2 u), multiplies by a root (√5 u) and rounds the root. Its angle is below
+    /// 4.72, and pi, the quotient and the product err by 1.7 u of it (8.1 u); cosine and sine add √2 u. That is less than 15 u of the
+    /// Euclidean norm. Three transforms of at most (log2 s + 1)/2 passes take 22.5 u (log2 s + 1). The three products by weights
+    /// take 7 u each (angles below 1.58), and that of the spectra √5 u. In all less than 22.5 u log2 s + 46 u. Within the
+    /// transform back the bound is that of sums of magnitudes, and those of two spectra are at most the product of their norms.
     ///
     /// # Panics
-    /// If they are not as long as the kernel.
-    pub fn apply(&self, x: &mut [Sixteen]) {
-        assert_eq!(x.len(), self.spectrum.len(), "sequences are as long as the kernel");
-        convolve(&self.turns, &self.spectrum, x);
+    /// If `x` is not half as long as the kernel.
+    pub fn apply(&self, x: &mut [ComplexLanes]) {
+        assert_eq!(x.len(), self.spectrum.len(), "sequences are half as long as the kernel");
+        wide(Weigh { weights: &self.weights, x });
+        convolve(&self.twiddles, &self.spectrum, x);
+        wide(Unweigh { weights: &self.weights, x });
     }
 }
 
-/// Convolves a block of entries, each quarter on its own once the block is split.
-fn convolve(turns: &[Turns], spectrum: &[Complex], x: &mut [Sixteen]) {
-    match turns {
+struct Weigh<'a> {
+    weights: &'a [Complex],
+    x: &'a mut [ComplexLanes],
+}
+
+vectorised! {
+    fn call(self: Weigh<'_>) {
+        for (ComplexLanes([re, im]), [c, s]) in self.x.iter_mut().zip(self.weights) {
+            for lane in 0..LANES {
+                im[lane] = re[lane] * s;
+                re[lane] *= c;
+            }
+        }
+    }
+}
+
+struct Unweigh<'a> {
+    weights: &'a [Complex],
+    x: &'a mut [ComplexLanes],
+}
+
+vectorised! {
+    fn call(self: Unweigh<'_>) {
+        for (ComplexLanes([re, im]), [c, s]) in self.x.iter_mut().zip(self.weights) {
+            // The imaginary part of the product by the conjugate weight.
+            for lane in 0..LANES {
+                re[lane] = im[lane] * c - re[lane] * s;
+            }
+        }
+    }
+}
+
+/// Convolves a block, each quarter on its own once the block is split.
+fn convolve(twiddles: &[Twiddles], spectrum: &[Complex], x: &mut [ComplexLanes]) {
+    match twiddles {
         [first, rest @ ..] if IN_CACHE < x.len() => {
             let quarter = x.len() / 4;
-            wide(Pass { back: false, turns: first, x });
+            wide(Pass { back: false, twiddles: first, x });
             let quarters = x.chunks_exact_mut(quarter).zip(spectrum.chunks_exact(quarter));
             quarters.for_each(|(x, spectrum)| convolve(rest, spectrum, x));
-            wide(Pass { back: true, turns: first, x });
+            wide(Pass { back: true, twiddles: first, x });
         }
-        _ => wide(Convolve { turns, spectrum, x }),
+        _ => wide(Convolve { twiddles, spectrum, x }),
     }
 }
 
 struct Convolve<'a> {
-    turns: &'a [Turns],
+    twiddles: &'a [Twiddles],
     spectrum: &'a [Complex],
-    x: &'a mut [Sixteen],
+    x: &'a mut [ComplexLanes],
 }
 
 vectorised! {
     fn call(self: Convolve<'_>) {
-        let Self { turns, spectrum, x } = self;
-        forward(turns, x);
+        let Self { twiddles, spectrum, x } = self;
+        forward(twiddles, x);
         for (x, factor) in x.iter_mut().zip(spectrum) {
             *x = times(*x, *factor);
         }
         add_pairs(x);
-        for turns in turns.iter().rev() {
-            for block in x.chunks_exact_mut(4 * turns.len()) {
-                join(turns, block);
+        for twiddles in twiddles.iter().rev() {
+            for block in x.chunks_exact_mut(4 * twiddles.len()) {
+                join(twiddles, block);
             }
         }
     }
@@ -109,22 +157,22 @@ vectorised! {
 
 struct Pass<'a> {
     back: bool,
-    turns: &'a [[Complex; 3]],
-    x: &'a mut [Sixteen],
+    twiddles: &'a [[Complex; 3]],
+    x: &'a mut [ComplexLanes],
 }
 
 vectorised! {
     fn call(self: Pass<'_>) {
-        if self.back { join(self.turns, self.x) } else { split(self.turns, self.x) }
+        if self.back { join(self.twiddles, self.x) } else { split(self.twiddles, self.x) }
     }
 }
 
-/// Computes the transform, in permuted order.
+/// Computes the Fourier transform, in permuted order.
 #[inline(always)]
-fn forward(turns: &[Turns], x: &mut [Sixteen]) {
-    for turns in turns {
-        for block in x.chunks_exact_mut(4 * turns.len()) {
-            split(turns, block);
+fn forward(twiddles: &[Twiddles], x: &mut [ComplexLanes]) {
+    for twiddles in twiddles {
+        for block in x.chunks_exact_mut(4 * twiddles.len()) {
+            split(twiddles, block);
         }
     }
     add_pairs(x);
@@ -132,7 +180,7 @@ fn forward(turns: &[Turns], x: &mut [Sixteen]) {
 
 /// Transforms blocks of two entries, which passes of radix 4 leave of a length that is no power of four.
 #[inline(always)]
-fn add_pairs(x: &mut [Sixteen]) {
+fn add_pairs(x: &mut [ComplexLanes]) {
     if !x.len().trailing_zeros().is_multiple_of(2) {
         for [a, b] in x.as_chunks_mut::<2>().0 {
             (*a, *b) = (plus(*a, *b), minus(*a, *b));
@@ -140,42 +188,44 @@ fn add_pairs(x: &mut [Sixteen]) {
     }
 }
 
-/// Replaces a block by its quarters, whose transforms are frequencies 0, 2, 1 and 3 modulo 4 of that of the block.
+/// Makes the butterflies of decimation in frequency.
+///
+/// The transforms of the quarters are then frequencies 0, 2, 1 and 3 modulo 4 of that of the block.
 #[inline(always)]
-fn split(turns: &[[Complex; 3]], x: &mut [Sixteen]) {
+fn split(twiddles: &[[Complex; 3]], x: &mut [ComplexLanes]) {
     let [x_0, x_1, x_2, x_3] = quarters(x);
-    for ((((w, a), b), c), d) in turns.iter().zip(x_0).zip(x_1).zip(x_2).zip(x_3) {
+    for ((((w, a), b), c), d) in twiddles.iter().zip(x_0).zip(x_1).zip(x_2).zip(x_3) {
         let (sum_ac, minus_ac, sum_bd, minus_bd) = (plus(*a, *c), minus(*a, *c), plus(*b, *d), minus(*b, *d));
-        let turned = times_i(minus_bd);
+        let rotated = times_i(minus_bd);
         *a = plus(sum_ac, sum_bd);
         *b = times(minus(sum_ac, sum_bd), w[1]);
-        *c = times(minus(minus_ac, turned), w[0]);
-        *d = times(plus(minus_ac, turned), w[2]);
+        *c = times(minus(minus_ac, rotated), w[0]);
+        *d = times(plus(minus_ac, rotated), w[2]);
     }
 }
 
-/// Reverses [`split`], times 4.
+/// Makes the butterflies of decimation in time: reverses [`split`], times 4.
 #[inline(always)]
-fn join(turns: &[[Complex; 3]], x: &mut [Sixteen]) {
+fn join(twiddles: &[[Complex; 3]], x: &mut [ComplexLanes]) {
     let [x_0, x_1, x_2, x_3] = quarters(x);
-    for ((((w, a), b), c), d) in turns.iter().zip(x_0).zip(x_1).zip(x_2).zip(x_3) {
+    for ((((w, a), b), c), d) in twiddles.iter().zip(x_0).zip(x_1).zip(x_2).zip(x_3) {
         let (of_b, of_c, of_d) = (times(*b, conjugate(w[1])), times(*c, conjugate(w[0])), times(*d, conjugate(w[2])));
         let (sum_ac, sum_bd, minus_ac) = (plus(*a, of_b), plus(of_c, of_d), minus(*a, of_b));
-        let turned = times_i(minus(of_c, of_d));
+        let rotated = times_i(minus(of_c, of_d));
         (*a, *c) = (plus(sum_ac, sum_bd), minus(sum_ac, sum_bd));
-        (*b, *d) = (plus(minus_ac, turned), minus(minus_ac, turned));
+        (*b, *d) = (plus(minus_ac, rotated), minus(minus_ac, rotated));
     }
 }
 
 #[inline(always)]
-fn quarters(x: &mut [Sixteen]) -> [&mut [Sixteen]; 4] {
+fn quarters(x: &mut [ComplexLanes]) -> [&mut [ComplexLanes]; 4] {
     let (low, high) = x.split_at_mut(x.len() / 2);
     let ((x_0, x_1), (x_2, x_3)) = (low.split_at_mut(low.len() / 2), high.split_at_mut(high.len() / 2));
     [x_0, x_1, x_2, x_3]
 }
 
 #[inline(always)]
-fn plus(mut a: Sixteen, b: Sixteen) -> Sixteen {
+fn plus(mut a: ComplexLanes, b: ComplexLanes) -> ComplexLanes {
     for part in 0..2 {
         for lane in 0..LANES {
             a.0[part][lane] += b.0[part][lane];
@@ -185,7 +235,7 @@ fn plus(mut a: Sixteen, b: Sixteen) -> Sixteen {
 }
 
 #[inline(always)]
-fn minus(mut a: Sixteen, b: Sixteen) -> Sixteen {
+fn minus(mut a: ComplexLanes, b: ComplexLanes) -> ComplexLanes {
     for part in 0..2 {
         for lane in 0..LANES {
             a.0[part][lane] -= b.0[part][lane];
@@ -195,8 +245,8 @@ fn minus(mut a: Sixteen, b: Sixteen) -> Sixteen {
 }
 
 #[inline(always)]
-fn times(Sixteen([re, im]): Sixteen, [c, s]: Complex) -> Sixteen {
-    let mut product = Sixteen::ZERO;
+fn times(ComplexLanes([re, im]): ComplexLanes, [c, s]: Complex) -> ComplexLanes {
+    let mut product = ComplexLanes::ZERO;
     for lane in 0..LANES {
         product.0[0][lane] = re[lane] * c - im[lane] * s;
         product.0[1][lane] = re[lane] * s + im[lane] * c;
@@ -205,11 +255,11 @@ fn times(Sixteen([re, im]): Sixteen, [c, s]: Complex) -> Sixteen {
 }
 
 #[inline(always)]
-fn times_i(Sixteen([re, mut im]): Sixteen) -> Sixteen {
+fn times_i(ComplexLanes([re, mut im]): ComplexLanes) -> ComplexLanes {
     for x in &mut im {
         *x = -*x;
     }
-    Sixteen([im, re])
+    ComplexLanes([im, re])
 }
 
 #[inline(always)]
@@ -222,34 +272,28 @@ mod tests {
     use super::*;
     use pulp::NullaryFnOnce;
 
-    /// Checks that convolutions of integers are their sums of products within the stated bound, also where blocks are split.
-    ///
-    /// A pass of radix 4 adds twice (2 u, with u = eps / 2), multiplies by a root (√5 u) and rounds the root (9 u: an angle
-    /// below 5 with two roundings, and its cosine): less than 15 u of the Euclidean norm. Three transforms of at most
-    /// (log2 n + 1)/2 passes and the product of spectra (√5 u) give 12 eps (log2 n + 2) in all. Within the transform back the
-    /// bound is that of sums of magnitudes, and those of two spectra are at most the product of their norms.
+    /// Checks middle products of integers against their sums within the stated bound, also where blocks are split.
     #[test]
-    fn convolutions_are_sums_of_products() {
-        for n in (0..12).map(|power| 1_usize << power) {
-            let kernel: Vec<f64> = (0..n).map(|i| (i * i * 5 % 13) as f64 - 6.0).collect();
-            let entry = |i: usize, sequence: usize| (i * (i + sequence) % 17) as f64 - 8.0;
-            let mut x = vec![Sixteen::ZERO; n];
-            for (i, x) in x.iter_mut().enumerate() {
-                x.0.as_flattened_mut().iter_mut().enumerate().for_each(|(sequence, x)| *x = entry(i, sequence));
-            }
-            let (convolution, mut plain) = (CyclicConvolution::new(&kernel), x.clone());
-            convolution.apply(&mut x);
-            Convolve { turns: &convolution.turns, spectrum: &convolution.spectrum, x: &mut plain }.call();
-            assert!(x == plain, "{n}: blocks and lanes change no bit");
-            let square = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>();
-            for sequence in [0, 7, 8, 13] {
-                let of_x = square(&mut (0..n).flat_map(|i| [entry(i, sequence % 8), entry(i, sequence % 8 + 8)]));
-                let norms = libm::sqrt(of_x * square(&mut kernel.iter().copied()));
-                let bound = 12.0 * f64::EPSILON * (libm::log2(n as f64) + 2.0) * norms;
-                for j in (0..n).step_by(1 + n / 64) {
-                    let sum: f64 = (0..n).map(|i| entry(i, sequence) * kernel[(n + j - i) % n]).sum();
-                    let found = x[j].0.as_flattened()[sequence];
-                    assert!((found - sum).abs() <= bound, "{n} {sequence} {j}: {found} {sum}");
+    fn middle_products_are_sums_of_products() {
+        for s in (0..12).map(|power| 1_usize << power) {
+            let kernel: Vec<f64> = (0..2 * s).map(|i| (i * i * 5 % 13) as f64 - 6.0).collect();
+            let entry = |i: usize, lane: usize| (i * (i + lane) % 17) as f64 - 8.0;
+            let mut x: Vec<ComplexLanes> =
+                (0..s).map(|i| ComplexLanes([std::array::from_fn(|lane| entry(i, lane)), [f64::NAN; LANES]])).collect();
+            let (product, mut plain) = (MiddleProduct::new(&kernel), x.clone());
+            product.apply(&mut x);
+            Weigh { weights: &product.weights, x: &mut plain }.call();
+            Convolve { twiddles: &product.twiddles, spectrum: &product.spectrum, x: &mut plain }.call();
+            Unweigh { weights: &product.weights, x: &mut plain }.call();
+            assert!(x == plain, "{s}: blocks and lanes change no bit");
+            let norm = |values: &mut dyn Iterator<Item = f64>| libm::sqrt(values.map(|x| x * x).sum::<f64>());
+            for lane in 0..LANES {
+                let norms = norm(&mut (0..s).map(|i| entry(i, lane))) * norm(&mut kernel.iter().copied());
+                let bound = 12.0 * f64::EPSILON * (libm::log2(s as f64) + 2.0) * norms;
+                for j in (0..s).step_by(1 + s / 64) {
+                    let sum: f64 = (0..s).map(|i| entry(i, lane) * kernel[s + j - i]).sum();
+                    let found = x[j].0[0][lane];
+                    assert!((found - sum).abs() <= bound, "{s} {lane} {j}: {found} {sum}");
                 }
             }
         }
@@ -258,14 +302,30 @@ mod tests {
     /// Checks that a kernel of one unit shifts integers, which tells the order of entries and the scale.
     #[test]
     fn a_unit_shifts() {
-        for (n, shift) in [(1, 0), (2, 1), (4, 3), (8, 0), (32, 31), (1024, 5), (2048, 2047)] {
-            let mut kernel = vec![0.0; n];
-            kernel[shift] = 1.0;
-            let mut x: Vec<Sixteen> = (0..n).map(|i| Sixteen([[i as f64; LANES], [7.0; LANES]])).collect();
-            CyclicConvolution::new(&kernel).apply(&mut x);
+        for (s, unit) in [(1, 0), (1, 1), (2, 3), (4, 3), (8, 0), (32, 31), (32, 33), (1024, 5), (2048, 4095)] {
+            let mut kernel = vec![0.0; 2 * s];
+            kernel[unit] = 1.0;
+            let mut x: Vec<ComplexLanes> = (0..s).map(|i| ComplexLanes([[1.0 + i as f64; LANES], [0.0; LANES]])).collect();
+            MiddleProduct::new(&kernel).apply(&mut x);
             for (j, x) in x.iter().enumerate() {
-                assert_eq!(x.0.map(|lanes| lanes.map(libm::rint)), [[((n + j - shift) % n) as f64; LANES], [7.0; LANES]], "{n}");
+                let from = (s + j).checked_sub(unit).filter(|i| *i < s);
+                assert_eq!(x.0[0].map(libm::rint), [from.map_or(0.0, |i| 1.0 + i as f64); LANES], "{s} {unit} {j}");
             }
         }
+    }
+
+    /// Checks that a sequence has the same bits whatever the others are, also if they are not finite.
+    #[test]
+    fn sequences_do_not_mix() {
+        let (s, kernel) = (512, (0..1024).map(|i| libm::sin(i as f64)).collect::<Vec<f64>>());
+        let product = MiddleProduct::new(&kernel);
+        let with = |other: f64| {
+            let lanes = |i: usize| std::array::from_fn(|lane| if lane == 3 { libm::cos(i as f64) } else { other });
+            let mut x: Vec<ComplexLanes> = (0..s).map(|i| ComplexLanes([lanes(i), [0.0; LANES]])).collect();
+            product.apply(&mut x);
+            x.iter().map(|x| x.0[0][3].to_bits()).collect::<Vec<u64>>()
+        };
+        assert_eq!(with(0.0), with(1e300));
+        assert_eq!(with(0.0), with(f64::NAN));
     }
 }

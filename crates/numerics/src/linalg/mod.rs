@@ -30,7 +30,7 @@ mod upper;
 pub use choice::{least, running_weights};
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use columns::{Columns, wide};
-pub use convolution::{CyclicConvolution, Sixteen};
+pub use convolution::{ComplexLanes, MiddleProduct};
 pub use dot::{add_scaled, dot, four_dots, sum_of_squares};
 pub use eight::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
 pub use exchange::{interleave_upper, separate_lower};

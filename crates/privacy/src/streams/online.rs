@@ -6,14 +6,14 @@
 //! O(log² T) operations a round and entry.
 
 use super::toeplitz::coefficients;
-use privateer_numerics::linalg::{CyclicConvolution, Sixteen};
+use privateer_numerics::linalg::{ComplexLanes, MiddleProduct};
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 /// Number of rounds of a block: a power of two.
 pub(super) const BLOCK: usize = 256;
-/// Number of entries that are convolved together.
-const TOGETHER: usize = 16;
+/// Number of entries that are convolved side by side.
+const SIDE_BY_SIDE: usize = 8;
 
 /// Holds sums of the coming rounds of a stream over the draws before their blocks.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ impl OnlineSums {
     /// Begins a stream of draws with `length` entries.
     /// Blocks have `block` rounds, a power of two. Sums are stored for `rounds` rounds, and for more once a stream goes on.
     pub(super) fn new(block: usize, rounds: usize, length: usize) -> Self {
+        debug_assert!(block.is_power_of_two());
         Self { block, length, end: rounds, coming: VecDeque::new() }
     }
 
@@ -40,7 +41,7 @@ impl OnlineSums {
         round / self.block * self.block
     }
 
-    /// Returns the sum of the round after `draws` over those before its block, if there are any.
+    /// Returns the sum of the round after `draws` over the draws before its block; `None` in the first block.
     pub(super) fn next(&mut self, draws: &[Vec<f64>]) -> Option<Vec<f64>> {
         let round = draws.len();
         if self.end <= round {
@@ -77,28 +78,33 @@ impl OnlineSums {
         if self.coming.len() < n_rounds {
             self.coming.resize(n_rounds, vec![0.0; self.length]);
         }
-        let convolution = convolution(2 * s);
-        let mut x = vec![Sixteen::ZERO; 2 * s];
-        for at in (0..self.length).step_by(TOGETHER) {
-            let entries = at..self.length.min(at + TOGETHER);
-            x.fill(Sixteen::ZERO);
+        let product = middle_product(s);
+        let mut x = vec![ComplexLanes::ZERO; s];
+        for at in (0..self.length).step_by(SIDE_BY_SIDE) {
+            let entries = at..self.length.min(at + SIDE_BY_SIDE);
             for (x, draw) in x.iter_mut().zip(&draws[n - s..n]) {
-                x.0.as_flattened_mut()[..entries.len()].copy_from_slice(&draw[entries.clone()]);
+                x.0[0][..entries.len()].copy_from_slice(&draw[entries.clone()]);
             }
-            convolution.apply(&mut x);
-            // Entry s is the sum of round n: those before it are incomplete, and wrapped around.
-            for (sum, x) in self.coming.iter_mut().zip(&x[s + n_past - n..]) {
-                sum[entries.clone()].iter_mut().zip(x.0.as_flattened()).for_each(|(sum, x)| *sum += x);
+            product.apply(&mut x);
+            for (sum, x) in self.coming.iter_mut().zip(&x[n_past - n..]) {
+                sum[entries.clone()].iter_mut().zip(x.0[0]).for_each(|(sum, x)| *sum += x);
             }
         }
     }
 }
 
-/// Returns the convolution with the first `length` coefficients, a power of two.
-/// A process computes it once.
-fn convolution(length: usize) -> &'static CyclicConvolution {
+/// Returns how many numbers one stream takes while it computes: 16 for each round of its largest convolution, and tables of all.
+pub(super) fn work_space(rounds: u64) -> f64 {
+    let n_earlier = rounds.saturating_sub(1);
+    if n_earlier < BLOCK as u64 { 0.0 } else { 28.0 * libm::exp2(f64::from(n_earlier.ilog2())) }
+}
+
+/// Returns the middle product of `s` draws, a power of two, with the first `2 s` coefficients.
+///
+/// A process computes it once and keeps it: `6 s` numbers. Those of all lengths are less than twice the largest.
+fn middle_product(s: usize) -> &'static MiddleProduct {
     const LEVELS: usize = usize::BITS as usize;
-    static CONVOLUTIONS: [OnceLock<CyclicConvolution>; LEVELS] = [const { OnceLock::new() }; LEVELS];
-    let kernel = || coefficients().take(length).collect::<Vec<_>>();
-    CONVOLUTIONS[length.trailing_zeros() as usize].get_or_init(|| CyclicConvolution::new(&kernel()))
+    static PRODUCTS: [OnceLock<MiddleProduct>; LEVELS] = [const { OnceLock::new() }; LEVELS];
+    let kernel = || coefficients().take(2 * s).collect::<Vec<_>>();
+    PRODUCTS[s.trailing_zeros() as usize].get_or_init(|| MiddleProduct::new(&kernel()))
 }

@@ -43,6 +43,11 @@ pub fn optimum(rounds: u64) -> f64 {
     coefficients().take(rounds.max(1) as usize).map(|c| c * c).sum()
 }
 
+/// Returns how many numbers sums over the draws of a stream take at once, beside the draws: work space and tables.
+pub(crate) fn work_space(rounds: u64) -> f64 {
+    online::work_space(rounds)
+}
+
 /// Returns the norm of a sum of columns of a Toeplitz matrix.
 /// The first column must be non-negative and non-increasing. Columns at the least separation, from the first on, are the worst
 /// [arXiv 2405.13763, theorem 2].
@@ -275,18 +280,30 @@ mod tests {
         }
     }
 
+    /// An entry has the bits that it has alone: learners concatenate the streams of trials that run in lockstep.
+    #[test]
+    fn entries_do_not_mix() {
+        let (length, chosen) = (27, 11);
+        let (mut many, mut one) = (noise(length, online::BLOCK), noise(1, online::BLOCK));
+        for round in 0..700 {
+            let fresh = draw(round, length);
+            let together = many.next(&mut |out| out.copy_from_slice(&fresh))[chosen];
+            let alone = one.next(&mut |out| out[0] = fresh[chosen])[0];
+            assert_eq!(together.to_bits(), alone.to_bits(), "{round}");
+        }
+    }
+
     /// Blocks give the sums of a single block, and a restored stream the bits of one that was never interrupted.
     ///
-    /// A convolution of 2 s entries errs by at most `12 eps (log2(2 s) + 2)` times the norms of the coefficients and of the draws
-    /// (`CyclicConvolution::apply`), where two entries of a draw are one complex number. A sum has one convolution of each of at
-    /// most five lengths, and both ways add at most 601 numbers one by one.
+    /// A middle product of s draws errs by at most `12 eps (log2(s) + 2)` times the norms of the coefficients and of the draws
+    /// (`MiddleProduct::apply`). A sum has one of each of at most five lengths, and both ways add at most 601 numbers one by one.
     #[test]
     fn blocks_have_the_sums_of_one_block() {
         let (block, rounds) = (GROUP, 600_usize);
         let levels = f64::from((rounds / block).ilog2() + 1);
-        let eps = f64::EPSILON * (12.0 * levels * (libm::log2(2.0 * rounds as f64) + 2.0) + rounds as f64 + 1.0);
+        let eps = f64::EPSILON * (12.0 * levels * (libm::log2(rounds as f64) + 2.0) + rounds as f64 + 1.0);
         let of_coefficients = coefficients().take(rounds).map(|c| c * c).sum::<f64>();
-        let bound = eps * libm::sqrt(of_coefficients * 2.0 * rounds as f64);
+        let bound = eps * libm::sqrt(of_coefficients * rounds as f64);
         for length in [1, 7, 16, 17, 71] {
             let (mut direct, mut whole, mut restored) = (noise(length, 1024), noise(length, block), noise(length, block));
             for round in 0..rounds {

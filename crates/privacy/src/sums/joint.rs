@@ -15,7 +15,7 @@ use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::event::Factor;
 use crate::mechanism::window::Window;
 use crate::printed::{dubey2021, shariff2018};
-use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape};
+use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
 use crate::{
     Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal,
     ReleaseCounts, Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
@@ -39,7 +39,7 @@ pub const ENTRIES: [SumsEntry; 4] = [
     }),
     entry(
         "sqrt-toeplitz",
-        "square-root Toeplitz noise: the least of all Toeplitz factorisations, stores every draw",
+        "square-root Toeplitz noise: the smallest largest variance of all Toeplitz factorisations; stores every draw",
         "Fichtenberger2023",
         |request, facts, need| build(request, facts, need, Factor::SqrtToeplitz),
     ),
@@ -310,7 +310,12 @@ impl SumsMechanism for Joint {
             Factor::SqrtToeplitz => epoch.factorisation.rounds() as f64,
             _ => epoch.factorisation.noise(Shape::Vector(1)).state() as f64,
         };
-        (self.shared.epochs.iter().map(vectors).fold(0.0, f64::max) + 5.0) * length
+        let work_space = |epoch: &Epoch| match self.shared.factor {
+            Factor::SqrtToeplitz => toeplitz::work_space(epoch.factorisation.rounds()),
+            _ => 0.0,
+        };
+        let most = |count: &dyn Fn(&Epoch) -> f64| self.shared.epochs.iter().map(count).fold(0.0, f64::max);
+        (most(&vectors) + 5.0) * length + most(&work_space)
     }
 
     fn exact(&self) -> Option<ExactSums> {
