@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 /// Returns the point with the largest score, the lowest index among ties.
 ///
 /// `None` if a score is NaN, or if there is no point.
-/// * `near` — a point whose score is likely to be high; any point gives the same result
+/// * `near` — a point whose score is likely to be high; any number gives the same result
 /// * `highest` — memory that is used again
 pub fn best_of_table(table: MomentTable<'_>, beta: f64, near: usize, highest: &mut Vec<f64>) -> Option<usize> {
     highest.clear();
@@ -16,18 +16,19 @@ pub fn best_of_table(table: MomentTable<'_>, beta: f64, near: usize, highest: &m
 /// Finds the best point without the square roots of most points.
 ///
 /// With a score `b` known to be reached and `d = b - mean > 0`, the score `mean + beta sqrt(variance)` is below `b` where
-/// `beta² variance < d²`. [`FURTHER`] and twice the tolerance of ties cover the rounding of both sides. Points are scored a
+/// `beta² variance < d²`. [`SQUARE_SLACK`] and twice the tolerance of ties cover the rounding of both sides. Points are scored a
 /// vector at a time, where one of them may reach `b`. A NaN fails both comparisons, so its point is scored.
+/// A subnormal `beta²` has few digits left, and the smallest normal number takes its place.
 struct BestOfTable<'a> {
     table: MomentTable<'a>,
     beta: f64,
     near: usize,
-    /// The highest score of each vector that was scored, otherwise the lowest number.
+    /// The highest score of each vector that was scored, otherwise negative infinity.
     highest: &'a mut Vec<f64>,
 }
 
 /// Factor of `beta² variance`, far beyond the rounding of the squares, some 1e-16.
-const FURTHER: f64 = 1.0 + 1e-11;
+const SQUARE_SLACK: f64 = 1.0 + 1e-11;
 
 /// Largest number of lanes of a vector.
 const MOST_LANES: usize = 8;
@@ -38,19 +39,27 @@ impl WithSimd for BestOfTable<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Option<usize> {
         let Self { table: MomentTable { means, variances }, beta, near, highest } = self;
-        let near = means.get(near)? + beta * variances.get(near)?.sqrt();
+        let near = near.min(means.len().checked_sub(1)?);
+        let reached = means[near] + beta * variances[near].sqrt();
         let nans = simd.less_than_f64s(simd.splat_f64s(0.0), simd.splat_f64s(0.0));
-        let mut best = Best { simd, beta, square: FURTHER * beta * beta, score: near, low: low_of(near), nans };
+        let mut best = Best {
+            simd,
+            beta,
+            square: (SQUARE_SLACK * beta * beta).max(f64::MIN_POSITIVE),
+            score: reached,
+            low: low_of(reached),
+            nans,
+        };
         let ((whole_means, last_means), (whole_variances, last_variances)) = (S::as_simd_f64s(means), S::as_simd_f64s(variances));
         for (&mean, &variance) in whole_means.iter().zip(whole_variances) {
-            highest.push(best.take(mean, variance));
+            highest.push(best.highest_unless_below(mean, variance));
         }
         if !last_means.is_empty() {
             // Padding has the lowest mean.
             let (mut means, mut variances) = ([f64::NEG_INFINITY; MOST_LANES], [0.0; MOST_LANES]);
             means[..last_means.len()].copy_from_slice(last_means);
             variances[..last_means.len()].copy_from_slice(last_variances);
-            highest.push(best.take(S::as_simd_f64s(&means).0[0], S::as_simd_f64s(&variances).0[0]));
+            highest.push(best.highest_unless_below(S::as_simd_f64s(&means).0[0], S::as_simd_f64s(&variances).0[0]));
         }
         if any(simd, best.nans) {
             return None;
@@ -66,7 +75,7 @@ impl WithSimd for BestOfTable<'_> {
 #[inline(always)]
 fn any<S: Simd>(simd: S, mask: S::m64s) -> bool {
     if 1 < S::F64_LANES && size_of::<S::m64s>() == 1 {
-        // Of a mask of bits, pulp 0.22 counts lanes from the last; without a lane it returns their number.
+        // For masks of bits this function of pulp 0.22 counts from the last lane; for an empty one it returns the number of lanes.
         return simd.first_true_m64s(mask) != S::F64_LANES;
     }
     0.0 < simd.reduce_max_f64s(simd.select_f64s(mask, simd.splat_f64s(1.0), simd.splat_f64s(0.0)))
@@ -82,18 +91,19 @@ fn low_of(score: f64) -> f64 {
 struct Best<S: Simd> {
     simd: S,
     beta: f64,
-    /// `beta²`, times [`FURTHER`].
+    /// `beta²`, times [`SQUARE_SLACK`].
     square: f64,
     score: f64,
+    /// A level below all scores that tie with it.
     low: f64,
     /// Lanes in which a score was NaN.
     nans: S::m64s,
 }
 
 impl<S: Simd> Best<S> {
-    /// Returns the highest of these scores, or the lowest number where no lane may reach the best.
+    /// Returns the highest of these scores, or negative infinity where none may reach the best.
     #[inline(always)]
-    fn take(&mut self, mean: S::f64s, variance: S::f64s) -> f64 {
+    fn highest_unless_below(&mut self, mean: S::f64s, variance: S::f64s) -> f64 {
         let simd = self.simd;
         let [zero, low, beta, square] = [0.0, self.low, self.beta, self.square].map(|x| simd.splat_f64s(x));
         let d = simd.sub_f64s(low, mean);
@@ -124,13 +134,16 @@ mod tests {
         let mut draws = Streams::new(3, "tables").of(0, Purpose::Start);
         for case in 0..2000 {
             let n = 1 + draws.index(40);
-            let (spread, beta) = ([0.0, 1e-11, 1e-9, 1.0, 1e6][draws.index(5)], [0.0, 1e-3, 2.0, 1e8][draws.index(4)]);
+            let (spread, beta) = ([0.0, 1e-11, 1e-9, 1.0, 1e6][draws.index(5)], [0.0, 1e-3, 2.0, 1e8, 5e-161][draws.index(5)]);
             let mut means: Vec<f64> = (0..n).map(|_| 3.0 + spread * draws.normal()).collect();
             let mut variances: Vec<f64> = (0..n).map(|_| draws.uniform() * draws.uniform()).collect();
             if case % 2 == 0 {
                 // All scores are equal but for rounding and a spread of tie tolerances, at different roots.
                 let level = means.clone();
                 means.iter_mut().zip(&level).zip(&variances).for_each(|((mean, level), v)| *mean = level - beta * v.sqrt());
+            }
+            if beta < 1e-100 {
+                variances.iter_mut().for_each(|v| *v *= 1e308);
             }
             if case % 50 == 0 {
                 variances[draws.index(n)] = 0.0;
@@ -143,10 +156,15 @@ mod tests {
             let scored: Vec<(usize, f64)> = (0..n).map(scored).collect();
             let expected = if case % 17 == 0 { None } else { lowest_within_tie(&scored) };
             let table = MomentTable { means: &means, variances: &variances };
-            for near in [0, draws.index(n), n - 1] {
+            for near in [0, draws.index(n), n] {
                 let found = best_of_table(table, beta, near, &mut Vec::new());
                 let narrow = pulp::Scalar::new().vectorize(BestOfTable { table, beta, near, highest: &mut Vec::new() });
                 assert_eq!([found, narrow], [expected; 2], "{case}: {means:?} {variances:?} {beta}");
+                #[cfg(target_arch = "x86_64")]
+                if let Some(simd) = pulp::x86::V3::try_new() {
+                    let half = Simd::vectorize(simd, BestOfTable { table, beta, near, highest: &mut Vec::new() });
+                    assert_eq!(half, expected, "{case}: {means:?} {variances:?} {beta}");
+                }
             }
         }
         let broken = MomentTable { means: &[0.0, f64::NAN], variances: &[1.0, 1.0] };

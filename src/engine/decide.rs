@@ -45,7 +45,7 @@ fn not_a_number(beta: f64) -> Error {
 /// The result equals that of [`decide`] among all points, or among those of the decision set, without a screen. Other proposals
 /// are returned unchanged.
 ///
-/// * `near` — a point whose score is likely to be high, such as the last one played; any point gives the same result
+/// * `near` — a point whose score is likely to be high, for example the last one played; any point gives the same result
 /// * `scratch` — memory that is used again
 ///
 /// # Errors

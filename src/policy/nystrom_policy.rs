@@ -152,7 +152,7 @@ pub struct PreparedSketch {
     prior_bound: f64,
     inclusion: f64,
     fixed: Option<Vec<u32>>,
-    /// For a policy that truncates by coordinates, with dictionaries that live for one round.
+    /// For a policy that truncates by coordinates and draws a dictionary every round.
     root: Option<Arc<LazyRoot>>,
 }
 

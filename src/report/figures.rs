@@ -96,10 +96,11 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
     let bounded = if trials < 2 { "" } else { ", where these are bounded" };
     let dagger = " A dagger marks policies without a guarantee; the grey line is the result without privacy.";
     let with = named_companions(run, &Along::Budgets);
+    let with = if with.is_empty() { with } else { format!(" against epsilon{with}") };
     let caption =
-        format!("Cost of privacy: {} over that without privacy{with}. Pairs of trials; {paired}{bounded}.{dagger}", words.long);
+        format!("Cost of privacy{with}: {} over that without privacy. Pairs of trials; {paired}{bounded}.{dagger}", words.long);
     add(Group::Cost, "cost-ratio", &Along::Budgets, Height::Ratio, caption);
-    let caption = format!("Cost of privacy: {} minus that without privacy{with}. Pairs of trials; {paired}.{dagger}", words.long);
+    let caption = format!("Cost of privacy{with}: {} minus that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
     add(Group::Cost, "cost-excess", &Along::Budgets, Height::Excess, caption);
     for (i, key) in run.swept_keys().into_iter().enumerate() {
         let along = Along::Key(key.to_owned());
@@ -271,7 +272,7 @@ fn companions<'a>(run: &'a ReportRun, along: &Along) -> Vec<&'a str> {
     keys.into_iter().filter(|key| !is_on_x(along, key) && follows(key)).collect()
 }
 
-/// Returns the companions as a caption names them.
+/// Returns the part of a caption that names the companions; empty without any.
 fn named_companions(run: &ReportRun, along: &Along) -> String {
     let keys = companions(run, along);
     if keys.is_empty() { String::new() } else { format!(" (with it: {})", keys.join(", ")) }

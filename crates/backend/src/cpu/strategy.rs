@@ -200,9 +200,10 @@ impl Domain for CpuDomain {
             // Rows of several trials share the loads of a table.
             Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
             // Trials share no arithmetic here, and what a round reads of a trial should stay in the caches: arrays of 8 bytes a
-            // point and some rows of as many; over a small domain some of its covariances and streaks, each up to N numbers for
-            // each of N points. Trials in lockstep, us a trial-round: `small-domain` with N = 150, one 1.1, eight 1.9; with
-            // N = 256, 3.1 and 7.3; `exact-posterior` with N = 1024, four 2.8, eight 3.0; with N = 2048, two 5.9, eight 9.4.
+            // point and some rows of as many. Over a small domain these are the N covariances of each point and the latest of up
+            // to 8 N streaks, counted as N more rows. Trials in lockstep, us a trial-round: `small-domain` with N = 150, one 1.1,
+            // eight 1.9; with N = 256, 3.1 and 7.3; `exact-posterior` with N = 1024, four 2.8, eight 3.0; with N = 2048, two 5.9,
+            // eight 9.4.
             Basis::Gram(_) | Basis::Own(_) => {
                 let n = self.0.basis.n_points();
                 let bytes = if n <= CovariancePosterior::MOST_POINTS { 16 * n * (n + 2) } else { 128 * n };

@@ -50,7 +50,7 @@ pub struct CovariancePosterior {
     start: Columns,
     /// Rows `c` of the ended streaks, each padded to whole lanes as the covariances are.
     ended: Vec<f64>,
-    /// Slot of each point that was visited; 0 for others.
+    /// Likely slot of each point; 0 where it is not known.
     slots: Vec<u32>,
     /// Per slot: number of ended streaks in its covariances, and these, padded (empty before a streak).
     covariances: Vec<(usize, Vec<f64>)>,
@@ -93,6 +93,9 @@ struct CovarianceStreak {
 }
 
 const FORM: &str = "covariance";
+
+/// Rows have a multiple of this length.
+const LANES: usize = 8;
 
 impl CovariancePosterior {
     /// Largest domain for this form: the covariances and streaks of a trial take at most 6 MiB.
@@ -317,9 +320,6 @@ fn fall(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
 fn gain(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     0.5 * libm::log1p(streak.count as f64 * variance / ridge)
 }
-
-/// Number of entries that are updated together.
-const LANES: usize = 8;
 
 /// Subtracts ended streaks, in order, from the covariances of a point.
 struct CatchUp<'a> {
