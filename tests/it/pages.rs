@@ -69,4 +69,14 @@ fn zipped_keys_share_a_panel() {
         let page = fs::read_to_string(folder.path().join(kind).join("report.html")).expect("the page");
         assert_eq!(page.contains("(with it: environment.domain.points)"), !divided, "{kind}");
     }
+    let spec = spec("zip").replace("mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]").replace(
+        "[sweep.zip]",
+        "[[policy]]\nkind = \"gp-ucb\"\nlabel = \"plain\"\nprivacy = { mechanism = \"none\" }\n[sweep.zip]\n\"privacy.epsilon\" = [1.0, 2.0]",
+    );
+    fs::write(folder.path().join("sweep.toml"), spec).expect("the spec");
+    let ran = run(folder.path(), &["run", "sweep.toml", "--out", "cost", "--backend", "cpu", "--quiet"]);
+    assert_eq!(code(&ran), Some(0), "{}", stderr(&ran));
+    let page = fs::read_to_string(folder.path().join("cost/report.html")).expect("the page");
+    let caption = "Cost of privacy against epsilon (with it: environment.domain.dimension, environment.domain.points): ";
+    assert_eq!(page.matches(caption).count(), 2, "the ratio and the difference");
 }

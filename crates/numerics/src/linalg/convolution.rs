@@ -28,7 +28,9 @@ impl ComplexLanes {
 
 /// The real and imaginary part of a number.
 type Complex = [f64; 2];
-/// The powers 1, 2 and 3 of roots of unity: those of one pass of radix 4 over a block of four times as many entries.
+/// The powers 1, 2 and 3 of roots of unity.
+///
+/// They belong to one pass of radix 4, over a block of four times as many entries.
 type Twiddles = Vec<[Complex; 3]>;
 
 /// A kernel, for middle products with sequences of half its length.
@@ -66,7 +68,9 @@ impl MiddleProduct {
         Self { twiddles, weights, spectrum: x.iter().map(|x| [x.0[0][0], x.0[1][0]]).collect() }
     }
 
-    /// Replaces the real parts of eight sequences by their middle products, `sum_i x_i c_(s + j - i)` for j from 0 to s - 1.
+    /// Replaces the real parts of eight sequences by their middle products.
+    ///
+    /// Entry j, from 0 to s - 1, is `sum_i x_i c_(s + j - i)`.
     ///
     /// Imaginary parts are overwritten. The bits of a sequence do not depend on the other seven. To first order in eps, the
     /// error of an entry is at most `12 eps (log2(s) + 2)` times the Euclidean norms of the kernel and of its sequence.
@@ -178,7 +182,9 @@ fn forward(twiddles: &[Twiddles], x: &mut [ComplexLanes]) {
     add_pairs(x);
 }
 
-/// Transforms blocks of two entries, which passes of radix 4 leave of a length that is no power of four.
+/// Transforms blocks of two entries.
+///
+/// Passes of radix 4 leave them, unless the length is a power of four.
 #[inline(always)]
 fn add_pairs(x: &mut [ComplexLanes]) {
     if !x.len().trailing_zeros().is_multiple_of(2) {

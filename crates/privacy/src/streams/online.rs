@@ -41,7 +41,7 @@ impl OnlineSums {
         round / self.block * self.block
     }
 
-    /// Returns the sum of the round after `draws` over the draws before its block; `None` in the first block.
+    /// Returns the sum of the next round over the draws before its block; `None` in the first block.
     pub(super) fn next(&mut self, draws: &[Vec<f64>]) -> Option<Vec<f64>> {
         let round = draws.len();
         if self.end <= round {
@@ -93,7 +93,9 @@ impl OnlineSums {
     }
 }
 
-/// Returns how many numbers one stream takes while it computes: 16 for each round of its largest convolution, and tables of all.
+/// Returns how many numbers one stream takes while it computes.
+///
+/// They are 16 for each round of its largest convolution, and the tables of all.
 pub(super) fn work_space(rounds: u64) -> f64 {
     let n_earlier = rounds.saturating_sub(1);
     if n_earlier < BLOCK as u64 { 0.0 } else { 28.0 * libm::exp2(f64::from(n_earlier.ilog2())) }
