@@ -1,11 +1,11 @@
 //! Finds the point with the largest score in a table of moments.
 
-use privateer_gp::score::{MomentTable, TIE_TOLERANCE};
+use privateer_gp::score::{MomentTable, Moments, tie_margin};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Returns the point with the largest score, the lowest index among ties.
 ///
-/// `None` if a score is NaN, or if there is no point.
+/// Returns `None` without points, and where a score is NaN.
 /// * `near` — a point whose score is likely to be high; any number gives the same result
 /// * `highest` — memory that is used again
 pub fn best_of_table(table: MomentTable<'_>, beta: f64, near: usize, highest: &mut Vec<f64>) -> Option<usize> {
@@ -40,7 +40,8 @@ impl WithSimd for BestOfTable<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> Option<usize> {
         let Self { table: MomentTable { means, variances }, beta, near, highest } = self;
         let near = near.min(means.len().checked_sub(1)?);
-        let reached = means[near] + beta * variances[near].sqrt();
+        let score = |point: usize| Moments { mean: means[point], variance: variances[point] }.upper(beta);
+        let reached = score(near);
         let nans = simd.less_than_f64s(simd.splat_f64s(0.0), simd.splat_f64s(0.0));
         let mut best = Best {
             simd,
@@ -64,10 +65,9 @@ impl WithSimd for BestOfTable<'_> {
         if any(simd, best.nans) {
             return None;
         }
-        let floor = best.score - TIE_TOLERANCE * (1.0 + best.score.abs());
+        let floor = best.score - tie_margin(best.score);
         let first = highest.iter().position(|&score| floor <= score)? * S::F64_LANES;
-        let points = first..means.len();
-        points.into_iter().find(|&point| floor <= means[point] + beta * variances[point].sqrt())
+        (first..means.len()).find(|&point| floor <= score(point))
     }
 }
 
@@ -84,7 +84,7 @@ fn any<S: Simd>(simd: S, mask: S::m64s) -> bool {
 /// Returns a level below all scores that tie with `score`.
 #[inline(always)]
 fn low_of(score: f64) -> f64 {
-    score - 2.0 * TIE_TOLERANCE * (1.0 + score.abs())
+    score - 2.0 * tie_margin(score)
 }
 
 /// The largest score so far.
@@ -125,7 +125,7 @@ impl<S: Simd> Best<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use privateer_gp::score::{Moments, lowest_within_tie};
+    use privateer_gp::score::lowest_within_tie;
     use privateer_numerics::rng::{Purpose, Streams};
 
     /// Compares with scores of all points, whatever point is near, and for scores that tie or nearly tie.

@@ -3,7 +3,7 @@
 use super::best_of_table::best_of_table;
 use crate::policy::Proposal;
 use privateer_config::error::Error;
-use privateer_gp::score::{AxisFeatures, Candidates, Moments, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
+use privateer_gp::score::{AxisFeatures, Candidates, Moments, ScoreModel, lowest_within_tie, tie_margin};
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
 ///
@@ -28,7 +28,7 @@ pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, beta: f64, scratc
 pub fn verified(choice: usize, points: impl Iterator<Item = u32>, model: &dyn ScoreModel, beta: f64) -> (bool, bool) {
     let scores: Vec<(u32, f64)> = points.map(|point| (point, model.exact(point as usize).upper(beta))).collect();
     let best = scores.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
-    let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
+    let floor = best - tie_margin(best);
     let tied = 1 < scores.iter().filter(|(_, score)| floor <= *score).count();
     (lowest_within_tie(&scores) == Some(choice as u32), tied)
 }

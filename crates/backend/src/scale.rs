@@ -1,7 +1,7 @@
 //! Computes the magnitudes of a basis over its domain, from which error bounds are built.
 
 use super::playable::playable;
-use privateer_gp::score::{Basis, Candidates, TIE_TOLERANCE};
+use privateer_gp::score::{Basis, Candidates, tie_margin};
 use privateer_numerics::{linalg, vectorised};
 
 /// Magnitudes of a shared basis.
@@ -73,7 +73,7 @@ impl Scale {
         let best = points().map(score).fold(f64::NEG_INFINITY, f64::max);
         // The relative error of a square root is at most that of its square.
         let error = (self.prior_error + 4.0 * f64::EPSILON) * best.abs();
-        let tie = TIE_TOLERANCE * (1.0 + best.abs());
+        let tie = tie_margin(best);
         for point in points().filter(|&point| best - 2.0 * error - tie <= score(point)) {
             let certain = best + error - (tie - 2.0 * error) <= score(point) - error;
             out.points.push(point);
@@ -134,7 +134,7 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use privateer_gp::score::GramSource;
+    use privateer_gp::score::{GramSource, TIE_TOLERANCE};
     use std::sync::Arc;
 
     #[derive(Debug)]

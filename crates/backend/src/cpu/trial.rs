@@ -5,7 +5,7 @@ use super::vector::{Floor, LANES, Step, TESTED, largest_magnitude, score, test_b
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Band, Counters};
-use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
+use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TrialScore, tie_margin};
 
 /// Points per block of a product with Gram columns, so that the data of a block stay in the first-level cache.
 const BLOCK: usize = 512;
@@ -301,10 +301,9 @@ impl TrialScreen {
         let (mean_error, widest) = (self.mean_error + state_error.mean, beta * (2.0 * e).sqrt());
         // The score's own three roundings, added to those of mean and posterior variance.
         let e_mean = |best: f64| mean_error + 4.0 * U * (1.0 + best.abs());
-        let tie = |best: f64| TIE_TOLERANCE * (1.0 + best.abs());
         // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best. It rises with the
         // best score, so a score that is attained gives a floor below the final one.
-        let floor = |best: f64| best - tie(best) - 2.0 * (e_mean(best) + widest);
+        let floor = |best: f64| best - tie_margin(best) - 2.0 * (e_mean(best) + widest);
         let tested = match request.subset {
             None if 0.0 <= beta => floor(self.best_of_leaders(beta)),
             _ => f64::NEG_INFINITY,
@@ -331,7 +330,7 @@ impl TrialScreen {
         if band == Band::Zero {
             return;
         }
-        let (tie, e_mean) = (tie(best), e_mean(best));
+        let (tie, e_mean) = (tie_margin(best), e_mean(best));
         let (mean, variance) = (&self.mean, &self.variance);
         let lower = |point: u32| {
             let point = point as usize;

@@ -14,4 +14,4 @@ mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, add_each_column};
 pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, VisitedPoints};
-pub use tie::{TIE_TOLERANCE, lowest_within_tie};
+pub use tie::{TIE_TOLERANCE, lowest_within_tie, tie_margin};

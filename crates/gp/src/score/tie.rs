@@ -5,6 +5,13 @@
 /// Last bits differ between processors and libraries, and a flat prior is an exact tie.
 pub const TIE_TOLERANCE: f64 = 1e-10;
 
+/// Returns how far below a largest value of `best` others still tie with it.
+#[inline(always)]
+#[must_use]
+pub fn tie_margin(best: f64) -> f64 {
+    TIE_TOLERANCE * (1.0 + best.abs())
+}
+
 /// Returns the lowest index among the values that tie with the largest.
 ///
 /// Items come in ascending order of index. `None` if there are no items or one value is NaN.
@@ -16,7 +23,7 @@ pub fn lowest_within_tie<I: Copy>(scored: &[(I, f64)]) -> Option<I> {
         }
         best = best.max(value);
     }
-    let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
+    let floor = best - tie_margin(best);
     scored.iter().find(|&&(_, value)| floor <= value).map(|&(index, _)| index)
 }
 

@@ -2,7 +2,7 @@
 
 use super::checks::{Checks, Slack};
 use super::trial::{PrunedTrial, WORK_OF_A_SCORE};
-use privateer_gp::score::TIE_TOLERANCE;
+use privateer_gp::score::tie_margin;
 
 /// Blocks scored before bounds are refined, and the largest number left without refinement.
 const REFINED: usize = 1;
@@ -19,7 +19,7 @@ pub struct ScoreErrors {
 impl PrunedTrial {
     /// Returns the smallest score that may be among the best.
     fn floor(best: f64, errors: ScoreErrors) -> f64 {
-        best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * errors.score
+        best - tie_margin(best) - 6.0 * errors.score
     }
 
     /// Scores the block with the highest bound, a few times, then all that reach the best score.

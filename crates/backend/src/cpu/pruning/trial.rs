@@ -12,7 +12,7 @@ use super::search::ScoreErrors;
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector;
 use crate::{Band, Counters};
-use privateer_gp::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, VisitedPoints};
+use privateer_gp::score::{Candidates, FeatureTable, Moments, ScoreModel, TrialScore, VisitedPoints, tie_margin};
 use privateer_numerics::linalg::{lost_in_solves, rounded_share};
 use std::sync::Arc;
 
@@ -392,7 +392,7 @@ impl PrunedTrial {
             self.check.since = 0;
             self.check(request, state, e_mean, counters);
         }
-        self.check_unscored(request, 3.0 * widest + TIE_TOLERANCE * (1.0 + best.abs()), counters);
+        self.check_unscored(request, 3.0 * widest + tie_margin(best), counters);
         if before < counters.violations {
             return PruningOutcome::Lost;
         }
@@ -407,7 +407,7 @@ impl PrunedTrial {
     /// Writes the points of the scored blocks that may be the best.
     fn collect(&self, best: f64, beta: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
         answer.points.clear();
-        let tie = TIE_TOLERANCE * (1.0 + best.abs());
+        let tie = tie_margin(best);
         let floor = best - tie - 2.0 * (e_mean + beta * (2.0 * e).sqrt());
         let size = self.shared.order.size;
         for &block in &self.scored {
