@@ -19,7 +19,7 @@
 
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
-use privateer_numerics::linalg::{self, Columns, wide};
+use privateer_numerics::linalg::{self, Columns, padded_length, wide};
 use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -93,9 +93,6 @@ struct CovarianceStreak {
 }
 
 const FORM: &str = "covariance";
-
-/// Rows have a multiple of this length.
-const LANES: usize = 8;
 
 impl CovariancePosterior {
     /// Largest domain for this form: the covariances and streaks of a trial take at most 6 MiB.
@@ -247,7 +244,7 @@ impl CovariancePosterior {
 
     /// Returns `k_x - T^T T_x`, and zeros up to whole lanes.
     fn covariances_at_start(&self, point: usize) -> Vec<f64> {
-        let mut column = vec![0.0; self.n().next_multiple_of(LANES)];
+        let mut column = vec![0.0; padded_length(self.n())];
         self.gram.column(point, 0, &mut column[..self.n()]);
         if 0 < self.start.n_rows() {
             let mut explained = vec![0.0; self.start.stride()];

@@ -85,39 +85,28 @@ impl MiddleProduct {
     /// If `x` is not half as long as the kernel.
     pub fn apply(&self, x: &mut [ComplexLanes]) {
         assert_eq!(x.len(), self.spectrum.len(), "sequences are half as long as the kernel");
-        wide(Weigh { weights: &self.weights, x });
+        wide(Weigh { weights: &self.weights, back: false, x });
         convolve(&self.twiddles, &self.spectrum, x);
-        wide(Unweigh { weights: &self.weights, x });
+        wide(Weigh { weights: &self.weights, back: true, x });
     }
 }
 
 struct Weigh<'a> {
     weights: &'a [Complex],
+    /// Whether the weights are taken back; imaginary parts of the results then take the place of real parts.
+    back: bool,
     x: &'a mut [ComplexLanes],
 }
 
 vectorised! {
     fn call(self: Weigh<'_>) {
-        for (ComplexLanes([re, im]), [c, s]) in self.x.iter_mut().zip(self.weights) {
-            for lane in 0..LANES {
-                im[lane] = re[lane] * s;
-                re[lane] *= c;
-            }
-        }
-    }
-}
-
-struct Unweigh<'a> {
-    weights: &'a [Complex],
-    x: &'a mut [ComplexLanes],
-}
-
-vectorised! {
-    fn call(self: Unweigh<'_>) {
-        for (ComplexLanes([re, im]), [c, s]) in self.x.iter_mut().zip(self.weights) {
-            // The imaginary part of the product by the conjugate weight.
-            for lane in 0..LANES {
-                re[lane] = im[lane] * c - re[lane] * s;
+        let Self { weights, back, x } = self;
+        for (x, weight) in x.iter_mut().zip(weights) {
+            if back {
+                x.0[0] = times(*x, conjugate(*weight)).0[1];
+            } else {
+                x.0[1] = [0.0; LANES];
+                *x = times(*x, *weight);
             }
         }
     }
@@ -288,9 +277,9 @@ mod tests {
                 (0..s).map(|i| ComplexLanes([std::array::from_fn(|lane| entry(i, lane)), [f64::NAN; LANES]])).collect();
             let (product, mut plain) = (MiddleProduct::new(&kernel), x.clone());
             product.apply(&mut x);
-            Weigh { weights: &product.weights, x: &mut plain }.call();
+            Weigh { weights: &product.weights, back: false, x: &mut plain }.call();
             Convolve { twiddles: &product.twiddles, spectrum: &product.spectrum, x: &mut plain }.call();
-            Unweigh { weights: &product.weights, x: &mut plain }.call();
+            Weigh { weights: &product.weights, back: true, x: &mut plain }.call();
             assert!(x == plain, "{s}: blocks and lanes change no bit");
             let norm = |values: &mut dyn Iterator<Item = f64>| libm::sqrt(values.map(|x| x * x).sum::<f64>());
             for lane in 0..LANES {

@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 
 /// Number of rounds of a block: a power of two.
 pub(super) const BLOCK: usize = 256;
-/// Number of entries that are convolved side by side.
-const SIDE_BY_SIDE: usize = 8;
+/// Number of entries whose convolutions are interleaved.
+const INTERLEAVED: usize = 8;
 
 /// Holds sums of the coming rounds of a stream over the draws before their blocks.
 #[derive(Debug)]
@@ -80,8 +80,8 @@ impl OnlineSums {
         }
         let product = middle_product(s);
         let mut x = vec![ComplexLanes::ZERO; s];
-        for at in (0..self.length).step_by(SIDE_BY_SIDE) {
-            let entries = at..self.length.min(at + SIDE_BY_SIDE);
+        for at in (0..self.length).step_by(INTERLEAVED) {
+            let entries = at..self.length.min(at + INTERLEAVED);
             for (x, draw) in x.iter_mut().zip(&draws[n - s..n]) {
                 x.0[0][..entries.len()].copy_from_slice(&draw[entries.clone()]);
             }
@@ -96,7 +96,7 @@ impl OnlineSums {
 /// Returns how many numbers one stream takes while it computes.
 ///
 /// They are 16 for each round of its largest convolution, and the tables of all.
-pub(super) fn work_space(rounds: u64) -> f64 {
+pub(crate) fn work_space(rounds: u64) -> f64 {
     let n_earlier = rounds.saturating_sub(1);
     if n_earlier < BLOCK as u64 { 0.0 } else { 28.0 * libm::exp2(f64::from(n_earlier.ilog2())) }
 }

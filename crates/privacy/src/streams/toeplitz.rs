@@ -4,6 +4,7 @@
 //! (Dvijotham2024), and it is the reference for the other factorisations. Every draw is stored. Sums over draws cost
 //! O(log² T) operations a round and entry, by online convolution.
 
+pub(crate) use super::online::work_space;
 use super::online::{self, OnlineSums};
 use super::transform::Kept;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
@@ -41,11 +42,6 @@ pub(super) fn coefficients() -> impl Iterator<Item = f64> {
 #[must_use]
 pub fn optimum(rounds: u64) -> f64 {
     coefficients().take(rounds.max(1) as usize).map(|c| c * c).sum()
-}
-
-/// Returns how many numbers sums over the draws of a stream take at once, beside the draws: work space and tables.
-pub(crate) fn work_space(rounds: u64) -> f64 {
-    online::work_space(rounds)
 }
 
 /// Returns the norm of a sum of columns of a Toeplitz matrix.

@@ -306,16 +306,11 @@ impl SumsMechanism for Joint {
     /// Beside the noise: sum, last releases of this and earlier epochs, and, for the round under way, item and release.
     fn state(&self) -> f64 {
         let length = Shape::Bordered(self.shared.need.n_features).len() as f64;
-        let vectors = |epoch: &Epoch| match self.shared.factor {
-            Factor::SqrtToeplitz => epoch.factorisation.rounds() as f64,
-            _ => epoch.factorisation.noise(Shape::Vector(1)).state() as f64,
+        let noise = |epoch: &Epoch| match (self.shared.factor, epoch.factorisation.rounds()) {
+            (Factor::SqrtToeplitz, rounds) => rounds as f64 * length + toeplitz::work_space(rounds),
+            _ => epoch.factorisation.noise(Shape::Vector(1)).state() as f64 * length,
         };
-        let work_space = |epoch: &Epoch| match self.shared.factor {
-            Factor::SqrtToeplitz => toeplitz::work_space(epoch.factorisation.rounds()),
-            _ => 0.0,
-        };
-        let most = |count: &dyn Fn(&Epoch) -> f64| self.shared.epochs.iter().map(count).fold(0.0, f64::max);
-        (most(&vectors) + 5.0) * length + most(&work_space)
+        self.shared.epochs.iter().map(noise).fold(0.0, f64::max) + 5.0 * length
     }
 
     fn exact(&self) -> Option<ExactSums> {
