@@ -6,7 +6,7 @@ use super::deployment::{SharedOdometer, new_name, refused};
 use super::odometer::refuse_large_delta;
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::record::{PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
+use crate::record::{Leftover, PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_privacy::curator::PUBLIC_SEED;
@@ -318,11 +318,13 @@ fn publish(
 /// # Errors
 /// [`Error::Folder`] where a ledger is there without released inputs, and nothing tells whether they were given out.
 fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
+    // Held to the end: of two commands that find them, one alone destroys the release and its ledger.
     let unpublished = leftovers_of(out)?;
     let is_missing = |path: &Path| path.symlink_metadata().is_err();
     if is_missing(out) && !is_missing(ledger_path) {
         let ledger = CuratedLedger::read(ledger_path)?;
-        if !unpublished.iter().any(|released_inputs| hash_bytes(released_inputs) == ledger.sha256) {
+        let contents = unpublished.iter().map(Leftover::read).collect::<Result<Vec<_>, _>>()?;
+        if !contents.iter().any(|released_inputs| hash_bytes(released_inputs) == ledger.sha256) {
             return Err(Error::Folder {
                 path: ledger_path.to_owned(),
                 problem: format!("is there without its released inputs `{}`", out.display()),
@@ -335,7 +337,9 @@ fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
         remove_file(ledger_path, "remove the ledger")?;
         note(&format!("removed `{}`: its release was interrupted before any inputs were released", ledger_path.display()));
     }
-    say_removed(remove_leftovers_of(out)? + remove_leftovers_of(ledger_path)?);
+    let n_unpublished = unpublished.len();
+    unpublished.into_iter().try_for_each(Leftover::remove)?;
+    say_removed(n_unpublished + remove_leftovers_of(ledger_path)?);
     Ok(())
 }
 

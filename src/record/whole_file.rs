@@ -139,13 +139,21 @@ fn create(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
     loop {
         let temporary = TemporaryName::new(path).beside(path);
         let file = disk::create_new(&temporary, private)?;
-        match file.try_lock() {
-            // A command that removes leftovers came between creation and lock: it removes this one too.
-            Err(TryLockError::WouldBlock) => continue,
-            Ok(()) if !temporary.exists() => continue,
-            // Some file systems have no locks.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok((temporary, file)),
+        if claim(&temporary, &file)? {
+            return Ok((temporary, file));
         }
+    }
+}
+
+/// Locks a file that was just created; returns whether it can be used.
+///
+/// It cannot where a command that looks for leftovers came between creation and lock. That command may remove it or not.
+fn claim(temporary: &Path, file: &File) -> std::io::Result<bool> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => disk::remove(temporary).map(|()| false),
+        Ok(()) => Ok(temporary.exists()),
+        // Some file systems have no locks.
+        Err(TryLockError::Error(_)) => Ok(true),
     }
 }
 
@@ -196,24 +204,6 @@ pub(super) fn is_temporary(path: &Path) -> bool {
     TemporaryName::parse(path).is_some()
 }
 
-/// Removes what killed commands left unfinished in a folder; returns how many files.
-///
-/// # Errors
-/// [`Error::Io`] if the folder cannot be read or a leftover not removed.
-pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
-    remove_those(folder, |_| true)
-}
-
-/// Removes what killed commands left unfinished of one file; returns how many files.
-///
-/// # Errors
-/// [`Error::Io`] if the folder cannot be read or a leftover not removed.
-pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
-    let target = target(path);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    remove_those(folder, |name| name.target == target)
-}
-
 /// Removes a file; one that is missing already is no error.
 ///
 /// # Errors
@@ -222,46 +212,97 @@ pub fn remove_file(path: &Path, action: &str) -> Result<(), Error> {
     disk::remove(path).map_err(|source| Error::io(action, path, source))
 }
 
-/// Returns the leftovers of one file that no process is writing.
+/// Removes what killed commands left unfinished in a folder; returns how many files.
 ///
 /// # Errors
-/// [`Error::Io`] if the folder or a leftover cannot be read.
-pub fn leftovers_of(path: &Path) -> Result<Vec<Vec<u8>>, Error> {
-    let target = target(path);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut contents = Vec::new();
-    for path in disk::list(folder)? {
-        if TemporaryName::parse(&path).is_some_and(|name| name.target == target) && lock_leftover(&path).is_some() {
-            contents.push(disk::read(&path, "read the unfinished file")?);
-        }
-    }
-    Ok(contents)
+/// [`Error::Io`] if the folder cannot be read or a leftover not removed.
+pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
+    remove_all(leftovers(folder, |_| true)?)
 }
 
-fn remove_those(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<usize, Error> {
-    let mut removed = 0;
-    for path in disk::list(folder)? {
-        if TemporaryName::parse(&path).is_some_and(&which)
-            && let Some(_lock) = lock_leftover(&path)
-        {
-            disk::remove(&path).map_err(|source| Error::io("remove the unfinished file", &path, source))?;
-            removed += 1;
-        }
-    }
+/// Removes what killed commands left unfinished of one file; returns how many files.
+///
+/// # Errors
+/// [`Error::Io`] if the folder cannot be read or a leftover not removed.
+pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
+    remove_all(leftovers_of(path)?)
+}
+
+/// Takes what killed commands left unfinished of one file.
+///
+/// # Errors
+/// [`Error::Io`] if the folder cannot be read.
+pub fn leftovers_of(path: &Path) -> Result<Vec<Leftover>, Error> {
+    let target = target(path);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    leftovers(folder, |name| name.target == target)
+}
+
+fn leftovers(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<Vec<Leftover>, Error> {
+    let paths = disk::list(folder)?.into_iter();
+    Ok(paths.filter(|path| TemporaryName::parse(path).is_some_and(&which)).filter_map(Leftover::take).collect())
+}
+
+fn remove_all(leftovers: Vec<Leftover>) -> Result<usize, Error> {
+    let removed = leftovers.len();
+    leftovers.into_iter().try_for_each(Leftover::remove)?;
     Ok(removed)
 }
 
-/// Takes a leftover; `None` while its process lives, and for everything but a regular file of one's own.
-fn lock_leftover(path: &Path) -> Option<File> {
-    if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-        return None;
+/// Holds an unfinished file of a killed command; no other process takes it meanwhile.
+#[derive(Debug)]
+pub struct Leftover {
+    path: PathBuf,
+    /// Holds the lock, and is read in place of the path.
+    file: File,
+}
+
+impl Leftover {
+    /// Takes a leftover; `None` while its process lives, and for everything but a regular file of one's own.
+    fn take(path: PathBuf) -> Option<Self> {
+        Self::open(path)?.lock()
     }
-    let file = File::options().read(true).write(true).open(path).ok()?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => None,
-        // Some file systems have no locks.
-        Ok(()) | Err(TryLockError::Error(_)) => Some(file),
+
+    fn open(path: PathBuf) -> Option<Self> {
+        if !is_regular(&path) {
+            return None;
+        }
+        let file = File::options().read(true).write(true).open(&path).ok()?;
+        Some(Self { path, file })
     }
+
+    fn lock(self) -> Option<Self> {
+        match self.file.try_lock() {
+            Err(TryLockError::WouldBlock) => None,
+            // Its process may have published or removed it since it was opened, and ended: an opened file outlives its name.
+            Ok(()) => is_regular(&self.path).then_some(self),
+            // Some file systems have no locks.
+            Err(TryLockError::Error(_)) => Some(self),
+        }
+    }
+
+    /// Reads the whole file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the system refuses, [`Error::Corrupt`] for a file too large to be read.
+    pub fn read(&self) -> Result<Vec<u8>, Error> {
+        const ACTION: &str = "read the unfinished file";
+        let file = self.file.try_clone().map_err(|source| Error::io(ACTION, &self.path, source))?;
+        disk::read_all(file, &self.path, ACTION)
+    }
+
+    /// Removes the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn remove(self) -> Result<(), Error> {
+        remove_file(&self.path, "remove the unfinished file")
+    }
+}
+
+/// Whether a regular file is there; not for a link to one.
+fn is_regular(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
 #[cfg(test)]
@@ -317,11 +358,38 @@ mod tests {
             fs::write(TemporaryName::new(path).beside(path), "half").expect("written");
         }
         let living = PreparedFile::write(&mine, b"whole", "write", true).expect("written");
-        assert_eq!(leftovers_of(&mine).expect("read"), [b"half"]);
+        let leftovers = leftovers_of(&mine).expect("read");
+        assert_eq!(leftovers.iter().map(|leftover| leftover.read().expect("read")).collect::<Vec<_>>(), [b"half"]);
+        assert_eq!(leftovers_of(&mine).expect("read").len(), 0, "of two commands one takes it");
+        drop(leftovers);
         assert_eq!(remove_leftovers_of(&mine).expect("removed"), 1);
         assert_eq!(names(folder.path()).len(), 2, "the other file's and the living writer's stay");
         living.publish_new("").expect("nothing is there");
         assert_eq!(fs::read(&mine).expect("a file"), b"whole");
+    }
+
+    #[test]
+    fn a_file_published_while_another_command_looks_is_no_leftover() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("release");
+        let living = PreparedFile::write(&path, b"whole", "write", false).expect("written");
+        let opened = Leftover::open(living.temporary.clone()).expect("a file");
+        living.publish_new("").expect("nothing is there");
+        assert!(opened.lock().is_none(), "the lock is that of the published file");
+    }
+
+    #[test]
+    fn a_file_taken_between_creation_and_lock_is_given_up_and_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("release");
+        let temporary = TemporaryName::new(&path).beside(&path);
+        let file = disk::create_new(&temporary, false).expect("created");
+        let taken = leftovers_of(&path).expect("read");
+        assert_eq!(taken.len(), 1);
+        assert!(!claim(&temporary, &file).expect("asked"), "another command holds the lock");
+        drop(taken);
+        assert!(!claim(&temporary, &file).expect("asked"), "its name is gone");
+        assert!(names(folder.path()).is_empty());
     }
 
     #[test]
