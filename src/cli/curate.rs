@@ -6,7 +6,7 @@ use super::deployment::{SharedOdometer, new_name, refused};
 use super::odometer::refuse_large_delta;
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::record::{Leftover, PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
+use crate::record::{Leftover, PreparedFile, hash_bytes, remove_file, remove_leftovers_of, unfinished_of};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_privacy::curator::PUBLIC_SEED;
@@ -318,27 +318,38 @@ fn publish(
 /// # Errors
 /// [`Error::Folder`] where a ledger is there without released inputs, and nothing tells whether they were given out.
 fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
-    // Held to the end: of two commands that find them, one alone destroys the release and its ledger.
-    let unpublished = leftovers_of(out)?;
     let is_missing = |path: &Path| path.symlink_metadata().is_err();
-    if is_missing(out) && !is_missing(ledger_path) {
+    // The ledger comes first: a living command that has published it still writes its released inputs, or has published both.
+    let is_alone = is_missing(out) && !is_missing(ledger_path);
+    // Held to the end: of two commands that find them, one alone destroys the release and its ledger.
+    let unpublished = unfinished_of(out)?;
+    if is_alone && is_missing(out) {
         let ledger = CuratedLedger::read(ledger_path)?;
-        let contents = unpublished.iter().map(Leftover::read).collect::<Result<Vec<_>, _>>()?;
+        let contents = unpublished.leftovers.iter().map(Leftover::read).collect::<Result<Vec<_>, _>>()?;
         if !contents.iter().any(|released_inputs| hash_bytes(released_inputs) == ledger.sha256) {
+            let (problem, hint) = match unpublished.busy {
+                true => {
+                    ("is there, and another command is at work on", "wait for it to end, then look what was released".to_owned())
+                }
+                false => (
+                    "is there without",
+                    format!(
+                        "if the released inputs were moved, name another file; if they were never published, delete the ledger. {SPENT_AGAIN}"
+                    ),
+                ),
+            };
             return Err(Error::Folder {
                 path: ledger_path.to_owned(),
-                problem: format!("is there without its released inputs `{}`", out.display()),
-                hint: format!(
-                    "if the released inputs were moved, name another file; if they were never published, delete the ledger. {SPENT_AGAIN}"
-                ),
+                problem: format!("{problem} its released inputs `{}`", out.display()),
+                hint,
             });
         }
         // Before the released inputs: while they are there, this command can be interrupted and run again.
         remove_file(ledger_path, "remove the ledger")?;
         note(&format!("removed `{}`: its release was interrupted before any inputs were released", ledger_path.display()));
     }
-    let n_unpublished = unpublished.len();
-    unpublished.into_iter().try_for_each(Leftover::remove)?;
+    let n_unpublished = unpublished.leftovers.len();
+    unpublished.leftovers.into_iter().try_for_each(Leftover::remove)?;
     say_removed(n_unpublished + remove_leftovers_of(ledger_path)?);
     Ok(())
 }

@@ -47,5 +47,5 @@ pub use shares::shares_in;
 pub use state_file::{StateFile, StateKind};
 pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME};
 pub use verify::{Verification, verify};
-pub use whole_file::{Leftover, PreparedFile, leftovers_of, remove_file, remove_leftovers_of, write_whole};
+pub use whole_file::{Leftover, PreparedFile, remove_file, remove_leftovers_of, unfinished_of, write_whole};
 pub use written_rows::WrittenRows;

@@ -217,7 +217,7 @@ pub fn remove_file(path: &Path, action: &str) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Io`] if the folder cannot be read or a leftover not removed.
 pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
-    remove_all(leftovers(folder, |_| true)?)
+    remove_those(folder, |_| true)
 }
 
 /// Removes what killed commands left unfinished of one file; returns how many files.
@@ -225,28 +225,55 @@ pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
 /// # Errors
 /// [`Error::Io`] if the folder cannot be read or a leftover not removed.
 pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
-    remove_all(leftovers_of(path)?)
+    let target = target(path);
+    remove_those(folder_of(path), |name| name.target == target)
 }
 
 /// Takes what killed commands left unfinished of one file.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder cannot be read.
-pub fn leftovers_of(path: &Path) -> Result<Vec<Leftover>, Error> {
+pub fn unfinished_of(path: &Path) -> Result<Unfinished, Error> {
     let target = target(path);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    leftovers(folder, |name| name.target == target)
+    let mut found = Unfinished::default();
+    for lock in unfinished(folder_of(path), |name| name.target == target)? {
+        match lock {
+            Lock::Taken(leftover) => found.leftovers.push(leftover),
+            Lock::Busy => found.busy = true,
+            Lock::Gone => {}
+        }
+    }
+    Ok(found)
 }
 
-fn leftovers(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<Vec<Leftover>, Error> {
-    let paths = disk::list(folder)?.into_iter();
-    Ok(paths.filter(|path| TemporaryName::parse(path).is_some_and(&which)).filter_map(Leftover::take).collect())
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn remove_all(leftovers: Vec<Leftover>) -> Result<usize, Error> {
-    let removed = leftovers.len();
-    leftovers.into_iter().try_for_each(Leftover::remove)?;
+fn remove_those(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<usize, Error> {
+    let mut removed = 0;
+    for lock in unfinished(folder, which)? {
+        if let Lock::Taken(leftover) = lock {
+            leftover.remove()?;
+            removed += 1;
+        }
+    }
     Ok(removed)
+}
+
+/// Tries to take the unfinished files of a folder, each when it is asked for: a killed run can leave more than a process may open.
+fn unfinished(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<impl Iterator<Item = Lock>, Error> {
+    let names = disk::list(folder)?.into_iter().filter(move |path| TemporaryName::parse(path).is_some_and(&which));
+    Ok(names.filter_map(Leftover::open).map(Leftover::lock))
+}
+
+/// The unfinished files that were found.
+#[derive(Debug, Default)]
+pub struct Unfinished {
+    /// Those of killed commands.
+    pub leftovers: Vec<Leftover>,
+    /// Whether there are others, which a living command writes or has taken.
+    pub busy: bool,
 }
 
 /// Holds an unfinished file of a killed command; no other process takes it meanwhile.
@@ -258,11 +285,7 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    /// Takes a leftover; `None` while its process lives, and for everything but a regular file of one's own.
-    fn take(path: PathBuf) -> Option<Self> {
-        Self::open(path)?.lock()
-    }
-
+    /// Opens an unfinished file; `None` for everything but a regular file of one's own.
     fn open(path: PathBuf) -> Option<Self> {
         if !is_regular(&path) {
             return None;
@@ -271,13 +294,13 @@ impl Leftover {
         Some(Self { path, file })
     }
 
-    fn lock(self) -> Option<Self> {
+    fn lock(self) -> Lock {
         match self.file.try_lock() {
-            Err(TryLockError::WouldBlock) => None,
+            Err(TryLockError::WouldBlock) => Lock::Busy,
             // Its process may have published or removed it since it was opened, and ended: an opened file outlives its name.
-            Ok(()) => is_regular(&self.path).then_some(self),
+            Ok(()) if !is_regular(&self.path) => Lock::Gone,
             // Some file systems have no locks.
-            Err(TryLockError::Error(_)) => Some(self),
+            Ok(()) | Err(TryLockError::Error(_)) => Lock::Taken(self),
         }
     }
 
@@ -298,6 +321,14 @@ impl Leftover {
     pub fn remove(self) -> Result<(), Error> {
         remove_file(&self.path, "remove the unfinished file")
     }
+}
+
+/// What came of locking an unfinished file.
+#[derive(Debug)]
+enum Lock {
+    Taken(Leftover),
+    Busy,
+    Gone,
 }
 
 /// Whether a regular file is there; not for a link to one.
@@ -358,10 +389,11 @@ mod tests {
             fs::write(TemporaryName::new(path).beside(path), "half").expect("written");
         }
         let living = PreparedFile::write(&mine, b"whole", "write", true).expect("written");
-        let leftovers = leftovers_of(&mine).expect("read");
-        assert_eq!(leftovers.iter().map(|leftover| leftover.read().expect("read")).collect::<Vec<_>>(), [b"half"]);
-        assert_eq!(leftovers_of(&mine).expect("read").len(), 0, "of two commands one takes it");
-        drop(leftovers);
+        let first = unfinished_of(&mine).expect("read");
+        assert_eq!(first.leftovers.iter().map(|leftover| leftover.read().expect("read")).collect::<Vec<_>>(), [b"half"]);
+        let second = unfinished_of(&mine).expect("read");
+        assert!(second.leftovers.is_empty() && first.busy && second.busy, "of two commands one takes it");
+        drop(first);
         assert_eq!(remove_leftovers_of(&mine).expect("removed"), 1);
         assert_eq!(names(folder.path()).len(), 2, "the other file's and the living writer's stay");
         living.publish_new("").expect("nothing is there");
@@ -375,7 +407,7 @@ mod tests {
         let living = PreparedFile::write(&path, b"whole", "write", false).expect("written");
         let opened = Leftover::open(living.temporary.clone()).expect("a file");
         living.publish_new("").expect("nothing is there");
-        assert!(opened.lock().is_none(), "the lock is that of the published file");
+        assert!(matches!(opened.lock(), Lock::Gone), "the lock is that of the published file");
     }
 
     #[test]
@@ -384,8 +416,8 @@ mod tests {
         let path = folder.path().join("release");
         let temporary = TemporaryName::new(&path).beside(&path);
         let file = disk::create_new(&temporary, false).expect("created");
-        let taken = leftovers_of(&path).expect("read");
-        assert_eq!(taken.len(), 1);
+        let taken = unfinished_of(&path).expect("read");
+        assert_eq!(taken.leftovers.len(), 1);
         assert!(!claim(&temporary, &file).expect("asked"), "another command holds the lock");
         drop(taken);
         assert!(!claim(&temporary, &file).expect("asked"), "its name is gone");

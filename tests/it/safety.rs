@@ -3,7 +3,7 @@
 
 use crate::program::{code, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, fine, refused, spec, table};
-use privateer::record::{Manifest, PartId, Quantity, StateFile, part_bytes, read_part, rewrite_listed};
+use privateer::record::{Manifest, PartId, PreparedFile, Quantity, StateFile, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
 use std::fs;
 use std::path::Path;
@@ -301,6 +301,10 @@ fn bad_ledgers_and_specs_are_bad_input() {
     fine(here, &CURATE);
     fs::remove_file(here.join("released.csv")).expect("removed");
     refused(here, &CURATE, &["is there without its released inputs"]);
+    // Unless another command is about to publish them: then nobody should delete the ledger.
+    let living = PreparedFile::write(&here.join("released.csv"), b"x", "write", false).expect("written");
+    refused(here, &CURATE, &["is there, and another command is at work on its released inputs", "hint: wait for it"]);
+    drop(living);
 
     fs::write(here.join("...toml"), SPEC).expect("written");
     refused(here, &["run", "...toml"], &["has no name that a folder could have"]);
