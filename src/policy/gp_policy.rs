@@ -9,7 +9,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
 use privateer_gp::score::AxisFeatures;
-use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_gp::score::{Basis, Change, ScoreModel};
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
@@ -235,11 +235,7 @@ impl Policy for GpPolicy {
     }
 
     fn recommend(&self) -> Option<usize> {
-        let mut played: Vec<u32> = self.posterior.visits().points.clone();
-        played.sort_unstable();
-        let means: Vec<(usize, f64)> =
-            played.into_iter().map(|point| (point as usize, self.posterior.mean(point as usize))).collect();
-        lowest_within_tie(&means)
+        self.posterior.recommend()
     }
 
     fn told(&self) -> u64 {

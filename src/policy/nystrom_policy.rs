@@ -380,11 +380,8 @@ impl SketchModel {
 
     /// As [`super::Policy::recommend`].
     pub fn recommend(&self) -> Option<usize> {
-        let mut played: Vec<u32> = self.posterior.visits().points.clone();
-        played.sort_unstable();
-        let means: Vec<(usize, f64)> =
-            played.into_iter().map(|point| (point as usize, self.posterior.mean(point as usize))).collect();
-        lowest_within_tie(&means)
+        let played = self.posterior.visits().points.iter().map(|&point| point as usize);
+        lowest_within_tie(&played.map(|point| (point, self.posterior.mean(point))).collect::<Vec<_>>())
     }
 
     /// Returns this model's part of a saved state.

@@ -1,7 +1,7 @@
 //! The interface that every form of posterior implements.
 
 use super::Visits;
-use crate::score::{Basis, Change, Moments, ScoreModel};
+use crate::score::{Basis, Change, Moments, ScoreModel, lowest_within_tie};
 
 /// A posterior over a finite domain, as a policy holds it.
 pub trait Posterior: ScoreModel {
@@ -25,6 +25,19 @@ pub trait Posterior: ScoreModel {
     ///
     /// The result has the same bits as the mean of [`ScoreModel::exact`].
     fn mean(&self, point: usize) -> f64;
+
+    /// Returns the posterior means of the visited points, in their order: those of [`Posterior::mean`], up to rounding.
+    fn visited_means(&self) -> Vec<f64> {
+        self.visits().points.iter().map(|&point| self.mean(point as usize)).collect()
+    }
+
+    /// Returns the recommended point: of the visited points that with the highest mean, the lowest index among ties.
+    ///
+    /// `None` before the first observation, and where a mean is NaN.
+    fn recommend(&self) -> Option<usize> {
+        let means: Vec<(u32, f64)> = self.visits().points.iter().copied().zip(self.visited_means()).collect();
+        lowest_within_tie(&means).map(|point| point as usize)
+    }
 
     /// Returns the realised information gain `½ ln det(I + K_t / ridge)` of all observations.
     fn information_gain(&self) -> f64;

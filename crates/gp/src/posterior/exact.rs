@@ -189,6 +189,10 @@ impl Posterior for ExactPosterior {
         self.state.model.mean(&self.coordinates(point))
     }
 
+    fn visited_means(&self) -> Vec<f64> {
+        self.state.model.visited_means(&self.state.visits)
+    }
+
     fn information_gain(&self) -> f64 {
         self.state.model.gain()
     }

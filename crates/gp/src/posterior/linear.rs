@@ -98,6 +98,24 @@ impl LinearModel {
         }
     }
 
+    /// Returns the weights `theta` without the current streak.
+    #[must_use]
+    pub fn theta(&self) -> &[f64] {
+        match self {
+            Self::Span(model) => model.theta(),
+            Self::Weights(model) => model.theta(),
+        }
+    }
+
+    /// Returns the coefficient of the direction in the weights; `None` without a streak.
+    #[must_use]
+    pub fn coefficient(&self) -> Option<f64> {
+        match self {
+            Self::Span(model) => model.coefficient(),
+            Self::Weights(model) => model.coefficient(),
+        }
+    }
+
     /// Returns the direction over the visited points; `None` over coordinates or without a streak.
     #[must_use]
     pub fn row(&self) -> Option<&[f64]> {

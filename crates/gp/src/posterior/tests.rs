@@ -86,6 +86,29 @@ fn exact_posterior_is_the_textbook_one() {
     }
 }
 
+/// Weights reach `|y| / ridge`, so sums of covariances and weights lose `1e-16 K / ridge`.
+#[test]
+fn means_of_visited_points_follow_from_their_weights() {
+    for (n, lengthscale, ridge, within) in [(30, 0.05, 0.01, 1e-12), (30, 0.3, 1e-3, 1e-11), (100, 0.3, 1e-6, 1e-8)] {
+        let mut draws = stream();
+        let mut posterior = ExactPosterior::new(smooth(n, lengthscale), ridge);
+        let mut point = 0;
+        for round in 0..200 {
+            // Streaks of a few plays, of new and of known points.
+            point = if draws.uniform() < 0.4 { point } else { draws.index(n) };
+            posterior.observe(point, draws.normal());
+            let found = posterior.visited_means();
+            assert_eq!(found.len(), posterior.visits().n_distinct());
+            for (&point, found) in posterior.visits().points.iter().zip(found) {
+                let mean = posterior.mean(point as usize);
+                assert!((found - mean).abs() < within, "ridge {ridge} round {round} point {point}: {found} {mean}");
+            }
+        }
+        let best = posterior.recommend().expect("a visited point");
+        assert!(posterior.visited_means().iter().all(|&mean| mean <= posterior.mean(best) + 1e-8));
+    }
+}
+
 /// Plays neighbours first, one after the other, on a covariance of numerical rank 20 of 100.
 ///
 /// This order ruins a factor of the covariance without the ridge.
@@ -192,6 +215,9 @@ fn features_of_the_gram_matrix_give_the_exact_posterior() {
         let (point, reward) = (draws.index(15), draws.normal());
         exact.observe(point, reward);
         features.observe(point, reward);
+        // The features' model changes its form at the fifth point.
+        let means: Vec<f64> = features.visits().points.iter().map(|&point| features.mean(point as usize)).collect();
+        assert_eq!(features.visited_means(), means);
     }
     for x in 0..15 {
         let (a, b) = (exact.exact(x), features.exact(x));

@@ -279,6 +279,31 @@ impl VisitedModel {
         }
     }
 
+    /// Returns the weights `theta` without the current streak.
+    #[must_use]
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// Returns the coefficient of the direction in the weights; `None` without a streak.
+    #[must_use]
+    pub fn coefficient(&self) -> Option<f64> {
+        self.open.as_ref().map(|open| open.streak.coefficient)
+    }
+
+    /// Returns the means of the visited points, for coordinates that are covariances with the visited points.
+    ///
+    /// With the averages y of their rewards, the weights solve `A theta = y`. The means are `C C^T theta`, which is
+    /// `y - ridge N^{-1} theta`.
+    #[must_use]
+    pub fn visited_means(&self, visits: &Visits) -> Vec<f64> {
+        let step = self.coefficient().unwrap_or(0.0);
+        let weights = (0..visits.n_distinct())
+            .map(|slot| self.theta.get(slot).copied().unwrap_or(0.0) + step * self.row.get(slot).copied().unwrap_or(0.0));
+        let rewards = visits.sums.iter().zip(&visits.counts);
+        rewards.zip(weights).map(|((sum, &count), weight)| (sum - self.ridge * weight) / count as f64).collect()
+    }
+
     /// Returns the slot of the current streak.
     #[must_use]
     pub fn open_slot(&self) -> Option<usize> {

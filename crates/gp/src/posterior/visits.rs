@@ -76,9 +76,7 @@ impl Visits {
     #[must_use]
     pub fn best_average(&self) -> Option<usize> {
         let average = |slot: usize| (self.points[slot] as usize, self.sums[slot] / self.counts[slot] as f64);
-        let mut averages: Vec<(usize, f64)> = (0..self.n_distinct()).map(average).collect();
-        averages.sort_unstable_by_key(|&(point, _)| point);
-        lowest_within_tie(&averages)
+        lowest_within_tie(&(0..self.n_distinct()).map(average).collect::<Vec<_>>())
     }
 
     /// Counts one observation; returns the point's slot and whether the point is new.

@@ -157,6 +157,18 @@ impl WeightModel {
         &self.direction
     }
 
+    /// Returns the weights `theta` without the current streak.
+    #[must_use]
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// Returns the coefficient of the direction in the weights; `None` without a streak.
+    #[must_use]
+    pub fn coefficient(&self) -> Option<f64> {
+        self.streak.map(|(_, streak)| streak.coefficient)
+    }
+
     /// Adds the observation `reward` at coordinates `c`.
     ///
     /// Equal consecutive tags mean equal coordinates.

@@ -14,8 +14,8 @@ pub fn tie_margin(best: f64) -> f64 {
 
 /// Returns the lowest index among the values that tie with the largest.
 ///
-/// Items come in ascending order of index. `None` if there are no items or one value is NaN.
-pub fn lowest_within_tie<I: Copy>(scored: &[(I, f64)]) -> Option<I> {
+/// Items come in any order. `None` if there are no items or one value is NaN.
+pub fn lowest_within_tie<I: Copy + Ord>(scored: &[(I, f64)]) -> Option<I> {
     let mut best = f64::NEG_INFINITY;
     for &(_, value) in scored {
         if value.is_nan() {
@@ -24,7 +24,7 @@ pub fn lowest_within_tie<I: Copy>(scored: &[(I, f64)]) -> Option<I> {
         best = best.max(value);
     }
     let floor = best - tie_margin(best);
-    scored.iter().find(|&&(_, value)| floor <= value).map(|&(index, _)| index)
+    scored.iter().filter(|&&(_, value)| floor <= value).map(|&(index, _)| index).min()
 }
 
 #[cfg(test)]
@@ -34,6 +34,7 @@ mod tests {
     #[test]
     fn near_ties_go_to_the_lowest_index() {
         assert_eq!(lowest_within_tie(&[(3, 1.0), (5, 1.0 + 1e-11), (9, 0.5)]), Some(3));
+        assert_eq!(lowest_within_tie(&[(9, 0.5), (5, 1.0 + 1e-11), (3, 1.0)]), Some(3));
         assert_eq!(lowest_within_tie(&[(3, 1.0), (5, 1.0 + 1e-9)]), Some(5));
         assert_eq!(lowest_within_tie::<usize>(&[]), None);
         assert_eq!(lowest_within_tie(&[(0, f64::NAN)]), None);
