@@ -244,12 +244,7 @@ impl Posterior for FeaturePosterior {
         let points = &self.state.visits.points;
         let features = |slot: usize| self.plays.features(points[slot] as usize);
         let mut means = vec![0.0; points.len()];
-        dot_rows(self.state.model.theta(), features, &mut means);
-        if let Some(coefficient) = self.state.model.coefficient() {
-            let mut along = vec![0.0; points.len()];
-            dot_rows(self.state.model.direction(), features, &mut along);
-            means.iter_mut().zip(along).for_each(|(mean, along)| *mean += coefficient * along);
-        }
+        dot_rows(&self.state.model.weights(), features, &mut means);
         means
     }
 

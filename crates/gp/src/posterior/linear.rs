@@ -98,21 +98,12 @@ impl LinearModel {
         }
     }
 
-    /// Returns the weights `theta` without the current streak.
+    /// Returns the posterior mean of the weights.
     #[must_use]
-    pub fn theta(&self) -> &[f64] {
+    pub fn weights(&self) -> Vec<f64> {
         match self {
-            Self::Span(model) => model.theta(),
-            Self::Weights(model) => model.theta(),
-        }
-    }
-
-    /// Returns the coefficient of the direction in the weights; `None` without a streak.
-    #[must_use]
-    pub fn coefficient(&self) -> Option<f64> {
-        match self {
-            Self::Span(model) => model.coefficient(),
-            Self::Weights(model) => model.coefficient(),
+            Self::Span(model) => model.weights(),
+            Self::Weights(model) => model.weights(),
         }
     }
 

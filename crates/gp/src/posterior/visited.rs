@@ -279,16 +279,15 @@ impl VisitedModel {
         }
     }
 
-    /// Returns the weights `theta` without the current streak.
+    /// Returns the posterior mean of the weights.
     #[must_use]
-    pub fn theta(&self) -> &[f64] {
-        &self.theta
-    }
-
-    /// Returns the coefficient of the direction in the weights; `None` without a streak.
-    #[must_use]
-    pub fn coefficient(&self) -> Option<f64> {
-        self.open.as_ref().map(|open| open.streak.coefficient)
+    pub fn weights(&self) -> Vec<f64> {
+        let mut weights = self.theta.clone();
+        if let Some(open) = &self.open {
+            weights.resize(self.direction.len(), 0.0);
+            add_scaled(&mut weights, open.streak.coefficient, &self.direction);
+        }
+        weights
     }
 
     /// Returns the means of the visited points, for coordinates that are covariances with the visited points.
@@ -297,11 +296,8 @@ impl VisitedModel {
     /// `y - ridge N^{-1} theta`.
     #[must_use]
     pub fn visited_means(&self, visits: &Visits) -> Vec<f64> {
-        let step = self.coefficient().unwrap_or(0.0);
-        let weights = (0..visits.n_distinct())
-            .map(|slot| self.theta.get(slot).copied().unwrap_or(0.0) + step * self.row.get(slot).copied().unwrap_or(0.0));
         let rewards = visits.sums.iter().zip(&visits.counts);
-        rewards.zip(weights).map(|((sum, &count), weight)| (sum - self.ridge * weight) / count as f64).collect()
+        rewards.zip(self.weights()).map(|((sum, &count), weight)| (sum - self.ridge * weight) / count as f64).collect()
     }
 
     /// Returns the slot of the current streak.
@@ -317,7 +313,6 @@ impl VisitedModel {
     pub fn form(&self, visits: &Visits, source: &impl Covariances) -> (Vec<f64>, Vec<f64>) {
         let (n, k) = (self.n(), self.factor.n());
         let rows: Vec<_> = visits.points[..k].iter().map(|&point| source.coordinates(point, &visits.points)).collect();
-        let mut theta = self.theta.clone();
         let mut form = vec![0.0; n * n];
         (0..n).for_each(|i| form[i * n + i] = 1.0);
         let mut column = vec![0.0; k];
@@ -334,10 +329,9 @@ impl VisitedModel {
         };
         solved.chunks_exact(n.max(1)).for_each(|row| take(1.0, row));
         if let Some(open) = &self.open {
-            add_scaled(&mut theta, open.streak.coefficient, &self.direction);
             take(self.ridge * open.streak.downdate(), &self.direction);
         }
-        (theta, form)
+        (self.weights(), form)
     }
 
     /// Rebuilds the state from the interactions, which also ends the current streak.

@@ -157,16 +157,14 @@ impl WeightModel {
         &self.direction
     }
 
-    /// Returns the weights `theta` without the current streak.
+    /// Returns the posterior mean of the weights.
     #[must_use]
-    pub fn theta(&self) -> &[f64] {
-        &self.theta
-    }
-
-    /// Returns the coefficient of the direction in the weights; `None` without a streak.
-    #[must_use]
-    pub fn coefficient(&self) -> Option<f64> {
-        self.streak.map(|(_, streak)| streak.coefficient)
+    pub fn weights(&self) -> Vec<f64> {
+        let mut weights = self.theta.clone();
+        if let Some((_, streak)) = &self.streak {
+            linalg::add_scaled(&mut weights, streak.coefficient, &self.direction);
+        }
+        weights
     }
 
     /// Adds the observation `reward` at coordinates `c`.
@@ -291,19 +289,14 @@ impl WeightModel {
     #[must_use]
     pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.n;
-        let mut theta = self.theta.clone();
-        let mut downdate = 0.0;
-        if let Some((_, streak)) = &self.streak {
-            linalg::add_scaled(&mut theta, streak.coefficient, &self.direction);
-            downdate = streak.downdate();
-        }
+        let downdate = self.streak.map_or(0.0, |(_, streak)| streak.downdate());
         let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
         let mut inverse = Cow::Borrowed(&self.inverse);
         if !self.waiting.is_empty() {
             linalg::wide(Take { inverse: inverse.to_mut(), n, streaks: &self.waiting });
         }
         let entry = |i: usize, j: usize| self.ridge * (inverse[i * n + j] - downdate * direction(i) * direction(j));
-        Some((theta, lower_root(n, entry)?))
+        Some((self.weights(), lower_root(n, entry)?))
     }
 
     /// Rebuilds the state from collapsed interactions `(coordinates, count, sum of rewards)`.
