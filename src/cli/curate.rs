@@ -117,11 +117,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     clear_interrupted(&args.out, &ledger_path)?;
     for path in [&args.out, &ledger_path] {
         if path.symlink_metadata().is_ok() {
-            return Err(Error::Folder {
-                path: path.clone(),
-                problem: "is there already".to_owned(),
-                hint: SPENT_AGAIN.to_owned(),
-            });
+            return Err(already(path));
         }
     }
     let mechanism = match args.projection {
@@ -316,33 +312,43 @@ fn publish(
 /// Destroys what a killed `curate` left of a release that was not made, and says so.
 ///
 /// # Errors
-/// [`Error::Folder`] where a ledger is there without released inputs, and nothing tells whether they were given out.
+/// [`Error::Folder`] where another command is at work on the release, or a ledger is there without released inputs and nothing
+/// tells whether they were given out; [`Error::Corrupt`] where that ledger was altered; [`Error::Io`] where the disk refuses.
 fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
-    let is_missing = |path: &Path| path.symlink_metadata().is_err();
-    // The ledger comes first: a living command that has published it still writes its released inputs, or has published both.
-    let is_alone = is_missing(out) && !is_missing(ledger_path);
-    // Held to the end: of two commands that find them, one alone destroys the release and its ledger.
-    let unpublished = unfinished_of(out)?;
-    if is_alone && is_missing(out) {
+    let found = || [out, ledger_path].map(|path| path.symlink_metadata().is_ok());
+    // The leftovers are held to the end: of two commands that find them, one alone destroys the release and its ledger.
+    let ([is_published, has_ledger], mut unpublished) = loop {
+        let before = found();
+        let unpublished = unfinished_of(out)?;
+        // Otherwise another command published or destroyed something meanwhile.
+        if found() == before {
+            break (before, unpublished);
+        }
+    };
+    if !is_published && unpublished.in_use {
+        return Err(Error::Folder {
+            path: out.to_owned(),
+            problem: "is in use by another command".to_owned(),
+            hint: format!(
+                "wait for it to end, then check whether `{}` was released; if no command is at work, remove `.privateer-*.tmp` beside it",
+                out.display()
+            ),
+        });
+    }
+    if !is_published && has_ledger {
         let ledger = CuratedLedger::read(ledger_path)?;
         let contents = unpublished.leftovers.iter().map(Leftover::read).collect::<Result<Vec<_>, _>>()?;
-        if !contents.iter().any(|released_inputs| hash_bytes(released_inputs) == ledger.sha256) {
-            let (problem, hint) = match unpublished.busy {
-                true => {
-                    ("is there, and another command is at work on", "wait for it to end, then look what was released".to_owned())
-                }
-                false => (
-                    "is there without",
-                    format!(
-                        "if the released inputs were moved, name another file; if they were never published, delete the ledger. {SPENT_AGAIN}"
-                    ),
-                ),
-            };
+        let Some(at) = contents.iter().position(|released_inputs| hash_bytes(released_inputs) == ledger.sha256) else {
             return Err(Error::Folder {
                 path: ledger_path.to_owned(),
-                problem: format!("{problem} its released inputs `{}`", out.display()),
-                hint,
+                problem: format!("is there without its released inputs `{}`", out.display()),
+                hint: format!(
+                    "if the released inputs were moved, name another file; if they were never published, delete the ledger; {SPENT_AGAIN}"
+                ),
             });
+        };
+        if !unpublished.leftovers[at].withdraw()? {
+            return Err(already(out));
         }
         // Before the released inputs: while they are there, this command can be interrupted and run again.
         remove_file(ledger_path, "remove the ledger")?;
@@ -352,6 +358,10 @@ fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
     unpublished.leftovers.into_iter().try_for_each(Leftover::remove)?;
     say_removed(n_unpublished + remove_leftovers_of(ledger_path)?);
     Ok(())
+}
+
+fn already(path: &Path) -> Error {
+    Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint: SPENT_AGAIN.to_owned() }
 }
 
 fn beside(out: &Path) -> PathBuf {

@@ -223,7 +223,9 @@ pub(super) fn publish_new(from: &Path, to: &Path) -> io::Result<()> {
         ),
         _ => source,
     })?;
-    fs::remove_file(from)
+    // The file has its name: a second name that stays is a leftover, which the next command removes.
+    let _ = fs::remove_file(from);
+    Ok(())
 }
 
 /// Removes a file; one that is missing already is no error.

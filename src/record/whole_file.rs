@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher};
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 
 /// How every temporary name begins and ends; between stand three numbers (see [`TemporaryName`]).
@@ -139,7 +140,7 @@ fn create(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
     loop {
         let temporary = TemporaryName::new(path).beside(path);
         let file = disk::create_new(&temporary, private)?;
-        if claim(&temporary, &file)? {
+        if claim(&temporary, &file) {
             return Ok((temporary, file));
         }
     }
@@ -147,13 +148,18 @@ fn create(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
 
 /// Locks a file that was just created; returns whether it can be used.
 ///
-/// It cannot where a command that looks for leftovers came between creation and lock. That command may remove it or not.
-fn claim(temporary: &Path, file: &File) -> std::io::Result<bool> {
+/// It cannot where a command that looks for leftovers came between creation and lock. That command may leave it in its place, so it
+/// is removed here.
+fn claim(temporary: &Path, file: &File) -> bool {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => disk::remove(temporary).map(|()| false),
-        Ok(()) => Ok(temporary.exists()),
+        Err(TryLockError::WouldBlock) => {
+            // Best effort: a file left is found by the next command.
+            let _ = disk::remove(temporary);
+            false
+        }
+        Ok(()) => temporary.exists(),
         // Some file systems have no locks.
-        Err(TryLockError::Error(_)) => Ok(true),
+        Err(TryLockError::Error(_)) => true,
     }
 }
 
@@ -236,11 +242,11 @@ pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
 pub fn unfinished_of(path: &Path) -> Result<Unfinished, Error> {
     let target = target(path);
     let mut found = Unfinished::default();
-    for lock in unfinished(folder_of(path), |name| name.target == target)? {
-        match lock {
-            Lock::Taken(leftover) => found.leftovers.push(leftover),
-            Lock::Busy => found.busy = true,
-            Lock::Gone => {}
+    for outcome in unfinished(folder_of(path), |name| name.target == target)? {
+        match outcome {
+            LockOutcome::Leftover(leftover) => found.leftovers.push(leftover),
+            LockOutcome::InUse => found.in_use = true,
+            LockOutcome::Gone => {}
         }
     }
     Ok(found)
@@ -252,8 +258,8 @@ fn folder_of(path: &Path) -> &Path {
 
 fn remove_those(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<usize, Error> {
     let mut removed = 0;
-    for lock in unfinished(folder, which)? {
-        if let Lock::Taken(leftover) = lock {
+    for outcome in unfinished(folder, which)? {
+        if let LockOutcome::Leftover(leftover) = outcome {
             leftover.remove()?;
             removed += 1;
         }
@@ -261,19 +267,21 @@ fn remove_those(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<
     Ok(removed)
 }
 
-/// Tries to take the unfinished files of a folder, each when it is asked for: a killed run can leave more than a process may open.
-fn unfinished(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<impl Iterator<Item = Lock>, Error> {
+/// Tries to take the unfinished files of a folder.
+///
+/// Each is opened when it is asked for: a killed run can leave more than a process may open.
+fn unfinished(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<impl Iterator<Item = LockOutcome>, Error> {
     let names = disk::list(folder)?.into_iter().filter(move |path| TemporaryName::parse(path).is_some_and(&which));
-    Ok(names.filter_map(Leftover::open).map(Leftover::lock))
+    Ok(names.filter(|path| is_regular(path)).map(|path| Leftover::open(path).map_or_else(|outcome| outcome, Leftover::lock)))
 }
 
-/// The unfinished files that were found.
+/// Unfinished files of one file.
 #[derive(Debug, Default)]
 pub struct Unfinished {
-    /// Those of killed commands.
+    /// Leftovers of killed commands, each locked.
     pub leftovers: Vec<Leftover>,
-    /// Whether there are others, which a living command writes or has taken.
-    pub busy: bool,
+    /// Whether another command holds an unfinished file, or this user may not open one.
+    pub in_use: bool,
 }
 
 /// Holds an unfinished file of a killed command; no other process takes it meanwhile.
@@ -284,23 +292,32 @@ pub struct Leftover {
     file: File,
 }
 
+/// What the attempt to lock an unfinished file found.
+#[derive(Debug)]
+enum LockOutcome {
+    Leftover(Leftover),
+    InUse,
+    Gone,
+}
+
 impl Leftover {
-    /// Opens an unfinished file; `None` for everything but a regular file of one's own.
-    fn open(path: PathBuf) -> Option<Self> {
-        if !is_regular(&path) {
-            return None;
+    fn open(path: PathBuf) -> Result<Self, LockOutcome> {
+        // Another user's file may be readable alone; most file systems lock it all the same.
+        match disk::open_to_lock(&path).or_else(|_| disk::open(&path)) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => Err(LockOutcome::Gone),
+            // Nothing tells whether its command lives.
+            Err(_) => Err(LockOutcome::InUse),
         }
-        let file = File::options().read(true).write(true).open(&path).ok()?;
-        Some(Self { path, file })
     }
 
-    fn lock(self) -> Lock {
+    fn lock(self) -> LockOutcome {
         match self.file.try_lock() {
-            Err(TryLockError::WouldBlock) => Lock::Busy,
-            // Its process may have published or removed it since it was opened, and ended: an opened file outlives its name.
-            Ok(()) if !is_regular(&self.path) => Lock::Gone,
-            // Some file systems have no locks.
-            Ok(()) | Err(TryLockError::Error(_)) => Lock::Taken(self),
+            Err(TryLockError::WouldBlock) => LockOutcome::InUse,
+            // Some file systems have no locks. The file's process may have published or removed it since it was opened, and ended: an
+            // opened file outlives its name.
+            Ok(()) | Err(TryLockError::Error(_)) if is_regular(&self.path) => LockOutcome::Leftover(self),
+            Ok(()) | Err(TryLockError::Error(_)) => LockOutcome::Gone,
         }
     }
 
@@ -310,8 +327,30 @@ impl Leftover {
     /// [`Error::Io`] where the system refuses, [`Error::Corrupt`] for a file too large to be read.
     pub fn read(&self) -> Result<Vec<u8>, Error> {
         const ACTION: &str = "read the unfinished file";
-        let file = self.file.try_clone().map_err(|source| Error::io(ACTION, &self.path, source))?;
+        let from_start = || {
+            let mut file = self.file.try_clone()?;
+            file.rewind()?;
+            Ok(file)
+        };
+        let file = from_start().map_err(|source| Error::io(ACTION, &self.path, source))?;
         disk::read_all(file, &self.path, ACTION)
+    }
+
+    /// Gives the file another temporary name; returns whether its own was still there.
+    ///
+    /// Its process cannot publish it any more, also where it lives unnoticed because the file system has no locks.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn withdraw(&mut self) -> Result<bool, Error> {
+        let Some(name) = TemporaryName::parse(&self.path) else { return Ok(false) };
+        let other = TemporaryName { target: name.target, ..TemporaryName::new(&self.path) }.beside(&self.path);
+        match disk::rename(&self.path, &other) {
+            Ok(()) => self.path = other,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(Error::io("rename the unfinished file", &self.path, source)),
+        }
+        Ok(true)
     }
 
     /// Removes the file.
@@ -321,14 +360,6 @@ impl Leftover {
     pub fn remove(self) -> Result<(), Error> {
         remove_file(&self.path, "remove the unfinished file")
     }
-}
-
-/// What came of locking an unfinished file.
-#[derive(Debug)]
-enum Lock {
-    Taken(Leftover),
-    Busy,
-    Gone,
 }
 
 /// Whether a regular file is there; not for a link to one.
@@ -389,10 +420,12 @@ mod tests {
             fs::write(TemporaryName::new(path).beside(path), "half").expect("written");
         }
         let living = PreparedFile::write(&mine, b"whole", "write", true).expect("written");
-        let first = unfinished_of(&mine).expect("read");
+        let mut first = unfinished_of(&mine).expect("read");
         assert_eq!(first.leftovers.iter().map(|leftover| leftover.read().expect("read")).collect::<Vec<_>>(), [b"half"]);
         let second = unfinished_of(&mine).expect("read");
-        assert!(second.leftovers.is_empty() && first.busy && second.busy, "of two commands one takes it");
+        assert!(second.leftovers.is_empty() && first.in_use && second.in_use, "of two commands one takes it");
+        assert_eq!(first.leftovers[0].read().expect("read again"), b"half");
+        assert!(first.leftovers[0].withdraw().expect("renamed"));
         drop(first);
         assert_eq!(remove_leftovers_of(&mine).expect("removed"), 1);
         assert_eq!(names(folder.path()).len(), 2, "the other file's and the living writer's stay");
@@ -406,8 +439,10 @@ mod tests {
         let path = folder.path().join("release");
         let living = PreparedFile::write(&path, b"whole", "write", false).expect("written");
         let opened = Leftover::open(living.temporary.clone()).expect("a file");
+        let mut unnoticed = Leftover::open(living.temporary.clone()).expect("a file");
         living.publish_new("").expect("nothing is there");
-        assert!(matches!(opened.lock(), Lock::Gone), "the lock is that of the published file");
+        assert!(!unnoticed.withdraw().expect("asked"), "as where no lock tells that its process lives");
+        assert!(matches!(opened.lock(), LockOutcome::Gone), "the lock is that of the published file");
     }
 
     #[test]
@@ -418,9 +453,9 @@ mod tests {
         let file = disk::create_new(&temporary, false).expect("created");
         let taken = unfinished_of(&path).expect("read");
         assert_eq!(taken.leftovers.len(), 1);
-        assert!(!claim(&temporary, &file).expect("asked"), "another command holds the lock");
+        assert!(!claim(&temporary, &file), "another command holds the lock");
         drop(taken);
-        assert!(!claim(&temporary, &file).expect("asked"), "its name is gone");
+        assert!(!claim(&temporary, &file), "its name is gone");
         assert!(names(folder.path()).is_empty());
     }
 

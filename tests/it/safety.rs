@@ -88,7 +88,11 @@ fn at_once(folder: &Path, words: &[&str]) -> usize {
     for output in outputs {
         match code(&output) {
             Some(0) => n_done += 1,
-            _ => ends(&output, 2, &["there", "hint: "]),
+            _ => {
+                ends(&output, 2, &["hint: "]);
+                let said = stderr(&output);
+                assert!(["is there already", "is in use by another command"].iter().any(|text| said.contains(text)), "{said}");
+            }
         }
     }
     n_done
@@ -303,7 +307,7 @@ fn bad_ledgers_and_specs_are_bad_input() {
     refused(here, &CURATE, &["is there without its released inputs"]);
     // Unless another command is about to publish them: then nobody should delete the ledger.
     let living = PreparedFile::write(&here.join("released.csv"), b"x", "write", false).expect("written");
-    refused(here, &CURATE, &["is there, and another command is at work on its released inputs", "hint: wait for it"]);
+    refused(here, &CURATE, &["`released.csv` is in use by another command", "hint: wait for it"]);
     drop(living);
 
     fs::write(here.join("...toml"), SPEC).expect("written");

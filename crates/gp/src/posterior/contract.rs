@@ -26,14 +26,16 @@ pub trait Posterior: ScoreModel {
     /// The result has the same bits as the mean of [`ScoreModel::exact`].
     fn mean(&self, point: usize) -> f64;
 
-    /// Returns the posterior means of the visited points, in their order: those of [`Posterior::mean`], up to rounding.
+    /// Returns the posterior means of the visited points, in their order.
+    ///
+    /// They are those of [`Posterior::mean`] up to rounding, some 1e-16 of the largest average reward.
     fn visited_means(&self) -> Vec<f64> {
         self.visits().points.iter().map(|&point| self.mean(point as usize)).collect()
     }
 
-    /// Returns the recommended point: of the visited points that with the highest mean, the lowest index among ties.
+    /// Returns the visited point with the highest posterior mean; ties go to the lowest index.
     ///
-    /// `None` before the first observation, and where a mean is NaN.
+    /// `None` before the first observation, and where a mean is NaN or the highest is infinite.
     fn recommend(&self) -> Option<usize> {
         let means: Vec<(u32, f64)> = self.visits().points.iter().copied().zip(self.visited_means()).collect();
         lowest_within_tie(&means).map(|point| point as usize)

@@ -290,7 +290,7 @@ impl VisitedModel {
         weights
     }
 
-    /// Returns the means of the visited points, for coordinates that are covariances with the visited points.
+    /// Returns the means of the visited points, for coordinates that are covariances.
     ///
     /// With the averages y of their rewards, the weights solve `A theta = y`. The means are `C C^T theta`, which is
     /// `y - ridge N^{-1} theta`.

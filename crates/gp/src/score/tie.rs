@@ -14,7 +14,7 @@ pub fn tie_margin(best: f64) -> f64 {
 
 /// Returns the lowest index among the values that tie with the largest.
 ///
-/// Items come in any order. `None` if there are no items or one value is NaN.
+/// Items come in any order. `None` if there are no items, one value is NaN or the largest is infinite.
 pub fn lowest_within_tie<I: Copy + Ord>(scored: &[(I, f64)]) -> Option<I> {
     let mut best = f64::NEG_INFINITY;
     for &(_, value) in scored {
