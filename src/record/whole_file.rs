@@ -336,14 +336,16 @@ impl Leftover {
         disk::read_all(file, &self.path, ACTION)
     }
 
-    /// Gives the file another temporary name; returns whether its own was still there.
+    /// Gives the file another temporary name; returns false where it was published, under another name or beside its own.
     ///
     /// Its process cannot publish it any more, also where it lives unnoticed because the file system has no locks.
     ///
     /// # Errors
     /// [`Error::Io`] where the disk refuses.
     pub fn withdraw(&mut self) -> Result<bool, Error> {
-        let Some(name) = TemporaryName::parse(&self.path) else { return Ok(false) };
+        let Some(name) = TemporaryName::parse(&self.path).filter(|_| !disk::has_other_names(&self.file)) else {
+            return Ok(false);
+        };
         let other = TemporaryName { target: name.target, ..TemporaryName::new(&self.path) }.beside(&self.path);
         match disk::rename(&self.path, &other) {
             Ok(()) => self.path = other,
@@ -425,6 +427,10 @@ mod tests {
         let second = unfinished_of(&mine).expect("read");
         assert!(second.leftovers.is_empty() && first.in_use && second.in_use, "of two commands one takes it");
         assert_eq!(first.leftovers[0].read().expect("read again"), b"half");
+        let second_name = folder.path().join("published");
+        fs::hard_link(&first.leftovers[0].path, &second_name).expect("linked");
+        assert!(!first.leftovers[0].withdraw().expect("asked"), "it was published by a link");
+        fs::remove_file(&second_name).expect("removed");
         assert!(first.leftovers[0].withdraw().expect("renamed"));
         drop(first);
         assert_eq!(remove_leftovers_of(&mine).expect("removed"), 1);
