@@ -218,9 +218,15 @@ impl CovariancePosterior {
         self.gain += std::mem::take(&mut self.open_gain);
         let root = fall(&streak, self.open.variance, self.state.ridge).sqrt();
         let (_, covariances) = &self.covariances[streak.slot as usize];
+        if self.ended.is_empty() {
+            // Pages that are not written take no memory, and nothing is copied as the rows grow.
+            self.ended.reserve(self.most_streaks * covariances.len());
+        }
         self.ended.extend(covariances.iter().map(|p| root * p));
-        self.before[0].copy_from_slice(&self.means);
-        self.before[1].copy_from_slice(&self.variances);
+        // The next streak writes all moments anew.
+        let [means, variances] = &mut self.before;
+        std::mem::swap(means, &mut self.means);
+        std::mem::swap(variances, &mut self.variances);
         self.state.streaks.push(streak);
     }
 
