@@ -175,7 +175,7 @@ pub(super) fn sync(file: &File, path: &Path) -> io::Result<()> {
 pub(super) fn sync_file_system_of(path: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
-        let folder = path.parent().unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         announce(Operation::Sync, folder).is_ok() && File::open(folder).is_ok_and(|folder| rustix::fs::syncfs(folder).is_ok())
     }
     #[cfg(not(target_os = "linux"))]
@@ -185,11 +185,14 @@ pub(super) fn sync_file_system_of(path: &Path) -> bool {
     }
 }
 
+/// Returns the folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Makes a new name in a folder durable. Some file systems refuse; the file is whole either way.
 pub(super) fn sync_folder_of(path: &Path) {
-    let Some(folder) = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) else {
-        return;
-    };
+    let folder = folder_of(path);
     if announce(Operation::Sync, folder).is_ok()
         && let Ok(folder) = File::open(folder)
     {

@@ -151,16 +151,12 @@ fn create(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
 /// It cannot where a command that looks for leftovers came between creation and lock. That command may leave it in its place, so it
 /// is removed here.
 fn claim(temporary: &Path, file: &File) -> bool {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            // Best effort: a file left is found by the next command.
-            let _ = disk::remove(temporary);
-            false
-        }
-        Ok(()) => temporary.exists(),
-        // Some file systems have no locks.
-        Err(TryLockError::Error(_)) => true,
+    if is_held_by_another(file) {
+        // Best effort: a file left is found by the next command.
+        let _ = disk::remove(temporary);
+        return false;
     }
+    is_regular(temporary)
 }
 
 /// The name of a temporary file: `.privateer-TARGET-PROCESS-RANDOM.tmp`.
@@ -232,7 +228,7 @@ pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
 /// [`Error::Io`] if the folder cannot be read or a leftover not removed.
 pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
     let target = target(path);
-    remove_those(folder_of(path), |name| name.target == target)
+    remove_those(disk::folder_of(path), |name| name.target == target)
 }
 
 /// Takes what killed commands left unfinished of one file.
@@ -242,7 +238,7 @@ pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
 pub fn unfinished_of(path: &Path) -> Result<Unfinished, Error> {
     let target = target(path);
     let mut found = Unfinished::default();
-    for outcome in unfinished(folder_of(path), |name| name.target == target)? {
+    for outcome in unfinished(disk::folder_of(path), |name| name.target == target)? {
         match outcome {
             LockOutcome::Leftover(leftover) => found.leftovers.push(leftover),
             LockOutcome::InUse => found.in_use = true,
@@ -250,10 +246,6 @@ pub fn unfinished_of(path: &Path) -> Result<Unfinished, Error> {
         }
     }
     Ok(found)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn remove_those(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<usize, Error> {
@@ -312,13 +304,11 @@ impl Leftover {
     }
 
     fn lock(self) -> LockOutcome {
-        match self.file.try_lock() {
-            Err(TryLockError::WouldBlock) => LockOutcome::InUse,
-            // Some file systems have no locks. The file's process may have published or removed it since it was opened, and ended: an
-            // opened file outlives its name.
-            Ok(()) | Err(TryLockError::Error(_)) if is_regular(&self.path) => LockOutcome::Leftover(self),
-            Ok(()) | Err(TryLockError::Error(_)) => LockOutcome::Gone,
+        if is_held_by_another(&self.file) {
+            return LockOutcome::InUse;
         }
+        // Its process may have published or removed it since it was opened, and ended: an opened file outlives its name.
+        if is_regular(&self.path) { LockOutcome::Leftover(self) } else { LockOutcome::Gone }
     }
 
     /// Reads the whole file.
@@ -362,6 +352,13 @@ impl Leftover {
     pub fn remove(self) -> Result<(), Error> {
         remove_file(&self.path, "remove the unfinished file")
     }
+}
+
+/// Takes the lock of a file; returns true where another process holds it.
+///
+/// Some file systems have no locks: nobody holds one there.
+fn is_held_by_another(file: &File) -> bool {
+    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 /// Whether a regular file is there; not for a link to one.

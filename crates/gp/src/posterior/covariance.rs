@@ -223,7 +223,7 @@ impl CovariancePosterior {
             self.ended.reserve(self.most_streaks * covariances.len());
         }
         self.ended.extend(covariances.iter().map(|p| root * p));
-        // The next streak writes all moments anew.
+        // The moments at the start of the next streak are the current ones; `apply` overwrites the others.
         let [means, variances] = &mut self.before;
         std::mem::swap(means, &mut self.means);
         std::mem::swap(variances, &mut self.variances);
