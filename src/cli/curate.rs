@@ -10,6 +10,7 @@ use crate::record::{Leftover, PreparedFile, hash_bytes, remove_file, remove_left
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_privacy::curator::PUBLIC_SEED;
+use privateer_privacy::planted::{self, PlantedFault};
 use privateer_privacy::release::{MOST_BOUND, ReleaseError, RowsRelease};
 use privateer_privacy::{Delta, Epsilon, Raw};
 use std::path::{Path, PathBuf};
@@ -120,11 +121,12 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
             return Err(already(path));
         }
     }
+    let radius = if planted::is(PlantedFault::RadiusOverScale) { args.radius / scales[0] } else { args.radius };
     let mechanism = match args.projection {
-        None => RowsRelease::calibrated(epsilon, delta, args.radius, bound, d),
+        None => RowsRelease::calibrated(epsilon, delta, radius, bound, d),
         Some(columns) if (1..=d).contains(&columns) => {
             let map = (columns, args.projection_seed);
-            RowsRelease::projected((epsilon, delta), args.radius, bound, d, map)
+            RowsRelease::projected((epsilon, delta), radius, bound, d, map)
         }
         Some(columns) => {
             let expected = format!("1 to {d}: a projection gives fewer numbers than a row has");
@@ -164,7 +166,8 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     let numbered: Vec<String> = (1..=projection.as_ref().map_or(0, |map| map.columns)).map(|at| format!("z{at}")).collect();
     let names: Vec<&str> = if numbered.is_empty() { &columns } else { &numbered }.iter().map(String::as_str).collect();
     let (ledger, text) = CuratedLedger::with_released_inputs(&released.rows, &names, args.radius, bound, sigma);
-    let ledger = CuratedLedger { centre, scales, projection, public: Some(numbers.source), ..ledger }.sealed();
+    let public = Some(numbers.source);
+    let ledger = CuratedLedger { sources: columns.clone(), centre, scales, projection, public, ..ledger }.sealed();
     let stated = format!("{:#}\n", serde_json::json!(ledger));
     // A budget is spent when both files are on the disk under temporary names: a path that cannot be written costs nothing.
     publish(&args.out, text.as_bytes(), &ledger_path, stated.as_bytes(), || match &args.odometer {

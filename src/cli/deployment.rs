@@ -8,8 +8,11 @@ use super::commands::note;
 use crate::record::{StateFile, StateKind};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::odometer::{BadBudget, DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal};
+use privateer_privacy::odometer::{
+    BadBudget, BudgetChange, DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal,
+};
 use privateer_privacy::release::random_name;
+use privateer_privacy::{Guarantee, Ledger};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -95,8 +98,19 @@ pub struct Deployment {
     pub budget: Option<PrivacyBudget>,
     /// The odometer that this session shares with others.
     pub odometer: Option<OdometerLink>,
-    /// The release states that released values came from.
-    pub sources: Vec<String>,
+    /// Every answer, in the order in which they were made.
+    pub answers: Vec<AnswerName>,
+}
+
+/// Names one answer, so that it is counted once however many files hold it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AnswerName {
+    /// The session or release state that drew its noise.
+    pub source: String,
+    /// Random name of the answer.
+    pub name: String,
+    /// What was measured.
+    pub column: String,
 }
 
 /// States where a shared odometer is, and which one it is.
@@ -133,7 +147,7 @@ impl Deployment {
             }
             return Self::named(form, column, None, None);
         };
-        let filter = filter.unwrap_or_else(|| FilterKind::natural(&spend.loss));
+        let filter = filter.unwrap_or_else(|| spend.natural_filter());
         let mut deployment = Self::named(form, column, Some(filter), budget)?;
         let spend = Spend { session: deployment.id.clone(), ..spend.clone() };
         let Some(path) = args.odometer() else {
@@ -173,7 +187,7 @@ impl Deployment {
             filter,
             budget,
             odometer: None,
-            sources: Vec::new(),
+            answers: Vec::new(),
         })
     }
 
@@ -194,10 +208,53 @@ impl Deployment {
     pub fn about_copies(&self) -> String {
         match &self.odometer {
             Some(link) => format!("copies are refused by the odometer `{}`, which counts the answers", link.path.display()),
-            None => "copies of this file cannot be detected: answers of two copies add up, and neither knows of the other \
-                     (a shared `--odometer` counts both)"
-                .to_owned(),
+            None => {
+                "a copy of this file is refused while the file stands at its place; once it is gone, copies cannot be detected: \
+                     their answers add up, and neither knows of the other (a shared `--odometer` counts both)"
+                    .to_owned()
+            }
         }
+    }
+}
+
+/// What a session or a release state says about itself.
+pub struct StatedAnswers {
+    /// Who it is.
+    pub deployment: Deployment,
+    /// The ledger of one answer.
+    pub ledger: Ledger,
+    /// Each answer with what it spends; `None` where answers pass no mechanism.
+    pub answers: Option<Vec<(AnswerName, Spend)>>,
+}
+
+impl StatedAnswers {
+    /// Reads the content of a session or a release state.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where it is damaged.
+    pub fn of(path: &Path, kind: StateKind, value: &serde_json::Value) -> Result<Self, Error> {
+        let corrupt = || Error::Corrupt {
+            path: path.to_owned(),
+            problem: "does not say what it has spent".to_owned(),
+            hint: "restore the file from a copy".to_owned(),
+        };
+        let deployment: Deployment = serde_json::from_value(value["deployment"].clone()).map_err(|_| corrupt())?;
+        let ledger: Ledger = serde_json::from_value(value["ledger"].clone()).map_err(|_| corrupt())?;
+        let answers = if kind == StateKind::Releases { &value["answers"] } else { &value["session"]["told"] };
+        let rows: Option<Vec<u64>> =
+            answers.as_array().ok_or_else(corrupt)?.iter().map(|answer| answer["row"].as_u64()).collect();
+        let rows = rows.ok_or_else(corrupt)?;
+        let answers = if ledger.guarantee == Guarantee::NotPrivate && !rows.is_empty() {
+            None
+        } else if rows.len() == deployment.answers.len() {
+            let spend = |(row, name): (&u64, &AnswerName)| {
+                Some((name.clone(), Spend::of_answer(&ledger, &name.source, &name.column, *row)?))
+            };
+            Some(rows.iter().zip(&deployment.answers).map(spend).collect::<Option<Vec<_>>>().ok_or_else(corrupt)?)
+        } else {
+            return Err(corrupt());
+        };
+        Ok(Self { deployment, ledger, answers })
     }
 }
 
@@ -314,13 +371,14 @@ impl Account {
     }
 
     /// Puts a spend on the disk, before anything is drawn for it; without a shared odometer the answer's own write does that.
+    /// * `received` — the name of an answer that a data holder made; otherwise this session makes it
     ///
     /// # Errors
     /// As [`Account::check`], and where a file cannot be written: nothing may be released then.
-    pub fn pay(&mut self, spend: &Spend, file: &mut StateFile) -> Result<(), Error> {
+    pub fn pay(&mut self, spend: &Spend, received: Option<AnswerName>, file: &mut StateFile) -> Result<(), Error> {
         self.check(spend)?;
+        let ticket = new_name()?;
         if let Some(shared) = &mut self.shared {
-            let ticket = new_name()?;
             self.deployment.pending = Some(ticket.clone());
             file.replace("deployment", serde_json::json!(self.deployment))?;
             shared.odometer.spend_once(spend, &ticket).map_err(refused)?;
@@ -328,6 +386,10 @@ impl Account {
         }
         self.deployment.pending = None;
         self.deployment.counter = self.deployment.counter.saturating_add(1);
+        let Deployment { id, column, .. } = &self.deployment;
+        let own = || AnswerName { source: id.clone(), name: ticket, column: column.clone() };
+        let answer = received.unwrap_or_else(own);
+        self.deployment.answers.push(answer);
         self.own.add(spend);
         Ok(())
     }
@@ -399,9 +461,16 @@ fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdom
 pub fn refused(why: SpendRefusal) -> Error {
     match why {
         SpendRefusal::Exceeded { .. } => Error::CheckSaidNo(format!("{why}; nothing was released")),
-        SpendRefusal::Incomparable { .. } => Error::input(
+        SpendRefusal::OtherUnits { .. } => Error::input(Diagnostic::new(why.to_string()).hint(
+            "use the columns and scales of the earlier release; an odometer made with `--change record` prices both for whole records",
+        )),
+        SpendRefusal::InputAndValue { .. } => {
+            Error::input(Diagnostic::new(why.to_string()).hint("release the column in one of the two ways, or use an odometer of its own"))
+        }
+        SpendRefusal::NoChange { .. } => Error::input(
             Diagnostic::new(why.to_string())
-                .hint("use the columns, centre and scales of the earlier release, or an odometer of its own"),
+                .expected(format!("an odometer made with `--change`, one of {}", BudgetChange::FORMS))
+                .hint("`--change record` holds for everything that is released of a record"),
         ),
         SpendRefusal::NoBound { .. } => Error::input(
             Diagnostic::new(why.to_string())

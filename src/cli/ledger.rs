@@ -1,14 +1,14 @@
 //! `privateer ledger`: what sessions, releases, curated tables and odometers have spent, one by one and together.
 
 use super::commands::{note, say};
-use super::deployment::{Deployment, filter, read_odometer};
-use super::release::spends_of;
+use super::deployment::{AnswerName, StatedAnswers, filter, read_odometer};
 use crate::env::CuratedLedger;
 use crate::record::{StateFile, StateKind};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::Ledger;
-use privateer_privacy::odometer::{FilterKind, Odometer, Spend};
+use privateer_privacy::Growth;
+use privateer_privacy::odometer::{FilterKind, Odometer, Spend, SpentRecords};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer ledger`.
@@ -29,15 +29,36 @@ pub struct LedgerArgs {
 struct SpendingFile {
     path: PathBuf,
     /// What kind of file it is.
-    kind: &'static str,
-    /// How close it is to the spends: an odometer is asked before the files that spend from it, a data holder before a session.
-    rank: u8,
-    /// The sessions that it accounts for.
-    sessions: Vec<String>,
+    kind: FileKind,
+    /// Its random name.
+    id: String,
     /// Its own account.
     odometer: Odometer,
+    /// The answers that it holds, each with its spend; an odometer holds none, only what they have spent.
+    answers: Vec<(AnswerName, Spend)>,
     /// What it states about who sees what.
     notes: Vec<String>,
+}
+
+/// Kinds of files that state spends, those first that are asked first: an odometer before the files that spend from it, a data holder
+/// before the session that takes its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FileKind {
+    Odometer,
+    CuratedInputs,
+    Releases,
+    Session,
+}
+
+impl FileKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Odometer => "odometer",
+            Self::CuratedInputs => "curated inputs",
+            Self::Releases => "release state",
+            Self::Session => "session",
+        }
+    }
 }
 
 /// Shows each file, and all of them together.
@@ -63,14 +84,14 @@ pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
             .map(|file| {
                 let mut ledger = file.odometer.ledger();
                 ledger.notes.extend(file.notes.clone());
-                serde_json::json!({ "file": file.path.display().to_string(), "kind": file.kind, "ledger": ledger })
+                serde_json::json!({ "file": file.path.display().to_string(), "kind": file.kind.name(), "ledger": ledger })
             })
             .collect();
         say(&serde_json::json!({ "files": each, "together": all.map(|all| all.ledger()) }).to_string());
         return Ok(());
     }
     for file in &files {
-        say(&format!("{} ({})", file.path.display(), file.kind));
+        say(&format!("{} ({})", file.path.display(), file.kind.name()));
         let mut ledger = file.odometer.ledger();
         ledger.notes.extend(file.notes.clone());
         say(&ledger.page());
@@ -104,52 +125,126 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>) -> Result<Odomet
             _ => {}
         }
     }
-    let mut all =
+    let delta = files.iter().filter_map(|file| file.odometer.stated_delta()).max_by(|a, b| a.get().total_cmp(&b.get()));
+    let all =
         Odometer::new(filter, None, rows.map(|(rows, _)| rows)).map_err(|why| Error::input(Diagnostic::new(why.to_string())))?;
+    let mut all = all.read_at(delta);
     let mut ordered: Vec<&SpendingFile> = files.iter().collect();
-    ordered.sort_by_key(|file| file.rank);
-    let releases_of = |file: &SpendingFile, session: &String| -> u64 {
-        let own = file.odometer.spends().iter().filter(|spend| spend.session == *session);
-        own.map(|spend| spend.count).fold(0, u64::saturating_add)
-    };
-    let mut seen: Vec<(&String, u8, u64, &Path)> = Vec::new();
-    for file in ordered {
-        let is_counted = |session: &String| seen.iter().any(|(known, rank, ..)| *known == session && *rank < file.rank);
-        for (session, _, count, other) in &seen {
-            let here = releases_of(file, session);
-            if file.sessions.contains(session) && *count < here {
-                return Err(Error::input(
-                    Diagnostic::new(format!(
-                        "`{}` counts {count} releases of session {session}, and `{}` counts {here}",
-                        other.display(),
-                        file.path.display()
-                    ))
-                    .hint("the first is an older copy: show the newest of the files"),
-                ));
-            }
+    ordered.sort_by_key(|file| file.kind);
+    for (at, file) in ordered.iter().enumerate() {
+        for other in ordered[..at].iter().filter(|other| other.kind == file.kind && other.id == file.id) {
+            refuse_copy(other, file)?;
         }
-        if !file.sessions.is_empty() && file.sessions.iter().all(is_counted) {
-            note(&format!("the spends of `{}` are counted by another file that is shown, and not twice", file.path.display()));
-            continue;
-        }
-        if let Some(copy) = file.sessions.iter().find(|session| seen.iter().any(|(known, ..)| known == session)) {
-            note(&format!(
-                "warning: `{}` is a copy of a session that is shown already ({copy}): answers of both are added, those before the copy twice",
-                file.path.display()
+    }
+    let mut add = |spend: &Spend| {
+        if spend.cost(filter, &spend.loss.named()).is_none() {
+            return Err(Error::input(
+                Diagnostic::new(format!("filter `{filter}` has no bound for mechanism `{}`", spend.mechanism))
+                    .hint("choose another `--filter`: `sum` takes every mechanism whose claim holds"),
             ));
         }
-        seen.extend(file.sessions.iter().map(|session| (session, file.rank, releases_of(file, session), file.path.as_path())));
-        for spend in file.odometer.spends() {
-            if spend.cost(filter).is_none() {
-                return Err(Error::input(
-                    Diagnostic::new(format!("filter `{filter}` has no bound for mechanism `{}`", spend.mechanism))
-                        .hint("choose another `--filter`: `sum` takes every mechanism whose claim holds"),
-                ));
+        all.add(spend);
+        Ok(())
+    };
+    let mut known: BTreeSet<&AnswerName> = BTreeSet::new();
+    for file in &ordered {
+        if file.kind == FileKind::Odometer {
+            file.odometer.spends().iter().try_for_each(&mut add)?;
+            continue;
+        }
+        let mut is_counted = !file.answers.is_empty();
+        for (name, spend) in &file.answers {
+            if is_counted_elsewhere(&ordered, file, (name, spend))? {
+                continue;
             }
-            all.add(spend);
+            // Sums over users of two copies are two streams: each is added as a whole.
+            let is_new = known.insert(name) || spend.growth == Growth::OneStream;
+            is_counted &= !is_new;
+            if is_new {
+                add(spend)?;
+            }
+        }
+        if is_counted {
+            note(&format!("the spends of `{}` are counted by another file that is shown, and not twice", file.path.display()));
         }
     }
     Ok(all)
+}
+
+/// Fails where one file is an older or unchanged copy of the other; of two that both went on, both count.
+fn refuse_copy(one: &SpendingFile, other: &SpendingFile) -> Result<(), Error> {
+    let holds = |whole: &SpendingFile, part: &SpendingFile| {
+        let spends = part.odometer.spends().iter().all(|spend| count_of(whole, spend) >= count_of(part, spend));
+        spends && part.answers.iter().all(|(name, _)| whole.answers.iter().any(|(known, _)| known == name))
+    };
+    let (newer, older) = match (holds(one, other), holds(other, one)) {
+        (false, false) => {
+            note(&format!(
+                "warning: `{}` and `{}` are copies of one {} that both went on: the answers of both are added",
+                one.path.display(),
+                other.path.display(),
+                one.kind.name()
+            ));
+            return Ok(());
+        }
+        (true, true) => {
+            return Err(Error::input(
+                Diagnostic::new(format!("`{}` is a copy of `{}`", other.path.display(), one.path.display()))
+                    .hint("name one of the two"),
+            ));
+        }
+        (true, false) => (one, other),
+        (false, true) => (other, one),
+    };
+    Err(Error::input(
+        Diagnostic::new(format!("`{}` is an older copy of `{}`", older.path.display(), newer.path.display()))
+            .hint(format!("show `{}` alone: it counts what the older copy counts", newer.path.display())),
+    ))
+}
+
+/// Releases of one session about the same records that a file counts, as those of this spend.
+fn count_of(file: &SpendingFile, like: &Spend) -> u64 {
+    let alike = file.odometer.spends().iter().filter(|spend| spend.session == like.session && spend.records == like.records);
+    alike.map(|spend| spend.count).fold(0, u64::saturating_add)
+}
+
+/// Whether another file that is shown counts an answer.
+///
+/// # Errors
+/// A file that should count it and does not: an older copy, or a copy that went on in another way.
+fn is_counted_elsewhere(
+    files: &[&SpendingFile],
+    file: &SpendingFile,
+    (name, spend): (&AnswerName, &Spend),
+) -> Result<bool, Error> {
+    let older = |other: &SpendingFile, problem: String| {
+        Err(Error::input(
+            Diagnostic::new(format!("`{}` {problem}, and `{}` holds it", other.path.display(), file.path.display()))
+                .hint("the first is an older copy, or a copy that went on elsewhere: show the file that made the answer"),
+        ))
+    };
+    let record = match spend.records {
+        SpentRecords::One { row } => format!("record {row}"),
+        SpentRecords::All => "every record".to_owned(),
+    };
+    for odometer in files.iter().filter(|other| other.kind == FileKind::Odometer) {
+        if odometer.odometer.mark(&name.source).is_some() {
+            let (there, here) = (count_of(odometer, spend), count_of(file, spend));
+            if there < here {
+                return older(odometer, format!("counts {there} releases of session {} about {record}, not {here}", name.source));
+            }
+            return Ok(true);
+        }
+    }
+    let Some(holder) =
+        files.iter().find(|other| other.kind == FileKind::Releases && other.id == name.source && file.id != name.source)
+    else {
+        return Ok(false);
+    };
+    if files.iter().any(|other| other.id == name.source && other.answers.iter().any(|(known, _)| known == name)) {
+        return Ok(true);
+    }
+    older(holder, format!("does not know of an answer of its own about {record}"))
 }
 
 /// Reads any file that states spends.
@@ -167,58 +262,38 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
     let Some((kind, value)) = StateFile::peek(path)? else {
         let ledger = CuratedLedger::read(path)?;
         let spend = ledger.spend().ok_or_else(|| corrupt("states no loss that can be added up"))?;
-        let filter = stated.unwrap_or(FilterKind::natural(&spend.loss));
-        let rows = Some(ledger.rows);
-        let odometer = account(filter, None, rows, std::slice::from_ref(&spend))?;
-        let sessions = vec![spend.session];
+        let filter = stated.unwrap_or(spend.natural_filter());
+        let odometer = account(filter, None, Some(ledger.rows), std::slice::from_ref(&spend))?;
+        let name = AnswerName { source: spend.session.clone(), name: ledger.sha256, column: String::new() };
         return Ok(SpendingFile {
             path: path.to_owned(),
-            kind: "curated inputs",
-            rank: 1,
-            sessions,
+            kind: FileKind::CuratedInputs,
+            id: spend.session.clone(),
             odometer,
+            answers: vec![(name, spend)],
             notes: Vec::new(),
         });
     };
     if kind == StateKind::Odometer {
-        let (_, odometer) = read_odometer(path, |key| value[key].clone())?;
-        let sessions = odometer.sessions();
-        return Ok(SpendingFile { path: path.to_owned(), kind: "odometer", rank: 0, sessions, odometer, notes: Vec::new() });
+        let (id, odometer) = read_odometer(path, |key| value[key].clone())?;
+        let (path, kind) = (path.to_owned(), FileKind::Odometer);
+        return Ok(SpendingFile { path, kind, id, odometer, answers: Vec::new(), notes: Vec::new() });
     }
-    let deployment: Deployment =
-        serde_json::from_value(value["deployment"].clone()).map_err(|_| corrupt("does not say who it is"))?;
+    let StatedAnswers { deployment, answers, .. } = StatedAnswers::of(path, kind, &value)?;
     let mut notes = vec![deployment.form.words().to_owned(), deployment.about_copies()];
     if let Some(link) = &deployment.odometer {
         notes.push(format!("the odometer `{}` counts these releases too, and its budget stops them", link.path.display()));
     }
-    let (kind, rank, rows, spends) = match kind {
-        StateKind::Releases => {
-            ("release state", 1, None, spends_of(&value).ok_or_else(|| corrupt("does not say what it has released"))?)
-        }
-        StateKind::Session | StateKind::Odometer => {
-            let ledger: Ledger =
-                serde_json::from_value(value["ledger"].clone()).map_err(|_| corrupt("has no ledger that can be read"))?;
-            let told = value["session"]["told"].as_array().cloned().unwrap_or_default();
-            let rows: Vec<u64> = told.iter().filter_map(|told| told["row"].as_u64()).collect();
-            let spend = |row: &u64| Spend::of_answer(&ledger, &deployment.id, &deployment.column, *row);
-            let spends: Option<Vec<Spend>> = rows.iter().map(spend).collect();
-            let spends = spends.ok_or_else(|| {
-                Error::input(
-                    Diagnostic::new(format!(
-                        "the rewards of `{}` passed no mechanism: each spends an infinite epsilon",
-                        path.display()
-                    ))
-                    .hint("a ledger adds up losses of mechanisms: leave this session out, and know that it protects nothing"),
-                )
-            })?;
-            let rows = value["spent"]["rows"].as_u64();
-            ("session", 2, rows, spends)
-        }
-    };
+    let answers = answers.ok_or_else(|| {
+        Error::input(
+            Diagnostic::new(format!("the rewards of `{}` passed no mechanism: each spends an infinite epsilon", path.display()))
+                .hint("a ledger adds up losses of mechanisms: leave this session out, and know that it protects nothing"),
+        )
+    })?;
+    let kind = if kind == StateKind::Releases { FileKind::Releases } else { FileKind::Session };
     let filter = stated.or(deployment.filter).unwrap_or(FilterKind::Sum);
     let budget = deployment.budget.filter(|_| stated.is_none_or(|stated| Some(stated) == deployment.filter));
-    let odometer = account(filter, budget, rows, &spends)?;
-    // Values of a data holder are spent by the state that released them.
-    let sessions = if deployment.sources.is_empty() { vec![deployment.id] } else { deployment.sources };
-    Ok(SpendingFile { path: path.to_owned(), kind, rank, sessions, odometer, notes })
+    let spends: Vec<Spend> = answers.iter().map(|(_, spend)| spend.clone()).collect();
+    let odometer = account(filter, budget, value["spent"]["rows"].as_u64(), &spends)?;
+    Ok(SpendingFile { path: path.to_owned(), kind, id: deployment.id, odometer, answers, notes })
 }

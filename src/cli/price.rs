@@ -1,8 +1,7 @@
 //! Prices a deployment: before it starts, from the spec of its session, and while it runs, from a session's file.
 
 use super::account::placed;
-use super::deployment::{Deployment, bad_budget};
-use super::release::spends_of;
+use super::deployment::{StatedAnswers, bad_budget};
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
 use crate::record::{StateFile, StateKind};
@@ -51,7 +50,7 @@ pub fn of_spec(
     let ((n, _), (_, rounds)) = (session.points(), session.progress());
     let spend = session.spend(DeploymentForm::TrustedCurator, "", "reward", 0);
     let (budget, filter) = options;
-    let filter = filter.or_else(|| spend.as_ref().map(|spend| FilterKind::natural(&spend.loss)));
+    let filter = filter.or_else(|| spend.as_ref().map(Spend::natural_filter));
     let own = filter.map(|filter| Odometer::new(filter, budget, Some(n as u64))).transpose().map_err(|why| bad_budget(&why))?;
     price(&ledger, spend.as_ref(), own.as_ref(), Some(rounds), participations).map(Some)
 }
@@ -61,35 +60,24 @@ pub fn of_spec(
 /// # Errors
 /// A damaged file.
 pub fn of_file(path: &Path, participations: u64) -> Result<Option<DeploymentPrice>, Error> {
-    let corrupt = || Error::Corrupt {
-        path: path.to_owned(),
-        problem: "does not say what it has spent".to_owned(),
-        hint: "restore the file from a copy".to_owned(),
-    };
     let Some((kind, value)) = StateFile::peek(path)? else { return Ok(None) };
     if kind == StateKind::Odometer {
         let (_, odometer) = super::deployment::read_odometer(path, |key| value[key].clone())?;
         let ledger = odometer.ledger();
         return Ok(Some(DeploymentPrice { quote: None, text: ledger.page(), json: serde_json::json!({ "spent": ledger }) }));
     }
-    let deployment: Deployment = serde_json::from_value(value["deployment"].clone()).map_err(|_| corrupt())?;
-    let ledger: Ledger = serde_json::from_value(value["ledger"].clone()).map_err(|_| corrupt())?;
-    let spend = |row: u64| Spend::of_answer(&ledger, &deployment.id, &deployment.column, row);
-    let told = value["session"]["told"].as_array().cloned().unwrap_or_default();
-    let spends: Vec<Spend> = match kind {
-        StateKind::Releases => spends_of(&value).ok_or_else(corrupt)?,
-        _ => told.iter().filter_map(|told| spend(told["row"].as_u64()?)).collect(),
-    };
+    let StatedAnswers { deployment, ledger, answers } = StatedAnswers::of(path, kind, &value)?;
+    let next = Spend::of_answer(&ledger, &deployment.id, &deployment.column, 0);
     let own = deployment.filter.map(|filter| {
         let mut own = Odometer::new(filter, deployment.budget, value["spent"]["rows"].as_u64())?;
-        spends.iter().for_each(|spend| own.add(spend));
+        answers.iter().flatten().for_each(|(_, spend)| own.add(spend));
         Ok(own)
     });
     let own = own.transpose().map_err(|why| bad_budget(&why))?;
     // A session asks for some record at most once a round of its spec; a data holder knows of no last round.
     let text = value["spec"]["text"].as_str().and_then(|text| text.parse::<toml::Table>().ok());
     let rounds = text.and_then(|spec| u64::try_from(spec.get("rounds")?.as_integer()?).ok());
-    let mut price = price(&ledger, spend(0).as_ref(), own.as_ref(), rounds, participations)?;
+    let mut price = price(&ledger, next.as_ref(), own.as_ref(), rounds, participations)?;
     if let Some(own) = &own {
         let spent = own.ledger();
         price.text.push_str("spent so far\n");
@@ -126,7 +114,7 @@ fn price(
     let mut table = Vec::new();
     for count in counts {
         let many = Spend { count, ..spend.clone() };
-        let read = |filter: FilterKind| many.cost(filter).map(|cost| filter.read(cost, delta));
+        let read = |filter: FilterKind| many.cost(filter, &spend.loss.named()).map(|cost| filter.read(cost, delta));
         let all = [FilterKind::Sum, FilterKind::Zcdp, FilterKind::GaussianDp].map(read);
         let shown = all.map(|loss| loss.map_or("no bound".to_owned(), |(epsilon, _)| short(epsilon)));
         line("", &format!("{count:>7}  {:>12}  {:>12}  {:>12}", shown[0], shown[1], shown[2]));

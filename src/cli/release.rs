@@ -1,7 +1,7 @@
 //! `privateer release`: the data holder's side of a session. One value leaves with exact noise, once for each record and round.
 
 use super::commands::{note, say, say_removed};
-use super::deployment::{Account, BudgetArgs, Deployment, statement};
+use super::deployment::{Account, AnswerName, BudgetArgs, Deployment, statement};
 use crate::record::{StateFile, StateKind};
 use crate::registry::MECHANISMS;
 use clap::Args;
@@ -62,7 +62,7 @@ struct Declaration {
     column: String,
 }
 
-/// A value that was released.
+/// A value that was released; its name stands at the same place among those of the deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct StoredAnswer {
     row: u64,
@@ -117,8 +117,8 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
     {
         return Err(differs("--filter", &stated.to_string(), &account.own.filter().to_string()));
     }
-    let known = answers.iter().find(|answer| answer.row == args.row && answer.round == args.round).copied();
-    let answer = if let Some(known) = known {
+    let known = answers.iter().position(|answer| answer.row == args.row && answer.round == args.round);
+    let at = if let Some(known) = known {
         note(&format!(
             "record {} was released for round {} before: the stored value is printed again, and nothing is spent",
             args.row, args.round
@@ -126,21 +126,23 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
         known
     } else {
         let mechanism = RewardRelease::of(&ledger).map_err(|why| failed(&why))?;
-        account.pay(&next, &mut file)?;
+        account.pay(&next, None, &mut file)?;
         let released = mechanism.release(Raw::seal(value)).map_err(|why| failed(&why))?;
         let Some(released) = released.reward() else { return Err(damaged(&file)) };
-        let answer = StoredAnswer { row: args.row, round: args.round, released };
-        answers.push(answer);
+        answers.push(StoredAnswer { row: args.row, round: args.round, released });
         account.state_in(&mut file);
         // On the disk before it leaves: spend and answer in one write.
         file.replace("answers", serde_json::json!(answers))?;
-        answer
+        answers.len() - 1
+    };
+    let (Some(answer), Some(AnswerName { name, .. })) = (answers.get(at), account.deployment.answers.get(at)) else {
+        return Err(damaged(&file));
     };
     let odometer = account.odometer();
     note(&format!(
         "record {} has spent {}{}",
         args.row,
-        odometer.words(odometer.spent(args.row, &next.change)),
+        odometer.words(odometer.counted(args.row)),
         odometer.budget().map_or(String::new(), |budget| format!(" of {budget}"))
     ));
     let Declaration { mechanism, epsilon, delta, clip, column } = declaration;
@@ -148,6 +150,7 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
         format: HolderRelease::FORMAT.to_owned(),
         version: HolderRelease::VERSION,
         source: id,
+        name: name.clone(),
         row: answer.row,
         round: answer.round,
         column,
@@ -247,16 +250,6 @@ fn contents(file: &StateFile) -> Result<(Declaration, Vec<StoredAnswer>), Error>
         (Ok(declaration), Ok(answers)) => Ok((declaration, answers)),
         _ => Err(damaged(file)),
     }
-}
-
-/// Returns what a state file has spent, for `privateer ledger`; `None` where it is damaged.
-#[must_use]
-pub fn spends_of(value: &serde_json::Value) -> Option<Vec<Spend>> {
-    let deployment: Deployment = serde_json::from_value(value["deployment"].clone()).ok()?;
-    let declaration: Declaration = serde_json::from_value(value["declaration"].clone()).ok()?;
-    let answers: Vec<StoredAnswer> = serde_json::from_value(value["answers"].clone()).ok()?;
-    let ledger = ledger_of(&declaration).ok()?;
-    answers.iter().map(|answer| Spend::of_answer(&ledger, &deployment.id, &declaration.column, answer.row)).collect()
 }
 
 fn damaged(file: &StateFile) -> Error {

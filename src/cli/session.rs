@@ -1,7 +1,7 @@
 //! `privateer init`, `ask`, `tell`, `undo`: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
 use super::commands::{note, say, say_removed};
-use super::deployment::{Account, BudgetArgs, Deployment, statement};
+use super::deployment::{Account, AnswerName, BudgetArgs, Deployment, statement};
 use super::odometer::refuse_large_delta;
 use super::source::SpecArgs;
 use crate::engine::{Preparation, Session};
@@ -260,18 +260,19 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
         }
         let mut paid = account(session, file, args.row, &args.moved)?;
         if let Some((account, spend)) = &mut paid {
-            account.pay(spend, file).map_err(|why| stopped(why, &args.state))?;
+            let received = match &answer {
+                Answer::Raw(_) => None,
+                Answer::Released(HolderRelease { source, name, column, .. }) => {
+                    Some(AnswerName { source: source.clone(), name: name.clone(), column: column.clone() })
+                }
+            };
+            account.pay(spend, received, file).map_err(|why| stopped(why, &args.state))?;
         }
         let told = match &answer {
             Answer::Raw(reward) => session.tell(args.row, *reward)?,
             Answer::Released(value) => session.tell_received(args.row, value)?,
         };
-        if let Some((account, _)) = &mut paid {
-            if let Answer::Released(value) = &answer
-                && !account.deployment.sources.contains(&value.source)
-            {
-                account.deployment.sources.push(value.source.clone());
-            }
+        if let Some((account, _)) = &paid {
             account.state_in(file);
         }
         // Saved before anything is printed: noise that was seen is never drawn again.
@@ -281,10 +282,9 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
             say(&serde_json::json!({ "row": told.row, "released": told.released, "round": round, "rounds": rounds }).to_string());
         } else {
             note(&format!("round {round} of {rounds} is told"));
-            if let Some((account, spend)) = &paid {
+            if let Some((account, _)) = &paid {
                 let odometer = account.odometer();
-                let spent = odometer.spent(args.row as u64, &spend.change);
-                note(&format!("row {} has spent {}", args.row, odometer.words(spent)));
+                note(&format!("row {} has spent {}", args.row, odometer.words(odometer.counted(args.row as u64))));
             }
         }
         Ok(())

@@ -2,10 +2,8 @@
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
-use privateer_privacy::accounting::Composition;
-use privateer_privacy::odometer::{RecordChange, Spend, SpentRecords};
+use privateer_privacy::odometer::{InputSpace, RowsFacts, Spend};
 use privateer_privacy::release::{PublicProjection, Release};
-use privateer_privacy::{Adversary, Growth};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
@@ -21,6 +19,8 @@ pub struct CuratedLedger {
     pub program_version: String,
     /// Columns of the released inputs.
     pub columns: Vec<String>,
+    /// Columns of the raw table that were read; those of a projection have other names.
+    pub sources: Vec<String>,
     /// Number of rows; public.
     pub rows: u64,
     /// SHA-256 of the text of the file of released inputs.
@@ -49,7 +49,7 @@ pub struct CuratedLedger {
     pub delta: f64,
     /// The promise of the release, in its own words.
     pub ledger: serde_json::Value,
-    /// SHA-256 of all fields above; absent in ledgers of version 1.
+    /// SHA-256 of all fields above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -57,10 +57,8 @@ pub struct CuratedLedger {
 impl CuratedLedger {
     /// The value of `format`, which distinguishes ledgers from other files.
     pub const FORMAT: &'static str = "privateer curated inputs";
-    /// Version that this program writes; 2 since ledgers have their own digest.
-    ///
-    /// Version 1 is read too; repeating its release would spend the budget again.
-    pub const VERSION: u32 = 2;
+    /// Version that this program writes and reads; 3 since ledgers name the columns that were read.
+    pub const VERSION: u32 = 3;
 
     /// Returns ledger and file of rows released without centring, scaling or projection.
     ///
@@ -80,6 +78,7 @@ impl CuratedLedger {
             version: Self::VERSION,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             columns: columns.iter().map(|&name| name.to_owned()).collect(),
+            sources: columns.iter().map(|&name| name.to_owned()).collect(),
             rows: (rows.value().len() / columns.len().max(1)) as u64,
             sha256: text_sha256(&released_inputs),
             radius,
@@ -97,33 +96,19 @@ impl CuratedLedger {
         (ledger.sealed(), released_inputs)
     }
 
-    /// What the release takes from every record; `None` where the ledger does not say what was done.
+    /// Returns what the release takes from every record; `None` where the ledger does not say what was done.
     #[must_use]
     pub fn spend(&self) -> Option<Spend> {
-        let composition: Composition = serde_json::from_value(self.ledger["composition"].clone()).ok()?;
-        let [(loss, 1)] = composition.parts() else { return None };
-        // Rows lie within the bound: a move of twice the bound is any move, of a record whose other columns are not read.
-        let change = if 2.0 * self.bound <= self.radius {
-            RecordChange::Record
-        } else {
-            // Columns of a projection do not name the inputs: such a release compares with no other.
-            let inputs = if self.projection.is_some() { std::slice::from_ref(&self.sha256) } else { &self.columns };
-            let space = serde_json::json!([inputs, self.centre, self.scales]);
-            RecordChange::InputsWithin { radius: self.radius, space: text_sha256(&space.to_string()) }
+        let mechanism = self.ledger["mechanism"].as_str()?;
+        let facts = RowsFacts {
+            space: InputSpace::new(&self.sources, &self.scales),
+            radius_and_bound: (self.radius, self.bound),
+            sigma_and_step: (self.sigma, self.ledger["grid"].as_f64()?),
+            columns_and_stretch: (self.columns.len(), self.projection.as_ref().map_or(1.0, |map| map.stretch)),
+            claim: (self.epsilon, self.delta),
         };
-        Some(Spend {
-            session: self.sha256.get(..32)?.to_owned(),
-            mechanism: self.ledger["mechanism"].as_str().unwrap_or("rows").to_owned(),
-            column: self.columns.join(","),
-            records: SpentRecords::All,
-            change,
-            adversary: Adversary::Observer,
-            loss: *loss,
-            epsilon: self.epsilon,
-            delta: self.delta,
-            growth: Growth::SeparateReleases,
-            count: 1,
-        })
+        let is_whole = self.sources.len() == self.scales.len() && 0.0 < self.radius && 0.0 < self.bound && 0.0 < self.sigma;
+        is_whole.then(|| Some(Spend::of_rows(self.sha256.get(..32)?, mechanism, facts))).flatten()
     }
 
     /// The same ledger with its own digest, after a change.
@@ -150,7 +135,6 @@ impl CuratedLedger {
             return Err(corrupt("is not the ledger of released inputs".to_owned()));
         }
         match value["version"].as_u64() {
-            Some(1) => {}
             Some(version) if version == u64::from(Self::VERSION) => {
                 if value["digest"] != digest(&value) {
                     return Err(corrupt("is not the ledger that was written: its SHA-256 is not the one at its end".to_owned()));

@@ -50,8 +50,10 @@ impl StateKind {
     }
 }
 
-/// The version of the envelope: 2 since it ends with a digest, 3 since it says what was spent. What is inside has versions of its own.
-const VERSION: u64 = 3;
+/// The version of the envelope: 4 since it says where the file stands. What is inside has versions of its own.
+const VERSION: u64 = 4;
+/// The key under which a file says where it stands, by which a copy is told from a file that has moved.
+const PLACE: &str = "place";
 /// How often a busy odometer is tried, and how long a command waits in between: two seconds in all.
 const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
@@ -84,7 +86,10 @@ impl StateFile {
         }
         let removed = remove_leftovers_of(path)?;
         let action = format!("write the {}", kind.noun());
-        PreparedFile::write(path, enveloped(kind, content).as_bytes(), &action, true)?.publish_new(&hint)?;
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().map_err(|source| Error::io(action.as_str(), path, source))?;
+        let place = path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
+        PreparedFile::write(path, enveloped(kind, content, &place).as_bytes(), &action, true)?.publish_new(&hint)?;
         Ok(removed)
     }
 
@@ -127,7 +132,7 @@ impl StateFile {
             // Some file systems know no locks: a session is still whole at every moment, and the later of two writers is refused.
             Err(TryLockError::Error(_)) => {}
         }
-        if kind == StateKind::Odometer && disk::has_other_names(&file) {
+        if disk::has_other_names(&file) {
             let hint = "delete the other hard links: a write through one name would not be seen through another".to_owned();
             return Err(corrupt(("is one file under several names (hard links)".to_owned(), hint)));
         }
@@ -140,6 +145,13 @@ impl StateFile {
             return Ok(None);
         }
         let value = Self::parse(&text, kind).map_err(corrupt)?;
+        if let Some(place) = standing_original(&real, kind, &value) {
+            let hint = format!(
+                "go on with `{}`, or delete it if this one takes its place: what one of the two spends, the other would not know",
+                place.display()
+            );
+            return Err(corrupt((format!("is a copy: the {} still stands at `{}`", kind.noun(), place.display()), hint)));
+        }
         let removed = remove_leftovers_of(&real)?;
         Ok(Some(Self { path: real, kind, file, text, value, removed }))
     }
@@ -244,6 +256,7 @@ impl StateFile {
             });
         }
         self.value[key] = content;
+        self.value[PLACE] = self.path.display().to_string().into();
         let text = sealed(&mut self.value);
         // The new file is locked from before it stands here: no other command comes between two writes of this one.
         self.file = write_private(&self.path, text.as_bytes(), &format!("write the {}", self.kind.noun()))?;
@@ -252,7 +265,21 @@ impl StateFile {
     }
 }
 
-fn enveloped(kind: StateKind, mut content: serde_json::Value) -> String {
+/// Returns where the file of this content stands, if that is another place than `real` and the file is still there.
+fn standing_original(real: &Path, kind: StateKind, value: &serde_json::Value) -> Option<PathBuf> {
+    // A session without a mechanism has no filter and spends nothing: copies of it do no harm.
+    let name = |value: &serde_json::Value| {
+        let deployment = &value["deployment"];
+        let name = if deployment["filter"].is_null() { &value["id"] } else { &deployment["id"] };
+        name.as_str().map(str::to_owned)
+    };
+    let place = Path::new(value[PLACE].as_str()?).canonicalize().ok().filter(|place| place != real)?;
+    let (other_kind, other) = StateFile::peek(&place).ok()??;
+    (other_kind == kind && name(&other).is_some() && name(&other) == name(value)).then_some(place)
+}
+
+fn enveloped(kind: StateKind, mut content: serde_json::Value, place: &Path) -> String {
+    content[PLACE] = place.display().to_string().into();
     content["format"] = kind.format().into();
     content["version"] = VERSION.into();
     content["program_version"] = env!("CARGO_PKG_VERSION").into();

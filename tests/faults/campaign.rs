@@ -25,6 +25,8 @@ pub struct Campaign {
     pub name: &'static str,
     /// Files before the command.
     pub before: TempDir,
+    /// Where they were made: sessions read their points there.
+    _prepared: TempDir,
     /// The command.
     pub words: Vec<&'static str>,
 }
@@ -62,9 +64,16 @@ impl Faulted {
 
 impl Campaign {
     pub fn new(name: &'static str, words: &[&'static str], prepare: impl FnOnce(&Path)) -> Self {
-        let before = tempfile::tempdir().expect("a folder");
-        prepare(before.path());
-        Self { name, before, words: words.to_vec() }
+        let prepared = tempfile::tempdir().expect("a folder");
+        prepare(prepared.path());
+        let before = copy(prepared.path());
+        // State files know where they stand: a copy is taken for one that has moved once nothing stands there.
+        for (name, bytes) in files(prepared.path()) {
+            if String::from_utf8_lossy(&bytes).contains("\"format\":\"privateer ") {
+                fs::remove_file(prepared.path().join(name)).expect("removed");
+            }
+        }
+        Self { name, before, words: words.to_vec(), _prepared: prepared }
     }
 
     /// Files after the command without a fault.

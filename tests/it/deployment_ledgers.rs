@@ -1,20 +1,69 @@
 //! Ledgers and prices of deployments: what adds up, what does not, and what another accountant finds.
 
-use crate::deployments::{HYBRID, file, json, three_rows, total, until_stopped};
+use crate::deployments::{HYBRID, file, json, three_rows, until_stopped};
 use crate::program::{code, stderr};
 use crate::two_parties::{CURATE, fine, refused, run, table};
 use privateer_privacy::accounting::Loss;
-use privateer_privacy::odometer::{FilterKind, Odometer, RecordChange, Spend, SpentRecords};
+use privateer_privacy::odometer::{FilterKind, Odometer, ReleaseLoss, Spend, SpentRecords};
 use privateer_privacy::{Adversary, Growth};
 use std::fs;
+use std::path::Path;
 
-/// Inputs within a radius and values are listed apart; whole records and values add up.
+/// The exact loss of Gaussian releases whose `mu` are these, by the definition of the trade-off function.
+fn exact(mus: &[f64], delta: f64) -> f64 {
+    let mu = mus.iter().map(|mu| mu * mu).sum::<f64>().sqrt();
+    let tail = |x: f64| 0.5 * libm::erfc(x / std::f64::consts::SQRT_2);
+    let (mut no, mut yes) = (0.0, mu * mu + 40.0 * mu + 40.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (no + yes);
+        // e^epsilon phi(far) = phi(near): beyond 10 the tail is its asymptotic series.
+        let (near, far) = (middle / mu - 0.5 * mu, middle / mu + 0.5 * mu);
+        let series = 1.0 - 1.0 / far.powi(2) + 3.0 / far.powi(4) - 15.0 / far.powi(6);
+        let second = if far < 10.0 {
+            middle.exp() * tail(far)
+        } else {
+            (-0.5 * near * near).exp() / std::f64::consts::TAU.sqrt() / far * series
+        };
+        if tail(near) - second <= delta { yes = middle } else { no = middle }
+    }
+    yes
+}
+
+/// The lines of a ledger by the kind of their change, the first one first.
+fn lines(folder: &Path, files: &[&str]) -> Vec<(String, f64)> {
+    let words: Vec<&str> = ["ledger", "--json"].into_iter().chain(files.iter().copied()).collect();
+    let said = json(&fine(folder, &words));
+    let ledger = if files.len() == 1 { &said["files"][0]["ledger"] } else { &said["together"] };
+    let all = std::iter::once(&ledger["total"]).chain(ledger["changes"].as_array().expect("lines"));
+    all.map(|line| {
+        let kind = line["change"]["kind"].as_str().expect("a kind");
+        let radius = line["change"]["radius"].as_f64().map_or(String::new(), |radius| format!(" {radius}"));
+        (format!("{kind}{radius}"), line["largest"]["epsilon"].as_f64().expect("a number"))
+    })
+    .collect()
+}
+
+fn agree(found: &[(String, f64)], expected: &[(&str, f64)]) {
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ((kind, epsilon), (expected_kind, exact)) in found.iter().zip(expected) {
+        let close = exact * (1.0 - 1e-9) <= *epsilon && *epsilon <= exact * 1.001 + 1e-6;
+        assert!(kind == expected_kind && close, "{found:?} {expected:?}");
+    }
+}
+
+/// Every release counts for every change on which its law depends: radii that are named scale, whole records hold everything.
 #[test]
-fn losses_add_up_only_where_one_change_covers_the_other() {
+fn every_release_counts_for_every_change() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     table(here);
-    fine(here, &CURATE);
+    let curate = |radius: &str, name: &str| {
+        let mut words = CURATE.to_vec();
+        (words[9], words[13]) = (radius, name);
+        fine(here, &words);
+        file(here, &format!("{name}.ledger.json"))["sigma"].as_f64().expect("a number")
+    };
+    let far = curate("0.2", "released.csv");
     let spec = "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"released.csv\"\nreleased = \"released.csv.ledger.json\"\n\
                 inputs = [\"x\", \"y\"]\nkernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\n\
                 noise = { kind = \"gaussian\", sd = 0.05 }\nbound = 1.0\n";
@@ -22,21 +71,22 @@ fn losses_add_up_only_where_one_change_covers_the_other() {
     fine(here, &["init", "state", "modeler.toml"]);
     let row = fine(here, &["ask", "state"]);
     fine(here, &["tell", "state", row.trim(), "0.5"]);
-    assert_eq!(total(here, &["state", "released.csv.ledger.json"]), None);
+    // Values and inputs within a radius: the sum is that of whole records, whose rows are five apart.
+    let whole_of_far = exact(&[5.0 / far], 1e-6);
+    agree(
+        &lines(here, &["state", "released.csv.ledger.json", "--filter", "sum"]),
+        &[("record", 2.0 + whole_of_far), ("inputs-within 0.2", exact(&[0.2 / far], 1e-6)), ("values", 2.0)],
+    );
     let said = fine(here, &["ledger", "state", "released.csv.ledger.json"]);
-    assert!(said.contains("not stated") && said.contains("listed apart") && said.contains("moved by at most 0.2"), "{said}");
-    let mut whole = CURATE.to_vec();
-    (whole[9], whole[13]) = ("5", "whole.csv");
-    fine(here, &whole);
-    let (epsilon, delta) = total(here, &["state", "whole.csv.ledger.json"]).expect("a total");
-    assert!((epsilon - 10.0).abs() < 1e-9 && (delta - 1e-6).abs() < 1e-18, "{epsilon} {delta}");
-    // A second release of the same inputs at a smaller radius: the larger radius covers it.
-    let mut near = CURATE.to_vec();
-    (near[9], near[13]) = ("0.1", "near.csv");
-    fine(here, &near);
-    let (epsilon, delta) =
-        total(here, &["released.csv.ledger.json", "near.csv.ledger.json", "--filter", "sum"]).expect("a total");
-    assert!((epsilon - 16.0).abs() < 1e-9 && (delta - 2e-6).abs() < 1e-18, "{epsilon} {delta}");
+    let first = said.split("together").nth(1).expect("both").lines().nth(2).expect("a line");
+    assert!(first.contains("one record, replaced by any other"), "the largest change stands first: {said}");
+    // A release at a smaller radius counts at the larger one by its noise, and the other way round.
+    let near = curate("0.1", "near.csv");
+    let both = ["released.csv.ledger.json", "near.csv.ledger.json"];
+    let at = |distance: f64| exact(&[distance / far, distance / near], 1e-6);
+    agree(&lines(here, &both), &[("record", at(5.0)), ("inputs-within 0.2", at(0.2)), ("inputs-within 0.1", at(0.1))]);
+    let whole = curate("5", "whole.csv");
+    agree(&lines(here, &["whole.csv.ledger.json"]), &[("record", exact(&[5.0 / whole], 1e-6))]);
     refused(here, &["ledger", "state", "state"], &["named twice"]);
     refused(here, &["ledger", "data.csv"], &["data.csv"]);
     // The same table under one budget: the second release would exceed it, and nothing of it is left.
@@ -99,11 +149,9 @@ fn filters_agree_with_another_accountant() {
             let spend = Spend {
                 session: "s".to_owned(),
                 mechanism: "m".to_owned(),
-                column: "c".to_owned(),
                 records: SpentRecords::One { row: 0 },
-                change: RecordChange::Values,
                 adversary: Adversary::Observer,
-                loss,
+                loss: ReleaseLoss::Value { column: "c".to_owned(), loss, width: None },
                 epsilon: 1.0,
                 delta: 0.0,
                 growth: Growth::SeparateReleases,

@@ -225,7 +225,7 @@ fn released_values_are_checked_against_the_session() {
         ("epsilon", 1.0.into()),
         ("delta", 0.1.into()),
         ("clip", serde_json::json!([0.0, 1.0])),
-        ("version", 2.into()),
+        ("version", 1.into()),
     ] {
         let mut planted = json(&answer);
         planted[key] = value;
@@ -316,26 +316,34 @@ fn copies_are_refused_by_a_shared_odometer() {
         fs::copy(here.join(name), here.join(format!("{name}-copy"))).expect("copied");
     }
     fine(here, &["tell", "state", row.trim(), "0.5"]);
-    for words in [&["ask", "state-copy"][..], &["tell", "state-copy", row.trim(), "0.5"]] {
-        refused(here, words, &["is a copy", "has made 0 answers", "knows of 1"]);
-    }
+    let copied = [&["ask", "state-copy"][..], &["tell", "state-copy", row.trim(), "0.5"]];
+    copied.iter().for_each(|words| refused(here, words, &["is a copy", "still stands at"]));
+    // Where the original has moved, the odometer tells them apart.
+    fs::rename(here.join("state"), here.join("aside")).expect("renamed");
+    copied.iter().for_each(|words| refused(here, words, &["is a copy", "has made 0 answers", "knows of 1"]));
+    fs::rename(here.join("aside"), here.join("state")).expect("renamed");
     let asked = ["ask", "state", "--odometer"];
     let with = |name: &'static str| asked.into_iter().chain([name]).collect::<Vec<_>>();
-    refused(here, &with("shared-copy"), &["older copy"]);
+    refused(here, &with("shared-copy"), &["is a copy", "still stands at"]);
     refused(here, &with("other"), &["not the odometer"]);
     fs::rename(here.join("shared"), here.join("moved")).expect("renamed");
+    refused(here, &with("shared-copy"), &["older copy"]);
     assert_eq!(code(&run(here, &["ask", "state"])), Some(2), "no odometer, no answer");
     fine(here, &with("moved"));
     assert_eq!(total(here, &["moved"]), Some((2.0, 0.0)));
-    // Without an odometer copies go on, and a ledger over both adds them.
+    // Without an odometer a copy is refused while the original stands; one that went on elsewhere is added to it, answer by answer.
     fine(here, &["init", "alone", "modeler.toml"]);
     let row = fine(here, &["ask", "alone"]);
     fs::copy(here.join("alone"), here.join("twin")).expect("copied");
-    for name in ["alone", "twin"] {
+    refused(here, &["tell", "twin", row.trim(), "0.5"], &["is a copy", "still stands at"]);
+    refused(here, &["ledger", "alone", "twin"], &["is a copy"]);
+    for (name, aside) in [("alone", "twin"), ("twin", "alone")] {
+        fs::rename(here.join(aside), here.join("aside")).expect("renamed");
         fine(here, &["tell", name, row.trim(), "0.5"]);
+        fs::rename(here.join("aside"), here.join(aside)).expect("renamed");
     }
     let shown = run(here, &["ledger", "alone", "twin"]);
-    assert!(stderr(&shown).contains("is a copy") && stdout(&shown).contains("epsilon = 4, pure"), "{}", stderr(&shown));
+    assert!(stderr(&shown).contains("both went on") && stdout(&shown).contains("epsilon = 4, pure"), "{}", stderr(&shown));
 }
 
 /// Killed between the spend and the answer: the spend stands, the answer is drawn and paid for again, and the file is no copy.
@@ -430,6 +438,7 @@ fn an_older_copy_is_not_taken_for_the_whole() {
     until_stopped(here, "state", 2);
     assert!(total(here, &["shared", "state"]).is_some());
     refused(here, &["ledger", "older", "state"], &["older copy"]);
+    refused(here, &["ledger", "shared", "older"], &["older copy"]);
     // A hard link would split the odometer at the next write.
     fs::hard_link(here.join("shared"), here.join("link")).expect("linked");
     refused(here, &["ask", "state"], &["hard links"]);

@@ -11,8 +11,11 @@ fn state(folder: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join(name)).expect("a state")).expect("JSON")
 }
 
+/// Writes a state as one that was made here.
 fn write(folder: &Path, name: &str, value: &Value) {
-    fs::write(folder.join(name), StateFile::text(value.clone())).expect("written");
+    let mut value = value.clone();
+    value["place"] = folder.canonicalize().expect("a folder").join(name).display().to_string().into();
+    fs::write(folder.join(name), StateFile::text(value)).expect("written");
 }
 
 const LINEAR: &str = "kind = \"jdp-linucb\"\nbeta = { kind = \"scaled\", factor = 0.3 }";

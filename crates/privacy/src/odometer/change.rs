@@ -1,56 +1,157 @@
-//! How a record may change between two neighbouring tables.
+//! How a record of the raw table may change between two neighbouring tables.
 
+use super::filter::BadBudget;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
-/// The change of one record that a release protects: which neighbours its loss is proved for.
+/// A change of one record of the raw table, for which losses are added up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RecordChange {
-    /// Any values of the record that were or could be told, in any column; its inputs stay.
-    Values,
-    /// The inputs of the record, moved by at most a radius; its values stay.
+    /// Any values of the record in these columns; its inputs stay.
+    Values {
+        /// Columns whose values are released one by one.
+        columns: Vec<String>,
+    },
+    /// The inputs of the record, moved by at most a radius; all other columns stay.
     InputsWithin {
         /// Largest L2 distance, in units of the space.
         radius: f64,
-        /// Tells spaces apart: columns, centre and scales of the inputs.
-        space: String,
+        /// Columns of the inputs, with their units.
+        space: InputSpace,
     },
     /// The record as a whole, replaced by any other.
     Record,
 }
 
-impl RecordChange {
-    /// Whether every pair of neighbours under `other` is one under this change too, so that a loss proved for this change also holds for
-    /// `other`.
+/// Input columns of a table with the public numbers that each is divided by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InputSpace {
+    /// Sorted by column, so that the order in which columns were named does not matter.
+    axes: Vec<InputAxis>,
+}
+
+/// One column of inputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct InputAxis {
+    column: String,
+    scale: f64,
+}
+
+impl InputSpace {
+    /// Returns the space of these columns, each divided by its scale.
     #[must_use]
-    pub fn covers(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Record, _) | (Self::Values, Self::Values) => true,
-            (Self::InputsWithin { radius, space }, Self::InputsWithin { radius: smaller, space: same }) => {
-                smaller <= radius && space == same
-            }
-            (Self::Values | Self::InputsWithin { .. }, _) => false,
-        }
+    pub fn new(columns: &[String], scales: &[f64]) -> Self {
+        let axis = |(column, scale): (&String, &f64)| InputAxis { column: column.clone(), scale: *scale };
+        let mut axes: Vec<InputAxis> = columns.iter().zip(scales).map(axis).collect();
+        axes.sort_by_key(|axis| column_key(&axis.column));
+        Self { axes }
     }
 
-    /// Whether both are about inputs, in units that do not compare: a loss for one says nothing about the other.
+    /// Returns the names of the columns.
     #[must_use]
-    pub fn is_in_other_units(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::InputsWithin { space, .. }, Self::InputsWithin { space: same, .. }) => space != same,
-            _ => false,
-        }
+    pub fn columns(&self) -> Vec<&str> {
+        self.axes.iter().map(|axis| axis.column.as_str()).collect()
+    }
+
+    /// Returns the number that a column is divided by, the largest of columns that are not told apart; `None` if it is not an input.
+    #[must_use]
+    pub fn scale(&self, column: &str) -> Option<f64> {
+        let key = column_key(column);
+        self.axes.iter().filter(|axis| column_key(&axis.column) == key).map(|axis| axis.scale).reduce(f64::max)
+    }
+
+    /// Whether both have the same columns with the same scales, so that their distances are in one unit.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.axes.len() == other.axes.len() && self.axes.iter().all(|axis| other.scale(&axis.column) == Some(axis.scale))
+    }
+
+    /// Whether a column is an input of both.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.axes.iter().any(|axis| other.scale(&axis.column).is_some())
+    }
+}
+
+/// Returns what tells columns of a table apart: the name without regard to case and space, since a column that is written in
+/// two ways is one column, and counting two columns as one states too large a loss and never too small a one.
+#[must_use]
+pub fn column_key(column: &str) -> String {
+    column.split_whitespace().flat_map(|word| [word, " "]).collect::<String>().trim_end().to_lowercase()
+}
+
+impl fmt::Display for InputSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named: Vec<String> = self
+            .axes
+            .iter()
+            .map(|InputAxis { column, scale }| if *scale == 1.0 { format!("`{column}`") } else { format!("`{column}`/{scale}") })
+            .collect();
+        f.write_str(&named.join(", "))
     }
 }
 
 impl fmt::Display for RecordChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Values => f.write_str("any values of one record, in any column"),
-            Self::InputsWithin { radius, .. } => write!(f, "the inputs of one record, moved by at most {radius} (L2)"),
-            Self::Record => f.write_str("one record, replaced by any other"),
+            Self::Values { columns } => {
+                let named: Vec<String> = columns.iter().map(|column| format!("`{column}`")).collect();
+                write!(f, "any values of one record in {}; its inputs stay", named.join(", "))
+            }
+            Self::InputsWithin { radius, space } => {
+                write!(f, "the inputs of one record, moved by at most {radius} (L2, in {space}); its values stay")
+            }
+            Self::Record => f.write_str("one record, replaced by any other: its inputs and its values"),
         }
+    }
+}
+
+/// The change of a record for which a budget is stated.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum BudgetChange {
+    /// Any values of one record.
+    Values,
+    /// The inputs of one record, moved by at most a radius.
+    Inputs {
+        /// Largest L2 distance, in units of the released inputs.
+        radius: f64,
+    },
+    /// One record, replaced by any other.
+    Record,
+}
+
+impl BudgetChange {
+    /// What can be written on the command line.
+    pub const FORMS: &'static str = "inputs=RADIUS, values or record";
+}
+
+impl fmt::Display for BudgetChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Values => f.write_str("values"),
+            Self::Inputs { radius } => write!(f, "inputs={radius}"),
+            Self::Record => f.write_str("record"),
+        }
+    }
+}
+
+impl FromStr for BudgetChange {
+    type Err = BadBudget;
+
+    fn from_str(text: &str) -> Result<Self, BadBudget> {
+        let read = match text.split_once('=') {
+            None if text == "values" => Some(Self::Values),
+            None if text == "record" => Some(Self::Record),
+            Some(("inputs", number)) => {
+                let radius = number.trim().parse().ok().filter(|radius: &f64| radius.is_finite() && 0.0 < *radius);
+                radius.map(|radius| Self::Inputs { radius })
+            }
+            _ => None,
+        };
+        read.ok_or_else(|| BadBudget(format!("`{text}` is not a change of a record, expected {}", Self::FORMS)))
     }
 }
 
@@ -59,14 +160,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_covers_its_parts_and_parts_do_not_cover_each_other() {
-        let within = |radius, space: &str| RecordChange::InputsWithin { radius, space: space.to_owned() };
-        for part in [RecordChange::Values, within(0.5, "a"), RecordChange::Record] {
-            assert!(RecordChange::Record.covers(&part) && part.covers(&part));
-            assert_eq!(part.covers(&RecordChange::Record), part == RecordChange::Record);
+    fn columns_are_told_apart_without_regard_to_case_and_space() {
+        for (a, b) in [("Dose", "dose"), (" dose ", "dose"), ("dose,  mg", "Dose, MG"), ("ÄRZTE", "ärzte"), ("a\tb", "A b")] {
+            assert_eq!(column_key(a), column_key(b), "{a} {b}");
         }
-        assert!(!RecordChange::Values.covers(&within(0.5, "a")) && !within(0.5, "a").covers(&RecordChange::Values));
-        assert!(within(0.5, "a").covers(&within(0.2, "a")) && !within(0.2, "a").covers(&within(0.5, "a")));
-        assert!(!within(0.5, "a").covers(&within(0.2, "b")), "radii of different units do not compare");
+        assert_ne!(column_key("dose, mg"), column_key("dose"));
+        let space = |columns: &[&str], scales: &[f64]| {
+            InputSpace::new(&columns.iter().map(|&name| name.to_owned()).collect::<Vec<_>>(), scales)
+        };
+        let first = space(&["dose, mg", "Age"], &[2.0, 15.0]);
+        assert!(first.is_same(&space(&["age", "Dose, mg"], &[15.0, 2.0])), "the order of the names does not matter");
+        assert!(!first.is_same(&space(&["age", "dose, mg"], &[2.0, 15.0])) && !first.is_same(&space(&["age"], &[15.0])));
+        assert!(first.overlaps(&space(&["AGE"], &[1.0])) && !first.overlaps(&space(&["dose", "mg"], &[1.0, 1.0])));
+    }
+
+    #[test]
+    fn changes_of_budgets_are_read_and_written_alike() {
+        for text in ["values", "record", "inputs=0.5"] {
+            assert_eq!(text.parse::<BudgetChange>().map(|change| change.to_string()), Ok(text.to_owned()));
+        }
+        for bad in ["", "inputs", "inputs=", "inputs=0", "inputs=-1", "inputs=nan", "inputs=inf", "Values", "values=1", "rows"] {
+            assert!(bad.parse::<BudgetChange>().is_err(), "{bad}");
+        }
     }
 }

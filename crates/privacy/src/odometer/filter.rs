@@ -1,6 +1,7 @@
 //! How the losses of adaptively chosen releases add up, and the budgets that stop them. Proofs: `docs/proofs/odometer.md`.
 
 use crate::accounting::{Loss, zcdp};
+use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, gdp_epsilon, gdp_mu};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -99,6 +100,7 @@ impl FilterKind {
             Self::Zcdp => finite(loss.rho()),
             Self::GaussianDp => match loss {
                 Loss::Gaussian { mu } => finite(mu * mu),
+                _ if planted::is(PlantedFault::PureAsGaussian) => loss.pure().and_then(|epsilon| finite(epsilon.powi_2())),
                 _ => loss.pure().and_then(|epsilon| finite(mu_of_pure(epsilon).powi_2())),
             },
         }

@@ -1,11 +1,12 @@
 //! What a deployment states about its records: per record and in total.
 
-use super::change::RecordChange;
+use super::change::{BudgetChange, RecordChange};
 use super::filter::{FilterCost, FilterKind, PrivacyBudget};
 use super::meter::Odometer;
 use super::spend::{Spend, SpentRecords};
+use crate::accounting::Composition;
 use crate::quote::short;
-use crate::{Adversary, Delta};
+use crate::{Adversary, Delta, gdp_epsilon};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,21 +25,23 @@ pub struct DeploymentLedger {
     pub theorem: String,
     /// The budget of each record, where one was stated before the first release.
     pub budget: Option<PrivacyBudget>,
+    /// The change of a record that the budget is stated for, where one is named.
+    pub protects: Option<BudgetChange>,
     /// Records of the table; `None` where they are not known.
     pub rows: Option<u64>,
     /// Delta at which epsilons are read; 0 where all losses are pure.
     pub delta: f64,
-    /// What was spent, for each change of a record that a release was made for.
-    pub changes: Vec<ChangeLedger>,
-    /// The statement over all releases; `None` where their changes do not cover each other.
+    /// What was spent for the largest change of a record: the sum of all releases; `None` before the first.
     pub total: Option<ChangeLedger>,
+    /// What was spent for each smaller change, the largest first.
+    pub changes: Vec<ChangeLedger>,
     /// Every loss with its count, for another accountant.
     pub spends: Vec<Spend>,
     /// What else a reader must know.
     pub notes: Vec<String>,
 }
 
-/// What releases that cover one change of a record have spent together.
+/// What the releases whose law depends on one change of a record have spent together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangeLedger {
     /// The change.
@@ -64,9 +67,9 @@ pub struct RecordSpend {
     pub record: u64,
     /// Releases that read it.
     pub releases: u64,
-    /// Sum of the filter.
+    /// Sum of the filter, which a budget limits.
     pub amount: f64,
-    /// Privacy loss.
+    /// Privacy loss; infinite where no bound is known.
     pub epsilon: f64,
     /// Failure probability.
     pub delta: f64,
@@ -77,37 +80,25 @@ impl Odometer {
     #[must_use]
     pub fn delta(&self) -> Option<Delta> {
         let stated = self.spends().iter().map(|spend| spend.delta).fold(0.0, f64::max);
-        let known = self.budget().and_then(|budget| budget.delta);
-        known.or_else(|| [stated, SHOWN_DELTA].into_iter().find_map(|delta| Delta::try_from(delta).ok()))
+        self.stated_delta().or_else(|| [stated, SHOWN_DELTA].into_iter().find_map(|delta| Delta::try_from(delta).ok()))
     }
 
     /// The statement of this account.
     #[must_use]
     pub fn ledger(&self) -> DeploymentLedger {
-        let changes: Vec<ChangeLedger> = self.changes().iter().map(|change| self.of_change(change)).collect();
-        // A total is of the change that every release covers.
-        let total = self
-            .changes()
-            .iter()
-            .find(|change| self.spends().iter().all(|spend| spend.change.covers(change)))
-            .map(|change| self.of_change(change));
+        let mut changes = self.changes().into_iter().map(|change| self.of_change(change));
+        let (total, changes): (_, Vec<ChangeLedger>) = (changes.next(), changes.collect());
         let mut notes = Vec::new();
-        if total.is_none() && 1 < changes.len() {
-            notes.push(
-                "the releases are for changes of a record that do not cover each other: they are listed apart, and no total is stated"
-                    .to_owned(),
-            );
-        }
         let pure = self.filter() == FilterKind::Sum && self.spends().iter().all(|spend| spend.delta == 0.0);
         // Sums of pure losses hold at any time; the others where the number of releases does not depend on them (docs/proofs/odometer.md).
-        if !pure && !changes.is_empty() {
+        if !pure && total.is_some() {
             notes.push(match self.budget() {
-                None => "without a budget stated beforehand the figures hold for a number of releases that was fixed in advance; \
-                         state `--budget` for one that may depend on the releases"
+                None => "without a budget stated beforehand the figures hold for releases whose number and noise were fixed in advance; \
+                         state `--budget` for releases that may depend on earlier ones"
                     .to_owned(),
                 Some(budget) => format!(
-                    "the guarantee is the budget, {budget}{}; the figures below it hold for a number of releases that was fixed in advance",
-                    if 1 < changes.len() { ", for each kind of change apart: a record that changes in all of them loses their sum" } else { "" }
+                    "the guarantee is the budget, {budget}; the figures below it hold for releases whose number and noise were fixed \
+                     in advance"
                 ),
             });
         }
@@ -116,39 +107,43 @@ impl Odometer {
             filter: self.filter(),
             theorem: self.filter().theorem().to_owned(),
             budget: self.budget(),
+            protects: self.change(),
             rows: self.rows(),
             delta: if pure { 0.0 } else { self.delta().map_or(0.0, Delta::get) },
-            changes,
             total,
+            changes,
             spends: self.spends().to_vec(),
             notes,
         }
     }
 
-    fn of_change(&self, change: &RecordChange) -> ChangeLedger {
-        let covering = || self.spends().iter().filter(|spend| spend.change.covers(change));
-        let cost = |spend: &Spend| spend.cost(self.filter()).unwrap_or(FilterCost::UNBOUNDED);
-        let (mut base, mut of_all, mut of_one) = (FilterCost::default(), 0u64, 0u64);
-        let mut single: BTreeMap<u64, (u64, FilterCost)> = BTreeMap::new();
-        for spend in covering() {
+    fn of_change(&self, change: RecordChange) -> ChangeLedger {
+        let (mut base, mut of_all, mut of_one) = (Share::default(), 0u64, 0u64);
+        let mut single: BTreeMap<u64, (u64, Share)> = BTreeMap::new();
+        let mut against: Option<Adversary> = None;
+        for spend in self.spends() {
+            let Some((loss, count)) = spend.losses(&change) else { continue };
+            against = Some(against.map_or(spend.adversary, |other| other.weaker(spend.adversary)));
+            let cost = self.cost(spend, &change);
+            let add = |share: Share| Share { cost: share.cost.and(cost), parts: share.parts.and(loss, count) };
             match spend.records {
                 SpentRecords::All => {
-                    base = base.and(cost(spend));
+                    base = add(base);
                     of_all = of_all.saturating_add(spend.count);
                 }
                 SpentRecords::One { row } => {
                     let entry = single.entry(row).or_default();
-                    *entry = (entry.0.saturating_add(spend.count), entry.1.and(cost(spend)));
+                    *entry = (entry.0.saturating_add(spend.count), add(std::mem::take(&mut entry.1)));
                     of_one = of_one.saturating_add(spend.count);
                 }
             }
         }
-        let spent = |record, releases, cost: FilterCost| {
-            let (epsilon, delta) = self.filter().read(cost, self.delta());
-            RecordSpend { record, releases, amount: cost.amount, epsilon, delta }
+        let spent = |record, releases, share: Share| {
+            let (epsilon, delta) = self.read(&share);
+            RecordSpend { record, releases, amount: share.cost.amount, epsilon, delta }
         };
         let records: Vec<RecordSpend> =
-            single.iter().map(|(row, (count, cost))| spent(*row, count.saturating_add(of_all), base.and(*cost))).collect();
+            single.iter().map(|(row, (count, share))| spent(*row, count.saturating_add(of_all), base.with(share))).collect();
         let mut largest = spent(0, of_all, base);
         for record in &records {
             if largest.amount < record.amount || largest.releases == of_all && largest.amount <= record.amount {
@@ -160,14 +155,42 @@ impl Odometer {
             largest.epsilon = largest.epsilon.max(record.epsilon);
             largest.delta = largest.delta.max(record.delta);
         }
-        let against = covering().map(|spend| spend.adversary).reduce(Adversary::weaker).unwrap_or(Adversary::Observer);
-        ChangeLedger { change: change.clone(), neighbours: change.to_string(), against, of_all, of_one, largest, records }
+        let against = against.unwrap_or(Adversary::Observer);
+        ChangeLedger { neighbours: change.to_string(), change, against, of_all, of_one, largest, records }
+    }
+
+    /// Returns epsilon and delta of what one record has spent: what the filter reads, or the exact loss where all parts are Gaussian.
+    fn read(&self, share: &Share) -> (f64, f64) {
+        let (epsilon, delta) = self.filter().read(share.cost, self.delta());
+        // Pure sums need no delta. A budget is read at its own.
+        match self.stated_delta().filter(|stated| delta <= stated.get()).or_else(|| Delta::try_from(delta).ok()) {
+            Some(at) if 0.0 < delta && epsilon != 0.0 => {
+                let exact = share.parts.mu().filter(|mu| mu.is_finite()).map_or(f64::INFINITY, |mu| gdp_epsilon(mu, at));
+                (epsilon.min(exact), at.get())
+            }
+            _ => (epsilon, delta),
+        }
+    }
+}
+
+/// What one record has spent for one change: the sum of the filter, and the losses that it is a sum of.
+#[derive(Debug, Clone, Default)]
+struct Share {
+    cost: FilterCost,
+    parts: Composition,
+}
+
+impl Share {
+    fn with(&self, other: &Self) -> Self {
+        let parts = other.parts.parts().iter().fold(self.parts.clone(), |all, (loss, count)| all.and(*loss, *count));
+        Self { cost: self.cost.and(other.cost), parts }
     }
 }
 
 /// Epsilon and delta in words.
 fn loss_words(spend: &RecordSpend) -> String {
     match (spend.epsilon, spend.delta) {
+        (epsilon, _) if !epsilon.is_finite() => "not bounded".to_owned(),
         (epsilon, 0.0) => format!("epsilon = {}, pure", short(epsilon)),
         (epsilon, delta) => format!("(epsilon, delta) = ({}, {})", short(epsilon), short(delta)),
     }
@@ -179,15 +202,7 @@ fn counted(n: u64, what: &str) -> String {
 
 impl ChangeLedger {
     /// The statement in lines of `name  text`.
-    fn lines(&self, line: &mut impl FnMut(&str, &str)) {
-        line("for", &self.neighbours);
-        line("against", &self.against.to_string());
-        let all =
-            if self.of_all == 0 { String::new() } else { format!("{} about every record; ", counted(self.of_all, "release")) };
-        line(
-            "releases",
-            &format!("{all}{} about {}", counted(self.of_one, "release"), counted(self.records.len() as u64, "record")),
-        );
+    fn lines(&self, filter: FilterKind, line: &mut impl FnMut(&str, &str)) {
         let most = &self.largest;
         let of_one =
             |record: &RecordSpend| record.record == most.record && most.delta <= record.delta && most.epsilon <= record.epsilon;
@@ -197,6 +212,17 @@ impl ChangeLedger {
             format!("record {}, {}", most.record, counted(most.releases, "release"))
         };
         line("most spent", &format!("{} ({about})", loss_words(most)));
+        if filter == FilterKind::Sum && most.epsilon < most.amount * (1.0 - 1e-9) {
+            line("", &format!("the filter counts epsilon = {}, the sum, which is what a budget limits", short(most.amount)));
+        }
+        line("for", &self.neighbours);
+        line("against", &self.against.to_string());
+        let all =
+            if self.of_all == 0 { String::new() } else { format!("{} about every record; ", counted(self.of_all, "release")) };
+        line(
+            "releases",
+            &format!("{all}{} about {}", counted(self.of_one, "release"), counted(self.records.len() as u64, "record")),
+        );
         let mut listed: Vec<&RecordSpend> = self.records.iter().collect();
         listed.sort_by(|a, b| b.amount.total_cmp(&a.amount).then(a.record.cmp(&b.record)));
         for spend in listed.iter().take(MOST_LISTED) {
@@ -212,11 +238,10 @@ impl DeploymentLedger {
     /// What a record has spent at most, in one clause.
     #[must_use]
     pub fn short_words(&self) -> String {
-        match (&self.total, self.changes.as_slice()) {
-            (Some(total), _) if total.records.is_empty() => format!("every record has spent {}", loss_words(&total.largest)),
-            (Some(total), _) => format!("record {} has spent most: {}", total.largest.record, loss_words(&total.largest)),
-            (None, []) => "nothing is spent".to_owned(),
-            (None, _) => "the releases protect different changes of a record, and have no total".to_owned(),
+        match &self.total {
+            None => "nothing is spent".to_owned(),
+            Some(total) if total.records.is_empty() => format!("every record has spent {}", loss_words(&total.largest)),
+            Some(total) => format!("record {} has spent most: {}", total.largest.record, loss_words(&total.largest)),
         }
     }
 
@@ -228,32 +253,22 @@ impl DeploymentLedger {
             // Writing to a string does not fail.
             let _ = writeln!(text, "  {name:15}{value}");
         };
+        match &self.total {
+            None => line("spent", "nothing"),
+            Some(total) => total.lines(self.filter, &mut line),
+        }
+        for part in &self.changes {
+            part.lines(self.filter, &mut line);
+        }
         line("filter", &format!("{}: {}", self.filter, self.theorem));
         line(
             "budget",
             &self.budget.map_or("none here: nothing in this file stops the releases".to_owned(), |budget| {
-                let apart = if 1 < self.changes.len() { ", for each of the changes below apart" } else { "" };
-                format!("{budget} of each record{apart}")
+                let change =
+                    self.protects.map_or(String::new(), |change| format!(" for the change `{change}`, and the largest released"));
+                format!("{budget} of each record{change}")
             }),
         );
-        if self.changes.is_empty() {
-            line("spent", "nothing");
-        }
-        match &self.total {
-            Some(total) => {
-                line("total", "over all releases:");
-                total.lines(&mut line);
-                for part in self.changes.iter().filter(|part| part.change != total.change) {
-                    line("of these", "releases that also hold for a larger change:");
-                    part.lines(&mut line);
-                }
-            }
-            None if self.changes.is_empty() => {}
-            None => {
-                line("total", "not stated");
-                self.changes.iter().for_each(|part| part.lines(&mut line));
-            }
-        }
         for note in &self.notes {
             line("note", note);
         }

@@ -1,8 +1,10 @@
 //! What one release takes from the records that it reads.
 
-use super::change::RecordChange;
+use super::change::{InputSpace, RecordChange};
 use super::filter::{FilterCost, FilterKind};
-use crate::accounting::Loss;
+use super::release_loss::{InputsLoss, LossByDistance, ReleaseLoss};
+use crate::accounting::{Loss, zcdp};
+use crate::planted::{self, PlantedFault};
 use crate::{Adversary, Delta, Growth, Ledger, Unit, gdp_epsilon};
 use serde::{Deserialize, Serialize};
 
@@ -13,17 +15,13 @@ pub struct Spend {
     pub session: String,
     /// Name of the mechanism.
     pub mechanism: String,
-    /// What was released: the column of a value, or the columns of the inputs.
-    pub column: String,
     /// Which records were read.
     pub records: SpentRecords,
-    /// Which change of a record the loss is proved for.
-    pub change: RecordChange,
     /// Against whom.
     pub adversary: Adversary,
-    /// Loss of one release.
-    pub loss: Loss,
-    /// Epsilon that one release states.
+    /// Loss of one release at every change of a record.
+    pub loss: ReleaseLoss,
+    /// Epsilon that one release states for the change that it names.
     pub epsilon: f64,
     /// Delta that one release states.
     pub delta: f64,
@@ -57,28 +55,76 @@ impl SpentRecords {
     }
 }
 
+/// Facts of a release of rows with Gaussian noise, as its ledger states them.
+#[derive(Debug, Clone)]
+pub struct RowsFacts {
+    /// Raw columns and the numbers that they are divided by.
+    pub space: InputSpace,
+    /// Move of a row that the release names, and public bound on the norm of a row; in units of the space.
+    pub radius_and_bound: (f64, f64),
+    /// Standard deviation of the noise in each released number, and step of the grid to which numbers are rounded.
+    pub sigma_and_step: (f64, f64),
+    /// Released numbers per row, and the most by which a public projection stretches a distance (1 without one).
+    pub columns_and_stretch: (usize, f64),
+    /// Epsilon and delta that are stated for the named move.
+    pub claim: (f64, f64),
+}
+
 impl Spend {
-    /// One answer of a session about one row; `None` where the ledger states no loss that can be added up.
+    /// Returns what one answer of a session takes from one row; `None` where the ledger states no loss that can be added up.
     #[must_use]
     pub fn of_answer(ledger: &Ledger, session: &str, column: &str, row: u64) -> Option<Self> {
-        let change = match ledger.threat_model.unit {
-            Unit::Reward | Unit::Number { .. } => RecordChange::Values,
-            Unit::DecisionSetAndReward | Unit::Interaction => RecordChange::Record,
+        let loss = Loss::of(&ledger.event);
+        let value = || {
+            let width = ledger.clip.map(|[lo, hi]| hi - lo).filter(|width| 0.0 < *width);
+            ReleaseLoss::Value { column: column.to_owned(), loss, width }
+        };
+        let loss = match ledger.threat_model.unit {
+            Unit::Reward | Unit::Number { .. } => value(),
+            Unit::DecisionSetAndReward | Unit::Interaction if planted::is(PlantedFault::InteractionsAsValues) => value(),
+            Unit::DecisionSetAndReward | Unit::Interaction => ReleaseLoss::Record { loss },
             _ => return None,
         };
         Some(Self {
             session: session.to_owned(),
             mechanism: ledger.mechanism.clone(),
-            column: column.to_owned(),
             records: SpentRecords::One { row },
-            change,
             adversary: ledger.threat_model.adversary,
-            loss: Loss::of(&ledger.event),
+            loss,
             epsilon: ledger.epsilon?,
             delta: ledger.delta,
             growth: ledger.threat_model.participations.growth,
             count: 1,
         })
+    }
+
+    /// Returns what a release of rows takes from every record.
+    #[must_use]
+    pub fn of_rows(session: &str, mechanism: &str, facts: RowsFacts) -> Self {
+        let RowsFacts { space, radius_and_bound: (radius, bound), sigma_and_step: (sigma, step), .. } = facts;
+        let ((columns, stretch), (epsilon, delta)) = (facts.columns_and_stretch, facts.claim);
+        // Half a step in every number of either row, and the rounding of the products before it.
+        let reach = radius.min(2.0 * bound) * stretch;
+        let products = f64::EPSILON * (space.columns().len() as f64 + 8.0) * columns as f64 * (bound / radius).max(1.0);
+        let rounding = step * libm::sqrt(columns as f64) + 2.0 * products * reach;
+        let by_distance = LossByDistance::Gaussian { sigma, stretch, rounding };
+        Self {
+            session: session.to_owned(),
+            mechanism: mechanism.to_owned(),
+            records: SpentRecords::All,
+            adversary: Adversary::Observer,
+            loss: ReleaseLoss::Inputs(InputsLoss { space, radius, bound, by_distance }),
+            epsilon,
+            delta,
+            growth: Growth::SeparateReleases,
+            count: 1,
+        }
+    }
+
+    /// Returns the filter that adds such releases up where nobody names one.
+    #[must_use]
+    pub fn natural_filter(&self) -> FilterKind {
+        FilterKind::natural(&self.loss.at(&self.loss.named()).unwrap_or(Loss::Unbounded))
     }
 
     /// Whether both can be kept as one with their counts added.
@@ -87,24 +133,32 @@ impl Spend {
         self == &Self { count: self.count, ..other.clone() }
     }
 
-    /// What these releases cost under a filter; `None` where it has no bound for them.
+    /// Returns the loss of these releases together for a change, as one loss and how often it occurs; `None` where they do not depend
+    /// on what changes.
     #[must_use]
-    pub fn cost(&self, filter: FilterKind) -> Option<FilterCost> {
-        let one = (self.epsilon, self.delta);
-        match self.growth {
-            _ if self.count == 1 => filter.cost(&self.loss, one),
-            Growth::SeparateReleases => filter.cost(&self.loss, one).map(|cost| cost.times(self.count)),
-            Growth::OneStream => {
-                let group = self.loss.of_group(self.count);
-                // The claim of a group: k times a pure epsilon, or the epsilon of k times mu at the delta of one.
-                let claim = match (group, group.pure(), Delta::try_from(self.delta)) {
-                    (_, Some(_), _) => (self.epsilon * self.count as f64, self.delta),
-                    (Loss::Gaussian { mu }, None, Ok(delta)) => (gdp_epsilon(mu, delta), self.delta),
-                    _ => (f64::INFINITY, self.delta),
-                };
-                filter.cost(&group, claim)
-            }
-            Growth::Unpriced => None,
-        }
+    pub fn losses(&self, change: &RecordChange) -> Option<(Loss, u64)> {
+        let loss = self.loss.at(change)?;
+        Some(match self.growth {
+            Growth::SeparateReleases => (loss, self.count),
+            Growth::OneStream => (loss.of_group(self.count), 1),
+            Growth::Unpriced if self.count == 1 => (loss, 1),
+            Growth::Unpriced => (Loss::Unbounded, 1),
+        })
+    }
+
+    /// Returns what these releases cost under a filter for a change; `None` where it has no bound for them.
+    #[must_use]
+    pub fn cost(&self, filter: FilterKind, change: &RecordChange) -> Option<FilterCost> {
+        let Some((loss, count)) = self.losses(change) else { return Some(FilterCost::default()) };
+        let claim = match (loss, loss.pure(), Delta::try_from(self.delta)) {
+            (_, Some(epsilon), _) => (epsilon, 0.0),
+            (Loss::Gaussian { mu }, None, Ok(delta)) => (gdp_epsilon(mu, delta), self.delta),
+            (Loss::Zcdp { rho }, None, Ok(delta)) => (zcdp::epsilon(rho, delta), self.delta),
+            _ => (f64::INFINITY, 1.0),
+        };
+        // What is stated holds for the named change alone, and where the loss is as small as that.
+        let is_named = count == self.count && self.loss.at(&self.loss.named()) == Some(loss);
+        let holds = is_named && claim.0 <= self.epsilon * (1.0 + 1e-9);
+        filter.cost(&loss, if holds { (self.epsilon, self.delta) } else { claim }).map(|cost| cost.times(count))
     }
 }

@@ -85,4 +85,10 @@ faults! {
     Neighbours "neighbours" "The sensitivity of a vector that is replaced is that of one that is left out."
     GridRounding "grid-rounding" "Rounding to the grid of a release is not paid for."
     KeyReuse "key-reuse" "Every release uses the same key."
+    DroppedSpend "dropped-spend" "An odometer counts releases that are alike once."
+    CoveredSpend "covered-spend" "A release does not count for changes other than the one that it names."
+    PureAsGaussian "pure-as-gaussian" "Under the filter `gaussian-dp` a pure loss of epsilon counts as mu = epsilon."
+    InteractionsAsValues "interactions-as-values" "Answers about whole records count as answers about values."
+    HalfRadius "half-radius" "Released rows are calibrated at half of their radius."
+    RadiusOverScale "radius-over-scale" "Released rows are calibrated at the radius over the first scale."
 }

@@ -12,6 +12,8 @@ pub struct HolderRelease {
     pub version: u32,
     /// Random name of the release state that the value came from.
     pub source: String,
+    /// Random name of this answer.
+    pub name: String,
     /// The record, 0-based.
     pub row: u64,
     /// The round in which it was asked for, from 1.
@@ -34,7 +36,7 @@ impl HolderRelease {
     /// Tells these texts from others.
     pub const FORMAT: &'static str = "privateer released value";
     /// The version that this program writes and reads.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// The value as a signal for a policy, after a check that it states what the session of `ledger` asked for. That noise was added
     /// cannot be checked.

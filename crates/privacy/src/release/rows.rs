@@ -115,7 +115,8 @@ impl RowsRelease {
         let mu = gdp_mu(epsilon, delta);
         let (stretch, columns) = projection.as_ref().map_or((1.0, dimension), |map| (map.stretch, map.columns));
         // Moving rows to the bound increases no distance between rows, and leaves no two rows more than two bounds apart.
-        let distance = radius.min(2.0 * bound) * stretch;
+        let share = if planted::is(PlantedFault::HalfRadius) { 0.5 } else { 1.0 };
+        let distance = radius.min(2.0 * bound) * stretch * share;
         // Shortening and projecting rows in f64 moves each of two neighbours by at most this share of the distance.
         let products = if projection.is_some() { libm::sqrt(columns as f64) } else { 1.0 };
         let off = f64::EPSILON * (dimension as f64 + 8.0) * products * (bound / radius).max(1.0);
