@@ -6,8 +6,8 @@
 //! survives is **consistent** with the attack, which is no proof: the proofs are in `docs/proofs`.
 //!
 //! In reading order: exact tails (`tail`), a case ([`Case`]), the discriminant of transcripts (`fit`), the bound (`bound`),
-//! many cases together ([`audit`]), the registered audits ([`AUDITS`]), the false claims of the papers ([`PRINTED`]), and whole
-//! runs of a spec through the real engine ([`of_runs`]).
+//! many cases together ([`audit`]), the registered audits ([`AUDITS`]), the false claims of the papers ([`PRINTED`]), whole
+//! runs of a spec through the real engine ([`of_runs`]), and what a deployment states ([`deployment`]).
 //!
 //! **Invariant:** an attack uses only public functions, seals inputs and reads releases. It shares no formula with the
 //! calibration.
@@ -16,6 +16,7 @@ mod bound;
 mod case;
 mod choice;
 mod curators;
+pub mod deployment;
 mod finding;
 mod fit;
 mod gradients;

@@ -2,6 +2,7 @@
 
 use super::commands::say;
 use super::source::SpecArgs;
+use crate::audit::deployment::StatedLoss;
 use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
 use crate::registry::Registry;
 use crate::spec::Sweep;
@@ -10,13 +11,14 @@ use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_privacy::quote::short;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Mechanisms; errata (E3) or `as-printed` for the papers' false claims; specs, for whole runs; none: every mechanism
-    #[arg(value_name = "MECHANISM|ERRATUM|SPEC")]
+    /// Mechanisms; errata (E3) or `as-printed` for the papers' false claims; specs, for whole runs; the files of a deployment, whose
+    /// ledgers are compared with the exact losses of the worst pair of tables; none: every mechanism
+    #[arg(value_name = "MECHANISM|ERRATUM|SPEC|DEPLOYMENT")]
     what: Vec<String>,
     /// Replays of each side of a pair; a tenth for whole runs (100 to 100000000)
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
@@ -50,6 +52,10 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
     if args.list {
         say(&listed());
         return Ok(());
+    }
+    let files: Vec<PathBuf> = args.what.iter().filter(|name| !name.ends_with(".toml")).map(PathBuf::from).collect();
+    if files.iter().any(|path| path.is_file()) {
+        return of_deployment(args, &files);
     }
     let (specs, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|name| name.ends_with(".toml"));
     if args.false_alarms.is_some() && !specs.is_empty() {
@@ -93,6 +99,38 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
         )));
     }
     Err(Error::CheckSaidNo(refuted.join("\n")))
+}
+
+/// Compares what the files of a deployment state with the exact losses.
+fn of_deployment(args: &AuditArgs, files: &[PathBuf]) -> Result<(), Error> {
+    if files.len() < args.what.len() {
+        return Err(Error::input(
+            Diagnostic::new("a deployment and a spec are audited together")
+                .hint("audit the files of a deployment alone, or specs"),
+        ));
+    }
+    let found = super::ledger::stated_losses(files)?;
+    if args.json {
+        say(&serde_json::json!({ "stated": found }).to_string());
+    } else {
+        let width = found.iter().map(|line| line.name.len()).max().unwrap_or(0);
+        let number = |epsilon: Option<f64>| epsilon.map_or("-".to_owned(), short);
+        let mut text = format!("{:<width$}  {:>12}  {:>12}  {:>8}  holds  for\n", "statement", "stated", "exact", "delta");
+        for StatedLoss { name, change, stated, delta, exact, holds, .. } in &found {
+            let (stated, exact, holds) = (number(*stated), number(*exact), if *holds { "yes" } else { "NO" });
+            let _ = writeln!(text, "{name:<width$}  {stated:>12}  {exact:>12}  {:>8}  {holds:<5}  {change}", short(*delta));
+        }
+        say(text.trim_end());
+    }
+    let false_ones: Vec<String> = found
+        .iter()
+        .filter(|line| !line.holds)
+        .map(|line| {
+            let exact = line.exact.map_or("not known to be bounded".to_owned(), |exact| format!("at least {}", short(exact)));
+            format!("{}: epsilon {} is stated and is {exact}, for {}", line.name, short(line.stated.unwrap_or(0.0)), line.change)
+        })
+        .collect();
+    if false_ones.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(false_ones.join("\n"))) }
 }
 
 fn cases(names: &[String]) -> Result<Vec<Case>, Error> {

@@ -2,6 +2,7 @@
 
 use super::commands::{note, say};
 use super::deployment::{AnswerName, StatedAnswers, filter, read_odometer};
+use crate::audit::deployment::{self, Fact, StatedFile, StatedLoss};
 use crate::env::CuratedLedger;
 use crate::record::{StateFile, StateKind};
 use clap::Args;
@@ -25,6 +26,50 @@ pub struct LedgerArgs {
     json: bool,
 }
 
+/// Compares what files state with the exact losses of what was released, file by file and together.
+///
+/// # Errors
+/// As [`ledger`].
+pub fn stated_losses(paths: &[PathBuf]) -> Result<Vec<StatedLoss>, Error> {
+    let files = read_all(paths, None)?;
+    let mut stated: Vec<StatedFile> = Vec::new();
+    for file in &files {
+        // An odometer states what everything that spends from it has released.
+        let facts = if file.kind == FileKind::Odometer {
+            let is_shared = |fact: &Fact| file.odometer.mark(&fact.source).is_some();
+            distinct(&files).into_iter().filter(is_shared).collect()
+        } else {
+            file.facts.clone()
+        };
+        let claim = match file.answers.as_slice() {
+            [(_, spend)] if file.kind == FileKind::CuratedInputs => Some((spend.loss.named(), spend.epsilon, spend.delta)),
+            _ => None,
+        };
+        let held = file.odometer.held().unwrap_or_default();
+        stated.push(StatedFile { name: file.path.display().to_string(), ledger: file.odometer.ledger(), held, claim, facts });
+    }
+    if 1 < files.len() {
+        let (ledger, facts) = (together(&files, None)?.ledger(), distinct(&files));
+        stated.push(StatedFile { name: "together".to_owned(), ledger, held: Vec::new(), claim: None, facts });
+    }
+    Ok(stated.iter().flat_map(deployment::check).collect())
+}
+
+/// The releases of all files, each once, with those that an odometer alone knows: a spend counts where its answer was never given out.
+fn distinct(files: &[SpendingFile]) -> Vec<Fact> {
+    let mut known: BTreeSet<&AnswerName> = BTreeSet::new();
+    let all = files.iter().flat_map(|file| file.answers.iter().zip(&file.facts));
+    let mut facts: Vec<Fact> = all.filter(|((name, _), _)| known.insert(name)).map(|(_, fact)| fact.clone()).collect();
+    for spend in files.iter().filter(|file| file.kind == FileKind::Odometer).flat_map(|file| file.odometer.spends()) {
+        let is_of = |fact: &&Fact| {
+            fact.source == spend.session && fact.record.is_none_or(|row| spend.records == SpentRecords::One { row })
+        };
+        let n_known = facts.iter().filter(is_of).count();
+        facts.extend(Fact::of_spend(spend).skip(n_known));
+    }
+    facts
+}
+
 /// Holds the spends that one file states.
 struct SpendingFile {
     path: PathBuf,
@@ -36,6 +81,8 @@ struct SpendingFile {
     odometer: Odometer,
     /// The answers that it holds, each with its spend; an odometer holds none, only what they have spent.
     answers: Vec<(AnswerName, Spend)>,
+    /// The same as facts for an audit.
+    facts: Vec<Fact>,
     /// What it states about who sees what.
     notes: Vec<String>,
 }
@@ -67,16 +114,7 @@ impl FileKind {
 /// A file that states no spends, or is damaged; files about tables of different sizes.
 pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
     let stated = filter(args.filter.as_deref())?;
-    let mut files: Vec<SpendingFile> = Vec::new();
-    for path in &args.files {
-        let file = read(path, stated)?;
-        if files.iter().any(|known| known.path.canonicalize().ok() == path.canonicalize().ok()) {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{}` is named twice", path.display())).hint("name each file once"),
-            ));
-        }
-        files.push(file);
-    }
+    let files = read_all(&args.files, stated)?;
     let all = if files.len() == 1 { None } else { Some(together(&files, stated)?) };
     if args.json {
         let each: Vec<serde_json::Value> = files
@@ -101,6 +139,21 @@ pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
         say(&all.ledger().page());
     }
     Ok(())
+}
+
+/// Reads files that state spends.
+fn read_all(paths: &[PathBuf], stated: Option<FilterKind>) -> Result<Vec<SpendingFile>, Error> {
+    let mut files: Vec<SpendingFile> = Vec::new();
+    for path in paths {
+        let file = read(path, stated)?;
+        if files.iter().any(|known| known.path.canonicalize().ok() == path.canonicalize().ok()) {
+            return Err(Error::input(
+                Diagnostic::new(format!("`{}` is named twice", path.display())).hint("name each file once"),
+            ));
+        }
+        files.push(file);
+    }
+    Ok(files)
 }
 
 /// Returns the spends of all files in one account; a session that an odometer counts is counted once.
@@ -265,21 +318,23 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
         let filter = stated.unwrap_or(spend.natural_filter());
         let odometer = account(filter, None, Some(ledger.rows), std::slice::from_ref(&spend))?;
         let name = AnswerName { source: spend.session.clone(), name: ledger.sha256, column: String::new() };
+        let facts = Fact::of_spend(&spend).collect();
         return Ok(SpendingFile {
             path: path.to_owned(),
             kind: FileKind::CuratedInputs,
             id: spend.session.clone(),
             odometer,
             answers: vec![(name, spend)],
+            facts,
             notes: Vec::new(),
         });
     };
     if kind == StateKind::Odometer {
         let (id, odometer) = read_odometer(path, |key| value[key].clone())?;
         let (path, kind) = (path.to_owned(), FileKind::Odometer);
-        return Ok(SpendingFile { path, kind, id, odometer, answers: Vec::new(), notes: Vec::new() });
+        return Ok(SpendingFile { path, kind, id, odometer, answers: Vec::new(), facts: Vec::new(), notes: Vec::new() });
     }
-    let StatedAnswers { deployment, answers, .. } = StatedAnswers::of(path, kind, &value)?;
+    let StatedAnswers { deployment, answers, ledger } = StatedAnswers::of(path, kind, &value)?;
     let mut notes = vec![deployment.form.words().to_owned(), deployment.about_copies()];
     if let Some(link) = &deployment.odometer {
         notes.push(format!("the odometer `{}` counts these releases too, and its budget stops them", link.path.display()));
@@ -295,5 +350,10 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
     let budget = deployment.budget.filter(|_| stated.is_none_or(|stated| Some(stated) == deployment.filter));
     let spends: Vec<Spend> = answers.iter().map(|(_, spend)| spend.clone()).collect();
     let odometer = account(filter, budget, value["spent"]["rows"].as_u64(), &spends)?;
-    Ok(SpendingFile { path: path.to_owned(), kind, id: deployment.id, odometer, answers, notes })
+    let fact = |(name, spend): &(AnswerName, Spend)| match spend.records {
+        SpentRecords::One { row } => Some(Fact::of_answer(&ledger, &name.source, &name.column, row)),
+        SpentRecords::All => None,
+    };
+    let facts = answers.iter().filter_map(fact).collect();
+    Ok(SpendingFile { path: path.to_owned(), kind, id: deployment.id, odometer, answers, facts, notes })
 }

@@ -8,6 +8,8 @@ pub enum Expected {
     Refuted,
     /// No audit can: why.
     Unseen(&'static str),
+    /// No audit of a mechanism can, and that of a deployment's files does, which the row's test runs.
+    OfDeployments,
 }
 
 /// A fault, the audits that must refute it (the first is run in every test), and the test that must fail.
@@ -20,6 +22,13 @@ pub struct Row {
 
 const fn row(fault: PlantedFault, audits: &'static [&'static str], test: &'static str) -> Row {
     Row { fault, audits, expected: Expected::Refuted, test }
+}
+
+const DEPLOYMENTS: &str = "mechanisms::deployments::every_stated_epsilon_is_the_exact_one";
+
+/// A fault of what adds losses up, which no audit of a mechanism can see.
+const fn of_deployments(fault: PlantedFault) -> Row {
+    Row { fault, audits: &[], expected: Expected::OfDeployments, test: DEPLOYMENTS }
 }
 
 const SUMS: &[&str] = &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums"];
@@ -154,4 +163,10 @@ pub const ROWS: &[Row] = &[
         ],
         "mechanisms::draws::every_release_has_a_key_of_its_own",
     ),
+    of_deployments(DroppedSpend),
+    of_deployments(CoveredSpend),
+    of_deployments(PureAsGaussian),
+    of_deployments(InteractionsAsValues),
+    row(HalfRadius, &["discrete-gaussian-rows"], DEPLOYMENTS),
+    of_deployments(RadiusOverScale),
 ];

@@ -2,6 +2,7 @@
 //! draws, prices. Simulated streams have fixed seeds; tests of released noise state their false-alarm rate.
 
 mod clips;
+mod deployments;
 mod draws;
 mod noise;
 mod parts;

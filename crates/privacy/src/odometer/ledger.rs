@@ -138,8 +138,12 @@ impl Odometer {
                 }
             }
         }
+        // Every record is read at one delta: that of the budget, or else the largest of the releases.
+        let reading = |share: &Share| self.filter().read(share.cost, self.delta()).1;
+        let most = single.values().map(|(_, share)| reading(&base.with(share))).fold(reading(&base), f64::max);
+        let at = self.stated_delta().filter(|stated| most <= stated.get()).or_else(|| Delta::try_from(most).ok());
         let spent = |record, releases, share: Share| {
-            let (epsilon, delta) = self.read(&share);
+            let (epsilon, delta) = self.read(&share, at);
             RecordSpend { record, releases, amount: share.cost.amount, epsilon, delta }
         };
         let records: Vec<RecordSpend> =
@@ -159,11 +163,12 @@ impl Odometer {
         ChangeLedger { neighbours: change.to_string(), change, against, of_all, of_one, largest, records }
     }
 
-    /// Returns epsilon and delta of what one record has spent: what the filter reads, or the exact loss where all parts are Gaussian.
-    fn read(&self, share: &Share) -> (f64, f64) {
+    /// Returns epsilon and delta of what one record has spent, read at a delta: what the filter reads, or the exact loss where all parts
+    /// are Gaussian.
+    fn read(&self, share: &Share, at: Option<Delta>) -> (f64, f64) {
         let (epsilon, delta) = self.filter().read(share.cost, self.delta());
-        // Pure sums need no delta. A budget is read at its own.
-        match self.stated_delta().filter(|stated| delta <= stated.get()).or_else(|| Delta::try_from(delta).ok()) {
+        match at {
+            // Pure sums need no delta.
             Some(at) if 0.0 < delta && epsilon != 0.0 => {
                 let exact = share.parts.mu().filter(|mu| mu.is_finite()).map_or(f64::INFINITY, |mu| gdp_epsilon(mu, at));
                 (epsilon.min(exact), at.get())

@@ -242,7 +242,10 @@ impl Odometer {
     }
 
     /// The changes that the budget holds for: the one that it names, and the largest that a spend names.
-    fn held(&self) -> Result<Vec<RecordChange>, SpendRefusal> {
+    ///
+    /// # Errors
+    /// Inputs in several units, which a budget refuses.
+    pub fn held(&self) -> Result<Vec<RecordChange>, SpendRefusal> {
         let reads_records = self.spends.iter().any(|spend| matches!(spend.loss, ReleaseLoss::Record { .. }));
         // Every other change is one of a whole record.
         if reads_records || self.change == Some(BudgetChange::Record) {
