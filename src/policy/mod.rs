@@ -19,6 +19,7 @@ pub mod jdp_linucb;
 mod list;
 pub mod local_jdp_gp_ucb;
 pub mod moma_gp_ucb;
+mod noise_scale;
 mod noise_spectrum;
 mod nystrom_policy;
 mod own;
