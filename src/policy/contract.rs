@@ -242,7 +242,7 @@ pub struct Setting {
     pub released: ReleasedFacts,
     /// Constants of the sums mechanism, where sums are released.
     pub sums: Option<SumsFacts>,
-    /// Proved sub-Gaussian scale of the observation noise before any mechanism; `None` for heavy or unknown tails.
+    /// Proved sub-Gaussian scale of the observation noise; `None` for heavy or unknown tails.
     pub noise_scale: Option<f64>,
     /// Earlier sensor readings, where the environment has any.
     pub train: Option<Arc<TrainReadings>>,

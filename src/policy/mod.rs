@@ -40,7 +40,7 @@ pub use contract::{
     Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::ExplorationFactor;
-pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
+pub use gp_policy::{GpMaker, GpPlan, Ridge, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use list::{FEATURES, POLICIES, parse_features};
 pub use own::{

@@ -1,4 +1,4 @@
-//! Measures the noise of a released reward, the observation noise with the mechanism's, for exploration factors.
+//! Measures the noise of a released reward for exploration factors: observation and mechanism.
 
 use super::{ExplorationFactor, Setting};
 use privateer_config::error::Diagnostic;
@@ -49,7 +49,7 @@ impl NoiseScale {
         })
     }
 
-    /// Returns the standard deviation of a released reward around its mean; `None` if it is not known to be finite.
+    /// Returns the standard deviation of a released reward; `None` if it is not known to be finite.
     pub fn deviation(setting: &Setting) -> Option<Self> {
         let (facts, released) = (&setting.facts, &setting.released);
         // The variance of bounded noise is at most its squared bound; that of a clipped reward, the squared end of its range.
@@ -76,7 +76,9 @@ fn range(setting: &Setting) -> Option<f64> {
     setting.released.output_bound().or(setting.facts.noise_bound.filter(|_| setting.released.mechanism_variance == 0.0))
 }
 
-/// Returns the least sub-Gaussian scale of a released reward that is proved (docs/proofs/sub-gaussian.md).
+/// Returns the least proved sub-Gaussian scale of a released reward.
+///
+/// Proof: docs/proofs/sub-gaussian.md.
 pub fn sub_gaussian(setting: &Setting) -> Option<f64> {
     let (facts, released) = (&setting.facts, &setting.released);
     // Clipping is a contraction: it keeps the scale of normal noise, and noise within [-R, R] in an interval of length 2 R.
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
     use privateer_privacy::RewardFacts;
 
-    /// Noise on |f| <= 1 by its bound and its scale, and normal noise of deviation `sigma` on the clipped reward.
+    /// Noise on |f| <= 1, and normal noise of deviation `sigma` on the clipped reward.
     fn setting(noise_bound: Option<f64>, noise_scale: Option<f64>, clip: Option<(f64, f64)>, sigma: f64) -> Setting {
         let noise_variance = noise_scale.map(|scale| scale * scale);
         let facts = RewardFacts { bound: 1.0, noise_bound, range: None, noise_variance, rounds: 10 };
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(sub_gaussian(&bounded), None);
     }
 
-    /// Clipped normal noise, by integration, has a moment generating function below that of the proved scale.
+    /// The moment generating function of clipped normal noise, by integration, keeps to the scale.
     #[test]
     fn clipped_normal_noise_keeps_its_scale() {
         for (lo, hi) in [(-0.5, 0.5), (-1.0, 3.0), (0.5, 4.0), (-6.0, 6.0)] {

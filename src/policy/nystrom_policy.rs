@@ -53,7 +53,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Reads `failure_prob`, `accuracy`, `ridge`, `q`, `resample` and `initial`; `beta` was read before.
+    /// Reads the keys after `beta`: `failure_prob`, `accuracy`, `ridge`, `q`, `resample`, `initial`.
     pub fn parse(args: &Args<'_>, beta: ExplorationFactor) -> Self {
         let doc = "when the dictionary is drawn again: after every update, when the number of updates has doubled, or never";
         let resample = match args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round")) {

@@ -132,7 +132,7 @@ impl RuleMaker for TgpUcb {
 }
 
 impl TgpUcb {
-    /// Returns the noise scale of the exploration factor; `None` where the truncation level takes its place.
+    /// Returns the noise scale of beta; `None` where the truncation level takes its place.
     fn noise(&self, setting: &Setting, tail: Tail) -> Result<Option<NoiseScale>, Diagnostic> {
         let by_level = match (self.beta, tail) {
             (_, Tail::Light) | (ExplorationFactor::Constant { .. }, _) => false,
@@ -203,7 +203,7 @@ mod tests {
         Setting { facts, released, sums: None, noise_scale, train: None, released_inputs: None }
     }
 
-    /// Only what a mechanism adds is truncated where the noise is sub-Gaussian, and both forms are where it is not.
+    /// Under sub-Gaussian noise only what a mechanism adds is truncated; else both forms truncate.
     #[test]
     fn truncation_follows_the_stated_tails() {
         let auto = TailKeys { stated: None, moment: Moment::Known, order: 2.0 };

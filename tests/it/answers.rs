@@ -1,4 +1,4 @@
-//! Questions with known answers, one folder each under `tests/answers`, asked by running the program.
+//! Asks the questions with known answers under `tests/answers` by running the program.
 //!
 //! `tests/answers/README.md` describes the format. The right answers were computed without this program's code.
 
@@ -46,7 +46,7 @@ struct Answer {
     at_most: Option<f64>,
     /// Largest deviation that is still right.
     tolerance: f64,
-    /// Columns of the interval around the number in its row, of which `widened` halves are added to the tolerance.
+    /// Columns of the interval around the number, of which `widened` halves widen the tolerance.
     interval: Option<[String; 2]>,
     widened: f64,
 }

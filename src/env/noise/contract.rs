@@ -124,7 +124,9 @@ mod tests {
         }
     }
 
-    /// Checks moment generating functions in closed form; the scale of uniform noise is its deviation, and no lesser one serves.
+    /// Checks moment generating functions in closed form.
+    ///
+    /// The scale of uniform noise is its standard deviation, and no lesser one serves.
     #[test]
     fn sub_gaussian_scales() {
         let uniform = noise("uniform", &[("bound", 2.0)]).sub_gaussian_scale().expect("a scale");

@@ -40,7 +40,7 @@ fn threshold() -> f64 {
     2.0 * libm::log(s)
 }
 
-/// Number of pieces of [-1, 1] on which chords bound a moment generating function as a function of the input.
+/// Number of pieces of [-1, 1] on which chords bound a function of the input.
 const PIECES: u32 = 16;
 
 /// Randomises an input on [-1, 1].

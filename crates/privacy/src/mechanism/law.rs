@@ -99,7 +99,7 @@ pub(super) fn assert_private_and_unbiased(epsilon: f64, worst_variance: f64, law
     assert!((largest - worst_variance).abs() < 1e-8 * worst_variance, "variance {largest}, stated {worst_variance}");
 }
 
-/// Asserts that `proxy` is a sub-Gaussian variance proxy of the law around its input, and that 0.99 of it is not.
+/// Asserts that `proxy` is a variance proxy of the law around its input, and that 0.99 of it is not.
 pub(super) fn assert_sub_gaussian(proxy: f64, law: impl Fn(f64) -> Law) {
     let scale = libm::sqrt(proxy);
     let mut most = 0.0_f64;

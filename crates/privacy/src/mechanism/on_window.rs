@@ -24,7 +24,8 @@ pub(super) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
     /// Returns the variance of the answer at the worst input.
     fn variance(&self) -> f64;
 
-    /// Returns a proved variance proxy s² of the answer: `E exp(x (answer - input)) <= exp(x² s²/2)` for every input.
+    /// Returns a proved variance proxy s² of the answer.
+    /// `E exp(x (answer - input)) <= exp(x² s²/2)` for every x and every input.
     fn proxy(&self) -> f64;
 
     /// Returns the event for the accountant.

@@ -31,7 +31,8 @@ pub(super) fn variance_proxy(variance: f64, output: f64, log_mgf: impl Fn(f64) -
     proxy * (1.0 + 1e-6)
 }
 
-/// Returns `ln(sinh(x)/x)` for x >= 0, the log moment generating function of the uniform law on [-1, 1].
+/// Returns `ln(sinh(x)/x)` for x >= 0.
+/// It is the log moment generating function of the uniform law on [-1, 1].
 pub(super) fn log_sinh_ratio(x: f64) -> f64 {
     if x < 0.1 {
         let square = x * x;

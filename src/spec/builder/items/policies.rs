@@ -41,8 +41,8 @@ items! {
         failure_prob("failure_prob"): f64,
         /// Sets `count_start`: whether starting rounds count in the t of beta; \[Kharkovskii2020\] counts queries after the first point. Accepts true or false; default: true.
         count_start("count_start"): bool,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `input_noise`: what the kernel makes of noise that a curator put on the inputs. Accepts one of `modelled`, `without-row-term`, `ignored`; default: modelled.
         input_noise("input_noise"): &str,
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
@@ -62,8 +62,8 @@ items! {
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `input_noise`: what the kernel makes of noise that a curator put on the inputs. Accepts one of `modelled`, `without-row-term`, `ignored`; default: modelled.
         input_noise("input_noise"): &str,
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
@@ -187,8 +187,8 @@ items! {
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `features`: the feature map, for its keys. Accepts `quadrature-fourier`; default: quadrature-fourier.
         features("features"): impl Into<SettingValue>,
         /// Sets `initial`: first rounds: one random point, the prior's argmax, or `points` random points. Accepts one of `uniform`, `lowest-index`, `random`; default: uniform.
@@ -206,8 +206,8 @@ items! {
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `features`: the feature map, for its keys. Accepts `random-fourier`; default: random-fourier.
         features("features"): impl Into<SettingValue>,
         /// Sets `initial`: first rounds: one random point, the prior's argmax, or `points` random points. Accepts one of `uniform`, `lowest-index`, `random`; default: uniform.
@@ -231,8 +231,8 @@ items! {
         moment("moment"): impl Into<SettingValue>,
         /// Sets `moment_order`: 1 + a: the order of the moment that v bounds, for rewards without a second moment. Accepts a number > 1 and <= 2; default: 2.
         moment_order("moment_order"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `input_noise`: what the kernel makes of noise that a curator put on the inputs. Accepts one of `modelled`, `without-row-term`, `ignored`; default: modelled.
         input_noise("input_noise"): &str,
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
