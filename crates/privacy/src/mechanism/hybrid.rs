@@ -87,23 +87,25 @@ impl Mixture {
     fn worst_log_mgf(&self, x: f64) -> f64 {
         let [everywhere, raised, rate] = self.density.log_mgf_parts(x);
         let scale = x * self.density.output;
-        // The moment generating function at an input, times e^-scale. It is convex in the input.
-        let mgf = |input: f64| {
-            let density = libm::exp(everywhere - scale) + libm::exp(raised + rate * input - scale);
-            let up = 0.5 * (1.0 + input * self.coin.tilt);
-            let coin = up * libm::exp(x * self.coin.output - scale) + (1.0 - up) * libm::exp(-x * self.coin.output - scale);
-            self.density_share * density + (1.0 - self.density_share) * coin
-        };
+        let (up, down) = (libm::exp(x * self.coin.output - scale), libm::exp(-x * self.coin.output - scale));
+        // The moment generating function at an input, times e^-scale, is this line and an exponential: convex in the input.
+        let coin_share = 1.0 - self.density_share;
+        let middle = self.density_share * libm::exp(everywhere - scale) + coin_share * 0.5 * (up + down);
+        let rise = coin_share * 0.5 * self.coin.tilt * (up - down);
+        let mgf = |input: f64| middle + rise * input + self.density_share * libm::exp(raised + rate * input - scale);
         // On each of the pieces the chord is above it, and the logarithm of the chord less x · input is largest at `peak`.
         let width = 2.0 / f64::from(PIECES);
-        let bound = |i: u32| {
-            let (left, right) = (width * f64::from(i) - 1.0, width * f64::from(i + 1) - 1.0);
-            let slope = (mgf(right) - mgf(left)) / width;
-            let at_zero = mgf(left) - slope * left;
+        let (mut left, mut at_left, mut largest) = (-1.0, mgf(-1.0), f64::NEG_INFINITY);
+        for i in 1..=PIECES {
+            let right = width * f64::from(i) - 1.0;
+            let at_right = mgf(right);
+            let slope = (at_right - at_left) / width;
+            let at_zero = at_left - slope * left;
             let peak = (1.0 / x - at_zero / slope).clamp(left, right);
-            libm::log(at_zero + slope * peak) - x * peak
-        };
-        scale + (0..PIECES).map(bound).fold(f64::NEG_INFINITY, f64::max)
+            largest = largest.max(libm::log(at_zero + slope * peak) - x * peak);
+            (left, at_left) = (right, at_right);
+        }
+        scale + largest
     }
 
     fn output(&self) -> f64 {
