@@ -111,8 +111,10 @@ impl ReadyCell {
             )?;
         }
         let train = self.environment.train_readings().cloned();
-        let setting =
-            Setting { released_inputs: self.released_inputs(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
+        let setting = Setting {
+            released_inputs: self.released_inputs(trial)?,
+            ..Setting::new(instance.facts(), instance.noise_scale(), &mechanism, train)
+        };
         let policy = self.maker.make(&setting)?;
         let facts = self.maker.facts(&setting);
         Ok(ReadyTrial { instance, mechanism, setting, policy, facts })

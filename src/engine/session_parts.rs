@@ -87,7 +87,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
         )
     })?;
     let bound = facts.bound;
-    let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
+    let setting = Setting::new(&facts, cell.environment.told_noise_scale(), &channel, cell.environment.train_readings().cloned());
     Ok(SessionParts {
         n_points: cell.environment.gram().n_points(),
         fingerprint: cell.environment.fingerprint().unwrap_or_default().to_owned(),

@@ -91,6 +91,11 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// Returns the proved sub-Gaussian scale of the noise of told rewards; `None` if there is none.
+    fn told_noise_scale(&self) -> Option<f64> {
+        None
+    }
+
     /// Returns facts for the manifest and the report, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
 

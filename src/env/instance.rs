@@ -21,6 +21,8 @@ pub struct Instance {
     unit: f64,
     facts: RewardFacts,
     bound_stated: bool,
+    /// Proved sub-Gaussian scale of the noise.
+    noise_scale: Option<f64>,
     largest: f64,
     least: f64,
     /// How values of the data become rewards, where the spec states `bound` and `privacy.clip` in units of the data.
@@ -116,6 +118,7 @@ impl Instance {
         };
         let best_mean = values[best];
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        let noise_scale = noise.sub_gaussian_scale();
         let facts = RewardFacts {
             bound: bound.unwrap_or(largest),
             noise_bound: noise.bound(),
@@ -130,6 +133,7 @@ impl Instance {
             unit,
             facts,
             bound_stated: bound.is_some(),
+            noise_scale,
             largest,
             least,
             units: None,
@@ -230,6 +234,12 @@ impl Instance {
         let Some(set) = set else { return self.regret(point) };
         let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
         (best - self.values[point]) / self.unit
+    }
+
+    /// Returns the proved sub-Gaussian scale of the noise; `None` if there is none.
+    #[must_use]
+    pub fn noise_scale(&self) -> Option<f64> {
+        self.noise_scale
     }
 
     /// Returns the public facts of a reward.

@@ -168,6 +168,7 @@ impl EnvironmentPlan for PointsTable {
                     .hint("use that kernel for released inputs that `privateer curate` released"),
             ));
         };
+        let noise_scale = noise.sub_gaussian_scale();
         let told = match (&values, bound) {
             // A session stores rewards and not values: it has no units of a file.
             _ if units.is_some() => None,
@@ -194,6 +195,7 @@ impl EnvironmentPlan for PointsTable {
             gram: tabulated(gram),
             instance: values.map(make).transpose()?,
             told,
+            noise_scale,
             fingerprint: table.fingerprint(),
             regret: self.regret,
             derived_from_values: self.derived(&[
@@ -304,6 +306,8 @@ struct PointsEnvironment {
     gram: Arc<dyn GramSource>,
     instance: Option<Instance>,
     told: Option<RewardFacts>,
+    /// Proved sub-Gaussian scale of the noise.
+    noise_scale: Option<f64>,
     fingerprint: String,
     regret: RegretUnit,
     derived_from_values: DerivedNumbers,
@@ -338,6 +342,10 @@ impl Environment for PointsEnvironment {
 
     fn told_rewards(&self) -> Option<RewardFacts> {
         self.told.clone()
+    }
+
+    fn told_noise_scale(&self) -> Option<f64> {
+        self.noise_scale
     }
 
     fn draw(&self, _trial: u64) -> Result<Instance, Error> {

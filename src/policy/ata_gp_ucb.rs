@@ -5,12 +5,13 @@
 //!
 //! The truncation level of round t is `b_t = (v / ln(4 m_t T / failure))^(1/(1+a)) t^((1-a)/(2(1+a)))`. Here `m_t` is the
 //! number of features after the round, and v bounds the moment of order 1 + a of a released reward; a = 1 unless `moment_order`
-//! states another. Under a bounded mechanism, or bounded noise without a mechanism (unless `moment` is stated), no truncation
-//! is needed and the level is infinite.
+//! states another. Under a bounded mechanism, or without a mechanism where the noise is taken for sub-Gaussian (`tails`), no
+//! truncation is needed and the level is infinite.
 
+use super::noise_scale::{NoiseMeasure, NoiseScale};
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
-use super::tail_moments::{Moment, TailMoments, parse_order, power};
-use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::tail_moments::{Moment, TailKeys, TailMoments, Tails, power};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
@@ -22,36 +23,45 @@ const NAME: &str = "ata-gp-ucb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
-    Box::new(Ata { sketch: Sketch::parse(args), moment: Moment::parse_reward(args), order: parse_order(args) })
+    Box::new(Ata { sketch: Sketch::parse(args, ExplorationFactor::parse_measuring(args)), tails: TailKeys::parse(args) })
 }
 
 struct Ata {
     sketch: Sketch,
-    moment: Moment,
-    /// Order 1 + a of the bounded moment.
-    order: f64,
+    tails: TailKeys,
 }
 
 impl PolicyPlan for Ata {
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(AtaMaker { sketch: self.sketch.prepare(problem)?.truncating(), moment: self.moment, order: self.order }))
+        Ok(Box::new(AtaMaker { sketch: self.sketch.prepare(problem)?.truncating(), tails: self.tails }))
     }
 }
 
 struct AtaMaker {
     sketch: PreparedSketch,
-    moment: Moment,
-    order: f64,
+    tails: TailKeys,
 }
 
 impl AtaMaker {
     fn assemble(&self, setting: &Setting, model: SketchModel, rewards: Vec<SortedRewards>) -> Result<AtaPolicy, Error> {
         let (keys, rounds, bound) = (self.sketch.keys.clone(), self.sketch.rounds as f64, setting.facts.bound);
-        Ok(AtaPolicy { model, rewards, keys, rounds, bound, moments: self.moments(setting)?, order: self.order })
+        let light = self.tails.tails(setting) == Tails::SubGaussian && setting.released.mechanism_variance == 0.0;
+        let truncates = setting.released.output_range.is_none() && !light;
+        let (moments, order) = (self.moments(setting)?, self.tails.order);
+        let deviation = self.deviation(setting).map(|scale| scale.value);
+        Ok(AtaPolicy { model, rewards, keys, rounds, bound, moments, truncates, order, deviation })
+    }
+
+    /// Returns the standard deviation that an order-wise factor uses in place of the root of v.
+    fn deviation(&self, setting: &Setting) -> Option<NoiseScale> {
+        match self.sketch.keys.beta {
+            ExplorationFactor::Order { noise: NoiseMeasure::Deviation, .. } => NoiseScale::deviation(setting),
+            _ => None,
+        }
     }
 
     fn moments(&self, setting: &Setting) -> Result<TailMoments, Error> {
-        TailMoments::of(NAME, setting, self.moment, Moment::Known, self.order).map_err(Error::input)
+        TailMoments::of(NAME, setting, self.tails.moment, Moment::Known, self.tails.order).map_err(Error::input)
     }
 }
 
@@ -65,9 +75,11 @@ impl PolicyMaker for AtaMaker {
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        // The exploration factor uses v even where no reward is truncated.
-        let fact = |moments: TailMoments| self.moment.fact("v, the policy's moment bound", moments.reward, setting);
-        self.moments(setting).ok().and_then(fact).into_iter().collect()
+        // The theorem's exploration factor uses v even where no reward is truncated.
+        let fact = |moments: TailMoments| self.tails.moment.fact("v, the policy's moment bound", moments.reward, setting);
+        let moment = self.moments(setting).ok().and_then(fact);
+        let noise = self.deviation(setting).and_then(NoiseScale::fact);
+        [self.tails.fact(setting)].into_iter().chain(moment).chain(noise).collect()
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
@@ -95,8 +107,12 @@ struct AtaPolicy {
     rounds: f64,
     bound: f64,
     moments: TailMoments,
+    /// Whether rewards are truncated.
+    truncates: bool,
     /// Order 1 + a of the bounded moment.
     order: f64,
+    /// Standard deviation of a released reward, where an order-wise factor uses it.
+    deviation: Option<f64>,
 }
 
 impl AtaPolicy {
@@ -105,13 +121,13 @@ impl AtaPolicy {
         libm::log(4.0 * self.model.posterior.m().max(1) as f64 * self.rounds / self.keys.failure_prob)
     }
 
-    /// Returns the level `b_t` for the current features; infinite where rewards are bounded.
+    /// Returns the level `b_t` for the current features; infinite where no reward is truncated.
     fn level(&self) -> f64 {
-        match self.moments.bound {
-            Some(_) => f64::INFINITY,
-            // A level of 0 would produce NaN sort keys.
-            None => (power(self.moments.reward / self.logarithm(), 1.0 / self.order) * self.growth()).max(f64::MIN_POSITIVE),
+        if !self.truncates {
+            return f64::INFINITY;
         }
+        // A level of 0 would produce NaN sort keys.
+        (power(self.moments.reward / self.logarithm(), 1.0 / self.order) * self.growth()).max(f64::MIN_POSITIVE)
     }
 
     /// Returns `t^((1-a)/(2(1+a)))`, which is 1 for second moments; t is at least 1.
@@ -138,7 +154,11 @@ impl AtaPolicy {
         self.keys.beta.value(
             // B (1 + 1/sqrt(1 - accuracy)) + 4 sqrt(ln(4 m T/failure) v m / ridge) [Zhou2021, Theorem 2]
             || self.keys.bias(self.bound) + 4.0 * noise(self.logarithm()),
-            || self.bound + noise(libm::log(self.rounds)),
+            || {
+                let logarithm = libm::log(self.rounds);
+                let known = self.deviation.map(|deviation| deviation * libm::sqrt(logarithm * m / self.keys.ridge));
+                self.bound + known.unwrap_or_else(|| noise(logarithm))
+            },
         )
     }
 

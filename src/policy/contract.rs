@@ -242,6 +242,8 @@ pub struct Setting {
     pub released: ReleasedFacts,
     /// Constants of the sums mechanism, where sums are released.
     pub sums: Option<SumsFacts>,
+    /// Proved sub-Gaussian scale of the observation noise; `None` for heavy or unknown tails.
+    pub noise_scale: Option<f64>,
     /// Earlier sensor readings, where the environment has any.
     pub train: Option<Arc<TrainReadings>>,
     /// The released inputs of the trial, where the environment has a curator.
@@ -251,22 +253,27 @@ pub struct Setting {
 impl Setting {
     /// Creates the setting under this mechanism, without released inputs.
     #[must_use]
-    pub fn new(facts: &RewardFacts, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
+    pub fn new(facts: &RewardFacts, noise_scale: Option<f64>, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
         let released =
             channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
-        Self { facts: facts.clone(), released, sums: channel.sums().map(|sums| sums.facts()), train, released_inputs: None }
+        let sums = channel.sums().map(|sums| sums.facts());
+        Self { facts: facts.clone(), released, sums, noise_scale, train, released_inputs: None }
     }
 }
 
 /// Holds the public constants of the released rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReleasedFacts {
-    /// Bound on a released reward, if there is one.
-    pub output_bound: Option<f64>,
+    /// Range of released rewards, if there is one.
+    pub output_range: Option<(f64, f64)>,
     /// Worst-case variance of the mechanism's own noise; 0 without one.
     pub mechanism_variance: f64,
+    /// Proved sub-Gaussian scale of the mechanism's own noise; 0 without one, `None` if there is none.
+    pub mechanism_scale: Option<f64>,
     /// Scale of Laplace noise, where the mechanism is Laplace.
     pub laplace_scale: Option<f64>,
+    /// Range to which the mechanism clips rewards.
+    pub clip: Option<(f64, f64)>,
     /// Bound on the magnitude of a reward before the mechanism's noise, if there is one.
     pub clipped_bound: Option<f64>,
 }
@@ -274,19 +281,42 @@ pub struct ReleasedFacts {
 impl ReleasedFacts {
     /// Returns the constants where no reward is released.
     fn nothing(facts: &RewardFacts) -> Self {
-        let clipped_bound = facts.range.map(|(lo, hi)| lo.abs().max(hi.abs()));
-        Self { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound }
+        Self::unchanged(facts.range.map(|(lo, hi)| lo.abs().max(hi.abs())))
+    }
+
+    /// Returns the constants of rewards without a mechanism, with this bound on their magnitude.
+    #[must_use]
+    pub const fn unchanged(clipped_bound: Option<f64>) -> Self {
+        Self {
+            output_range: None,
+            mechanism_variance: 0.0,
+            mechanism_scale: Some(0.0),
+            laplace_scale: None,
+            clip: None,
+            clipped_bound,
+        }
+    }
+
+    /// Returns the bound on the magnitude of a released reward, if there is one.
+    #[must_use]
+    pub fn output_bound(&self) -> Option<f64> {
+        self.output_range.map(|(lo, hi)| lo.abs().max(hi.abs()))
     }
 
     /// Returns the constants of this mechanism on this problem.
     #[must_use]
     pub fn of(mechanism: &dyn RewardMechanism, facts: &RewardFacts) -> Self {
-        let clip = mechanism.clip().or(facts.range);
+        let clip = mechanism.clip();
         Self {
-            output_bound: mechanism.output_bound(),
+            output_range: mechanism.output_range(),
             mechanism_variance: mechanism.noise_variance(),
+            mechanism_scale: mechanism.sub_gaussian_scale(),
             laplace_scale: mechanism.laplace_scale(),
-            clipped_bound: clip.map(|(lo, hi)| lo.abs().max(hi.abs())).or(facts.noise_bound.map(|noise| facts.bound + noise)),
+            clip,
+            clipped_bound: clip
+                .or(facts.range)
+                .map(|(lo, hi)| lo.abs().max(hi.abs()))
+                .or(facts.noise_bound.map(|noise| facts.bound + noise)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Defines the exploration factor, which multiplies the posterior standard deviation in a score.
 
+use super::noise_scale::NoiseMeasure;
 use privateer_config::params::Args;
 
 /// States the exploration factor of a policy; each policy has its own formulas.
@@ -14,6 +15,8 @@ pub enum ExplorationFactor {
     Order {
         /// Multiplier of the order-wise factor.
         factor: f64,
+        /// What stands for the size of the noise, in policies that measure it.
+        noise: NoiseMeasure,
     },
     /// The same factor in every round.
     Constant {
@@ -27,12 +30,29 @@ pub enum ExplorationFactor {
 const USUAL_FACTOR: f64 = 0.5;
 
 impl ExplorationFactor {
-    /// Reads the key `beta`.
+    /// Reads the key `beta` of a policy whose factor has no noise scale to choose.
     pub fn parse(args: &Args<'_>) -> Self {
+        Self::read(args, false)
+    }
+
+    /// Reads the key `beta` of a policy whose order-wise factor may use either measure of noise.
+    pub fn parse_measuring(args: &Args<'_>) -> Self {
+        Self::read(args, true)
+    }
+
+    fn read(args: &Args<'_>, measures: bool) -> Self {
         let kinds = ["theory", "scaled", "order", "constant"];
         let doc = "what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`";
-        let Some(variant) = args.variant("beta", doc, &kinds, Some("order")) else { return Self::Order { factor: USUAL_FACTOR } };
+        let Some(variant) = args.variant("beta", doc, &kinds, Some("order")) else {
+            return Self::Order { factor: USUAL_FACTOR, noise: NoiseMeasure::Deviation };
+        };
         args.documents("beta.factor", "a number >= 0: required by `scaled`; for `order`, 0.5 unless given");
+        if measures {
+            args.documents(
+                "beta.noise",
+                "`deviation` or `range`, for `order`: whether the noise of a released reward counts by its standard deviation, a heuristic, or by the bound or second moment of a released reward, as in the papers; `deviation` unless given",
+            );
+        }
         args.documents("beta.value", "a number >= 0: required by `constant`");
         let factor = |default: Option<f64>| {
             let number = variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);
@@ -43,7 +63,15 @@ impl ExplorationFactor {
         };
         let beta = match variant.kind.as_str() {
             "scaled" => Self::Theory { factor: factor(None) },
-            "order" => Self::Order { factor: factor(Some(USUAL_FACTOR)) },
+            "order" => {
+                let noise = if measures {
+                    variant.args.word("noise", "measure of the noise", &["deviation", "range"], Some("deviation"))
+                } else {
+                    ""
+                };
+                let noise = if noise == "range" { NoiseMeasure::Range } else { NoiseMeasure::Deviation };
+                Self::Order { factor: factor(Some(USUAL_FACTOR)), noise }
+            }
             "constant" => {
                 Self::Constant { value: variant.args.number("value", "the value of beta").at_least(0.0).at_most(1e12).required() }
             }
@@ -57,7 +85,7 @@ impl ExplorationFactor {
     pub fn value(self, theory: impl FnOnce() -> f64, order: impl FnOnce() -> f64) -> f64 {
         match self {
             Self::Theory { factor } => factor * theory(),
-            Self::Order { factor } => factor * order(),
+            Self::Order { factor, .. } => factor * order(),
             Self::Constant { value } => value,
         }
     }

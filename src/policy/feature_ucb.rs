@@ -3,7 +3,7 @@
 //! Source: [Dubey2021, Theorem 1], without privacy noise.
 
 use super::gp_policy::failure_prob;
-use super::igp_ucb::noise_scale;
+use super::noise_scale::NoiseScale;
 use super::{ExplorationFactor, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
@@ -18,7 +18,7 @@ pub struct FeatureUcb {
 impl FeatureUcb {
     /// Reads `beta` and `failure_prob` for the policy of this name.
     pub fn parse(name: &'static str, args: &Args<'_>) -> Self {
-        Self { name, beta: ExplorationFactor::parse(args), failure_prob: failure_prob(args) }
+        Self { name, beta: ExplorationFactor::parse_measuring(args), failure_prob: failure_prob(args) }
     }
 }
 
@@ -28,12 +28,13 @@ impl RuleMaker for FeatureUcb {
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        let noise_scale = match self.beta {
-            ExplorationFactor::Constant { .. } => 0.0,
-            _ => noise_scale(setting)?,
-        };
+        let noise_scale = NoiseScale::of(self.beta, setting)?.value;
         let (beta, failure_prob, bound) = (self.beta, self.failure_prob, setting.facts.bound);
         Ok(Box::new(FeatureRule { beta, failure_prob, ridge, bound, noise_scale }))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        NoiseScale::of(self.beta, setting).ok().and_then(NoiseScale::fact).into_iter().collect()
     }
 }
 

@@ -3,6 +3,7 @@
 //! A [`Rule`] supplies what differs: the exploration factor of a round, and the transformation of a released reward before it
 //! enters the posterior.
 
+use super::noise_scale::NoiseScale;
 use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
@@ -60,12 +61,59 @@ pub trait RuleMaker: Send + Sync {
     }
 }
 
+/// States the regularizer, the noise variance that the posterior assumes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Ridge {
+    /// A number > 0.
+    Stated(f64),
+    /// The variance of the observation noise and of the mechanism.
+    Mechanism,
+}
+
+impl Ridge {
+    fn parse(args: &Args<'_>) -> Self {
+        let doc = "regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism";
+        match args.number("ridge", doc).above(0.0).at_most(LARGEST_RIDGE).or_word("mechanism", "1") {
+            None => Self::Stated(1.0),
+            Some(Ok(ridge)) => Self::Stated(ridge),
+            Some(Err(_)) => Self::Mechanism,
+        }
+    }
+
+    /// Returns the number in this setting.
+    ///
+    /// # Errors
+    /// If the variance of a released reward is unknown, zero or beyond the largest ridge.
+    fn value(self, setting: &Setting) -> Result<f64, Diagnostic> {
+        let Self::Stated(ridge) = self else {
+            let variance = NoiseScale::deviation(setting).map(|deviation| deviation.value * deviation.value);
+            let within = variance.filter(|variance| 0.0 < *variance && *variance <= LARGEST_RIDGE);
+            return within.ok_or_else(|| {
+                let found = variance.map_or("unknown".to_owned(), |variance| format!("{variance:e}"));
+                Diagnostic::new(format!("`ridge = \"mechanism\"` takes the variance of a released reward, which is {found}"))
+                    .expected(format!("a variance above 0 and at most {LARGEST_RIDGE:e}"))
+                    .hint("state a number: `ridge = 1.0`")
+            });
+        };
+        Ok(ridge)
+    }
+
+    /// Returns the manifest's entry; `None` for a number that the spec states.
+    fn fact(self, setting: &Setting) -> Option<(String, serde_json::Value)> {
+        let ridge = self.value(setting).ok().filter(|_| self == Self::Mechanism)?;
+        Some(("ridge".to_owned(), format!("{ridge:.6}: variance of noise and mechanism").into()))
+    }
+}
+
+/// Largest ridge.
+const LARGEST_RIDGE: f64 = 1e12;
+
 /// Describes a GP-UCB algorithm as read from a spec.
 pub struct GpPlan {
     /// The kind of posterior.
     pub posterior: PosteriorPlan,
-    /// Regularizer, > 0.
-    pub ridge: f64,
+    /// Regularizer.
+    pub ridge: Ridge,
     /// The starting rounds.
     pub initial: Initial,
     /// The algorithm's own part.
@@ -84,8 +132,7 @@ impl GpPlan {
         posterior: impl FnOnce() -> PosteriorPlan,
         rule: impl RuleMaker + 'static,
     ) -> Box<dyn PolicyPlan> {
-        let ridge =
-            args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
+        let ridge = Ridge::parse(args);
         Box::new(Self { posterior: posterior(), ridge, initial: Initial::parse(args), rule: Arc::new(rule) })
     }
 }
@@ -113,14 +160,18 @@ impl PolicyPlan for GpPlan {
 /// Makes the policies of a GP-UCB algorithm that is prepared for one problem.
 pub struct GpMaker {
     posterior: PreparedPosterior,
-    ridge: f64,
+    ridge: Ridge,
     initial: Initial,
     rule: Arc<dyn RuleMaker>,
 }
 
 impl GpMaker {
+    fn ridge(&self, setting: &Setting) -> Result<f64, Error> {
+        self.ridge.value(setting).map_err(Error::input)
+    }
+
     fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
-        let rule = self.rule.rule(setting, self.ridge).map_err(Error::input)?;
+        let rule = self.rule.rule(setting, self.ridge(setting)?).map_err(Error::input)?;
         let n_points = self.posterior.basis().n_points();
         let features = self.posterior.feature_error();
         Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points, features }))
@@ -137,7 +188,7 @@ impl PolicyMaker for GpMaker {
     }
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        self.assemble(setting, self.posterior.prior(setting, self.ridge)?, 1)
+        self.assemble(setting, self.posterior.prior(setting, self.ridge(setting)?)?, 1)
     }
 
     fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
@@ -146,11 +197,12 @@ impl PolicyMaker for GpMaker {
         // All factors grow with the round and with the information gain, which is at least zero.
         let facts =
             RoundFacts { round, gain: 0.0, started: self.initial.rounds().min(round), n_points, n_features, feature_error };
-        Some(self.rule.rule(setting, self.ridge).ok()?.beta(&facts))
+        Some(self.rule.rule(setting, self.ridge(setting).ok()?).ok()?.beta(&facts))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let mut facts = self.rule.facts(setting);
+        facts.extend(self.ridge.fact(setting));
         facts.extend_from_slice(self.posterior.facts());
         facts
     }
@@ -249,5 +301,33 @@ impl Policy for GpPolicy {
             "round": self.round,
             "posterior": self.posterior.save(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ReleasedFacts;
+    use super::*;
+    use privateer_privacy::RewardFacts;
+
+    #[test]
+    fn the_ridge_follows_the_mechanism_where_it_is_asked_to() {
+        let of = |noise_variance, mechanism_variance| {
+            let facts = RewardFacts { bound: 3.0, noise_bound: None, range: None, noise_variance, rounds: 10 };
+            let released = ReleasedFacts { mechanism_variance, ..ReleasedFacts::unchanged(None) };
+            Setting { facts, released, sums: None, noise_scale: None, train: None, released_inputs: None }
+        };
+        for (noise, mechanism) in [(0.25, 0.0), (0.25, 6.0)] {
+            let found = Ridge::Mechanism.value(&of(Some(noise), mechanism)).expect("a variance");
+            assert!((found - (noise + mechanism)).abs() < 1e-14, "{found}");
+            assert_eq!(Ridge::Stated(2.0).value(&of(Some(noise), mechanism)), Ok(2.0));
+        }
+        for (noise, said) in [(Some(0.0), "0e0"), (None, "unknown"), (Some(1e13), "e13")] {
+            let refused = Ridge::Mechanism.value(&of(noise, 0.0)).expect_err("no ridge");
+            assert!(format!("{refused:?}").contains(said), "{refused:?}");
+        }
+        let (_, fact) = Ridge::Mechanism.fact(&of(Some(0.25), 6.0)).expect("a fact");
+        assert_eq!(fact, "6.250000: variance of noise and mechanism");
+        assert_eq!(Ridge::Stated(2.0).fact(&of(Some(0.25), 6.0)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Implements `gp-ucb` [Srinivas2010, Algorithm 1, Theorem 1], for a finite domain.
 
 use super::gp_policy::failure_prob;
-use super::igp_ucb::noise_scale;
+use super::noise_scale::NoiseScale;
 use super::{ExplorationFactor, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
@@ -11,7 +11,7 @@ use std::f64::consts::PI;
 pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     let doc = "whether starting rounds count in the t of beta; [Kharkovskii2020] counts queries after the first point";
     let maker = GpUcb {
-        beta: ExplorationFactor::parse(args),
+        beta: ExplorationFactor::parse_measuring(args),
         failure_prob: failure_prob(args),
         count_start: args.flag("count_start", doc, true),
     };
@@ -24,17 +24,21 @@ struct GpUcb {
     count_start: bool,
 }
 
+impl GpUcb {
+    /// Returns the noise scale of an order-wise factor; the other factors have none.
+    fn noise_scale(&self, setting: &Setting) -> Result<Option<NoiseScale>, Diagnostic> {
+        let is_order = matches!(self.beta, ExplorationFactor::Order { .. });
+        is_order.then(|| NoiseScale::of(self.beta, setting)).transpose()
+    }
+}
+
 impl RuleMaker for GpUcb {
     fn name(&self) -> &'static str {
         "gp-ucb"
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        // The theorem's exploration factor needs no noise scale; the order-wise one does.
-        let noise_scale = match self.beta {
-            ExplorationFactor::Order { .. } => noise_scale(setting)?,
-            _ => 0.0,
-        };
+        let noise_scale = self.noise_scale(setting)?.map_or(0.0, |scale| scale.value);
         Ok(Box::new(GpUcbRule {
             beta: self.beta,
             failure_prob: self.failure_prob,
@@ -43,6 +47,10 @@ impl RuleMaker for GpUcb {
             bound: setting.facts.bound,
             noise_scale,
         }))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        self.noise_scale(setting).ok().flatten().and_then(NoiseScale::fact).into_iter().collect()
     }
 }
 

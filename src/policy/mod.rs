@@ -19,6 +19,7 @@ pub mod jdp_linucb;
 mod list;
 pub mod local_jdp_gp_ucb;
 pub mod moma_gp_ucb;
+mod noise_scale;
 mod noise_spectrum;
 mod nystrom_policy;
 mod own;
@@ -39,7 +40,7 @@ pub use contract::{
     Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::ExplorationFactor;
-pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
+pub use gp_policy::{GpMaker, GpPlan, Ridge, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use list::{FEATURES, POLICIES, parse_features};
 pub use own::{

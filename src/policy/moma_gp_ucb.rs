@@ -21,7 +21,7 @@ const NAME: &str = "moma-gp-ucb";
 pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
     let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
     Box::new(Moma {
-        sketch: Sketch::parse(args),
+        sketch: Sketch::parse(args, ExplorationFactor::parse(args)),
         moment: Moment::parse_noise(args),
         k: k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with beta `theory`, else ceil(ln T)"),
     })

@@ -53,8 +53,8 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Reads `beta`, `failure_prob`, `accuracy`, `ridge`, `q`, `resample` and `initial`.
-    pub fn parse(args: &Args<'_>) -> Self {
+    /// Reads the keys after `beta`: `failure_prob`, `accuracy`, `ridge`, `q`, `resample`, `initial`.
+    pub fn parse(args: &Args<'_>, beta: ExplorationFactor) -> Self {
         let doc = "when the dictionary is drawn again: after every update, when the number of updates has doubled, or never";
         let resample = match args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round")) {
             Some(variant) => {
@@ -72,7 +72,7 @@ impl Sketch {
         args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
         let q = args.number("q", "a play enters the dictionary with probability min(1, q times the posterior variance)");
         Self {
-            beta: ExplorationFactor::parse(args),
+            beta,
             failure_prob: super::gp_policy::failure_prob(args),
             accuracy: args
                 .number("accuracy", "error of the embedding that the theorem's constants suppose")

@@ -1,7 +1,8 @@
 //! Bounds how large a released reward may be, for the policies with heavy-tailed rewards.
 //!
 //! v bounds the moment of order `1 + a` of a reward, and c the second moment of its noise. Both are stated, or estimated on
-//! train readings. A reward may also have a bound.
+//! train readings. What a policy assumes of the observation noise does not depend on the mechanism, so that the reference
+//! without privacy makes the same assumptions.
 
 use super::Setting;
 use privateer_config::error::Diagnostic;
@@ -26,7 +27,7 @@ impl Moment {
         Self::parse(
             args,
             "moment",
-            "v: bound on the moment of a released reward, or `train`: its mean over the train readings; given without a mechanism, truncate as for heavy tails even where rewards are bounded",
+            "v: bound on the moment of a released reward, or `train`: its mean over the train readings",
             "B² + variance of noise and mechanism",
         )
     }
@@ -88,12 +89,56 @@ impl Moment {
     }
 }
 
-/// Reads the key `moment_order`.
-pub fn parse_order(args: &Args<'_>) -> f64 {
-    args.number("moment_order", "1 + a: the order of the moment that v bounds, for rewards without a second moment")
-        .above(1.0)
-        .at_most(2.0)
-        .or(2.0)
+/// States what is assumed of the tails of observation noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tails {
+    /// Sub-Gaussian noise, which needs no truncation; what a mechanism adds may need it.
+    SubGaussian,
+    /// A bounded moment alone: rewards are truncated wherever releases are unbounded.
+    Moment,
+}
+
+/// Holds the keys of a policy that truncates rewards.
+#[derive(Debug, Clone, Copy)]
+pub struct TailKeys {
+    /// `None` for `auto`.
+    pub stated: Option<Tails>,
+    /// v: bound on the moment of a released reward.
+    pub moment: Moment,
+    /// Order 1 + a of the bounded moment.
+    pub order: f64,
+}
+
+impl TailKeys {
+    /// Reads the keys `tails`, `moment` and `moment_order`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let doc = "what is assumed of the observation noise, with and without privacy: light tails, so that only noise of an unbounded mechanism is truncated, or a bounded moment alone; `auto`: `moment` where `moment` is stated or the noise has heavy tails, else `sub-gaussian`";
+        let stated = match args.word("tails", doc, &["auto", "sub-gaussian", "moment"], Some("auto")) {
+            "sub-gaussian" => Some(Tails::SubGaussian),
+            "moment" => Some(Tails::Moment),
+            _ => None,
+        };
+        let moment = Moment::parse_reward(args);
+        let doc = "1 + a: the order of the moment that v bounds, for rewards without a second moment";
+        let order = args.number("moment_order", doc).above(1.0).at_most(2.0).or(2.0);
+        Self { stated, moment, order }
+    }
+
+    /// Returns the assumption in this setting; the mechanism has no part in it.
+    pub fn tails(self, setting: &Setting) -> Tails {
+        let is_light = self.moment == Moment::Known && setting.noise_scale.is_some();
+        self.stated.unwrap_or(if is_light { Tails::SubGaussian } else { Tails::Moment })
+    }
+
+    /// Returns the manifest's entry for the assumption.
+    pub fn fact(self, setting: &Setting) -> (String, serde_json::Value) {
+        let tails = match self.tails(setting) {
+            Tails::SubGaussian => "sub-gaussian",
+            Tails::Moment => "moment",
+        };
+        let source = if self.stated.is_some() { "stated" } else { "from the noise and `moment`" };
+        ("tails of the noise, assumed".to_owned(), format!("{tails}: {source}").into())
+    }
 }
 
 /// Returns `x^y`, with correct rounding for `y` = 1/2 and 1.
@@ -114,36 +159,28 @@ pub struct TailMoments {
     pub reward: f64,
     /// c: bound on the second moment of its noise.
     pub noise: f64,
-    /// Bound on a released reward, under which no truncation is needed.
-    pub bound: Option<f64>,
 }
 
 impl TailMoments {
     /// Computes the bounds v and c of one trial.
     ///
-    /// * Under a mechanism: `c = R² + variance of the mechanism` [Zhou2021, Theorem 2 and Corollary 1, with the mechanism's own
-    ///   variance instead of Laplace's 8 (B+R)²/epsilon²].
-    /// * Without a mechanism: c is the noise's variance.
+    /// * `c = R² + variance of the mechanism` [Zhou2021, Theorem 2 and Corollary 1, with the mechanism's own variance instead of
+    ///   Laplace's 8 (B+R)²/epsilon², which is 0 without a mechanism].
     /// * `v = B² + c`, to the power `order / 2` for moments of a lower order.
-    /// * Where R is unknown, the variance replaces R², and the part of the clip range beyond B replaces R.
+    /// * Where R is unknown, the variance of the noise replaces R²; where that is unknown, the part of the clip range beyond B
+    ///   replaces R.
     ///
     /// # Errors
     /// If a constant is missing; the message names the key that supplies it.
     pub fn of(policy: &str, setting: &Setting, reward: Moment, noise: Moment, order: f64) -> Result<Self, Diagnostic> {
         let (facts, released) = (&setting.facts, &setting.released);
-        let private = 0.0 < released.mechanism_variance;
-        let beyond = released.clipped_bound.map(|bound| (bound - facts.bound).max(0.0));
-        let squared = facts.noise_bound.or(beyond).map(|noise| noise * noise);
-        let own = if private { squared.or(facts.noise_variance) } else { facts.noise_variance.or(squared) };
+        let square = |noise: f64| noise * noise;
+        let beyond = released.clipped_bound.map(|bound| square((bound - facts.bound).max(0.0)));
+        let own = facts.noise_bound.map(square).or(facts.noise_variance).or(beyond);
         let stated_noise = noise.given(policy, "noise_moment", setting, 2.0, TrainReadings::noise_moment)?;
         let stated_reward = reward.given(policy, "moment", setting, order, TrainReadings::reward_moment)?;
         let noise = stated_noise.or(own.map(|own| own + released.mechanism_variance));
         let reward = stated_reward.or(noise.map(|noise| power(facts.bound * facts.bound + noise, 0.5 * order)));
-        let bound = match released.output_bound {
-            Some(bound) => Some(bound),
-            None if private || stated_reward.is_some() => None,
-            None => released.clipped_bound,
-        };
         let (Some(reward), Some(noise)) = (reward, noise.or(stated_reward)) else {
             return Err(Diagnostic::new(format!(
                 "`{policy}` needs a bound on the second moment of a reward, and the environment's noise has no known variance"
@@ -154,7 +191,7 @@ impl TailMoments {
                 "give `moment = …` in the policy"
             }));
         };
-        Ok(Self { reward, noise, bound })
+        Ok(Self { reward, noise })
     }
 }
 
@@ -167,8 +204,8 @@ mod tests {
 
     fn setting(mechanism_variance: f64, train: Option<TrainReadings>) -> Setting {
         let facts = RewardFacts { bound: 3.0, noise_bound: None, range: None, noise_variance: Some(16.0), rounds: 10 };
-        let released = ReleasedFacts { output_bound: None, mechanism_variance, laplace_scale: None, clipped_bound: None };
-        Setting { facts, released, sums: None, train: train.map(Arc::new), released_inputs: None }
+        let released = ReleasedFacts { mechanism_variance, mechanism_scale: None, ..ReleasedFacts::unchanged(None) };
+        Setting { facts, released, sums: None, noise_scale: None, train: train.map(Arc::new), released_inputs: None }
     }
 
     #[test]
@@ -188,6 +225,24 @@ mod tests {
         assert_eq!(of(Train, Train, 2.0, &setting(2.0, train())), Ok((9.5, 3.0)));
         let error = of(Train, Known, 2.0, &setting(0.0, None)).expect_err("no readings");
         assert!(format!("{error:?}").contains("`moment`"), "{error:?}");
+    }
+
+    /// A policy and its reference assume the same of the noise, whatever the mechanism adds.
+    #[test]
+    fn tails_follow_noise_and_keys_alone() {
+        use Tails::{Moment as Bounded, SubGaussian};
+        let known = TailKeys { stated: None, moment: Moment::Known, order: 2.0 };
+        let with_moment = TailKeys { moment: Moment::Stated(9.0), ..known };
+        for mechanism_variance in [0.0, 8.0] {
+            let heavy = setting(mechanism_variance, None);
+            let light = Setting { noise_scale: Some(4.0), ..heavy.clone() };
+            assert_eq!((known.tails(&light), known.tails(&heavy)), (SubGaussian, Bounded));
+            assert_eq!(with_moment.tails(&light), Bounded);
+            for stated in [Bounded, SubGaussian] {
+                let keys = TailKeys { stated: Some(stated), ..with_moment };
+                assert_eq!((keys.tails(&light), keys.tails(&heavy)), (stated, stated));
+            }
+        }
     }
 
     #[test]

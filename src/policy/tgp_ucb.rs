@@ -1,16 +1,17 @@
 //! Implements `tgp-ucb`: GP-UCB that replaces rewards beyond a slowly growing level by zero.
 //!
 //! Sources: [Zhou2021, Algorithm 2 (LDP-TGP-UCB); Chowdhury2019, Algorithm 1 (TGP-UCB)]. A play with a truncated reward still
-//! counts. The level and the exploration factor follow from public facts of a released reward:
-//! - Laplace noise of scale L: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`, `K = B² + R² + 2 L²`.
-//! - A bounded mechanism, or bounded noise without one: `b_t` is the bound, so nothing is truncated and there is no bias term.
-//! - Other unbounded mechanisms: as Laplace, with `L = sqrt(variance / 2)`, the scale of the Laplace noise of that variance.
-//! - Unbounded noise without a mechanism: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a
-//!   reward, a = 1 unless `moment_order` states another. A stated `moment` selects this level without a mechanism even where
-//!   rewards are bounded.
+//! counts. The level `b_t` follows from what is assumed of the observation noise (`tails`, the same with and without privacy)
+//! and from the law of the mechanism:
+//! - A bounded mechanism, or sub-Gaussian noise without a mechanism: nothing is truncated, and there is no bias term.
+//! - Laplace noise of scale L on a reward within B + R: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`,
+//!   `K = B² + R² + 2 L²`. For other unbounded mechanisms L is the scale of the Laplace noise of their variance; for
+//!   sub-Gaussian noise that is neither bounded nor clipped, its scale replaces R.
+//! - A bounded moment alone: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a reward.
 
 use super::gp_policy::failure_prob;
-use super::tail_moments::{Moment, parse_order, power};
+use super::noise_scale::{NoiseMeasure, NoiseScale};
+use super::tail_moments::{TailKeys, Tails, power};
 use super::{ExplorationFactor, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
@@ -19,28 +20,22 @@ use std::f64::consts::SQRT_2;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
-    let maker = TgpUcb {
-        beta: ExplorationFactor::parse(args),
-        failure_prob: failure_prob(args),
-        moment: Moment::parse_reward(args),
-        order: parse_order(args),
-    };
+    let maker =
+        TgpUcb { beta: ExplorationFactor::parse_measuring(args), failure_prob: failure_prob(args), tails: TailKeys::parse(args) };
     GpPlan::parse(args, maker)
 }
 
 struct TgpUcb {
     beta: ExplorationFactor,
     failure_prob: f64,
-    moment: Moment,
-    /// Order 1 + a of the bounded moment.
-    order: f64,
+    tails: TailKeys,
 }
 
 /// Describes the tail of a released reward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tail {
-    /// Rewards never exceed the bound.
-    Bounded { bound: f64 },
+    /// Nothing is truncated.
+    Light,
     /// `reward_bound` before noise with the tail of a Laplace law of this scale; `moment` is K.
     Exponential { reward_bound: f64, scale: f64, moment: f64 },
     /// `moment` is v, a bound on the moment of this order.
@@ -48,27 +43,30 @@ enum Tail {
 }
 
 impl Tail {
-    fn of(setting: &Setting, moment: Moment, order: f64) -> Result<Self, Diagnostic> {
-        let given = moment.given("tgp-ucb", "moment", setting, order, TrainReadings::reward_moment)?;
+    fn of(setting: &Setting, keys: TailKeys) -> Result<Self, Diagnostic> {
         let (facts, released) = (&setting.facts, &setting.released);
-        let second_moment = || {
+        if released.output_range.is_some() {
+            return Ok(Self::Light);
+        }
+        let unknown = || {
+            Diagnostic::new(
+                "`tgp-ucb` needs a bound on the second moment of a reward, and the environment's noise has no known variance",
+            )
+            .hint("give `moment = …` in the policy")
+        };
+        if keys.tails(setting) == Tails::Moment {
+            let order = keys.order;
+            let given = keys.moment.given("tgp-ucb", "moment", setting, order, TrainReadings::reward_moment)?;
             let second =
                 || facts.noise_variance.map(|variance| facts.bound * facts.bound + variance + released.mechanism_variance);
             // E|y|^p <= (E y²)^(p/2).
-            given.or_else(|| second().map(|second| power(second, 0.5 * order))).ok_or_else(|| {
-                Diagnostic::new(
-                    "`tgp-ucb` needs a bound on the second moment of a reward, and the environment's noise has no known variance",
-                )
-                .hint("give `moment = …` in the policy")
-            })
-        };
-        if let Some(bound) = released.output_bound {
-            return Ok(Self::Bounded { bound });
+            let moment = given.or_else(|| second().map(|second| power(second, 0.5 * order))).ok_or_else(unknown)?;
+            return Ok(Self::Heavy { moment, order });
         }
-        let Some(reward_bound) = released.clipped_bound else { return Ok(Self::Heavy { moment: second_moment()?, order }) };
         if released.mechanism_variance == 0.0 {
-            return Ok(given.map_or(Self::Bounded { bound: reward_bound }, |moment| Self::Heavy { moment, order }));
+            return Ok(Self::Light);
         }
+        let reward_bound = released.clipped_bound.or(setting.noise_scale.map(|scale| facts.bound + scale)).ok_or_else(unknown)?;
         let scale = released.laplace_scale.unwrap_or_else(|| libm::sqrt(0.5 * released.mechanism_variance));
         // K = B² + R² + 2 L²; a clip bound above B replaces B + R.
         let noise_bound = (reward_bound - facts.bound).max(0.0);
@@ -82,7 +80,7 @@ impl Tail {
     fn level(self, t: u64) -> f64 {
         let t = t.max(1) as f64;
         match self {
-            Self::Bounded { bound } => bound,
+            Self::Light => f64::INFINITY,
             Self::Exponential { reward_bound, scale, .. } => reward_bound + scale * libm::log(t),
             Self::Heavy { moment, order } => power(moment, 1.0 / order) * power(libm::sqrt(t), 1.0 / order),
         }
@@ -92,7 +90,7 @@ impl Tail {
     fn bias(self, s: u64) -> f64 {
         let s = s.max(1) as f64;
         match self {
-            Self::Bounded { .. } => 0.0,
+            Self::Light => 0.0,
             Self::Exponential { moment, .. } => libm::sqrt(moment * (libm::log(s) + 1.0)),
             // The mean of what round t truncates is at most v / b_t^a. The norm over all rounds is
             // sqrt(sum of (v / b_t^a)²) <= sqrt(1+a) v^(1/(1+a)) s^(1/(2(1+a))).
@@ -108,17 +106,46 @@ impl RuleMaker for TgpUcb {
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        let tail = Tail::of(setting, self.moment, self.order)?;
-        Ok(Box::new(TgpUcbRule { beta: self.beta, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, tail }))
+        let tail = Tail::of(setting, self.tails)?;
+        let noise = self.noise(setting, tail)?;
+        Ok(Box::new(TgpUcbRule {
+            beta: self.beta,
+            failure_prob: self.failure_prob,
+            ridge,
+            bound: setting.facts.bound,
+            tail,
+            noise,
+        }))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        match Tail::of(setting, self.moment, self.order) {
-            Ok(Tail::Heavy { moment, .. }) => {
-                self.moment.fact("v, the policy's moment bound", moment, setting).into_iter().collect()
-            }
+        let mut facts = vec![self.tails.fact(setting)];
+        if let Ok(tail) = Tail::of(setting, self.tails) {
             // The other levels do not use the moment bound.
-            _ => Vec::new(),
+            if let Tail::Heavy { moment, .. } = tail {
+                facts.extend(self.tails.moment.fact("v, the policy's moment bound", moment, setting));
+            }
+            facts.extend(self.noise(setting, tail).ok().flatten().and_then(NoiseScale::fact));
+        }
+        facts
+    }
+}
+
+impl TgpUcb {
+    /// Returns the noise scale of beta; `None` where the truncation level takes its place.
+    fn noise(&self, setting: &Setting, tail: Tail) -> Result<Option<NoiseScale>, Diagnostic> {
+        let by_level = match (self.beta, tail) {
+            (_, Tail::Light) | (ExplorationFactor::Constant { .. }, _) => false,
+            (ExplorationFactor::Order { noise: NoiseMeasure::Deviation, .. }, _) => NoiseScale::deviation(setting).is_none(),
+            _ => true,
+        };
+        if by_level {
+            return Ok(None);
+        }
+        // The papers' order-wise factor counts a bounded reward by its own bound.
+        match (self.beta, setting.released.output_bound().or(setting.released.clipped_bound)) {
+            (ExplorationFactor::Order { noise: NoiseMeasure::Range, .. }, Some(bound)) => Ok(Some(NoiseScale::of_range(bound))),
+            _ => NoiseScale::of(self.beta, setting).map(Some),
         }
     }
 }
@@ -129,19 +156,24 @@ struct TgpUcbRule {
     ridge: f64,
     bound: f64,
     tail: Tail,
+    noise: Option<NoiseScale>,
 }
 
 impl Rule for TgpUcbRule {
     fn beta(&self, round: &RoundFacts) -> f64 {
         let s = round.round - 1;
-        let level = self.tail.level(s);
+        let deviation = libm::sqrt(round.gain - libm::log(self.failure_prob));
         self.beta.value(
-            // B + [2 sqrt(2) b_{t-1} sqrt(gain + ln(1/failure)) + bias] / sqrt(ridge) [Zhou2021, Algorithm 2, line 5]
-            || {
-                let deviation = 2.0 * SQRT_2 * level * libm::sqrt(round.gain - libm::log(self.failure_prob));
-                self.bound + (deviation + self.tail.bias(s)) / libm::sqrt(self.ridge)
+            || match self.noise {
+                // B + R sqrt(2 (gain + ln(1/failure))) / sqrt(ridge), the self-normalised bound for sub-Gaussian noise.
+                Some(noise) => self.bound + SQRT_2 * noise.value * deviation / libm::sqrt(self.ridge),
+                // B + [2 sqrt(2) b_{t-1} sqrt(gain + ln(1/failure)) + bias] / sqrt(ridge) [Zhou2021, Algorithm 2, line 5]
+                None => self.bound + (2.0 * SQRT_2 * self.tail.level(s) * deviation + self.tail.bias(s)) / libm::sqrt(self.ridge),
             },
-            || (self.bound + level * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),
+            || {
+                let noise = self.noise.map_or_else(|| self.tail.level(s), |noise| noise.value);
+                (self.bound + noise * libm::sqrt(round.gain)) / libm::sqrt(self.ridge)
+            },
         )
     }
 
@@ -152,7 +184,47 @@ impl Rule for TgpUcbRule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ReleasedFacts;
+    use super::super::tail_moments::Moment;
     use super::*;
+    use privateer_privacy::RewardFacts;
+
+    /// Normal noise of deviation 2 on |f| <= 3, and Laplace noise of scale 5 where `private`.
+    fn setting(private: bool, noise_scale: Option<f64>) -> Setting {
+        let facts = RewardFacts { bound: 3.0, noise_bound: None, range: None, noise_variance: Some(4.0), rounds: 10 };
+        let laplace = ReleasedFacts {
+            mechanism_variance: 50.0,
+            mechanism_scale: None,
+            laplace_scale: Some(5.0),
+            clip: Some((-7.0, 7.0)),
+            ..ReleasedFacts::unchanged(Some(7.0))
+        };
+        let released = if private { laplace } else { ReleasedFacts::unchanged(None) };
+        Setting { facts, released, sums: None, noise_scale, train: None, released_inputs: None }
+    }
+
+    /// Under sub-Gaussian noise only what a mechanism adds is truncated; else both forms truncate.
+    #[test]
+    fn truncation_follows_the_stated_tails() {
+        let auto = TailKeys { stated: None, moment: Moment::Known, order: 2.0 };
+        let of = |private, scale, keys| Tail::of(&setting(private, scale), keys).expect("known moments");
+        assert_eq!(of(false, Some(2.0), auto), Tail::Light);
+        let exponential = Tail::Exponential { reward_bound: 7.0, scale: 5.0, moment: 9.0 + 16.0 + 50.0 };
+        assert_eq!(of(true, Some(2.0), auto), exponential);
+        let moment = TailKeys { stated: Some(Tails::Moment), ..auto };
+        for (scale, keys) in [(None, auto), (Some(2.0), moment)] {
+            assert_eq!(of(false, scale, keys), Tail::Heavy { moment: 13.0, order: 2.0 });
+            assert_eq!(of(true, scale, keys), Tail::Heavy { moment: 63.0, order: 2.0 });
+        }
+        let mut bounded = setting(true, None);
+        bounded.released.output_range = Some((-9.0, 9.0));
+        assert_eq!(Tail::of(&bounded, moment).expect("bounded"), Tail::Light);
+        // Printed Laplace noise on a reward that is not clipped.
+        let mut unclipped = setting(true, Some(2.0));
+        (unclipped.released.clip, unclipped.released.clipped_bound) = (None, None);
+        let unclipped = Tail::of(&unclipped, auto).expect("a level");
+        assert_eq!(unclipped, Tail::Exponential { reward_bound: 5.0, scale: 5.0, moment: 9.0 + 4.0 + 50.0 });
+    }
 
     /// Checks [Chowdhury2019, Algorithm 1], and the bias term against the sum that it bounds.
     #[test]

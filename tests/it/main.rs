@@ -1,6 +1,7 @@
 //! Tests of the crate from outside, one file a subject.
 
 mod accountants;
+mod answers;
 mod audit;
 mod backends;
 mod bench;

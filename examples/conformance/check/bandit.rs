@@ -97,12 +97,19 @@ impl Constants {
             rounds: self.rounds,
         };
         let released = ReleasedFacts {
-            output_bound: None,
             mechanism_variance: if laplace { 2.0 * self.laplace_scale * self.laplace_scale } else { 0.0 },
             laplace_scale: laplace.then_some(self.laplace_scale),
-            clipped_bound: bounded.then_some(self.bound + self.noise_bound),
+            mechanism_scale: (!laplace).then_some(0.0),
+            ..ReleasedFacts::unchanged(bounded.then_some(self.bound + self.noise_bound))
         };
-        Setting { facts, released, sums: None, train: None, released_inputs: None }
+        Setting {
+            facts,
+            released,
+            sums: None,
+            noise_scale: bounded.then_some(self.noise_bound),
+            train: None,
+            released_inputs: None,
+        }
     }
 
     /// The registered policy over these points.

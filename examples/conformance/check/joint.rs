@@ -342,8 +342,9 @@ fn play(file: &Value) -> Result<Found, String> {
     let maker = plan.prepare(&problem).map_err(said)?;
     let setting = Setting {
         facts: RewardFacts { bound: number(params, "B")?, noise_bound: None, range: None, noise_variance: None, rounds },
-        released: ReleasedFacts { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound: None },
+        released: ReleasedFacts::unchanged(None),
         sums: Some(facts),
+        noise_scale: None,
         train: None,
         released_inputs: None,
     };

@@ -196,8 +196,8 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
     };
     let maker = plan.prepare(&problem).map_err(said)?;
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: problem.rounds };
-    let facts_released = ReleasedFacts { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound: None };
-    let setting = Setting { facts, released: facts_released, sums: None, train: None, released_inputs: None };
+    let facts_released = ReleasedFacts::unchanged(None);
+    let setting = Setting { facts, released: facts_released, sums: None, noise_scale: None, train: None, released_inputs: None };
     let domain = Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?).map_err(said)?;
     let mut policy = maker.make(&setting).map_err(said)?;
     // The starting point is the file's and not the policy's own draw.

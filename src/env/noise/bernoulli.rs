@@ -31,6 +31,11 @@ impl Noise for Bernoulli {
         Some(0.25)
     }
 
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        // Hoeffding's lemma on an interval of length 1.
+        Some(0.5)
+    }
+
     fn range(&self) -> Option<(f64, f64)> {
         Some((0.0, 1.0))
     }

@@ -19,6 +19,14 @@ pub trait Noise: Send + Sync + fmt::Debug {
     /// Returns the variance of the reward at the worst mean; `None` if it is infinite.
     fn variance(&self) -> Option<f64>;
 
+    /// Returns a scale s for which the noise is sub-Gaussian; `None` if none is known.
+    ///
+    /// `E exp(x (reward - mean)) <= exp(x² s²/2)` for every x, which bounded noise meets with its bound (Hoeffding's lemma).
+    /// For unbounded noise it also holds for clipped rewards around their mean.
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        self.bound()
+    }
+
     /// Returns the hard range of the reward; `None` if the range depends on the mean.
     fn range(&self) -> Option<(f64, f64)>;
 }
@@ -113,6 +121,29 @@ mod tests {
                 assert!(noise.bound().is_none_or(|bound| e.abs() <= bound), "{kind} {e}");
                 assert!(noise.range().is_none_or(|(lo, hi)| (lo..=hi).contains(&(mean + e))), "{kind} {e}");
             }
+        }
+    }
+
+    /// Checks moment generating functions in closed form.
+    ///
+    /// The scale of uniform noise is its standard deviation, and no lesser one serves.
+    #[test]
+    fn sub_gaussian_scales() {
+        let uniform = noise("uniform", &[("bound", 2.0)]).sub_gaussian_scale().expect("a scale");
+        let normal = noise("gaussian", &[("sd", 0.7)]).sub_gaussian_scale();
+        let bernoulli = noise("bernoulli", &[]).sub_gaussian_scale().expect("a scale");
+        for x in (1..200).map(|i| 0.05 * f64::from(i)) {
+            let bound = |scale: f64| libm::exp(0.5 * x * x * scale * scale);
+            assert!(libm::sinh(2.0 * x) / (2.0 * x) <= bound(uniform), "uniform at {x}");
+            for p in [0.1, 0.5, 0.9] {
+                assert!(p * libm::exp(x * (1.0 - p)) + (1.0 - p) * libm::exp(-x * p) <= bound(bernoulli), "{p} at {x}");
+            }
+        }
+        assert!(libm::exp(0.5 * 1e-4 * 0.99 * uniform * uniform) < libm::sinh(0.02) / 0.02);
+        assert_eq!(normal, Some(0.7));
+        for heavy in ["student-t", "pareto"] {
+            let key = if heavy == "pareto" { "shape" } else { "dof" };
+            assert_eq!(noise(heavy, &[(key, 9.0)]).sub_gaussian_scale(), None);
         }
     }
 

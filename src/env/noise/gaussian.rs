@@ -31,6 +31,10 @@ impl Noise for GaussianNoise {
         Some(self.sd * self.sd)
     }
 
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        Some(self.sd)
+    }
+
     fn range(&self) -> Option<(f64, f64)> {
         None
     }

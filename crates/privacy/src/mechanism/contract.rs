@@ -9,12 +9,16 @@ pub trait RewardMechanism: Send + Sync + fmt::Debug {
     /// Makes a new privatizer for one trial.
     fn privatizer(&self) -> Box<dyn Privatizer>;
 
-    /// Returns the bound on |released reward|, attained at extreme draws; `None` if unbounded.
-    fn output_bound(&self) -> Option<f64>;
+    /// Returns the range of released rewards, whose ends extreme draws attain; `None` if unbounded.
+    fn output_range(&self) -> Option<(f64, f64)>;
 
     /// Returns the variance of the mechanism's own noise at the worst clipped reward.
     /// 0 for a mechanism without noise.
     fn noise_variance(&self) -> f64;
+
+    /// Returns a proved sub-Gaussian scale s of the mechanism's own noise; `None` if there is none.
+    /// `E exp(x noise) <= exp(x² s²/2)` for every x and every clipped reward. Proof: `docs/proofs/sub-gaussian.md`.
+    fn sub_gaussian_scale(&self) -> Option<f64>;
 
     /// Returns the range to which rewards are clipped; `None` if they are not clipped.
     fn clip(&self) -> Option<(f64, f64)>;

@@ -28,7 +28,7 @@ pub(super) struct TwoPoint {
     /// Absolute value of the released value.
     pub(super) output: f64,
     /// Bias of the coin at an input of 1: the probability of `+output` is (1 + input tilt)/2.
-    tilt: f64,
+    pub(super) tilt: f64,
     /// Probability of the less likely value at an input of 1 or -1.
     pub(super) rare: f64,
 }
@@ -80,6 +80,11 @@ impl UnitRandomiser for TwoPoint {
         self.worst_variance()
     }
 
+    fn proxy(&self) -> f64 {
+        // Hoeffding's lemma on [-output, output] gives output², the variance at an input of 0.
+        self.worst_variance()
+    }
+
     fn event(&self) -> Event {
         Event::TwoPoint { rare: self.rare }
     }
@@ -87,7 +92,7 @@ impl UnitRandomiser for TwoPoint {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
+    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
     use super::*;
 
     /// Returns the law as printed in [Wang2019, algorithm 1].
@@ -110,6 +115,14 @@ pub(super) mod tests {
                 let draws = (0..n).map(|i| coin.respond(input, (f64::from(i) + 0.5) / f64::from(n))).collect();
                 assert_sampler_follows(draws, &law(epsilon, input), 1.0 / f64::from(n));
             }
+        }
+    }
+
+    #[test]
+    fn the_proxy_is_proved_and_tight() {
+        for epsilon in [0.1, 0.6, 1.0, 2.0, 6.0] {
+            let coin = TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"));
+            assert_sub_gaussian(coin.proxy(), |input| law(epsilon, input));
         }
     }
 

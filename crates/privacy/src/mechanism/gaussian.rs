@@ -58,12 +58,16 @@ impl RewardMechanism for GaussianMechanism {
         Box::new(*self)
     }
 
-    fn output_bound(&self) -> Option<f64> {
+    fn output_range(&self) -> Option<(f64, f64)> {
         None
     }
 
     fn noise_variance(&self) -> f64 {
         self.sigma * self.sigma
+    }
+
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        Some(self.sigma)
     }
 
     fn clip(&self) -> Option<(f64, f64)> {

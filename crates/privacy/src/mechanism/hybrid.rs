@@ -7,6 +7,7 @@
 use super::duchi::TwoPoint;
 use super::on_window::{self, Description, UnitRandomiser};
 use super::piecewise::TwoLevel;
+use super::sub_gaussian::variance_proxy;
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
@@ -38,6 +39,9 @@ fn threshold() -> f64 {
     let s = (1.0 + first - 8.0 / first) / 9.0;
     2.0 * libm::log(s)
 }
+
+/// Number of pieces of [-1, 1] on which chords bound a function of the input.
+const PIECES: u32 = 16;
 
 /// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +83,31 @@ impl Mixture {
         }
     }
 
+    /// Returns a bound on `ln E exp(x (answer - input))` over all inputs, for x > 0.
+    fn worst_log_mgf(&self, x: f64) -> f64 {
+        let [everywhere, raised, rate] = self.density.log_mgf_parts(x);
+        let scale = x * self.density.output;
+        let (up, down) = (libm::exp(x * self.coin.output - scale), libm::exp(-x * self.coin.output - scale));
+        // The moment generating function at an input, times e^-scale, is this line and an exponential: convex in the input.
+        let coin_share = 1.0 - self.density_share;
+        let middle = self.density_share * libm::exp(everywhere - scale) + coin_share * 0.5 * (up + down);
+        let rise = coin_share * 0.5 * self.coin.tilt * (up - down);
+        let mgf = |input: f64| middle + rise * input + self.density_share * libm::exp(raised + rate * input - scale);
+        // On each of the pieces the chord is above it, and the logarithm of the chord less x · input is largest at `peak`.
+        let width = 2.0 / f64::from(PIECES);
+        let (mut left, mut at_left, mut largest) = (-1.0, mgf(-1.0), f64::NEG_INFINITY);
+        for i in 1..=PIECES {
+            let right = width * f64::from(i) - 1.0;
+            let at_right = mgf(right);
+            let slope = (at_right - at_left) / width;
+            let at_zero = at_left - slope * left;
+            let peak = (1.0 / x - at_zero / slope).clamp(left, right);
+            largest = largest.max(libm::log(at_zero + slope * peak) - x * peak);
+            (left, at_left) = (right, at_right);
+        }
+        scale + largest
+    }
+
     fn output(&self) -> f64 {
         // The density's coth(epsilon/4) exceeds the bit's coth(epsilon/2).
         if self.density_share == 0.0 { self.coin.output } else { self.density.output }
@@ -109,6 +138,13 @@ impl UnitRandomiser for Mixture {
         self.worst_variance
     }
 
+    fn proxy(&self) -> f64 {
+        if self.density_share == 0.0 {
+            return self.coin.proxy();
+        }
+        variance_proxy(self.worst_variance, self.density.output, |x| self.worst_log_mgf(x))
+    }
+
     fn event(&self) -> Event {
         let Self { density, coin, density_share, .. } = *self;
         if density_share == 0.0 {
@@ -121,7 +157,7 @@ impl UnitRandomiser for Mixture {
 
 #[cfg(test)]
 mod tests {
-    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
+    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
     use super::super::{duchi, piecewise};
     use super::*;
 
@@ -151,6 +187,19 @@ mod tests {
                 assert_sampler_follows(density, &first, 2.0 / 256.0);
                 assert_sampler_follows(coin, &duchi::tests::law(epsilon, input), 2.0 / 256.0);
             }
+        }
+    }
+
+    #[test]
+    fn the_proxy_is_proved_and_tight() {
+        for epsilon in [0.1, 0.62, 1.0, 2.0, 6.0] {
+            let mixture = mixture(epsilon);
+            assert_sub_gaussian(mixture.proxy(), |input| law(epsilon, mixture.density_share, input));
+        }
+        for epsilon in [1e-6, 40.0, 700.0] {
+            let mixture = mixture(epsilon);
+            let proxy = mixture.proxy();
+            assert!(mixture.worst_variance <= proxy && proxy <= mixture.output() * mixture.output(), "{epsilon}: {proxy}");
         }
     }
 

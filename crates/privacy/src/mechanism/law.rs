@@ -99,6 +99,26 @@ pub(super) fn assert_private_and_unbiased(epsilon: f64, worst_variance: f64, law
     assert!((largest - worst_variance).abs() < 1e-8 * worst_variance, "variance {largest}, stated {worst_variance}");
 }
 
+/// Asserts that `proxy` is a variance proxy of the law around its input, and that 0.99 of it is not.
+pub(super) fn assert_sub_gaussian(proxy: f64, law: impl Fn(f64) -> Law) {
+    let scale = libm::sqrt(proxy);
+    let mut most = 0.0_f64;
+    for input in inputs() {
+        let law = law(input);
+        for i in 1..=400 {
+            // Both signs, from 0.02 to 8 in units of the scale.
+            for x in [-1.0, 1.0].map(|sign| sign * 0.02 * f64::from(i) / scale) {
+                let atoms: f64 = law.atoms.iter().map(|&(at, p)| p * libm::exp(x * (at - input))).sum();
+                let pieces =
+                    law.pieces.iter().map(|&(a, b, d)| d * (libm::exp(x * (b - input)) - libm::exp(x * (a - input))) / x);
+                most = most.max(2.0 * libm::log(atoms + pieces.sum::<f64>()) / (x * x));
+            }
+        }
+    }
+    assert!(most <= proxy, "an argument asks for {most}, and the proxy is {proxy}");
+    assert!(0.99 * proxy < most, "{proxy} is more than 1 % above {most}");
+}
+
 /// Asserts that the empirical distribution of equally likely draws follows the law.
 /// The two distribution functions differ by at most `tolerance`.
 pub(super) fn assert_sampler_follows(mut draws: Vec<f64>, law: &Law, tolerance: f64) {

@@ -36,12 +36,16 @@ impl RewardMechanism for NoMechanism {
         Box::new(*self)
     }
 
-    fn output_bound(&self) -> Option<f64> {
+    fn output_range(&self) -> Option<(f64, f64)> {
         None
     }
 
     fn noise_variance(&self) -> f64 {
         0.0
+    }
+
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        Some(0.0)
     }
 
     fn clip(&self) -> Option<(f64, f64)> {

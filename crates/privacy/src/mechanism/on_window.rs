@@ -24,6 +24,10 @@ pub(super) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
     /// Returns the variance of the answer at the worst input.
     fn variance(&self) -> f64;
 
+    /// Returns a proved variance proxy s² of the answer.
+    /// `E exp(x (answer - input)) <= exp(x² s²/2)` for every x and every input.
+    fn proxy(&self) -> f64;
+
     /// Returns the event for the accountant.
     fn event(&self) -> Event;
 }
@@ -76,12 +80,17 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
         Box::new(*self)
     }
 
-    fn output_bound(&self) -> Option<f64> {
-        Some(self.window.reach(self.randomiser.bound()))
+    fn output_range(&self) -> Option<(f64, f64)> {
+        let bound = self.randomiser.bound();
+        Some((self.window.off_unit(-bound), self.window.off_unit(bound)))
     }
 
     fn noise_variance(&self) -> f64 {
         self.window.half() * self.window.half() * self.randomiser.variance()
+    }
+
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        Some(self.window.half() * libm::sqrt(self.randomiser.proxy()))
     }
 
     fn clip(&self) -> Option<(f64, f64)> {

@@ -110,12 +110,16 @@ impl RewardMechanism for Outside {
         Box::new(self.clone())
     }
 
-    fn output_bound(&self) -> Option<f64> {
-        self.mechanism.output_bound()
+    fn output_range(&self) -> Option<(f64, f64)> {
+        self.mechanism.output_bound().map(|bound| (-bound, bound))
     }
 
     fn noise_variance(&self) -> f64 {
         self.variance
+    }
+
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        None
     }
 
     fn clip(&self) -> Option<(f64, f64)> {

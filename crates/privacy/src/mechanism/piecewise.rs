@@ -4,6 +4,7 @@
 //! and the output is bounded. Proof: `docs/proofs/piecewise.md`.
 
 use super::on_window::{self, Description, UnitRandomiser};
+use super::sub_gaussian::{log_sinh_ratio, variance_proxy};
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
@@ -56,6 +57,25 @@ impl TwoLevel {
         Self { stretch, kept, output, high, low, worst_variance }
     }
 
+    /// Returns the logarithms of the two parts of `E exp(x answer)` for x > 0.
+    ///
+    /// The first part is the level outside of the interval, on all of [-output, output]. The second is what the interval has
+    /// beyond that level, up to a factor `e^(input rate)`; the last result is this rate.
+    pub(super) fn log_mgf_parts(&self, x: f64) -> [f64; 3] {
+        // With s = e^(epsilon/2) = 1 + 1/stretch: probabilities 1/s and (s - 1)/s, both 0 to 1.
+        let s = 1.0 + 1.0 / self.stretch;
+        let everywhere = log_sinh_ratio(x * self.output) - libm::log(s);
+        let raised = log_sinh_ratio(x * self.stretch) - libm::log1p(self.stretch);
+        [everywhere, raised, x * (1.0 + self.stretch)]
+    }
+
+    /// Returns `ln E exp(x (answer - input))` for x > 0.
+    fn centred_log_mgf(&self, input: f64, x: f64) -> f64 {
+        let [everywhere, raised, rate] = self.log_mgf_parts(x);
+        let (a, b) = (everywhere - x * input, raised + (rate - x) * input);
+        a.max(b) + libm::log1p(libm::exp(-(a - b).abs()))
+    }
+
     /// Returns the released value for an input on [-1, 1] and two uniform draws.
     /// One draw selects the level, the other the position on it.
     pub(super) fn respond(&self, input: f64, level: f64, place: f64) -> f64 {
@@ -100,6 +120,12 @@ impl UnitRandomiser for TwoLevel {
         self.worst_variance
     }
 
+    fn proxy(&self) -> f64 {
+        // The log moment generating function is convex in the input, so an end of [-1, 1] is the worst.
+        let log_mgf = |x: f64| self.centred_log_mgf(1.0, x).max(self.centred_log_mgf(-1.0, x));
+        variance_proxy(self.worst_variance, self.output, log_mgf)
+    }
+
     fn event(&self) -> Event {
         Event::TwoLevel { high: self.high, low: self.low }
     }
@@ -107,7 +133,7 @@ impl UnitRandomiser for TwoLevel {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
+    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
     use super::*;
 
     /// Returns the law as printed in [Wang2019, algorithm 2].
@@ -137,6 +163,20 @@ pub(super) mod tests {
                 let draws = square(256, |level, place| density.respond(input, level, place));
                 assert_sampler_follows(draws, &law(epsilon, input), 2.0 / 256.0);
             }
+        }
+    }
+
+    #[test]
+    fn the_proxy_is_proved_and_tight() {
+        for epsilon in [0.1, 0.6, 1.0, 2.0, 6.0] {
+            let density = TwoLevel::new(Epsilon::try_from(epsilon).expect("a budget"));
+            assert_sub_gaussian(density.proxy(), |input| law(epsilon, input));
+        }
+        // Extreme budgets neither overflow nor take for ever.
+        for epsilon in [1e-6, 40.0, 700.0] {
+            let density = TwoLevel::new(Epsilon::try_from(epsilon).expect("a budget"));
+            let proxy = density.proxy();
+            assert!(density.worst_variance <= proxy && proxy <= density.output * density.output, "{epsilon}: {proxy}");
         }
     }
 

@@ -80,12 +80,6 @@ impl Window {
     pub(super) fn off_unit(self, value: f64) -> f64 {
         self.centre + self.half * value
     }
-
-    /// Returns the bound on |reward| for values in [-bound, bound] on the unit scale.
-    /// Rounding is monotone, so the bound holds to the last bit.
-    pub(super) fn reach(self, bound: f64) -> f64 {
-        self.centre.abs() + self.half * bound
-    }
 }
 
 /// Least epsilon of mechanisms whose probabilities are functions of `e^epsilon`.

@@ -6,10 +6,10 @@ use super::super::{Item, SettingValue};
 items! {
     /// `ata-gp-ucb`: GP-UCB truncated in Nystrom feature space: LDP-ATA-GP-UCB, ATA-GP-UCB.
     AtaGpUcb = Item::of("ata-gp-ucb"); {
-        /// Sets `resample`: when the dictionary is drawn again: after every update, when the number of updates has doubled, or never. Accepts one of `every-round`, `doubling`, `fixed`; default: every-round.
-        resample("resample"): impl Into<SettingValue>,
         /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
+        /// Sets `resample`: when the dictionary is drawn again: after every update, when the number of updates has doubled, or never. Accepts one of `every-round`, `doubling`, `fixed`; default: every-round.
+        resample("resample"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
         /// Sets `accuracy`: error of the embedding that the theorem's constants suppose. Accepts a number > 0 and < 1; default: 0.5.
@@ -20,7 +20,9 @@ items! {
         q("q"): f64,
         /// Sets `initial`: first rounds: one random point, the prior's argmax, or `points` random points. Accepts one of `uniform`, `lowest-index`, `random`; default: uniform.
         initial("initial"): impl Into<SettingValue>,
-        /// Sets `moment`: v: bound on the moment of a released reward, or `train`: its mean over the train readings; given without a mechanism, truncate as for heavy tails even where rewards are bounded. Accepts a finite number > 0, or `train`; default: B² + variance of noise and mechanism.
+        /// Sets `tails`: what is assumed of the observation noise, with and without privacy: light tails, so that only noise of an unbounded mechanism is truncated, or a bounded moment alone; `auto`: `moment` where `moment` is stated or the noise has heavy tails, else `sub-gaussian`. Accepts one of `auto`, `sub-gaussian`, `moment`; default: auto.
+        tails("tails"): &str,
+        /// Sets `moment`: v: bound on the moment of a released reward, or `train`: its mean over the train readings. Accepts a finite number > 0, or `train`; default: B² + variance of noise and mechanism.
         moment("moment"): impl Into<SettingValue>,
         /// Sets `moment_order`: 1 + a: the order of the moment that v bounds, for rewards without a second moment. Accepts a number > 1 and <= 2; default: 2.
         moment_order("moment_order"): f64,
@@ -39,8 +41,8 @@ items! {
         failure_prob("failure_prob"): f64,
         /// Sets `count_start`: whether starting rounds count in the t of beta; \[Kharkovskii2020\] counts queries after the first point. Accepts true or false; default: true.
         count_start("count_start"): bool,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `input_noise`: what the kernel makes of noise that a curator put on the inputs. Accepts one of `modelled`, `without-row-term`, `ignored`; default: modelled.
         input_noise("input_noise"): &str,
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
@@ -60,8 +62,8 @@ items! {
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `input_noise`: what the kernel makes of noise that a curator put on the inputs. Accepts one of `modelled`, `without-row-term`, `ignored`; default: modelled.
         input_noise("input_noise"): &str,
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
@@ -154,10 +156,10 @@ items! {
     }
     /// `moma-gp-ucb`: median of means over Nystrom features: LDP-MoMA-GP-UCB, MoMA-GP-UCB.
     MomaGpUcb = Item::of("moma-gp-ucb"); {
-        /// Sets `resample`: when the dictionary is drawn again: after every update, when the number of updates has doubled, or never. Accepts one of `every-round`, `doubling`, `fixed`; default: every-round.
-        resample("resample"): impl Into<SettingValue>,
         /// Sets `beta`: what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`. Accepts one of `theory`, `scaled`, `order`, `constant`; default: order.
         beta("beta"): impl Into<SettingValue>,
+        /// Sets `resample`: when the dictionary is drawn again: after every update, when the number of updates has doubled, or never. Accepts one of `every-round`, `doubling`, `fixed`; default: every-round.
+        resample("resample"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
         /// Sets `accuracy`: error of the embedding that the theorem's constants suppose. Accepts a number > 0 and < 1; default: 0.5.
@@ -185,8 +187,8 @@ items! {
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `features`: the feature map, for its keys. Accepts `quadrature-fourier`; default: quadrature-fourier.
         features("features"): impl Into<SettingValue>,
         /// Sets `initial`: first rounds: one random point, the prior's argmax, or `points` random points. Accepts one of `uniform`, `lowest-index`, `random`; default: uniform.
@@ -204,8 +206,8 @@ items! {
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `features`: the feature map, for its keys. Accepts `random-fourier`; default: random-fourier.
         features("features"): impl Into<SettingValue>,
         /// Sets `initial`: first rounds: one random point, the prior's argmax, or `points` random points. Accepts one of `uniform`, `lowest-index`, `random`; default: uniform.
@@ -223,12 +225,14 @@ items! {
         beta("beta"): impl Into<SettingValue>,
         /// Sets `failure_prob`: probability that the confidence bound fails. Accepts a number > 0 and < 1; default: 0.1.
         failure_prob("failure_prob"): f64,
-        /// Sets `moment`: v: bound on the moment of a released reward, or `train`: its mean over the train readings; given without a mechanism, truncate as for heavy tails even where rewards are bounded. Accepts a finite number > 0, or `train`; default: B² + variance of noise and mechanism.
+        /// Sets `tails`: what is assumed of the observation noise, with and without privacy: light tails, so that only noise of an unbounded mechanism is truncated, or a bounded moment alone; `auto`: `moment` where `moment` is stated or the noise has heavy tails, else `sub-gaussian`. Accepts one of `auto`, `sub-gaussian`, `moment`; default: auto.
+        tails("tails"): &str,
+        /// Sets `moment`: v: bound on the moment of a released reward, or `train`: its mean over the train readings. Accepts a finite number > 0, or `train`; default: B² + variance of noise and mechanism.
         moment("moment"): impl Into<SettingValue>,
         /// Sets `moment_order`: 1 + a: the order of the moment that v bounds, for rewards without a second moment. Accepts a number > 1 and <= 2; default: 2.
         moment_order("moment_order"): f64,
-        /// Sets `ridge`: regularizer: the noise variance the posterior assumes. Accepts a number > 0 and <= 1e12; default: 1.
-        ridge("ridge"): f64,
+        /// Sets `ridge`: regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism. Accepts a number > 0 and <= 1e12, or `mechanism`; default: 1.
+        ridge("ridge"): impl Into<SettingValue>,
         /// Sets `input_noise`: what the kernel makes of noise that a curator put on the inputs. Accepts one of `modelled`, `without-row-term`, `ignored`; default: modelled.
         input_noise("input_noise"): &str,
         /// Sets `features`: feature map; without one the posterior is exact, over the points visited. Accepts one of `exact`, `nystrom`, `quadrature-fourier`, `random-fourier`.
