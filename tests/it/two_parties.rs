@@ -114,8 +114,9 @@ fn what_a_release_holds_and_what_it_refuses() {
     let ledger: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(here.join("released.csv.ledger.json")).expect("a ledger")).expect("JSON");
     assert_eq!((ledger["rows"].as_u64(), ledger["ledger"]["provenance"].as_str()), (Some(60), Some("released")));
-    // sigma_AG(8, 1e-6) = 0.68 to two digits, times the radius.
+    // sigma_AG(8, 1e-6) by bisection in Python, times the radius: the grid adds a few millionths.
     let sigma = ledger["sigma"].as_f64().expect("a number");
+    assert!((1.0..1.0 + 1e-5).contains(&(sigma / (0.2 * 0.652_935_384))), "{sigma}");
     let rows: Vec<f64> =
         released_inputs.lines().skip(1).flat_map(|line| line.split(',').map(|x| x.parse::<f64>().expect("a number"))).collect();
     let noise: f64 = rows
