@@ -11,7 +11,7 @@ use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_privacy::quote::short;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Arguments of `privateer audit`.
 #[derive(Debug, Args)]
@@ -53,9 +53,11 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
         say(&listed());
         return Ok(());
     }
-    let files: Vec<PathBuf> = args.what.iter().filter(|name| !name.ends_with(".toml")).map(PathBuf::from).collect();
-    if files.iter().any(|path| path.is_file()) {
-        return of_deployment(args, &files);
+    // Beside other files, a file that is called as a mechanism is a file too; alone it is `./hybrid`.
+    let is_there = |name: &&String| !name.ends_with(".toml") && Path::new(name).exists();
+    let paths: Vec<&Path> = args.what.iter().filter(is_there).map(Path::new).collect();
+    if args.what.iter().any(|name| is_there(&name) && audit::find(name).is_empty()) {
+        return of_deployment(args, &paths);
     }
     let (specs, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|name| name.ends_with(".toml"));
     if args.false_alarms.is_some() && !specs.is_empty() {
@@ -102,14 +104,29 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
 }
 
 /// Compares what the files of a deployment state with the exact losses.
-fn of_deployment(args: &AuditArgs, files: &[PathBuf]) -> Result<(), Error> {
-    if files.len() < args.what.len() {
+fn of_deployment(args: &AuditArgs, paths: &[&Path]) -> Result<(), Error> {
+    if let Some(other) = args.what.iter().find(|name| !paths.contains(&Path::new(name))) {
         return Err(Error::input(
-            Diagnostic::new("a deployment and a spec are audited together")
-                .hint("audit the files of a deployment alone, or specs"),
+            Diagnostic::new(format!("`{other}` is named beside the files of a deployment, and is none of them"))
+                .expected("files or folders of sessions, release states, odometers and curated tables")
+                .hint("audit mechanisms and specs by a command of their own"),
         ));
     }
-    let found = super::ledger::stated_losses(files)?;
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(super::ledger::files_in(path)?);
+        } else {
+            files.push(path.to_path_buf());
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::input(
+            Diagnostic::new("no file there states what it has spent")
+                .hint("name the files themselves, or the folder that holds them"),
+        ));
+    }
+    let found = super::ledger::stated_losses(&files)?;
     if args.json {
         say(&serde_json::json!({ "stated": found }).to_string());
     } else {

@@ -55,6 +55,21 @@ pub fn stated_losses(paths: &[PathBuf]) -> Result<Vec<StatedLoss>, Error> {
     Ok(stated.iter().flat_map(deployment::check).collect())
 }
 
+/// Returns the files of a folder that state spends, in order of their names.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::io("read the folder", folder, source);
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(failed)?;
+    let is_curated = |path: &Path| path.to_string_lossy().ends_with(".ledger.json");
+    paths.retain(|path| path.is_file() && (is_curated(path) || !matches!(StateFile::peek(path), Ok(None))));
+    paths.sort();
+    Ok(paths)
+}
+
 /// The releases of all files, each once, with those that an odometer alone knows: a spend counts where its answer was never given out.
 fn distinct(files: &[SpendingFile]) -> Vec<Fact> {
     let mut known: BTreeSet<&AnswerName> = BTreeSet::new();

@@ -468,3 +468,109 @@ fn large_deltas_are_refused() {
     ];
     refused(here, &words, &["--allow-large-delta"]);
 }
+
+/// Sessions, release states and odometers, each older, copied, forked, moved and linked: refused, or counted right.
+#[test]
+fn every_kind_of_file_against_every_kind_of_copy() {
+    let answers_of = |here: &Path, files: &[&str]| {
+        let words: Vec<&str> = ["ledger", "--json"].into_iter().chain(files.iter().copied()).collect();
+        let said = json(&fine(here, &words));
+        let ledger = if files.len() == 1 { &said["files"][0]["ledger"] } else { &said["together"] };
+        ledger["total"]["of_one"].as_u64().expect("a number")
+    };
+    for kind in ["session", "holder", "shared"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let here = folder.path();
+        three_rows(here, HYBRID);
+        fine(here, &["odometer", "shared", "--budget", "epsilon=40", "--filter", "sum", "--rows", "3"]);
+        // Makes one more answer with a file of this kind; each odometer is used by a new release state.
+        let make = |file: &str, round: &str| -> Vec<String> {
+            let all = match kind {
+                "session" => {
+                    let asked = run(here, &["ask", file]);
+                    if code(&asked) != Some(0) {
+                        return vec!["ask".to_owned(), file.to_owned()];
+                    }
+                    format!("tell {file} {} 0.5", stdout(&asked).trim())
+                }
+                "holder" => format!("release --mechanism hybrid --epsilon 2 --clip -1,1 --state {file} --round {round} 1 0.5"),
+                _ => format!("release --mechanism hybrid --epsilon 2 --clip -1,1 --odometer {file} --state s{file}{round} 1 0.5"),
+            };
+            all.split(' ').map(str::to_owned).collect()
+        };
+        let answer = |file: &str, round: &str| {
+            let all = make(file, round);
+            fine(here, &all.iter().map(String::as_str).collect::<Vec<_>>());
+        };
+        let is_refused = |file: &str, words: &[&str]| {
+            let all = make(file, "9");
+            refused(here, &all.iter().map(String::as_str).collect::<Vec<_>>(), words);
+        };
+        let rename = |from: &str, to: &str| fs::rename(here.join(from), here.join(to)).expect("renamed");
+        if kind == "session" {
+            fine(here, &["init", "session", "modeler.toml"]);
+        }
+        answer(kind, "1");
+        fs::copy(here.join(kind), here.join("copy")).expect("copied");
+        is_refused("copy", &["is a copy", "still stands at"]);
+        for pair in [[kind, "copy"], ["copy", kind]] {
+            refused(here, &["ledger", pair[0], pair[1]], &["is a copy of"]);
+        }
+        answer(kind, "2");
+        is_refused("copy", &["is a copy", "still stands at"]);
+        for pair in [[kind, "copy"], ["copy", kind]] {
+            refused(here, &["ledger", pair[0], pair[1]], &["older copy"]);
+        }
+        assert_eq!(answers_of(here, &[kind]), 2, "{kind}");
+        // A copy that goes on once the original is gone is one that has moved; where the original comes back, both count.
+        rename(kind, "aside");
+        answer("copy", "3");
+        assert_eq!(answers_of(here, &["copy"]), 2, "{kind}");
+        rename("aside", kind);
+        // Of sessions and release states each answer counts once; an odometer does not know which of its spends came before the copy.
+        let both = if kind == "shared" { 4 } else { 3 };
+        assert_eq!(answers_of(here, &[kind, "copy"]), both, "{kind}");
+        assert!(stderr(&run(here, &["ledger", kind, "copy"])).contains("both went on"), "{kind}");
+        rename(kind, "moved");
+        answer("moved", "4");
+        assert_eq!(answers_of(here, &["moved"]), 3, "{kind}");
+        fs::hard_link(here.join("moved"), here.join("link")).expect("linked");
+        for name in ["moved", "link"] {
+            is_refused(name, &["hard links"]);
+        }
+        refused(here, &["ledger", "moved", "link"], &["is a copy of"]);
+    }
+}
+
+/// A release state that is older than the session that took its values, or that went on without it, is refused beside it.
+#[test]
+fn a_release_state_that_lacks_an_answer_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml", "--form", "data-holder"]);
+    let take = |round: u64| {
+        let asked = json(&fine(here, &["ask", "state", "--json"]));
+        let (row, round) = (asked["row"].to_string(), round.to_string());
+        let answer = fine(here, &release(&["--round", &round, &row, "0.5"]));
+        fs::write(here.join("answer"), answer).expect("written");
+        fine(here, &["tell", "--released", "state", &row, "answer"]);
+    };
+    take(1);
+    fs::copy(here.join("holder"), here.join("older")).expect("copied");
+    (2..=4).for_each(take);
+    for pair in [["older", "state"], ["state", "older"]] {
+        refused(here, &["ledger", pair[0], pair[1]], &["does not know of an answer", "older copy"]);
+    }
+    // A copy that made as many answers is no better.
+    fs::rename(here.join("holder"), here.join("aside")).expect("renamed");
+    for round in ["2", "3", "4"] {
+        fine(here, &["release", "--state", "older", "--round", round, "1", "0.5"]);
+    }
+    refused(here, &["ledger", "older", "state"], &["does not know of an answer"]);
+    let words = ["ledger", "--json", "aside", "state"];
+    assert_eq!(json(&fine(here, &words))["together"]["total"]["of_one"], 4, "each answer once");
+    // Without the state that made them, two sessions' answers of one source are told apart by their names.
+    fs::copy(here.join("state"), here.join("twin")).expect("copied");
+    refused(here, &["ledger", "state", "twin"], &["is a copy of"]);
+}
