@@ -7,3 +7,4 @@ mod noise;
 mod parts;
 mod prices;
 mod released;
+mod samplers;
