@@ -12,6 +12,7 @@ mod deployment_ledgers;
 mod deployments;
 mod devices;
 mod examples;
+mod extremes;
 mod identity;
 mod long_runs;
 mod mechanisms;
