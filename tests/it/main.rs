@@ -24,6 +24,7 @@ mod participations;
 mod pins;
 mod printed;
 mod program;
+mod raw_values;
 mod recorded;
 mod reference;
 mod released_inputs;
