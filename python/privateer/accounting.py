@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from .errors import CheckError
+from .errors import CheckError, DataError
 from .spec import Spec
 
 LOG = logging.getLogger("privateer")
@@ -202,7 +202,12 @@ def curate(
         The ledger of the release.
     """
     names = list(columns)
-    table = [np.asarray(frame[name], dtype=float).tolist() for name in names]
+    table = []
+    for name in names:
+        try:
+            table.append(np.asarray(frame[name], dtype=float).tolist())
+        except (TypeError, ValueError):
+            raise DataError(f"column {name!r} has values that are not numbers (they are not shown)\nexpected finite numbers") from None
     values = {"epsilon": epsilon, "delta": delta, "radius": radius, "bound": bound, "centre": centre, "scales": scales}
     flags = {"allow_large_delta": allow_large_delta, "odometer": odometer}
     with tempfile.TemporaryDirectory(prefix="privateer-") as folder:

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from .accounting import command, options, written
+from .errors import SpecError
 from .spec import Spec
+
+
+def number(value: Any, what: str) -> float:
+    """Returns a raw value as a number; a message never repeats it."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise SpecError(f"the {what} is not a number (it is not shown)\nexpected a finite number") from None
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,9 @@ class Session:
     spec
         A spec with one policy over `points-table`; None continues the session of an existing state file.
     state
-        The state file; by default a temporary one that is removed with the object.
+        The state file; it holds what each record has spent.
+    throwaway
+        True in place of a state file: the session and its ledger end with the object.
     form
         `trusted-curator`: `tell` takes raw rewards. `data-holder`: `tell` takes files that `privateer release` wrote.
     budget
@@ -49,6 +60,7 @@ class Session:
         spec: Spec | None = None,
         state: "str | os.PathLike[str] | None" = None,
         *,
+        throwaway: bool = False,
         form: str = "trusted-curator",
         budget: str | None = None,
         filter: str | None = None,
@@ -56,6 +68,9 @@ class Session:
         data: "str | os.PathLike[str] | None" = None,
         allow_large_delta: bool = False,
     ) -> None:
+        if throwaway == (state is not None):
+            problem = "state is stated, and throwaway is True" if throwaway else "there is no state file, so the ledger would end with the object"
+            raise SpecError(f"{problem}\nexpected `state`, a file that keeps what each record has spent, or `throwaway=True` for a trial of no consequence")
         self._temporary = tempfile.TemporaryDirectory(prefix="privateer-") if state is None else None
         self.state = Path(self._temporary.name) / "session" if self._temporary else Path(state or "")
         self._moved = options({"data": data, "odometer": odometer})
@@ -90,13 +105,17 @@ class Session:
         row
             The row that was asked for.
         reward
-            The reward, in its unit; with `form="data-holder"` what `Releases.release` returned, or a file with it.
+            The reward, a number in its unit; with `form="data-holder"` what `Releases.release` returned, or a file with it.
 
         Returns
         -------
         dict
             What was released: `released` is the reward that the policy has learned.
         """
+        if not self._released:
+            reward = number(reward, "reward")
+        elif not isinstance(reward, (dict, str, os.PathLike)):
+            raise SpecError("the session takes released values (what was told is not shown)\nexpected what `Releases.release` returned, or a file with it")
         with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
             if isinstance(reward, dict):
                 answer, reward = reward, Path(folder) / "answer.json"
@@ -168,7 +187,7 @@ class Releases:
         CheckError
             Where the record's budget is spent.
         """
-        return json.loads(command(["release", *self._options, "--state", self.state, "--round", round, "--", row, value]))
+        return json.loads(command(["release", *self._options, "--state", self.state, "--round", round, "--", row, number(value, "value")]))
 
     def ledger(self) -> dict[str, Any]:
         """Returns what each record has spent."""

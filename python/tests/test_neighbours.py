@@ -1,6 +1,11 @@
 """Gymnasium, Optuna and BoTorch, where they are installed (`pip install './python[neighbours,botorch]'`)."""
 
 import importlib
+import inspect
+import json
+import pickle
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -39,7 +44,7 @@ def test_a_session_suggests_parameters_to_optuna(tmp_path: Path) -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     curated(tmp_path)
     table = people()
-    session = pv.Session(pv.Spec.load(SESSION), data=tmp_path)
+    session = pv.Session(pv.Spec.load(SESSION), throwaway=True, data=tmp_path)
     sampler = SessionSampler(session, {"row": range(400)})
 
     def outcome(trial: optuna.Trial) -> float:
@@ -50,6 +55,90 @@ def test_a_session_suggests_parameters_to_optuna(tmp_path: Path) -> None:
     assert len(study.trials) == 8 and session.ask().round == 9
     with pytest.raises(ValueError, match="minimises"):
         optuna.create_study(sampler=sampler).optimize(outcome, n_trials=1)
+
+
+def held(value: object, seen: dict[int, object]) -> Iterator[object]:
+    """Returns everything that Python reaches from an object of an adapter."""
+    if id(value) in seen or inspect.ismodule(value) or inspect.isroutine(value) or inspect.isclass(value):
+        return
+    seen[id(value)] = value
+    yield value
+    inside = [*value.keys(), *value.values()] if isinstance(value, dict) else []
+    inside += list(value) if isinstance(value, (list, tuple, set, frozenset)) else []
+    inside += [value.tolist()] if hasattr(value, "tolist") else []
+    for item in [*inside, *vars(value).values()] if hasattr(value, "__dict__") else inside:
+        yield from held(item, seen)
+
+
+@pytest.mark.parametrize("storage", ["memory", "sqlite", "journal"])
+def test_optuna_stores_released_values_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: str) -> None:
+    optuna = pytest.importorskip("optuna")
+    from privateer.optuna import SessionSampler
+
+    curated(tmp_path)
+    file = tmp_path / "study"
+    kept = {
+        "memory": lambda: None,
+        "sqlite": lambda: f"sqlite:///{file}",
+        "journal": lambda: optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(file))),
+    }[storage]()
+    session = pv.Session(pv.Spec.load(SESSION), tmp_path / "state", data=tmp_path)
+    sampler = SessionSampler(session, {"row": range(400)})
+    raw: list[float] = []
+
+    def outcome(trial: optuna.Trial) -> float:
+        trial.suggest_categorical("row", sampler.choices("row"))
+        raw.append(0.123456789 + 0.1 * len(raw))
+        return raw[-1]
+
+    study = optuna.create_study(direction="maximize", sampler=sampler, storage=kept)
+    study.optimize(outcome, n_trials=6)
+    told = [told["released"] for told in json.loads((tmp_path / "state").read_text())["session"]["told"]]
+    assert [trial.value for trial in study.trials] == told and study.best_value == max(told)
+    # Every file, every object that the study and the sampler reach, and their pickles.
+    reached = [value for value in held([study, sampler], {}) if isinstance(value, float)]
+    assert set(told) <= set(reached) or storage != "memory"
+    assert not set(raw) & set(reached)
+    texts = [path.read_bytes() for path in (file, tmp_path / "state") if path.exists()]
+    texts += [pickle.dumps(study.trials), pickle.dumps(study.trials_dataframe())]
+    for text in texts:
+        for value in raw:
+            assert all(form not in text for form in (repr(value).encode(), struct.pack(">d", value), struct.pack("<d", value)))
+
+    def reporting(trial: optuna.Trial) -> float:
+        trial.report(raw[0], 0)
+        return outcome(trial)
+
+    with pytest.raises(ValueError, match="reported intermediate values"):
+        study.optimize(reporting, n_trials=1)
+    assert study.trials[-1].value == -np.inf
+
+    # A value that the session refuses is not stored either.
+    def refused(row: int, reward: float) -> dict:
+        raise pv.CheckError("the budget is spent")
+
+    monkeypatch.setattr(session, "tell", refused)
+    with pytest.raises(pv.CheckError, match="budget"):
+        study.optimize(outcome, n_trials=1)
+    assert study.trials[-1].value == -np.inf
+
+
+def test_gymnasium_holds_released_rewards_alone(spec: pv.Spec) -> None:
+    pytest.importorskip("gymnasium")
+    from privateer.gymnasium import vector_env
+
+    # Without a mechanism the same seed gives the raw rewards.
+    quiet, noisy = (vector_env(one, 2) for one in (spec.set("privacy", {"mechanism": "none"}), spec))
+    for env in (quiet, noisy):
+        env.reset()
+    raw, released = ([env.step(np.array([3, 4]))[:2] for _ in range(5)] for env in (quiet, noisy))
+    rewards = {value for _, reward in raw for value in reward.tolist()}
+
+    def floats(value: object) -> set[float]:
+        return {found for found in held(value, {}) if isinstance(found, float)}
+
+    assert rewards <= floats(raw) and len(rewards) == 10
+    assert not rewards & floats([noisy, released])
 
 
 @pytest.fixture

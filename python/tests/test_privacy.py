@@ -127,7 +127,7 @@ def test_a_session_learns_released_rewards(tmp_path: Path) -> None:
 
 def test_a_data_holder_releases_once_for_each_record_and_round(tmp_path: Path) -> None:
     curated(tmp_path)
-    session = pv.Session(pv.Spec.load(SESSION), form="data-holder", data=tmp_path)
+    session = pv.Session(pv.Spec.load(SESSION), throwaway=True, form="data-holder", data=tmp_path)
     releases = pv.Releases(tmp_path / "releases", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0), budget="epsilon=8")
     asked = session.ask()
     answer = releases.release(asked.row, 0.7, round=asked.round)
@@ -141,6 +141,47 @@ def test_a_data_holder_releases_once_for_each_record_and_round(tmp_path: Path) -
     with pytest.raises(pv.SpecError):
         session.tell(session.ask().row, answer)
     assert releases.ledger()["files"][0]["ledger"]["budget"]["epsilon"] == 8.0
+
+
+def test_a_ledger_is_kept_or_thrown_away_by_word(tmp_path: Path) -> None:
+    curated(tmp_path)
+    spec = pv.Spec.load(SESSION)
+    for stated in ({}, {"budget": "epsilon=8"}, {"state": tmp_path / "state", "throwaway": True}):
+        with pytest.raises(pv.SpecError, match="throwaway=True"):
+            pv.Session(spec, data=tmp_path, **stated)
+    with pytest.raises(pv.SpecError, match="throwaway=True"):
+        pv.Session()
+    assert not (tmp_path / "state").exists()
+    session = pv.Session(spec, throwaway=True, budget="epsilon=8", data=tmp_path)
+    session.tell(session.ask().row, 0.7)
+    assert session.ledger()["files"]
+    with pytest.raises(TypeError):
+        pv.Releases(mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0))  # type: ignore[call-arg]
+
+
+def test_raw_values_are_neither_repeated_nor_stored(tmp_path: Path) -> None:
+    curated(tmp_path)
+    spec, secret = pv.Spec.load(SESSION), 0.8713625
+    session = pv.Session(spec, tmp_path / "state", data=tmp_path)
+    holder = pv.Session(spec, tmp_path / "holder", form="data-holder", data=tmp_path)
+    releases = pv.Releases(tmp_path / "releases", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0))
+    row, held = session.ask().row, holder.ask().row
+    cases = [
+        lambda: session.tell(row, f"{secret} mg"),
+        lambda: session.tell(row, [secret]),  # type: ignore[arg-type]
+        lambda: holder.tell(held, secret),
+        lambda: holder.tell(held, {"value": secret}),
+        lambda: releases.release(held, f"{secret} mg"),  # type: ignore[arg-type]
+        lambda: pv.curate({"a": [f"{secret} mg"]}, ["a"], tmp_path / "b.csv", epsilon=1, delta=1e-6, radius=1, bound=1),
+    ]
+    for case in cases:
+        with pytest.raises(pv.PrivateerError) as refused:
+            case()
+        assert "8713625" not in str(refused.value) and "expected" in str(refused.value)
+    session.tell(row, secret)
+    holder.tell(held, releases.release(held, secret))
+    for name in ("state", "holder", "releases"):
+        assert "8713625" not in (tmp_path / name).read_text(), name
 
 
 def test_samples_and_cells_out_of_range_are_refused(spec: pv.Spec) -> None:

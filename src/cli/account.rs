@@ -10,12 +10,14 @@ use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error, closest, suggestion};
+use privateer_privacy::accounting::Loss;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
 use privateer_privacy::{
     Budget, Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Refusal, Request, RewardFacts,
     ThreatModel,
 };
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Arguments of `privateer account`.
@@ -139,6 +141,9 @@ pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
     } else {
         return Err(unknown(&args.what));
     };
+    for (label, quote) in &quotes {
+        refuse_beyond_f64(label, quote)?;
+    }
     if args.json {
         let all: Vec<serde_json::Value> =
             quotes.iter().map(|(label, quote)| serde_json::json!({ "label": label, "quote": quote })).collect();
@@ -164,6 +169,26 @@ pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
         })
         .collect();
     if broken.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(broken.join("\n"))) }
+}
+
+/// Refuses a price whose numbers f64 does not hold, though the loss is bounded.
+fn refuse_beyond_f64(label: &str, quote: &PriceReport) -> Result<(), Error> {
+    let positive = |x: Option<f64>| x.is_none_or(|x| x.is_finite() && 0.0 < x);
+    let bounded = !quote.composition.parts().iter().any(|(loss, _)| *loss == Loss::Unbounded);
+    let what = if !positive(quote.sensitivity) {
+        "the sensitivity"
+    } else if !positive(quote.noise_size) {
+        "the noise"
+    } else if bounded && quote.curve.iter().any(|point| !point.epsilon.upper.is_finite()) {
+        "the privacy loss"
+    } else {
+        return Ok(());
+    };
+    Err(Error::input(
+        Diagnostic::new(format!("{what} of `{}` is beyond what f64 holds", label.lines().next().unwrap_or_default()))
+            .expected("options whose sensitivity, noise and loss are between 1e-300 and 1e300")
+            .hint("state `--radius` or `--clip` in a unit in which values are near 1, less epsilon or more noise"),
+    ))
 }
 
 /// Sets the price of a deployment beside that of one answer.
@@ -235,10 +260,14 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport,
     Ok(quote)
 }
 
+/// Sizes of items and of noise whose squares f64 holds.
+const SIZES: RangeInclusive<f64> = 1e-150..=1e150;
+const SIZES_WORDS: &str = "a number from 1e-150 to 1e150";
+
 fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
     let radius = args.radius.unwrap_or(1.0);
-    if !(radius.is_finite() && 0.0 < radius) {
-        return Err(refused("--radius", &radius.to_string(), "a finite number > 0"));
+    if !SIZES.contains(&radius) {
+        return Err(refused("--radius", &short(radius), SIZES_WORDS));
     }
     if !(1..=10_000_000).contains(&args.horizon) {
         return Err(refused("--horizon", &args.horizon.to_string(), "1 to 10000000 rounds"));
@@ -261,8 +290,8 @@ fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
     let terms =
         StreamTerms { relation, participation: Participation { count: args.participations, separation: args.separation } };
     let sigma = match (args.sigma, args.epsilon) {
-        (Some(sigma), _) if sigma.is_finite() && 0.0 < sigma => sigma,
-        (Some(sigma), _) => return Err(refused("--sigma", &sigma.to_string(), "a finite number > 0")),
+        (Some(sigma), _) if SIZES.contains(&sigma) => sigma,
+        (Some(sigma), _) => return Err(refused("--sigma", &short(sigma), SIZES_WORDS)),
         (None, Some(epsilon)) => {
             let epsilon =
                 Epsilon::try_from(epsilon).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;

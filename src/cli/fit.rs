@@ -63,8 +63,12 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
         for (at, row) in rows.iter_mut().enumerate() {
             if row[d] <= 0.0 {
                 return Err(Error::input(
-                    Diagnostic::new(format!("`{}` is {} in data row {}, which has no logarithm", args.value, row[d], at + 1))
-                        .hint("drop `--log`, or choose a column of positive values"),
+                    Diagnostic::new(format!(
+                        "`{}` is not positive in data row {}, and has no logarithm there",
+                        args.value,
+                        at + 1
+                    ))
+                    .hint("drop `--log`, or choose a column of positive values"),
                 ));
             }
             row[d] = libm::log(row[d]);

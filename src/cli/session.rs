@@ -321,8 +321,10 @@ fn received(path: &str) -> Result<HolderRelease, Error> {
         std::fs::read_to_string(path).map_err(|source| Error::io("read the released value", path, source))?
     };
     serde_json::from_str(&text).map_err(|source| {
+        // The parser's own words would repeat what may be a raw value.
+        let (line, column) = (source.line(), source.column());
         Error::input(
-            Diagnostic::new(format!("`{path}` is not a released value ({source})"))
+            Diagnostic::new(format!("`{path}` is not a released value (line {line}, column {column})"))
                 .expected("the line that `privateer release` printed")
                 .hint("with `--released` the last argument names a file, or `-` for standard input"),
         )
@@ -353,20 +355,20 @@ fn stopped(why: Error, state: &Path) -> Error {
 /// Reads a number from the command line or, for `-`, from standard input; `what` names it in messages.
 ///
 /// # Errors
-/// A text that is not a number.
+/// A text that is not a number; text from standard input may be raw data, and is not repeated.
 pub fn number(what: &str, text: &str) -> Result<f64, Error> {
     let mut line = String::new();
-    let text = if text == "-" {
+    let (text, shown) = if text == "-" {
         std::io::stdin()
             .read_line(&mut line)
             .map_err(|source| Error::io(format!("read the {what}"), "standard input", source))?;
-        line.trim()
+        (line.trim(), "on standard input, which is not shown,".to_owned())
     } else {
-        text.trim()
+        (text.trim(), format!("`{}`", text.trim()))
     };
     text.parse::<f64>().map_err(|_| {
         Error::input(
-            Diagnostic::new(format!("the {what} `{text}` is not a number")).expected("a finite number, as in `0.25` or `-3e2`"),
+            Diagnostic::new(format!("the {what} {shown} is not a number")).expected("a finite number, as in `0.25` or `-3e2`"),
         )
     })
 }

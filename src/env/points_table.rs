@@ -233,7 +233,7 @@ impl PointsTable {
         if self.log {
             if let Some(row) = values.iter().position(|&value| value <= 0.0) {
                 return Err(Error::input(
-                    Diagnostic::new(format!("`{name}` is {} in data row {}, which has no logarithm", values[row], row + 1))
+                    Diagnostic::new(format!("`{name}` is not positive in data row {}, and has no logarithm there", row + 1))
                         .hint("drop `log = true`, or choose a column of positive values"),
                 ));
             }

@@ -111,7 +111,7 @@ fn stocks() {
     let whole = "kind = \"arms-table\"\ntrain = \"stocks_dow29/fin.csv\"\ntest = \"stocks_dow29/fin.csv\"";
     let refused = prepared(&spec(whole, 10, 1), &data, |sweep, preparation| preparation.cell(&sweep.cells[0]).err());
     let message = refused.expect("the first column holds dates").to_string();
-    assert!(message.contains("column `Date` is `2016-01-04`, which is not a number"), "{message}");
+    assert!(message.contains("column `Date` has text instead of a number"), "{message}");
     let seen = Seen::of(&format!("{whole}\ncolumns = {TICKERS:?}"), &data);
     assert_eq!((seen.means.len(), seen.fact("best arm"), seen.fact("rows")), (29, 3.0, 823.0));
     agrees(seen.fact("largest mean"), 237.328269, 1e-6);
@@ -176,7 +176,7 @@ fn warfarin() {
         categories = [\"Gender\"]";
     let refused = format!("rounds = 5528\n[environment]\n{environment}\n[[policy]]\nkind = \"random-arm\"\n");
     let message = prepared(&refused, &data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect_err("NA").to_string());
-    assert!(message.contains("`Height (cm)` is `NA`"), "{message}");
+    assert!(message.contains("`Height (cm)` has text instead of a number"), "{message}");
     let facts = told(&format!("{environment}\nmissing = \"middle\""), 5528, &data);
     let fact = |name: &str| facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone());
     assert_eq!(fact("users in the file"), Some(5528.into()));

@@ -145,7 +145,7 @@ fn what_a_release_holds_and_what_it_refuses() {
         (with(&[(11, "1.12e14")], &[]), vec!["--bound", "5.6e14 times `--radius`", "at most 1e8 times"]),
         (with(&[(3, "x,z")], &[]), vec!["`z`"]),
         (with(&[(3, "x,x")], &[]), vec!["named twice"]),
-        (with(&[(3, "x,name")], &[]), vec!["`p0`"]),
+        (with(&[(3, "x,name")], &[]), vec!["column `name` has text"]),
         (with(&[(1, "none.csv")], &[]), vec!["none.csv"]),
         (with(&[], &["--seed", "7"]), vec!["seed"]),
         (with(&[], &["--scales", "1,0"]), vec!["--scales` is 0"]),

@@ -99,11 +99,11 @@ fn tests_fail_under_every_planted_fault() {
     assert!(missed.is_empty(), "their tests do not see {missed:?}");
 }
 
-/// At least 28 of 30 are seen by audits alone.
+/// At least 27 of 30 are seen by audits alone.
 #[test]
 fn few_faults_are_left_to_tests() {
     let unseen = ROWS.iter().filter(|row| matches!(row.expected, Expected::Unseen(_))).count();
-    assert!(30 * unseen <= 2 * ROWS.len(), "{unseen} of {} faults are not seen by an audit", ROWS.len());
+    assert!(30 * unseen <= 3 * ROWS.len(), "{unseen} of {} faults are not seen by an audit", ROWS.len());
 }
 
 /// Replays of each side of a pair.

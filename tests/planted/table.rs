@@ -31,6 +31,12 @@ const fn of_deployments(fault: PlantedFault) -> Row {
     Row { fault, audits: &[], expected: Expected::OfDeployments, test: DEPLOYMENTS }
 }
 
+/// A fault of a few percent, which only a check without draws sees.
+const fn small(fault: PlantedFault, audits: &'static [&'static str]) -> Row {
+    let expected = Expected::Unseen("3 % of the noise are within the interval of 20 000 replays");
+    Row { fault, audits, expected, test: "mechanisms::samplers::samplers_keep_the_stated_price" }
+}
+
 const SUMS: &[&str] = &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums"];
 const VISITS: &[&str] = &["visits-own", "visits-tree", "visits-blt"];
 
@@ -112,11 +118,13 @@ pub const ROWS: &[Row] = &[
     },
     row(ArmGumbelNoise, &["visits-gumbel"], "mechanisms::noise::the_exponential_mechanism_over_arms_has_its_scale"),
     row(ReleasedLaplaceNoise, &["discrete-laplace"], "mechanisms::released::released_laplace_noise_has_its_scale"),
+    small(ReleasedLaplaceSmall, &["discrete-laplace"]),
     row(
         ReleasedGaussianNoise,
         &["discrete-gaussian-vector", "discrete-gaussian-tree", "discrete-gaussian-rows", "discrete-gaussian-sums"],
         "mechanisms::released::released_gaussian_noise_has_its_size",
     ),
+    small(ReleasedGaussianSmall, &["discrete-gaussian-vector"]),
     row(ReleasedBitNoise, &["bit"], "mechanisms::released::the_released_bit_answers_at_its_epsilon"),
     row(ReleasedDensityNoise, &["piecewise-on-a-grid"], "mechanisms::released::the_released_density_answers_at_its_epsilon"),
     row(ReleasedChoiceNoise, &["exponential"], "mechanisms::released::the_released_choice_has_its_scale"),

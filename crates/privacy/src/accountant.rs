@@ -70,9 +70,7 @@ pub fn price(event: &Event) -> PrivacyLoss {
         // The output reveals the branch (two atoms, or a density), so the branch with the larger loss counts.
         Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
         Event::Gaussian { sigma, sensitivity } => gaussian(sensitivity / sigma),
-        Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
-            gaussian(mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward))
-        }
+        Event::Sums { .. } => gaussian(mu_of_sums(event)),
         Event::GeneralizedGaussian { sensitivity: None, .. }
         | Event::GeneralizedGaussian { kappa: None, .. }
         | Event::Choices { squares: None, .. }

@@ -40,14 +40,14 @@ pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta) -> f64 {
 }
 
 /// Returns the smallest epsilon at which `mu`-Gaussian noise is (epsilon, delta)-private.
-/// The result is 0 where `delta` alone covers the loss.
+/// The result is 0 where `delta` alone covers the loss, and infinite where no f64 holds it.
 #[must_use]
 pub fn gdp_epsilon(mu: f64, delta: Delta) -> f64 {
     if gaussian_delta(0.0, mu) <= delta.get() {
         return 0.0;
     }
     let too_small = largest(|epsilon| delta.get() < gaussian_delta(epsilon, mu));
-    too_small.next_up()
+    if 0.25 * f64::MAX <= too_small { f64::INFINITY } else { too_small.next_up() }
 }
 
 /// Returns the largest positive number at which `holds` is true.

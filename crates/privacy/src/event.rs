@@ -9,6 +9,7 @@ use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
 use serde::{Deserialize, Serialize};
+use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
 /// Describes one release of one user's reward, or of the inputs.
@@ -93,8 +94,11 @@ pub enum Event {
         /// Number of releases that the noise is calibrated for.
         releases: u64,
         /// Standard deviation of a draw for an off-diagonal entry of the matrix.
-        /// On the diagonal it is `sqrt(2)` times as large.
+        /// On the diagonal it is `sqrt(2)` times as large, unless `equal_diagonal`.
         gram_sigma: f64,
+        /// True if draws on the diagonal have the standard deviation of the other entries.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        equal_diagonal: bool,
         /// Standard deviation of a draw for the vector.
         moment_sigma: f64,
         /// Bound on `|y|` after subtracting the public centre; `None` if unbounded.
@@ -155,9 +159,13 @@ impl Factor {
 }
 
 /// Returns `mu` of released sums for one participation of one user.
-/// Infinite if rewards are unbounded.
-pub(super) fn mu_of_sums(factor: Factor, releases: u64, (gram_sigma, moment_sigma): (f64, f64), reward: Option<f64>) -> f64 {
-    let Some(reward) = reward else { return f64::INFINITY };
+/// Infinite if rewards are unbounded, and for other events.
+pub(super) fn mu_of_sums(event: &Event) -> f64 {
+    let &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward: Some(reward) } = event else {
+        return f64::INFINITY;
+    };
+    // At the worst pair, equal variance on the diagonal protects like 1/sqrt(2) of isotropic noise (E13).
+    let gram_sigma = if equal_diagonal { gram_sigma / SQRT_2 } else { gram_sigma };
     let item = libm::sqrt(gram_and_reward_mu_squared(reward, gram_sigma, moment_sigma, Relation::Replace));
     item * factor.factorisation(releases).sensitivity(Participation::ONCE)
 }

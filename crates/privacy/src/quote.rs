@@ -266,10 +266,14 @@ pub fn largest_answer(
 fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
     let unclipped = "features and gradients are not clipped: two samples can differ by anything (E3)".to_owned();
     match (&ledger.threat_model.unit, &ledger.event) {
-        (_, &Event::Sums { factor, releases, gram_sigma, moment_sigma, reward }) => {
-            let one = gram_sigma.min(moment_sigma);
-            let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward);
+        (_, event @ &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward }) => {
+            let (one, mu) = (gram_sigma.min(moment_sigma), mu_of_sums(event));
             let derivation = match (reward, factor) {
+                (Some(reward), _) if equal_diagonal => format!(
+                    "|phi| <= 1 and |y| <= {}: sqrt(2) for a matrix with equal noise on the diagonal (E13) and 2Y, in units of the \
+                     smaller draw",
+                    short(reward)
+                ),
                 (None, _) => "rewards are not clipped: two of them can differ by anything (E3)".to_owned(),
                 (Some(reward), Factor::Own) => {
                     format!("|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own", short(reward))
@@ -363,7 +367,7 @@ fn event_words(event: &Event) -> String {
             "the gradient of one of {n_samples} samples, drawn at random, with Gaussian noise of standard deviation {}, {steps} times",
             short(sigma)
         ),
-        E::Sums { factor, releases, gram_sigma, moment_sigma, .. } => {
+        E::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, .. } => {
             let sigmas = if gram_sigma == moment_sigma {
                 format!("of standard deviation {}", short(gram_sigma))
             } else {
@@ -373,7 +377,8 @@ fn event_words(event: &Event) -> String {
                 Factor::Own => "everybody's own phi phi^T and y phi".to_owned(),
                 _ => format!("the running sums of phi phi^T and y phi, {} by `{}`", counted(releases, "release"), factor.name()),
             };
-            format!("Gaussian draws {sigmas} on {how}, without the y² corner (diagonal variance 2 sigma²)")
+            let diagonal = if equal_diagonal { "the same variance on the diagonal" } else { "diagonal variance 2 sigma²" };
+            format!("Gaussian draws {sigmas} on {how} at |phi| <= 1, without the y² corner ({diagonal})")
         }
         E::Projection { rows, dimension, columns } => {
             format!("{rows} rows of {dimension} numbers, times a secret normal matrix with {columns} columns")

@@ -18,7 +18,7 @@ spec = pv.Spec.load({
     },
 }).privacy("laplace", epsilon=4.0, clip=(0.0, 1.0))
 spec = spec.policy("igp-ucb", beta={"kind": "constant", "value": 2.0}, ridge=0.13)
-session = pv.Session(spec, budget="epsilon=120", data=".")
+session = pv.Session(spec, throwaway=True, budget="epsilon=120", data=".")
 for _ in range(30):
     row = session.ask().row
     session.tell(row, response[row])

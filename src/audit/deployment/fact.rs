@@ -69,9 +69,9 @@ impl Fact {
                 None => ReadPart::Unknown,
             },
             _ => match ledger.event {
-                Event::Sums { factor, releases, gram_sigma, moment_sigma, reward: Some(reward) } => {
+                Event::Sums { factor, releases, gram_sigma, moment_sigma, reward: Some(reward), equal_diagonal } => {
                     let nodes = factor.factorisation(releases).sensitivity(Participation::ONCE);
-                    ReadPart::Sums { mu: nodes * largest_item(reward, gram_sigma, moment_sigma) }
+                    ReadPart::Sums { mu: nodes * largest_item(reward, (gram_sigma, equal_diagonal), moment_sigma) }
                 }
                 _ => ReadPart::Unknown,
             },
@@ -167,10 +167,11 @@ fn law(event: &Event, width: f64) -> Option<Law> {
 }
 
 /// Returns the largest distance over the noise of `phi phi^T` and `y phi`, `|phi| <= 1`, `|y| <= reward`, found on a grid of angles between two
-/// unit vectors: the matrix has noise of `gram_sigma` off the diagonal and `sqrt(2)` times as much on it.
-fn largest_item(reward: f64, gram_sigma: f64, moment_sigma: f64) -> f64 {
+/// unit vectors: the matrix has noise of `gram_sigma` off the diagonal, and on it as much or `sqrt(2)` times as much.
+fn largest_item(reward: f64, (gram_sigma, equal_diagonal): (f64, bool), moment_sigma: f64) -> f64 {
+    let on_diagonal = if equal_diagonal { 2.0 } else { 1.0 };
     let squared = |cosine: f64| {
-        let matrix = (1.0 - cosine * cosine) / (gram_sigma * gram_sigma);
+        let matrix = on_diagonal * (1.0 - cosine * cosine) / (gram_sigma * gram_sigma);
         // The two rewards have the signs that take the vectors apart.
         matrix + reward * reward * (2.0 + 2.0 * cosine) / (moment_sigma * moment_sigma)
     };
@@ -184,9 +185,10 @@ mod tests {
     /// The item of the grid is the one of two explicit pairs: the same direction with opposite rewards, orthogonal ones.
     #[test]
     fn the_largest_item_is_found() {
-        assert!((largest_item(1.0, 1e9, 0.5) - 4.0).abs() < 1e-9, "opposite rewards: 2/0.5");
-        assert!((largest_item(0.0, 0.5, 1.0) - 2.0).abs() < 1e-9, "orthogonal features: sqrt(2)/(sqrt(2) 0.5)");
+        assert!((largest_item(1.0, (1e9, false), 0.5) - 4.0).abs() < 1e-9, "opposite rewards: 2/0.5");
+        assert!((largest_item(0.0, (0.5, false), 1.0) - 2.0).abs() < 1e-9, "orthogonal features: sqrt(2)/(sqrt(2) 0.5)");
+        assert!((largest_item(0.0, (0.5, true), 1.0) - 8f64.sqrt()).abs() < 1e-9, "two entries of the diagonal move by 1");
         // d/dc: c = reward² gram²/moment² = 1/4, so 1 - 1/16 + (1/4)(2 + 1/2).
-        assert!((largest_item(0.5, 1.0, 1.0) - (0.9375f64 + 0.625).sqrt()).abs() < 1e-9);
+        assert!((largest_item(0.5, (1.0, false), 1.0) - (0.9375f64 + 0.625).sqrt()).abs() < 1e-9);
     }
 }

@@ -194,7 +194,7 @@ pub(in crate::env) fn listed(names: &[String]) -> String {
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-/// Returns the finite number in a cell, or a description of the fault.
+/// Returns the finite number in a cell, or a description of the fault, which does not repeat the cell: it may be raw data.
 fn number(cell: &str) -> Result<f64, String> {
     let cell = cell.trim();
     if cell.is_empty() {
@@ -202,8 +202,8 @@ fn number(cell: &str) -> Result<f64, String> {
     }
     match cell.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err(format!("is `{cell}`, which is not finite")),
-        Err(_) => Err(format!("is `{}`, which is not a number", cell.chars().take(40).collect::<String>())),
+        Ok(_) => Err("has a number that is not finite".to_owned()),
+        Err(_) => Err("has text instead of a number".to_owned()),
     }
 }
 
@@ -303,11 +303,11 @@ mod tests {
     fn bad_cells() {
         let hint = "expected a finite number\nhint: remove the row, or keep other columns";
         for (cell, problem) in [
-            ("abc", "is `abc`, which is not a number"),
+            ("abc", "has text instead of a number"),
             ("", "has an empty cell"),
-            ("NaN", "is `NaN`, which is not finite"),
-            ("-inf", "is `-inf`, which is not finite"),
-            ("1e999", "is `1e999`, which is not finite"),
+            ("NaN", "has a number that is not finite"),
+            ("-inf", "has a number that is not finite"),
+            ("1e999", "has a number that is not finite"),
         ] {
             let text = format!("a,b\r\n1,2\r\n\r\n3,{cell}\r\n");
             assert_eq!(refusal(&text), format!("error: column `b` {problem}\n --> t.csv:4:2\n{hint}"), "{cell}");

@@ -8,3 +8,4 @@ mod noise;
 mod parts;
 mod prices;
 mod released;
+mod samplers;

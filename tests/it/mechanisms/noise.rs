@@ -6,12 +6,14 @@ use privateer_privacy::gradients::{
     Choice, GeneralizedGaussian, Gradient, GradientQuery as Iterates, IsotropicGaussian, LaplaceVector, Sample, Start,
     VectorNoise, VertexChoice, Vertices,
 };
+use privateer_privacy::gram::GramLayout;
 use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer_privacy::streams::Shape;
-use privateer_privacy::sums::local;
-use privateer_privacy::{Calibration, MechanismEntry, Query, Raw, Request, Signal};
+use privateer_privacy::sums::{Epochs, SumsNeed, joint, local};
+use privateer_privacy::{Budget, Calibration, Event, MechanismEntry, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
 const N: u64 = 20_000;
@@ -200,4 +202,130 @@ fn the_exponential_mechanism_over_arms_has_its_scale() {
 #[test]
 fn laplace_noise_over_arms_has_its_scale() {
     is_share(seconds(ChoiceLaw::Laplace { scale: 1.0 }), N, 1.0 - (-1.0_f64).exp() * 0.75);
+}
+
+/// Number of features of the sums below.
+const M: usize = 40;
+
+/// Compares noise on sums of `M` features with the draws that an event states, at the first release of a stream.
+///
+/// * `scale` — by how much the released features are longer than those of the event
+fn draws_are_stated(what: &str, event: &Event, scale: f64, noise: &[Vec<f64>]) {
+    let &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, .. } = event else {
+        panic!("{what}: {event:?}")
+    };
+    let first = factor.factorisation(releases).variance(1).sqrt();
+    let diagonal = if equal_diagonal { 1.0 } else { std::f64::consts::SQRT_2 };
+    let (mut on, mut off, mut moment) = (Vec::new(), Vec::new(), Vec::new());
+    for entries in noise {
+        let mut rest = &entries[..];
+        for row in 0..M {
+            on.push(rest[0]);
+            off.extend(&rest[1..M - row]);
+            rest = &rest[M - row..];
+        }
+        moment.extend(rest);
+    }
+    for (part, values, stated) in [
+        ("diagonal", on, diagonal * gram_sigma * scale * scale),
+        ("matrix", off, gram_sigma * scale * scale),
+        ("vector", moment, moment_sigma * scale),
+    ] {
+        let ratio = mean_square(&values) / (stated * first).powi(2);
+        let room = 6.0 * (2.0 / values.len() as f64).sqrt();
+        assert!((ratio - 1.0).abs() < room, "{what}, {part}: {} of the stated draw", ratio.sqrt());
+    }
+}
+
+/// What ledgers state as the standard deviation of a draw is that of the draws: of every mechanism for sums, under every
+/// calibration. Fixed seeds; at six standard errors a false alarm once in five million for a set of seeds.
+#[test]
+fn ledgers_state_the_draws_of_sums() {
+    let (mut drawn, mut seen) = (stream(12), 0);
+    for calibration in Calibration::ALL {
+        for entry in joint::ENTRIES.into_iter().chain([local::ENTRY]) {
+            for linear in [false, true] {
+                let budget = Budget::new(Some(2.0), Some(1e-3)).expect("a budget");
+                let request = Request { mechanism: entry.name, calibration, budget, clip: Some((0.0, 3.0)) };
+                let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: Some(0.1), rounds: 4 };
+                let need = SumsNeed { n_features: M, releases: 4, rounds: 4, epochs: Epochs::One, linear };
+                let Ok(mechanism) = (entry.build)(&request, &facts, need) else { continue };
+                let query = Query { features: vec![0.0; M].into(), release: true };
+                let mut one = || match mechanism.privatizer().release(&query, Raw::seal(0.0), &mut drawn).value() {
+                    Signal::Sums(sums) => sums.entries.clone(),
+                    Signal::Item(item) => item.entries.clone(),
+                    other => panic!("{other:?}"),
+                };
+                let noise: Vec<Vec<f64>> = (0..25).map(|_| one()).collect();
+                draws_are_stated(&format!("{} {calibration}", entry.name), &mechanism.ledger().event, 1.0, &noise);
+                seen += 1;
+            }
+        }
+        for (local, mechanism) in [(true, "auto"), (false, "tree"), (false, "honaker"), (false, "blt"), (false, "sqrt-toeplitz")]
+        {
+            for context_length in [1.0, 2.5] {
+                let terms = SumsTerms {
+                    layout: GramLayout::single(M),
+                    due: vec![1, 2, 3, 4].into(),
+                    rounds: 4,
+                    context_length,
+                    range: (0.0, 3.0),
+                    calibration,
+                    mechanism,
+                    budget: (e(2.0), d(1e-3)),
+                    local,
+                };
+                let Ok(mechanism) = InteractionSums::calibrated(terms) else { continue };
+                let mut one = || {
+                    let nothing = Interaction { context: &[0.0; M], arm: 0, reward: 0.0 };
+                    match mechanism.privatizer().release(Raw::seal(nothing), &mut drawn).value() {
+                        InteractionSignal::Sums { entries, .. } => entries.to_vec(),
+                        other => panic!("{other:?}"),
+                    }
+                };
+                let noise: Vec<Vec<f64>> = (0..25).map(|_| one()).collect();
+                let scale = mechanism.context_length() / mechanism.context_unit();
+                let what = format!("interactions, local {local}, {calibration}, length {context_length}");
+                draws_are_stated(&what, &mechanism.ledger().event, scale, &noise);
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 48, "mechanisms and calibrations");
+}
+
+/// The same for rewards and rows, whose noise is a number.
+#[test]
+fn ledgers_state_the_draws_of_numbers() {
+    for calibration in Calibration::ALL {
+        for entry in [laplace::ENTRY, gaussian::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY] {
+            let budget = Budget::new(Some(2.0), Some(1e-3)).expect("a budget");
+            let request = Request { mechanism: entry.name, calibration, budget, clip: Some((0.0, 3.0)) };
+            let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 4 };
+            let mechanism = (entry.build)(&request, &facts).expect("a mechanism");
+            let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(13));
+            let mut one =
+                |reward| privatizer.release(&Query::default(), Raw::seal(reward), &mut stream).reward().expect("a reward") - 1.5;
+            let middle: Vec<f64> = (0..N).map(|_| one(1.5)).collect();
+            let top: Vec<f64> = (0..N).map(|_| one(3.0)).collect();
+            let share = |found: &dyn Fn(f64) -> bool| top.iter().filter(|x| found(**x)).count() as u64;
+            let bit = 1.5 / 1.0_f64.tanh();
+            let is_bit = |x: f64| (x.abs() - bit).abs() < 1e-9;
+            match mechanism.ledger().event {
+                Event::Laplace { scale, .. } => is_variance(&middle, 2.0 * scale * scale),
+                Event::Gaussian { sigma, .. } => is_variance(&middle, sigma * sigma),
+                Event::TwoPoint { rare } => is_share(share(&|x| x < 0.0), N, rare),
+                // On the unit scale the density is `high` on [1, C] at the upper end, and C is the largest output.
+                Event::TwoLevel { high, .. } => {
+                    let output = mechanism.output_range().expect("a range").1 / 1.5 - 1.0;
+                    is_share(share(&|x| 1.5 <= x), N, high * (output - 1.0));
+                }
+                Event::Mixture { rare, two_level_share, .. } => {
+                    is_share(share(&|x| !is_bit(x)), N, two_level_share);
+                    is_share(share(&|x| is_bit(x) && x < 0.0), N, (1.0 - two_level_share) * rare);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }

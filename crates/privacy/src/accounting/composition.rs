@@ -158,6 +158,9 @@ impl Composition {
             }
             // Losses of one kind lie on grid points; different kinds share a grid whose step is a power of two.
             let step = if alike { size / STEPS } else { libm::exp2(libm::floor(libm::log2(size / STEPS))) };
+            if !(step / 64.0).is_normal() {
+                return None;
+            }
             let mut part = Pld::of(loss, side, step)?.repeated(*count, POINTS);
             whole = Some(match whole {
                 None => part,
@@ -210,6 +213,9 @@ impl Solver<'_> {
         }
         if let Some(mu) = self.composition.mu() {
             let exact = gdp_epsilon(mu, delta);
+            if exact.is_infinite() {
+                return nothing;
+            }
             return Bracket { lower: exact, upper: exact, method: PriceMethod::Gaussian };
         }
         let pure = self.composition.pure().unwrap_or(f64::INFINITY);

@@ -93,8 +93,8 @@ impl Loss {
                 PrivacyLoss::Concentrated { rho } => checked(Self::Zcdp { rho }, rho),
                 _ => Self::Unbounded,
             },
-            Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
-                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward);
+            Event::Sums { .. } => {
+                let mu = mu_of_sums(event);
                 checked(Self::Gaussian { mu }, mu)
             }
         }

@@ -156,9 +156,9 @@ impl Pld {
         }
     }
 
-    /// Coarsens the grid until it has at most `points` points.
+    /// Coarsens the grid until it has at most `points` points, numbered by integers that f64 holds.
     pub fn coarsen_to(&mut self, points: usize) {
-        while points < self.masses.len() {
+        while points < self.masses.len() || 1 << 52 < self.first.unsigned_abs() {
             self.coarsen();
         }
     }

@@ -273,6 +273,7 @@ impl InteractionSums {
                 releases: if self.terms.local { 1 } else { self.factorisation.rounds() },
                 // The event is stated for |phi| <= 1, contexts have length at most `context_bound`: sigma is divided by it.
                 gram_sigma: self.sigma / (self.context_bound * self.context_bound),
+                equal_diagonal: false,
                 moment_sigma: self.sigma / self.context_bound,
                 reward: Some(self.reward_bound),
             },

@@ -41,6 +41,10 @@ impl Window {
 
     fn between(lo: f64, hi: f64) -> Result<Self, Refusal> {
         let width = hi - lo;
+        if lo.is_finite() && hi.is_finite() && width == f64::INFINITY {
+            let message = format!("the range of rewards [{lo:e}, {hi:e}] is wider than the largest f64");
+            return Err(Refusal::new("clip", message, "two numbers `[lo, hi]` with `hi - lo` at most 1e150"));
+        }
         if !(lo < hi && width.is_finite()) {
             let message = format!("the range of rewards is [{lo}, {hi}]");
             return Err(Refusal::new("clip", message, "two finite numbers `[lo, hi]` with lo < hi"));

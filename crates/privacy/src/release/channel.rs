@@ -1,6 +1,6 @@
 //! Releases for real data what a policy learns from: single rewards, or sums over users.
 
-use super::{ReleaseError, RewardRelease, SumsRelease};
+use super::{ReleaseError, RewardRelease, SamplerLaw, SumsRelease};
 use crate::sums::SumsMechanism;
 use crate::{Channel, Guarantee, Privatizer, Query, Raw, Released, Signal};
 use privateer_numerics::rng::{Purpose, Streams};
@@ -69,6 +69,18 @@ impl ChannelRelease {
                 // The mechanism draws nothing from this stream.
                 Ok(privatizer.release(query, reward, &mut Streams::new(0, "no noise").shared(Purpose::Domain)))
             }
+        }
+    }
+
+    /// Returns what the exact samplers are given; empty without noise.
+    ///
+    /// # Errors
+    /// Parameters beyond the samplers' range.
+    pub fn laws(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        match &self.kind {
+            ChannelKind::Rewards(release) => release.laws(),
+            ChannelKind::Sums(release) => Ok(release.laws()),
+            ChannelKind::Open(..) => Ok(Vec::new()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Draws exact choices: one bit for a clipped number, and the exponential mechanism.
 //! Proofs: `docs/proofs/discrete.md`.
 
+use super::SamplerLaw;
 use super::bernoulli::{below, bernoulli_exp};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
@@ -68,6 +69,12 @@ impl BitRelease {
         };
         // One unit less covers the rounding of the distance to 1 at large epsilon.
         Ok(Self { tau: ((tau * WHOLE as f64).floor() as u64).saturating_sub(1), clip, ledger })
+    }
+
+    /// Returns what the exact sampler is given.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        vec![SamplerLaw::Bit { upper: self.weight(1.0), lower: self.weight(-1.0), total: 2 * WHOLE }]
     }
 
     /// Clips the number and answers, unbiased for the clipped number.
@@ -138,6 +145,16 @@ impl ChoiceRelease {
         Ok(Self { step: grid.step, scale: grid.noise, options, ledger })
     }
 
+    /// Returns what the exact sampler is given.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        vec![SamplerLaw::Choice { scale: self.scale(), step: self.step }]
+    }
+
+    fn scale(&self) -> u64 {
+        if planted::is(PlantedFault::ReleasedChoiceNoise) { self.scale / 2 } else { self.scale }
+    }
+
     /// Returns the index of the chosen option.
     ///
     /// # Errors
@@ -164,8 +181,7 @@ impl ChoiceRelease {
             let candidate = below(self.options as u64, words) as usize;
             // Differences of integers, exact up to 2^52; larger differences count as 2^52, with a weight below e^(-2^26).
             let gap = (best - steps[candidate]).min((1_u64 << 52) as f64) as u128;
-            let scale = if planted::is(PlantedFault::ReleasedChoiceNoise) { self.scale / 2 } else { self.scale };
-            if bernoulli_exp(gap, u128::from(scale), words) {
+            if bernoulli_exp(gap, u128::from(self.scale()), words) {
                 return candidate;
             }
         }

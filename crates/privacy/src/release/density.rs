@@ -2,6 +2,7 @@
 //!
 //! Integer weights with a checked ratio replace a continuous law on floating-point numbers. Proof: `docs/proofs/discrete.md`.
 
+use super::SamplerLaw;
 use super::bernoulli::below;
 use super::choice::{BitRelease, WHOLE, checked, proper, to_unit};
 use super::entropy::{Entropy, Words};
@@ -75,6 +76,14 @@ impl DensityRelease {
         made.ledger.mechanism = "piecewise-on-a-grid";
         made.ledger.noise = format!("one of {CELLS} values with integer weights");
         Ok(made)
+    }
+
+    /// Returns what the exact samplers are given: of the density, and of the bit where the coin may choose it.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        let density = SamplerLaw::Levels { high: self.high, low: self.low };
+        let bit = if self.share < 2 * WHOLE { self.bit.laws() } else { Vec::new() };
+        [vec![density], bit].concat()
     }
 
     /// Clips the number and answers.

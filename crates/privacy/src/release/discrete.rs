@@ -3,7 +3,6 @@
 
 use super::bernoulli::{below, bernoulli_exp, bernoulli_exp_fraction};
 use super::entropy::Words;
-use crate::planted::{self, PlantedFault};
 
 /// Largest standard deviation in steps that [`gaussian`] accepts.
 pub(super) const GREATEST_SIGMA: u64 = 1 << 21;
@@ -34,7 +33,6 @@ pub(super) fn laplace(scale: u64, words: &mut impl Words) -> i64 {
 /// Draws from the discrete Gaussian law, x with probability proportional to `e^(-x²/(2 sigma²))`.
 /// `1 <= sigma <= 2^21`.
 pub(super) fn gaussian(sigma: u64, words: &mut impl Words) -> i64 {
-    let sigma = if planted::is(PlantedFault::ReleasedGaussianNoise) { sigma / 2 } else { sigma };
     let (t, square) = (u128::from(sigma + 1), u128::from(sigma) * u128::from(sigma));
     loop {
         let x = laplace(sigma + 1, words);

@@ -2,7 +2,7 @@
 //!
 //! Rounding moves each of two neighbours by at most half a step in every coordinate; the sensitivity is raised by that amount.
 
-use super::ReleaseError;
+use super::{ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 
 /// A step `2^k`, and the noise as a whole number of steps.
@@ -35,6 +35,33 @@ impl Grid {
         let noise = (distance + rounding * step) * per_unit * ROOM / step;
         // The conversion is exact: the number is far below 2^53.
         Ok(Self { step, noise: noise.ceil() as u64 })
+    }
+
+    /// Returns the law of discrete Laplace noise on this grid.
+    pub(super) fn laplace_law(self) -> SamplerLaw {
+        SamplerLaw::Laplace { scale: self.laplace_scale(), step: self.step }
+    }
+
+    /// Returns the law of discrete Gaussian noise on this grid.
+    pub(super) fn gaussian_law(self) -> SamplerLaw {
+        SamplerLaw::Gaussian { sigma: self.gaussian_sigma(), step: self.step }
+    }
+
+    /// Returns the scale that the Laplace sampler is given, in steps.
+    pub(super) fn laplace_scale(self) -> u64 {
+        self.drawn(PlantedFault::ReleasedLaplaceNoise, PlantedFault::ReleasedLaplaceSmall)
+    }
+
+    /// Returns the standard deviation that the Gaussian sampler is given, in steps.
+    pub(super) fn gaussian_sigma(self) -> u64 {
+        self.drawn(PlantedFault::ReleasedGaussianNoise, PlantedFault::ReleasedGaussianSmall)
+    }
+
+    /// Returns the noise in steps; the planted faults leave half of it, or 97 %.
+    fn drawn(self, half: PlantedFault, small: PlantedFault) -> u64 {
+        let share = if planted::is(small) { 0.97 } else { planted::noise_share(half) };
+        // Exact without a fault: the number is far below 2^53.
+        (self.noise as f64 * share) as u64
     }
 
     /// Returns the nearest multiple of the step, in steps.

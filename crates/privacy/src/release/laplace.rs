@@ -1,6 +1,7 @@
 //! Adds discrete Laplace noise to one clipped number, for pure privacy.
 //! Proof: `docs/proofs/discrete.md`.
 
+use super::SamplerLaw;
 use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
@@ -45,6 +46,12 @@ impl LaplaceRelease {
         Ok(Self { grid, clip: (lo, hi), ledger })
     }
 
+    /// Returns what the exact sampler is given.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        vec![self.grid.laplace_law()]
+    }
+
     /// Clips and rounds the number, and adds exact noise.
     ///
     /// # Errors
@@ -61,7 +68,6 @@ impl LaplaceRelease {
     }
 
     pub(super) fn noised(&self, clipped: f64, words: &mut impl Words) -> f64 {
-        let scale = if planted::is(PlantedFault::ReleasedLaplaceNoise) { self.grid.noise / 2 } else { self.grid.noise };
-        self.grid.value(self.grid.steps(clipped) + discrete::laplace(scale, words))
+        self.grid.value(self.grid.steps(clipped) + discrete::laplace(self.grid.laplace_scale(), words))
     }
 }

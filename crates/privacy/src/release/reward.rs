@@ -1,6 +1,6 @@
 //! Releases one real reward by the mechanism that a ledger names.
 
-use super::{BitRelease, DensityRelease, LaplaceRelease, ReleaseError, VectorRelease};
+use super::{BitRelease, DensityRelease, LaplaceRelease, ReleaseError, SamplerLaw, VectorRelease};
 use crate::accounting::sensitivity::Relation;
 use crate::{Delta, Epsilon, Guarantee, Ledger, Raw, Released, Signal};
 
@@ -29,6 +29,14 @@ enum RewardReleaseNoise {
     Density,
     Hybrid,
     Gaussian(Delta),
+}
+
+/// Holds the calibrated release of one reward.
+enum RewardSampler {
+    Laplace(LaplaceRelease),
+    Bit(BitRelease),
+    Density(Box<DensityRelease>),
+    Gaussian(VectorRelease),
 }
 
 impl RewardRelease {
@@ -81,24 +89,43 @@ impl RewardRelease {
             let value = reward.open();
             return if value.is_finite() { Ok(value) } else { Err(ReleaseError::NotFinite) };
         };
-        match noise {
-            RewardReleaseNoise::Laplace => {
-                LaplaceRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value())
-            }
-            RewardReleaseNoise::Bit => BitRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value()),
-            RewardReleaseNoise::Density => {
-                DensityRelease::dense(epsilon, lo, hi)?.release(reward).map(|release| *release.value())
-            }
-            RewardReleaseNoise::Hybrid => {
-                DensityRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value())
-            }
-            RewardReleaseNoise::Gaussian(delta) => {
-                let (middle, radius) = (lo + 0.5 * (hi - lo), 0.5 * (hi - lo));
+        match Self::sampler(noise, epsilon, (lo, hi))? {
+            RewardSampler::Laplace(mechanism) => mechanism.release(reward).map(|release| *release.value()),
+            RewardSampler::Bit(mechanism) => mechanism.release(reward).map(|release| *release.value()),
+            RewardSampler::Density(mechanism) => mechanism.release(reward).map(|release| *release.value()),
+            RewardSampler::Gaussian(mechanism) => {
+                let middle = lo + 0.5 * (hi - lo);
                 let centred = Raw::seal(vec![reward.open() - middle]);
-                let mechanism = VectorRelease::calibrated(epsilon, delta, radius, 1, Relation::Replace)?;
                 mechanism.release(centred).map(|release| release.value()[0] + middle)
             }
         }
+    }
+
+    /// Calibrates the release of one reward, which consumes it.
+    fn sampler(noise: RewardReleaseNoise, epsilon: Epsilon, (lo, hi): (f64, f64)) -> Result<RewardSampler, ReleaseError> {
+        Ok(match noise {
+            RewardReleaseNoise::Laplace => RewardSampler::Laplace(LaplaceRelease::calibrated(epsilon, lo, hi)?),
+            RewardReleaseNoise::Bit => RewardSampler::Bit(BitRelease::calibrated(epsilon, lo, hi)?),
+            RewardReleaseNoise::Density => RewardSampler::Density(DensityRelease::dense(epsilon, lo, hi)?.into()),
+            RewardReleaseNoise::Hybrid => RewardSampler::Density(DensityRelease::calibrated(epsilon, lo, hi)?.into()),
+            RewardReleaseNoise::Gaussian(delta) => {
+                RewardSampler::Gaussian(VectorRelease::calibrated(epsilon, delta, 0.5 * (hi - lo), 1, Relation::Replace)?)
+            }
+        })
+    }
+
+    /// Returns what the exact samplers are given for one reward; empty without noise.
+    ///
+    /// # Errors
+    /// Parameters beyond the samplers' range.
+    pub fn laws(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        let RewardReleaseKind::Noisy { noise, epsilon, lo, hi } = self.kind else { return Ok(Vec::new()) };
+        Ok(match Self::sampler(noise, epsilon, (lo, hi))? {
+            RewardSampler::Laplace(mechanism) => mechanism.laws(),
+            RewardSampler::Bit(mechanism) => mechanism.laws(),
+            RewardSampler::Density(mechanism) => mechanism.laws(),
+            RewardSampler::Gaussian(mechanism) => mechanism.laws(),
+        })
     }
 }
 

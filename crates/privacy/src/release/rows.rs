@@ -3,6 +3,7 @@
 //! The projection reduces the number of columns. The result is what a curator releases of real inputs. Proof:
 //! `docs/proofs/rows.md`.
 
+use super::SamplerLaw;
 use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
@@ -160,6 +161,12 @@ impl RowsRelease {
         self.projection.as_ref()
     }
 
+    /// Returns what the exact sampler is given.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        vec![self.grid.gaussian_law()]
+    }
+
     /// Moves rows to the bound, projects and rounds them, and adds exact noise.
     ///
     /// # Errors
@@ -182,7 +189,7 @@ impl RowsRelease {
             rows = product(&rows, matrix, *dimension, *columns);
         }
         for entry in &mut rows {
-            *entry = self.grid.value(self.grid.steps(*entry) + discrete::gaussian(self.grid.noise, words));
+            *entry = self.grid.value(self.grid.steps(*entry) + discrete::gaussian(self.grid.gaussian_sigma(), words));
         }
         Ok((rows, moved))
     }

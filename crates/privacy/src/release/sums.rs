@@ -5,7 +5,7 @@
 
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
-use super::{ReleaseError, discrete};
+use super::{ReleaseError, SamplerLaw, discrete};
 use crate::planted::{self, PlantedFault};
 use crate::streams::{NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::sums::{Epochs, ExactSums, Sums};
@@ -155,6 +155,12 @@ impl SumsRelease {
         !self.plan.local
     }
 
+    /// Returns what the exact sampler is given, in each epoch.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        self.grids.iter().map(|grid| grid.gaussian_law()).collect()
+    }
+
     /// Starts the stream of the current epoch.
     fn open(&mut self) {
         let shape = self.plan.shape();
@@ -193,7 +199,7 @@ impl SumsRelease {
         self.users += 1;
         if self.plan.local {
             let grid = self.grids[0];
-            item.iter_mut().for_each(|x| *x = grid.value(grid.steps(*x) + discrete::gaussian(grid.noise, words)));
+            item.iter_mut().for_each(|x| *x = grid.value(grid.steps(*x) + discrete::gaussian(grid.gaussian_sigma(), words)));
             scale_diagonal(shape, &mut item, SQRT_2);
             let sigma = grid.noise as f64 * grid.step;
             let horizon = self.plan.need.rounds;
@@ -225,8 +231,8 @@ impl SumsRelease {
         let mut noisy = VecDeque::new();
         stream.transform.next(&row, &mut |sums| {
             // The conversions are exact: integers far below 2^53.
-            let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| discrete::gaussian(grid.noise, words));
-            let mut draw = || shared.unwrap_or_else(|| discrete::gaussian(grid.noise, words));
+            let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| discrete::gaussian(grid.gaussian_sigma(), words));
+            let mut draw = || shared.unwrap_or_else(|| discrete::gaussian(grid.gaussian_sigma(), words));
             noisy.push_back(sums.iter().map(|x| (x.round() as i64 + draw()) as f64).collect::<Vec<_>>());
         });
         let prefix = stream.decoder.next(&mut |out| {

@@ -3,6 +3,7 @@
 //! Leaves are rounded to the grid once, sums are exact, and every node gets exact noise. A factorised stream would round after
 //! the transformation, where one item changes every later round. Proof: `docs/proofs/discrete.md`.
 
+use super::SamplerLaw;
 use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::{Grid, clipped};
@@ -69,6 +70,12 @@ impl TreeRelease {
         Ok(Self { grid, radius, rounds: tree.rounds(), round: 0, sum: vec![0; dimension], levels, ledger })
     }
 
+    /// Returns what the exact sampler is given.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        vec![self.grid.gaussian_law()]
+    }
+
     /// Adds one vector and releases the sum so far.
     ///
     /// An error spends no budget.
@@ -93,7 +100,7 @@ impl TreeRelease {
         for (i, (sum, &entry)) in self.sum.iter_mut().zip(clipped).enumerate() {
             *sum += grid.steps(entry);
             if at != 0 || parent == 0 || !planted::is(PlantedFault::ReleasedTreeReuse) {
-                lower[at][i] = before.map_or(0, |before| before[i]) + discrete::gaussian(grid.noise, words);
+                lower[at][i] = before.map_or(0, |before| before[i]) + discrete::gaussian(grid.gaussian_sigma(), words);
             }
         }
         self.sum.iter().zip(&lower[at]).map(|(sum, noise)| grid.value(sum + noise)).collect()

@@ -1,6 +1,7 @@
 //! Adds Gaussian noise to one vector.
 //! Proof: `docs/proofs/discrete.md`.
 
+use super::SamplerLaw;
 use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::{Grid, clipped};
@@ -55,6 +56,12 @@ impl VectorRelease {
         Ok(Self { grid, radius, dimension, ledger })
     }
 
+    /// Returns what the exact sampler is given.
+    #[must_use]
+    pub fn laws(&self) -> Vec<SamplerLaw> {
+        vec![self.grid.gaussian_law()]
+    }
+
     /// Clips and rounds the vector, and adds exact noise.
     ///
     /// # Errors
@@ -67,6 +74,6 @@ impl VectorRelease {
 
     pub(super) fn noised(&self, clipped: &[f64], words: &mut impl Words) -> Vec<f64> {
         let Self { grid, .. } = self;
-        clipped.iter().map(|&entry| grid.value(grid.steps(entry) + discrete::gaussian(grid.noise, words))).collect()
+        clipped.iter().map(|&entry| grid.value(grid.steps(entry) + discrete::gaussian(grid.gaussian_sigma(), words))).collect()
     }
 }

@@ -270,6 +270,7 @@ impl SumsMechanism for Joint {
                 factor: shared.factor,
                 releases: epoch.factorisation.rounds(),
                 gram_sigma: epoch.sigma,
+                equal_diagonal: false,
                 moment_sigma: epoch.sigma,
                 reward: reach,
             },
@@ -285,10 +286,10 @@ impl SumsMechanism for Joint {
         match shared.need.epochs {
             Epochs::One => {}
             Epochs::Restart => {
-                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing, with noise of its own".to_owned());
+                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing, with noise of its own; the stated draw is of the one that costs most".to_owned());
             }
             Epochs::Carry => {
-                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each with noise of its own and added to the last release of the one before".to_owned());
+                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each with noise of its own and added to the last release of the one before; the stated draw is of the one that costs most".to_owned());
             }
         }
         Ledger::of(Claim {

@@ -131,8 +131,8 @@ impl SumsMechanism for Local {
             event: Event::Sums {
                 factor: crate::event::Factor::Own,
                 releases: 1,
-                // At the worst pair, equal variance on the diagonal protects like 1/sqrt(2) of isotropic noise (E13).
-                gram_sigma: self.noise.gram * self.noise.diagonal / SQRT_2,
+                gram_sigma: self.noise.gram,
+                equal_diagonal: self.noise.diagonal == 1.0,
                 moment_sigma: self.noise.moment,
                 reward: self.reach,
             },
