@@ -68,7 +68,7 @@ fn released_inputs_that_are_not_those_of_their_ledger_are_refused() {
         ("\"rows\": 60", "\"rows\": 61"),
         ("\"y\"", "\"z\""),
         ("\"epsilon\": 8", "\"epsilon\": 1"),
-        ("\"version\": 3", "\"version\": 3"),
+        ("\"version\": 3", "\"version\": 4"),
     ] {
         let planted = text.replacen(old, new, 1);
         assert_ne!(planted, text);

@@ -60,12 +60,12 @@ fn summed(all: &[(f64, f64)], part: &[(f64, f64)], step: f64) -> Vec<(f64, f64)>
 
 /// Laplace noise of scale 1 around 0 against noise around `distance`, with the outputs between the two centres in intervals.
 fn binned(distance: f64) -> Vec<(f64, f64)> {
-    let mut atoms = vec![(0.5, distance), (0.5 * (-distance).exp(), -distance)];
+    let mut atoms = vec![(0.5, distance), (0.5 * libm::exp(-distance), -distance)];
     for bin in 0..BINS {
         let (from, to) = (distance * f64::from(bin) / f64::from(BINS), distance * f64::from(bin + 1) / f64::from(BINS));
-        let first = 0.5 * ((-from).exp() - (-to).exp());
-        let second = 0.5 * ((to - distance).exp() - (from - distance).exp());
-        atoms.push((first, (first / second).ln()));
+        let first = 0.5 * (libm::exp(-from) - libm::exp(-to));
+        let second = 0.5 * (libm::exp(to - distance) - libm::exp(from - distance));
+        atoms.push((first, libm::log(first / second)));
     }
     atoms
 }
@@ -73,20 +73,20 @@ fn binned(distance: f64) -> Vec<(f64, f64)> {
 /// Returns `P(L > epsilon) - e^epsilon Q(L > epsilon)` of `N(mu, 1)` against `N(0, 1)`, at any epsilon.
 fn gaussian(epsilon: f64, mu: f64) -> f64 {
     if mu == 0.0 {
-        return (1.0 - epsilon.exp()).max(0.0);
+        return (1.0 - libm::exp(epsilon)).max(0.0);
     }
     let (near, far) = (epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu);
-    log_tail(near).exp() - (epsilon + log_tail(far)).exp()
+    libm::exp(log_tail(near)) - libm::exp(epsilon + log_tail(far))
 }
 
 /// Returns the logarithm of the probability that a standard normal number exceeds `x`.
 fn log_tail(x: f64) -> f64 {
     if x < 10.0 {
-        return (0.5 * libm::erfc(x * FRAC_1_SQRT_2)).ln();
+        return libm::log(0.5 * libm::erfc(x * FRAC_1_SQRT_2));
     }
-    let square = x.powi(-2);
+    let square = 1.0 / (x * x);
     let series = 1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square * (1.0 - 7.0 * square)));
-    -0.5 * x * x - (x * TAU.sqrt()).ln() + series.ln()
+    -0.5 * x * x - libm::log(x * libm::sqrt(TAU)) + libm::log(series)
 }
 
 #[cfg(test)]

@@ -129,14 +129,14 @@ impl ReadPart {
 
 /// Returns the pair of laws that an odometer keeps of a value.
 fn of_loss(loss: &Loss) -> Option<Law> {
-    let rare = |epsilon: f64| 1.0 / (1.0 + epsilon.exp());
+    let rare = |epsilon: f64| 1.0 / (1.0 + libm::exp(epsilon));
     match *loss {
         Loss::Gaussian { mu } => Some(Law::Gaussian(mu)),
         Loss::Laplace { epsilon } => Some(Law::Laplace(epsilon)),
         Loss::Response { epsilon } => law(&Event::TwoPoint { rare: rare(epsilon) }, 1.0),
-        Loss::TwoLevel { epsilon, .. } => law(&Event::TwoLevel { high: epsilon.exp(), low: 1.0 }, 1.0),
+        Loss::TwoLevel { epsilon, .. } => law(&Event::TwoLevel { high: libm::exp(epsilon), low: 1.0 }, 1.0),
         Loss::Mixture { response, epsilon, share, .. } => {
-            let (high, low) = (epsilon.exp(), 1.0);
+            let (high, low) = (libm::exp(epsilon), 1.0);
             law(&Event::Mixture { rare: rare(response), high, low, two_level_share: share }, 1.0)
         }
         Loss::Unbounded | Loss::Choice { .. } | Loss::Zcdp { .. } => None,
@@ -146,11 +146,11 @@ fn of_loss(loss: &Loss) -> Option<Law> {
 /// Returns the worst pair of laws of a value clipped to a range of this width.
 fn law(event: &Event, width: f64) -> Option<Law> {
     let atoms = |share: f64, rare: f64| {
-        vec![(share * (1.0 - rare), ((1.0 - rare) / rare).ln()), (share * rare, (rare / (1.0 - rare)).ln())]
+        vec![(share * (1.0 - rare), libm::log((1.0 - rare) / rare)), (share * rare, libm::log(rare / (1.0 - rare)))]
     };
     // High and low density on an interval that the value moves: its probability p has odds (high/low)^(1/2).
     let levels = |share: f64, high: f64, low: f64| {
-        let (ratio, odds) = ((high / low).ln(), (high / low).sqrt());
+        let (ratio, odds) = (libm::log(high / low), (high / low).sqrt());
         let (kept, other) = (odds / (1.0 + odds), odds / (1.0 + odds) * low / high);
         vec![(share * kept, ratio), (share * other, -ratio), (share * (1.0 - kept - other), 0.0)]
     };
