@@ -76,6 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         format: HolderRelease::FORMAT.to_owned(),
                         version: HolderRelease::VERSION,
                         source: name.clone(),
+                        name: format!("answer {}", session.progress().0 + 1),
                         row: row as u64,
                         round: session.progress().0 + 1,
                         column: "outcome".to_owned(),
