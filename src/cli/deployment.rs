@@ -164,6 +164,11 @@ impl Deployment {
             ));
         }
         allows_one(shared.odometer.filter(), shared.odometer.budget(), &spend)?;
+        // One record may have spent its budget; what refuses every record is said now.
+        match shared.odometer.check(&spend) {
+            Ok(()) | Err(SpendRefusal::Exceeded { .. } | SpendRefusal::NoRecord { .. }) => {}
+            Err(why) => return Err(refused(why)),
+        }
         deployment.filter = Some(shared.odometer.filter());
         deployment.odometer = Some(OdometerLink { path: shared.file.path().to_owned(), id: shared.id.clone() });
         shared.odometer.join(&deployment.id);
@@ -377,6 +382,13 @@ impl Account {
     /// As [`Account::check`], and where a file cannot be written: nothing may be released then.
     pub fn pay(&mut self, spend: &Spend, received: Option<AnswerName>, file: &mut StateFile) -> Result<(), Error> {
         self.check(spend)?;
+        if let Some(name) = received.as_ref().filter(|name| self.deployment.answers.contains(name)) {
+            return Err(Error::input(
+                Diagnostic::new(format!("the answer `{}` of `{}` was told before", name.name, name.source))
+                    .expected("an answer with a name of its own, as `privateer release` gives out")
+                    .hint("ask the data holder to release this round again"),
+            ));
+        }
         let ticket = new_name()?;
         if let Some(shared) = &mut self.shared {
             self.deployment.pending = Some(ticket.clone());
@@ -465,7 +477,7 @@ pub fn refused(why: SpendRefusal) -> Error {
             "use the columns and scales of the earlier release; an odometer made with `--change record` prices both for whole records",
         )),
         SpendRefusal::InputAndValue { .. } => {
-            Error::input(Diagnostic::new(why.to_string()).hint("release the column in one of the two ways, or use an odometer of its own"))
+            Error::input(Diagnostic::new(why.to_string()).hint("release the column in one of the two ways"))
         }
         SpendRefusal::NoChange { .. } => Error::input(
             Diagnostic::new(why.to_string())

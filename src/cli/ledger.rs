@@ -72,9 +72,10 @@ pub fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 
 /// The releases of all files, each once, with those that an odometer alone knows: a spend counts where its answer was never given out.
 fn distinct(files: &[SpendingFile]) -> Vec<Fact> {
-    let mut known: BTreeSet<&AnswerName> = BTreeSet::new();
+    let mut known = BTreeSet::new();
     let all = files.iter().flat_map(|file| file.answers.iter().zip(&file.facts));
-    let mut facts: Vec<Fact> = all.filter(|((name, _), _)| known.insert(name)).map(|(_, fact)| fact.clone()).collect();
+    let mut facts: Vec<Fact> =
+        all.filter(|((name, _), fact)| known.insert((name, fact.record))).map(|(_, fact)| fact.clone()).collect();
     for spend in files.iter().filter(|file| file.kind == FileKind::Odometer).flat_map(|file| file.odometer.spends()) {
         let is_of = |fact: &&Fact| {
             fact.source == spend.session && fact.record.is_none_or(|row| spend.records == SpentRecords::One { row })
@@ -214,7 +215,7 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>) -> Result<Odomet
         all.add(spend);
         Ok(())
     };
-    let mut known: BTreeSet<&AnswerName> = BTreeSet::new();
+    let mut known = BTreeSet::new();
     for file in &ordered {
         if file.kind == FileKind::Odometer {
             file.odometer.spends().iter().try_for_each(&mut add)?;
@@ -226,7 +227,7 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>) -> Result<Odomet
                 continue;
             }
             // Sums over users of two copies are two streams: each is added as a whole.
-            let is_new = known.insert(name) || spend.growth == Growth::OneStream;
+            let is_new = known.insert((name, spend.records)) || spend.growth == Growth::OneStream;
             is_counted &= !is_new;
             if is_new {
                 add(spend)?;

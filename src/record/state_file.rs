@@ -89,7 +89,8 @@ impl StateFile {
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(|source| Error::io(action.as_str(), path, source))?;
         let place = path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
-        PreparedFile::write(path, enveloped(kind, content, &place).as_bytes(), &action, true)?.publish_new(&hint)?;
+        let place = place_of(&place).map_err(|(problem, hint)| Error::Folder { path: path.to_owned(), problem, hint })?;
+        PreparedFile::write(path, enveloped(kind, content, place).as_bytes(), &action, true)?.publish_new(&hint)?;
         Ok(removed)
     }
 
@@ -145,6 +146,7 @@ impl StateFile {
             return Ok(None);
         }
         let value = Self::parse(&text, kind).map_err(corrupt)?;
+        place_of(&real).map_err(corrupt)?;
         if let Some(place) = standing_original(&real, kind, &value) {
             let hint = format!(
                 "go on with `{}`, or delete it if this one takes its place: what one of the two spends, the other would not know",
@@ -274,12 +276,26 @@ fn standing_original(real: &Path, kind: StateKind, value: &serde_json::Value) ->
         name.as_str().map(str::to_owned)
     };
     let place = Path::new(value[PLACE].as_str()?).canonicalize().ok().filter(|place| place != real)?;
-    let (other_kind, other) = StateFile::peek(&place).ok()??;
-    (other_kind == kind && name(&other).is_some() && name(&other) == name(value)).then_some(place)
+    name(value)?;
+    match StateFile::peek(&place) {
+        Ok(Some((other_kind, other))) => (other_kind == kind && name(&other) == name(value)).then_some(place),
+        Ok(None) => None,
+        // What stands there cannot be read: it may be the original.
+        Err(_) => Some(place),
+    }
 }
 
-fn enveloped(kind: StateKind, mut content: serde_json::Value, place: &Path) -> String {
-    content[PLACE] = place.display().to_string().into();
+/// Returns a path as the text that a file keeps of it.
+fn place_of(path: &Path) -> Result<&str, (String, String)> {
+    path.to_str().ok_or_else(|| {
+        let hint =
+            "rename the folder or the file: a state file keeps its place as text, to tell a copy from a file that has moved";
+        ("has a path that is not UTF-8".to_owned(), hint.to_owned())
+    })
+}
+
+fn enveloped(kind: StateKind, mut content: serde_json::Value, place: &str) -> String {
+    content[PLACE] = place.into();
     content["format"] = kind.format().into();
     content["version"] = VERSION.into();
     content["program_version"] = env!("CARGO_PKG_VERSION").into();

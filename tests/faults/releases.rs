@@ -167,7 +167,7 @@ fn ask_and_undo() {
         let read = |folder: &Path| {
             let text = fs::read_to_string(folder.join("state")).expect("a state");
             let mut state: serde_json::Value = serde_json::from_str(&text).expect("whole");
-            ["place", "sha256"].map(|member| state[member].take());
+            ["place", "sha256"].iter().for_each(|member| drop(state[*member].take()));
             state
         };
         let (before, reference) = (read(campaign.before.path()), read(campaign.reference().path()));

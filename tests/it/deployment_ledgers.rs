@@ -101,6 +101,36 @@ fn every_release_counts_for_every_change() {
     }
 }
 
+/// An answer about one record that names a larger change first counts what every other record has spent before.
+#[test]
+fn a_budget_is_kept_for_all_records_once_a_release_names_a_larger_change() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    fine(here, &["odometer", "od", "--budget", "epsilon=4,delta=1e-4", "--filter", "sum", "--change", "values", "--rows", "60"]);
+    let mut whole = CURATE.to_vec();
+    (whole[5], whole[9]) = ("2.95", "5");
+    whole.extend(["--odometer", "od"]);
+    fine(here, &whole);
+    let release = ["release", "--state", "st", "--mechanism", "duchi", "--epsilon", "3.99", "--clip", "0,1", "--odometer", "od"];
+    fine(here, &[release.as_slice(), &["5", "0.5"]].concat());
+    let privacy = "[privacy]\nmechanism = \"tree\"\nepsilon = 1.0\ndelta = 1e-5\nclip = [-1.0, 1.0]";
+    crate::two_parties::spec(here, privacy, "kind = \"jdp-linucb\"");
+    fine(here, &["init", "sums", "modeler.toml", "--odometer", "od"]);
+    let asked = run(here, &["ask", "sums"]);
+    assert!(code(&asked) == Some(1) && stderr(&asked).contains("record 5 has spent"), "{}", stderr(&asked));
+    fine(here, &["audit", "./od", "./st", "./released.csv.ledger.json"]);
+    // What could never go on is refused at its start, and leaves nothing.
+    fine(here, &["odometer", "unnamed", "--budget", "epsilon=9,delta=1e-4", "--filter", "sum", "--rows", "60"]);
+    (whole[13], whole[15]) = ("again.csv", "unnamed");
+    fine(here, &whole);
+    refused(here, &["init", "never", "modeler.toml", "--odometer", "unnamed"], &["--change"]);
+    let mut other = release;
+    (other[2], other[10]) = ("never", "unnamed");
+    refused(here, &[other.as_slice(), &["--column", "X", "5", "0.5"]].concat(), &["as an input and as a value"]);
+    assert!(!here.join("never").exists());
+}
+
 /// A spec of a session is priced before it starts, and a session while it runs.
 #[test]
 fn deployments_are_priced_before_and_while_they_run() {

@@ -245,8 +245,14 @@ fn released_values_are_checked_against_the_session() {
     let curator = file(here, "curator");
     assert_eq!(curator["ledger"]["threat_model"]["adversary"]["kind"], "observer");
     assert!(curator["ledger"]["notes"].to_string().contains("trusted curator"), "{}", curator["ledger"]["notes"]);
+    let row = fine(here, &["ask", "state"]);
+    let mut again = json(&fine(here, &release(&["--round", "2", row.trim(), "0.5"])));
+    again["name"] = json(&answer)["name"].clone();
+    fs::write(here.join("again"), again.to_string()).expect("written");
+    refused(here, &["tell", "--released", "state", row.trim(), "again"], &["told before"]);
     // Both files are about one answer, which is counted once.
-    assert_eq!(total(here, &["state", "holder"]), Some((2.0, 0.0)));
+    let ledger = json(&fine(here, &["ledger", "--json", "state", "holder"]));
+    assert_eq!(ledger["together"]["total"]["of_one"], 2, "the second answer was released, and never told");
     refused(here, &["init", "both", "modeler.toml", "--form", "data-holder", "--odometer", "x"], &["count twice"]);
 }
 
@@ -439,6 +445,15 @@ fn an_older_copy_is_not_taken_for_the_whole() {
     assert!(total(here, &["shared", "state"]).is_some());
     refused(here, &["ledger", "older", "state"], &["older copy"]);
     refused(here, &["ledger", "shared", "older"], &["older copy"]);
+    // A place that cannot be kept as text would make a copy look like a file that has moved.
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let odd = here.join(std::ffi::OsStr::from_bytes(b"n\xff"));
+        fs::copy(here.join("shared"), &odd).expect("copied");
+        let output = crate::program::privateer(here).args(["ask", "state", "--odometer"]).arg(&odd).output().expect("started");
+        assert!(code(&output) == Some(2) && stderr(&output).contains("not UTF-8"), "{}", stderr(&output));
+    }
     // A hard link would split the odometer at the next write.
     fs::hard_link(here.join("shared"), here.join("link")).expect("linked");
     refused(here, &["ask", "state"], &["hard links"]);

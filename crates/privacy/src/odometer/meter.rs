@@ -205,8 +205,11 @@ impl Odometer {
         let mut after = self.clone();
         after.add(spend);
         after.refuse_unlike(spend)?;
-        for change in after.held()?.into_iter().filter(|change| spend.loss.at(change).is_some()) {
-            for record in after.records_of(spend.records) {
+        let known = self.held().unwrap_or_default();
+        for change in after.held()? {
+            // A change that this release names first counts what every record has spent before.
+            let records = if known.contains(&change) { spend.records } else { SpentRecords::All };
+            for record in after.records_of(records) {
                 let next = after.spent(record, &change);
                 if !next.keeps(limit) {
                     return Err(SpendRefusal::Exceeded {

@@ -135,12 +135,16 @@ impl ReleaseLoss {
     }
 }
 
-/// Returns the loss of a value that moves by at most `distance`.
+/// Most that rounding to the grid adds to the distance of two released values, in standard deviations or scales: noise has at least
+/// 2^19 steps (`release::grid`).
+const GRID: f64 = 1.0 / (1 << 17) as f64;
+
+/// Returns the loss of a value that moves by at most `distance`, and by one step of the grid more.
 fn moved(loss: Loss, width: Option<f64>, distance: f64) -> Loss {
     let share = width.map_or(1.0, |width| (distance / width).min(1.0));
     match loss {
-        Loss::Gaussian { mu } => Loss::Gaussian { mu: mu * share },
-        Loss::Laplace { epsilon } => Loss::Laplace { epsilon: epsilon * share },
+        Loss::Gaussian { mu } => Loss::Gaussian { mu: mu.min(mu * share + GRID) },
+        Loss::Laplace { epsilon } => Loss::Laplace { epsilon: epsilon.min(epsilon * share + GRID) },
         other => other,
     }
 }
@@ -197,7 +201,7 @@ mod tests {
             (value.at(&RecordChange::Record), value.at(&values("y")), value.at(&values("z"))),
             (laplace(2.0), laplace(2.0), None)
         );
-        assert_eq!(value.at(&within(0.5, space(&["y"], 2.0))), laplace(0.5), "it moves with the inputs by at most one");
+        assert_eq!(value.at(&within(0.5, space(&["y"], 2.0))), laplace(0.5 + GRID), "it moves with the inputs by at most one");
         assert_eq!(
             (value.at(&within(9.0, space(&["y"], 2.0))), value.at(&within(9.0, space(&["x"], 2.0)))),
             (laplace(2.0), None)
