@@ -16,7 +16,7 @@ mod bound;
 mod case;
 mod choice;
 mod curators;
-pub mod deployment;
+pub(crate) mod deployment;
 mod finding;
 mod fit;
 mod gradients;

@@ -377,7 +377,7 @@ mod tests {
             let text = format!("{{\"format\":\"privateer session\",\"version\":{version}}}");
             std::fs::write(&path, text).expect("written");
             let error = StateFile::open(&path, StateKind::Session).expect_err("another version").to_string();
-            assert!(error.contains(&format!("version {version}; this program reads version 3")), "{error}");
+            assert!(error.contains(&format!("version {version}; this program reads version 4")), "{error}");
         }
     }
 }

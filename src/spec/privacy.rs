@@ -130,18 +130,6 @@ impl PrivacyPlan {
         Some(Self { entry, request, places })
     }
 
-    /// Returns the mechanism's name, with `auto` resolved.
-    #[must_use]
-    pub fn mechanism_name(&self) -> &'static str {
-        self.entry.name()
-    }
-
-    /// Returns whether the spec states the clip range.
-    #[must_use]
-    pub fn states_clip(&self) -> bool {
-        self.request.clip.is_some()
-    }
-
     /// Calibrates the mechanism for rewards with these public facts.
     ///
     /// * `need` — the sums that the policy needs, where sums are released

@@ -23,14 +23,13 @@ const PLANE_BYTES: usize = 1 << 28;
 #[derive(Debug, Clone)]
 pub struct ReferenceDevice {
     has_f64: bool,
-    most_slots: usize,
     fault: Option<Fault>,
     rounds: Arc<AtomicU64>,
 }
 
 impl Default for ReferenceDevice {
     fn default() -> Self {
-        Self { has_f64: true, most_slots: usize::MAX, fault: None, rounds: Arc::new(AtomicU64::new(0)) }
+        Self { has_f64: true, fault: None, rounds: Arc::new(AtomicU64::new(0)) }
     }
 }
 
@@ -45,12 +44,6 @@ impl ReferenceDevice {
     #[must_use]
     pub fn without_f64(self) -> Self {
         Self { has_f64: false, ..self }
-    }
-
-    /// Limits the number of slots.
-    #[must_use]
-    pub fn with_most_slots(self, most_slots: usize) -> Self {
-        Self { most_slots, ..self }
     }
 
     pub(super) fn fault(&self) -> Option<Fault> {
@@ -177,7 +170,7 @@ fn kernel_of<R: Arithmetic>(form: &KernelForm) -> ReferenceKernel<R> {
 impl<R: Arithmetic> Tables for ReferenceTables<R> {
     fn most_slots(&self) -> usize {
         let bytes = PLANES * self.extent.stride * size_of::<R>();
-        PLANE_BYTES.checked_div(bytes).unwrap_or(1).clamp(1, self.reference.most_slots.max(1))
+        PLANE_BYTES.checked_div(bytes).unwrap_or(1).max(1)
     }
 
     fn kernel_error(&self) -> f64 {

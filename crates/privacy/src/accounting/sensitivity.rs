@@ -146,14 +146,6 @@ pub fn gram_frobenius(relation: Relation) -> f64 {
     }
 }
 
-/// Bounds the change of the range of linear scores `<d, v>` over vertices `v`.
-/// The vertices have diameter `diameter` (l1) and the direction `d` changes by `distance` (max norm). This change prices a
-/// noisy choice and must not be halved (E27).
-#[must_use]
-pub fn score_range(diameter: f64, distance: f64) -> f64 {
-    diameter * distance
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
