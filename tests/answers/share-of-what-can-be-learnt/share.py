@@ -1,10 +1,10 @@
 """Share of what can be learnt that privacy leaves GP-UCB on a table: 100 (guessing - private) / (guessing - reference).
 
-One random row, then the row with the largest mean + 1.5 deviations. Rewards are clipped to [-3, 3]; Laplace noise has scale 6 / epsilon.
+One random row, then the row with the largest mean + 3 deviations. Rewards are clipped to [-3, 3]; Laplace noise has scale 6 / epsilon.
 """
 import numpy as np
 
-ROUNDS, TRIALS, RIDGE, FACTOR, EPSILON = 300, 4000, 4.0, 1.5, 3.0
+ROUNDS, TRIALS, RIDGE, FACTOR, EPSILON = 40, 4000, 4.0, 3.0, 6.0
 rng = np.random.default_rng(5)
 table = np.genfromtxt("table.csv", delimiter=",", names=True)
 points = np.stack([table["x"], table["y"]], axis=1)
