@@ -159,10 +159,16 @@ fn of_the_best(run: &ReportRun, points: &[ComparedPoint], best: usize, level: f6
     if guessing.is_none() {
         missing.push(format!("a {who} that guesses (`kind = \"{random}\"`)"));
     }
-    // A learner without privacy is one of its own, such as `ofw`.
-    if found.is_none_or(|found| !is_learner && !is_twin(cell, &run.cells[found.reference])) {
-        missing.push(format!("{} with `privacy = {{ mechanism = \"none\" }}`", cell.info.policy));
-    }
+    let open = match cell.info.measures {
+        // Some are private by their kind: what is not is a policy or learner of its own.
+        Measures::Risk => found.is_none().then_some("a learner without privacy, such as `ofw`".to_owned()),
+        Measures::Contextual => found.is_none().then_some("a policy without privacy, such as `linucb`".to_owned()),
+        _ => found.is_none_or(|found| !is_twin(cell, &run.cells[found.reference])).then(|| {
+            let by = if cell.inputs_ledger().is_some() { "curator" } else { "privacy" };
+            format!("{} with `{by} = {{ mechanism = \"none\" }}`", cell.info.policy)
+        }),
+    };
+    missing.extend(open);
     let missing = missing.join(" and ");
     let Some((found, share)) = found.and_then(|found| Some((found, found.share?))) else {
         let unknown = "how much of what can be learnt privacy leaves cannot be said";

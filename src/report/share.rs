@@ -64,7 +64,9 @@ mod tests {
     use super::super::answer::answer;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
     use super::super::compare::sweep_points;
+    use super::super::words::ReportWords;
     use super::*;
+    use crate::record::Measures;
 
     /// A private policy's level, the share of it, and words of the headline.
     type Case = (fn(f64) -> f64, f64, &'static str);
@@ -143,6 +145,29 @@ mod tests {
         plant(folder.path(), &[1.0], &[PRIVATE, GUESS], 6);
         let text = said(&ReportRun::read(folder.path(), None).expect("read"));
         assert!(text.contains("± 5.7 by guessing, 100.0 ± 5.7 with privacy). Add tgp-ucb with `privacy = { mechanism"), "{text}");
+    }
+
+    /// A learner is compared with its starting point, whose suboptimality is 1 by definition.
+    #[test]
+    fn learners_need_nobody_who_guesses() {
+        let mut run = planted(|_| 90.0);
+        run.words = ReportWords::of(Measures::Risk, false, None);
+        for (cell, left) in [(0, 0.625), (1, 0.5), (2, 1.25)] {
+            run.cells[cell].info.measures = Measures::Risk;
+            run.cells[cell].ends.iter_mut().for_each(|end| end.values = vec![0.0, left]);
+        }
+        let text = said(&run);
+        assert!(text.contains("tgp-ucb, 75 % of what can be learnt (final suboptimality"), "{text}");
+        assert!(text.contains("1 at the starting point, 0.625 ± 0 with privacy") && !text.contains("dd a "), "{text}");
+    }
+
+    #[test]
+    fn one_trial_has_a_share_without_an_interval() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[1.0], &[PRIVATE, OPEN, GUESS], 1);
+        let run = ReportRun::read(folder.path(), None).expect("read");
+        assert_eq!(share(&run).left, Some(Ratio { value: 0.7, interval: None }));
+        assert!(said(&run).contains("One trial tells nothing about chance"), "{}", said(&run));
     }
 
     /// Rewards in another unit, or shifted together with the best one, are the same problem.
