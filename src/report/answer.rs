@@ -1,14 +1,15 @@
 //! Writes the answer in words: a short paragraph computed from recorded numbers alone.
 //!
-//! Its first sentence is the cost of privacy: what the best private policy with a guarantee loses, over what it loses without
-//! privacy. Every policy is named or counted.
+//! Its first sentence is how much of what can be learnt privacy leaves the best private policy with a guarantee. Every policy is
+//! named or counted.
 
 use super::cell_data::CellData;
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, best_of, candidates, cost, is_privacy_key, kind, p_value};
+use super::compare::{ComparedPoint, best_of, candidates, cost, is_privacy_key, kind};
+use super::share::{Share, guess};
 use super::stats::{SampleMoments, known};
-use super::text::{plus_minus, ratio_text, short, short_key, swept_text};
-use crate::record::Quantity;
+use super::text::{plus_minus, share_text, short, short_key, swept_text};
+use crate::record::{Measures, Quantity};
 use std::collections::BTreeMap;
 
 /// Largest number of policies that the paragraph names one by one; further ones are counted.
@@ -22,14 +23,14 @@ struct BudgetGroup {
     cells: Vec<usize>,
 }
 
-/// Returns the paragraph.
-pub(super) fn answer(run: &ReportRun, points: &[ComparedPoint]) -> String {
+/// Returns the sentences of the paragraph.
+pub(super) fn answer(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
     let mut sentences = if run.words.estimates { estimates(run, points) } else { costs(run, points) };
     if run.manifest.trials < 2 {
         sentences.push("One trial tells nothing about chance: no interval can be given.".to_owned());
     }
     sentences.extend(unprotected(run));
-    sentences.join(" ")
+    sentences
 }
 
 /// Returns the sentences on the cost of privacy.
@@ -44,15 +45,16 @@ fn costs(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
     let order = |left: &&BudgetGroup, right: &&BudgetGroup| left.epsilon.total_cmp(&right.epsilon);
     let ends = [here().min_by(order), here().max_by(order)];
     let ends: Vec<&BudgetGroup> = ends.into_iter().flatten().filter(|end| end.epsilon != head.epsilon).collect();
-    let n_ratios: usize = ends.iter().map(|end| end.cells.len()).sum::<usize>() + head.cells.len();
-    let level = 1.0 - 0.05 / n_ratios as f64;
+    // The best one has a second share, of its recommendation.
+    let n_shares: usize =
+        ends.iter().map(|end| end.cells.len()).sum::<usize>() + head.cells.len() + usize::from(run.words.recommends);
+    let level = 1.0 - 0.05 / n_shares as f64;
 
     let mut sentences = headline(run, points, head, level);
     let further: Vec<String> = ends.iter().filter_map(|end| at_end(run, points, end, level)).collect();
     if !further.is_empty() {
         sentences.push(format!("At {}.", further.join("; at ")));
     }
-    sentences.extend(against_random_play(run, points, head));
     sentences.extend(without_privacy(run, head));
     let problems: std::collections::BTreeSet<&str> = groups.iter().map(|group| group.problem.as_str()).collect();
     if let 2.. = problems.len() {
@@ -62,7 +64,7 @@ fn costs(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
         });
     }
     if 1 < run.manifest.trials {
-        let together = if 1 < n_ratios { format!(", all {n_ratios} together (Bonferroni)") } else { String::new() };
+        let together = if 1 < n_shares { format!(", all {n_shares} together (Bonferroni)") } else { String::new() };
         sentences.push(format!("Intervals: 95 %, paired over {} trials{together}.", run.manifest.trials));
     }
     sentences
@@ -92,63 +94,25 @@ fn budget_groups(run: &ReportRun) -> Vec<BudgetGroup> {
     groups
 }
 
-/// Returns the first sentences: the best private policy, then the other ones, at one budget.
+/// Returns the first sentences: what privacy leaves the best private policy, then the other ones, at one budget.
 fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, level: f64) -> Vec<String> {
     let (who, many) = (run.words.who, run.words.many);
     let problem = if group.problem.is_empty() { String::new() } else { format!(" ({})", group.problem) };
     let at = format!("At ε = {}{problem}", short(group.epsilon));
     let best = best_of(run, &candidates(run, &group.cells));
-    let mut sentences = Vec::new();
-    match best {
-        None => sentences.push(format!("{at} no private {who} that learns keeps the guarantee it claims.")),
+    let mut sentences = match best {
+        None => vec![format!("{at} no private {who} that learns keeps the guarantee it claims.")],
         Some(best) => {
-            let cell = &run.cells[best];
             let which = match (group.cells.len(), candidates(run, &group.cells).len()) {
                 (1, _) => format!("only private {who}"),
                 (_, 1) => format!("only private {who} with a guarantee"),
                 _ => format!("best private {who}"),
             };
-            let subject = format!("the {which}, {},", name_in(run, best, group));
-            let mean = |cell: &CellData| {
-                SampleMoments::of(&cell.finals(run.words.measure)).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half))
-            };
-            let until = format!("{} {}", cell.last_round, if run.words.who == "learner" { "samples" } else { "rounds" });
-            sentences.push(match cost(run, points, best, level) {
-                None => format!(
-                    "{at} {subject} ends with a {} of {} after {until}; this run has no {who} without privacy, so that the cost of \
-                     privacy cannot be stated.",
-                    run.words.long,
-                    mean(cell)
-                ),
-                Some(found) => {
-                    let other = &run.cells[found.reference];
-                    let what = if is_twin(cell, other) {
-                        "it loses without privacy".to_owned()
-                    } else {
-                        format!("“{}”, which is not private, loses", other.info.policy)
-                    };
-                    let numbers = format!("{}: {} against {} after {until}", run.words.long, mean(cell), mean(other));
-                    match (found.ratio, found.excess) {
-                        (Some(ratio), _) => {
-                            let open = match found.excess.filter(|_| ratio.interval.is_none() && 1 < run.manifest.trials) {
-                                None => String::new(),
-                                Some(more) => format!(
-                                    "; difference {}; the ratio has no bounded interval, because the loss without privacy cannot be told from zero",
-                                    plus_minus(more.mean, more.half)
-                                ),
-                            };
-                            format!("{at} {subject} loses {} times what {what} ({numbers}{open}).", ratio_text(ratio))
-                        }
-                        (None, excess) => {
-                            let more = excess.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
-                            format!("{at} {subject} loses {more} more than what {what} ({numbers}).")
-                        }
-                    }
-                }
-            });
+            of_the_best(run, points, best, level, &at, &format!("the {which}, {}", name_in(run, best, group)))
         }
-    }
-    let others: Vec<usize> = group.cells.iter().copied().filter(|&cell| Some(cell) != best).collect();
+    };
+    let others = group.cells.iter().copied().filter(|&cell| Some(cell) != best && !run.cells[cell].plays_at_random());
+    let others: Vec<usize> = others.collect();
     let others = first_of_the_same(run, &others, best);
     if others.is_empty() {
         return sentences;
@@ -157,13 +121,9 @@ fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, leve
         .iter()
         .take(N_NAMED)
         .map(|&cell_idx| {
-            let found = cost(run, points, cell_idx, level);
-            let number = match (found.and_then(|found| found.ratio), found.and_then(|found| found.excess)) {
-                (Some(ratio), _) => ratio_text(ratio),
-                (None, Some(excess)) => format!("{} more", plus_minus(excess.mean, excess.half)),
-                (None, None) => SampleMoments::of(&run.cells[cell_idx].finals(run.words.measure))
-                    .map_or("–".to_owned(), |m| plus_minus(m.mean, m.half)),
-            };
+            let left = cost(run, points, cell_idx, level).and_then(|found| found.share?.left);
+            let mean = SampleMoments::of(&run.cells[cell_idx].finals(run.words.measure));
+            let number = left.map(share_text).or(mean.map(|m| plus_minus(m.mean, m.half))).unwrap_or("–".to_owned());
             let mark = if run.cells[cell_idx].has_no_guarantee() { ", no guarantee" } else { "" };
             format!("{}: {number}{mark}", name_in(run, cell_idx, group))
         })
@@ -172,6 +132,90 @@ fn headline(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, leve
         clauses.push(format!("and {} more in the table", others.len() - N_NAMED));
     }
     sentences.push(format!("Other private {many} there: {}.", clauses.join("; ")));
+    sentences
+}
+
+/// Returns what privacy leaves the best private policy, or what is missing to say it.
+fn of_the_best(run: &ReportRun, points: &[ComparedPoint], best: usize, level: f64, at: &str, subject: &str) -> Vec<String> {
+    let (cell, words) = (&run.cells[best], &run.words);
+    let (who, is_learner) = (words.who, words.measure == Quantity::Suboptimality);
+    let mean =
+        |cell: &CellData| SampleMoments::of(&cell.finals(words.measure)).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+    let until = format!("{} after {} {}", words.long, cell.last_round, if is_learner { "samples" } else { "rounds" });
+    let random = if cell.info.measures == Measures::Contextual { "random-arm" } else { "uniform" };
+    let guessing = match guess(run, cell) {
+        _ if is_learner => Some("1 at the starting point".to_owned()),
+        found => found.map(|found| format!("{} by guessing", mean(found))),
+    };
+    let found = cost(run, points, best, level);
+    let without = found.map(|found| {
+        let other = &run.cells[found.reference];
+        let name = if other.info.policy == cell.info.policy { String::new() } else { format!(" by “{}”", other.info.policy) };
+        format!("{} without{name}", mean(other))
+    });
+    let known = [guessing.clone(), Some(format!("{} with privacy", mean(cell))), without.clone()];
+    let numbers = format!("{until}: {}", known.into_iter().flatten().collect::<Vec<_>>().join(", "));
+    let mut missing: Vec<String> = Vec::new();
+    if guessing.is_none() {
+        missing.push(format!("a {who} that guesses (`kind = \"{random}\"`)"));
+    }
+    let open = match cell.info.measures {
+        // Some are private by their kind: what is not is a policy or learner of its own.
+        Measures::Risk => found.is_none().then_some("a learner without privacy, such as `ofw`".to_owned()),
+        Measures::Contextual => found.is_none().then_some("a policy without privacy, such as `linucb`".to_owned()),
+        _ => found.is_none_or(|found| !is_twin(cell, &run.cells[found.reference])).then(|| {
+            let by = if cell.inputs_ledger().is_some() { "curator" } else { "privacy" };
+            format!("{} with `{by} = {{ mechanism = \"none\" }}`", cell.info.policy)
+        }),
+    };
+    missing.extend(open);
+    let missing = missing.join(" and ");
+    let Some((found, share)) = found.and_then(|found| Some((found, found.share?))) else {
+        let unknown = "how much of what can be learnt privacy leaves cannot be said";
+        return vec![format!("{at} {unknown} of {subject} ({numbers}). Add {missing}.")];
+    };
+    let mut sentences = Vec::new();
+    match share.left {
+        None => sentences.push(format!(
+            "{at} how much of what can be learnt privacy leaves cannot be said: without privacy, “{}” does not beat guessing beyond \
+             chance ({numbers}). Look at clip, bound, kernel and exploration factor, at the number of rounds and trials, and whether \
+             it plays one point for ever.",
+            run.cells[found.reference].info.policy
+        )),
+        Some(left) => {
+            let verdict = match left.interval {
+                Some((_, high)) if high < 0.0 => ", which is worse than guessing",
+                Some((low, high)) if low <= 0.0 && 0.0 <= high => ", which cannot be told from guessing",
+                Some((low, _)) if 1.0 < low => ", which is more than without privacy",
+                _ => "",
+            };
+            sentences.push(format!(
+                "{at} privacy leaves {subject}, {} of what can be learnt{verdict} ({numbers}).",
+                share_text(left)
+            ));
+            if let Some(enough) = share.enough_trials(run.manifest.trials) {
+                sentences.push(format!("That interval is wide: {enough} trials would narrow it to 30 points."));
+            }
+        }
+    }
+    if !missing.is_empty() {
+        sentences.push(format!("For the same {who} without privacy, add {missing}."));
+    }
+    let recommended = Share::of(run, cell, &run.cells[found.reference], Quantity::RecommendedRegret, level);
+    if let Some(share) = recommended.filter(|_| words.measure != Quantity::RecommendedRegret) {
+        sentences.push(match share.left {
+            Some(left) => format!("In the regret of the recommended point it is {}.", share_text(left)),
+            None => "The point recommended without privacy is not better than a random one beyond chance.".to_owned(),
+        });
+    }
+    let known = match cell.info.measures {
+        Measures::Risk => "Bounds and learning rates",
+        Measures::Contextual => "Bounds, clip and exploration",
+        _ => "Kernel, clip and exploration factor",
+    };
+    sentences.push(format!(
+        "{known} are taken as known beforehand: chosen on the data themselves, they cost nothing in a simulation and epsilon in life."
+    ));
     sentences
 }
 
@@ -231,29 +275,11 @@ fn name_in(run: &ReportRun, cell_idx: usize, group: &BudgetGroup) -> String {
     if shown.is_empty() { name } else { format!("{name} ({})", shown.join(", ")) }
 }
 
-/// Returns a clause such as "at ε = 8 it is 1.2 (1.1 to 1.3) times, by tgp-ucb".
+/// Returns a clause such as "ε = 8 the best, tgp-ucb, keeps 95 % (93 to 97 %)".
 fn at_end(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup, level: f64) -> Option<String> {
     let best = best_of(run, &candidates(run, &group.cells))?;
-    let found = cost(run, points, best, level)?;
-    let number = match (found.ratio, found.excess) {
-        (Some(ratio), _) => format!("{} times", ratio_text(ratio)),
-        (None, Some(excess)) => format!("{} more", plus_minus(excess.mean, excess.half)),
-        (None, None) => return None,
-    };
-    Some(format!("ε = {} the best, {}, loses {number}", short(group.epsilon), name_in(run, best, group)))
-}
-
-/// Says so where the best private policy is not clearly better than random play.
-fn against_random_play(run: &ReportRun, points: &[ComparedPoint], group: &BudgetGroup) -> Option<String> {
-    let best = best_of(run, &candidates(run, &group.cells))?;
-    let point = points.iter().find(|point| point.cells.contains(&best))?;
-    let random = *point.cells.iter().find(|&&cell| run.cells[cell].plays_at_random())?;
-    let (cell, random) = (&run.cells[best], &run.cells[random]);
-    let measure = run.words.measure;
-    let gap = super::compare::paired(cell, random, measure)?;
-    let is_better = p_value(cell, random, measure) < 0.05 && (gap.mean < 0.0) == run.words.less_is_better();
-    (!is_better && 1 < run.manifest.trials)
-        .then(|| format!("It is not clearly better than random play ({}).", random.info.policy))
+    let left = cost(run, points, best, level)?.share?.left?;
+    Some(format!("ε = {} it leaves the best, {}, {}", short(group.epsilon), name_in(run, best, group), share_text(left)))
 }
 
 /// Names what runs without privacy at the same budget's sweep points.

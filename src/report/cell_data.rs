@@ -39,7 +39,8 @@ impl CellData {
         self.info.measures.columns().iter().position(|known| *known == quantity)
     }
 
-    fn at_end(&self, end: &ReportTrialEnd, quantity: Quantity) -> f64 {
+    /// Returns a quantity at the last round of a trial; NaN if the run does not measure it.
+    pub(super) fn at_end(&self, end: &ReportTrialEnd, quantity: Quantity) -> f64 {
         self.column(quantity).and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
     }
 
@@ -136,6 +137,8 @@ pub(super) struct CellIndex {
     pub(super) nothing_is_private: bool,
     /// Cells without privacy that learn, by their [`problem_of`].
     pub(super) open: BTreeMap<String, Vec<usize>>,
+    /// The first cell that plays at random, by its [`problem_of`].
+    pub(super) guessing: BTreeMap<String, usize>,
 }
 
 impl CellIndex {
@@ -148,7 +151,9 @@ impl CellIndex {
             if cell.has_no_guarantee() {
                 index.unguaranteed.insert(cell.info.policy.clone());
             }
-            if cell.is_not_private() && !cell.plays_at_random() {
+            if cell.plays_at_random() {
+                index.guessing.entry(problem_of(cell)).or_insert(cell_idx);
+            } else if cell.is_not_private() {
                 index.open.entry(problem_of(cell)).or_default().push(cell_idx);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::cell_data::{CellData, problem_of};
 use super::collect::ReportRun;
+use super::share::Share;
 use super::stats::{Ratio, SampleMoments, holm};
 use super::text::swept_text;
 use crate::record::Quantity;
@@ -52,9 +53,11 @@ pub struct PrivacyCost {
     pub excess: Option<Paired>,
     /// The quantity at the last round over that of the reference.
     pub ratio: Option<Ratio>,
+    /// How much of what can be learnt privacy leaves; `None` if nobody guesses.
+    pub share: Option<Share>,
 }
 
-/// Returns the cost of privacy of a private cell, with an interval of this level for the ratio.
+/// Returns the cost of privacy of a private cell, with intervals of this level for ratio and share.
 pub(super) fn cost(run: &ReportRun, points: &[ComparedPoint], cell_idx: usize, level: f64) -> Option<PrivacyCost> {
     let cell = &run.cells[cell_idx];
     if cell.is_not_private() || run.words.estimates {
@@ -63,7 +66,8 @@ pub(super) fn cost(run: &ReportRun, points: &[ComparedPoint], cell_idx: usize, l
     let reference = reference(run, &points[run.index.point_of[cell_idx]], cell_idx)?;
     let pairs = cell.pairs(&run.cells[reference], run.words.measure);
     let excess = paired(cell, &run.cells[reference], run.words.measure);
-    Some(PrivacyCost { reference, excess, ratio: Ratio::of(&pairs, level) })
+    let share = Share::of(run, cell, &run.cells[reference], run.words.measure, level);
+    Some(PrivacyCost { reference, excess, ratio: Ratio::of(&pairs, level), share })
 }
 
 /// Names the best cell of a sweep point among those that keep a guarantee.

@@ -39,7 +39,7 @@ pub(super) fn page(
                 @if let Some(text) = synthetic(run) {
                     p.notice { b { "Synthetic substitute data." } " " (text) }
                 }
-                p.answer { (answer(run, points)) }
+                p.answer { (with_code(&answer(run, points).join(" "))) }
                 @if !misleading.lines.is_empty() {
                     div.notice { b { "Settings that mislead." } ul { @for line in &misleading.lines { li { (with_code(line)) } } } }
                 }
@@ -133,7 +133,8 @@ fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) 
             summary { "Further numbers of every cell" }
             p {
                 @if rows.iter().any(|row| row.cost.is_some()) {
-                    "Times without privacy: ratio of the means with its paired 95 % interval, one by one (Fieller). "
+                    "Learnt: (guessing − private) / (guessing − reference). Times without privacy: ratio of the means. Both with \
+                     paired 95 % intervals, one by one (Fieller). "
                 }
                 @if !words.estimates {
                     "The exponent is the slope of mean " (words.curve) " against the round on logarithmic axes, over the last nine \

@@ -1,12 +1,14 @@
 //! Writes the page's tables: results, further numbers, facts.
 
+use super::answer::answer;
 use super::cell_data::CellData;
 use super::collect::ReportRun;
 use super::compare::{ComparedPoint, candidates, leaders};
 use super::grid::Grid;
+use super::share::Share;
 use super::stats::SampleMoments;
 use super::summary::SummaryRow;
-use super::text::{plus_minus, ratio_text, short, short_key, swept_text};
+use super::text::{plus_minus, ratio_text, share_text, short, short_key, swept_text};
 use super::words::names;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -193,6 +195,10 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     keys.iter().for_each(|key| grid.column(short_key(key, &keys), key, false));
     grid.column(words.who, words.who, false);
     grid.column(words.short, words.measure.name(), true);
+    let has_shares = rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some()));
+    if has_shares {
+        grid.column("learnt", "share", true);
+    }
     if has_costs {
         grid.column("times without privacy", "ratio", true);
     }
@@ -210,6 +216,10 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     for (i, (cell, row)) in run.cells.iter().zip(rows).enumerate() {
         let mut line = vec![format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[i])];
         line.push(moments(measured(run, cell)));
+        if has_shares {
+            let said = |share: Share| share.left.map_or("reference no better".to_owned(), share_text);
+            line.push(row.cost.and_then(|cost| cost.share).map_or(String::new(), said));
+        }
         if has_costs {
             line.push(match row.cost {
                 Some(cost) => cost.ratio.map_or("–".to_owned(), ratio_text),
@@ -243,14 +253,18 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     grid
 }
 
-/// Returns the table for the terminal, with its legend.
+/// Returns the first sentence of the page and the table, with its legend, for the terminal.
 pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
     let mut grid = numbers(run, points, rows, false);
     grid.notes.extend(legend(run, points));
     if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
         grid.notes.push("times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).".to_owned());
     }
-    grid.plain()
+    if rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some())) {
+        grid.notes.push("learnt: the share of what the policy without privacy gains over guessing, likewise.".to_owned());
+    }
+    let headline = answer(run, points).into_iter().next().unwrap_or_default();
+    format!("{headline}\n\n{}", grid.plain())
 }
 
 fn cut(text: &str, widest: usize) -> String {
@@ -383,13 +397,13 @@ mod tests {
             ]
         );
         assert_eq!(
-            text.lines().next(),
+            text.lines().nth(2),
             Some("epsilon  policy    final regret   times without privacy  per round  simple regret")
         );
         assert!(
             text.contains("★ best private, guaranteed policy") && text.contains("Holm's correction for 2 comparisons"),
             "{text}"
         );
-        assert!(text.lines().take(5).all(|line| line.chars().count() <= 120));
+        assert!(text.lines().skip(2).take(5).all(|line| line.chars().count() <= 120));
     }
 }

@@ -133,6 +133,7 @@ fn header(words: &ReportWords, rows: &[SummaryRow]) -> Vec<String> {
     add("paired_difference", &["mean", "se", "ci95_low", "ci95_high"]);
     add("excess", &["mean", "ci95_low", "ci95_high"]);
     add("ratio", &["mean", "ci95_low", "ci95_high"]);
+    add("share", &["mean", "ci95_low", "ci95_high"]);
     names.extend(["reference".to_owned(), words.exponent.to_owned()]);
     names
 }
@@ -166,9 +167,10 @@ fn record(words: &ReportWords, row: &SummaryRow) -> Vec<String> {
     add(&[mean, se, low, high]);
     let excess = row.cost.and_then(|cost| cost.excess);
     add(&[excess.map(|m| m.mean), excess.and_then(|m| m.low()), excess.and_then(|m| m.high())]);
-    let ratio = row.cost.and_then(|cost| cost.ratio);
-    let interval = ratio.and_then(|ratio| ratio.interval);
-    add(&[ratio.map(|ratio| ratio.value), interval.map(|ends| ends.0), interval.map(|ends| ends.1)]);
+    for ratio in [row.cost.and_then(|cost| cost.ratio), row.cost.and_then(|cost| cost.share?.left)] {
+        let interval = ratio.and_then(|ratio| ratio.interval);
+        add(&[ratio.map(|ratio| ratio.value), interval.map(|ends| ends.0), interval.map(|ends| ends.1)]);
+    }
     fields.push(row.cost.map_or(String::new(), |cost| cost.reference.to_string()));
     fields.push(row.exponent.filter(|x| x.is_finite()).map_or(String::new(), number));
     fields

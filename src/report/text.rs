@@ -67,6 +67,21 @@ pub(super) fn ratio_text(ratio: Ratio) -> String {
     format!("{:.n_decimals$} ({low:.n_decimals$} to {high:.n_decimals$})", ratio.value)
 }
 
+/// Formats a share with its interval: `87 % (83 to 91 %)`.
+pub(super) fn share_text(share: Ratio) -> String {
+    let width = share.interval.map_or(1.0, |(low, high)| high - low);
+    let n_decimals = if 0.0 < width && width < 0.02 { 1 } else { 0 };
+    // Adding zero removes the sign of a rounded zero.
+    let percent = |x: f64| {
+        let scale = 10_f64.powi(n_decimals);
+        format!("{:.*}", n_decimals as usize, (100.0 * x * scale).round() / scale + 0.0)
+    };
+    match share.interval.map(|(low, high)| (percent(low), percent(high))).filter(|(low, high)| low != high) {
+        Some((low, high)) => format!("{} % ({low} to {high} %)", percent(share.value)),
+        None => format!("{} %", percent(share.value)),
+    }
+}
+
 /// Formats a swept value; numbers with four significant digits.
 pub(super) fn swept_text(value: &Scalar) -> String {
     match value {
@@ -140,6 +155,9 @@ mod tests {
         assert_eq!(ratio_text(Ratio { value: 4.234, interval: Some((3.61, 4.87)) }), "4.23 (3.61 to 4.87)");
         assert_eq!(ratio_text(Ratio { value: 42.34, interval: Some((30.61, 54.87)) }), "42 (31 to 55)");
         assert_eq!(ratio_text(Ratio { value: 1.5, interval: None }), "1.5");
+        assert_eq!(share_text(Ratio { value: 0.8712, interval: Some((0.834, 0.91)) }), "87 % (83 to 91 %)");
+        assert_eq!(share_text(Ratio { value: -0.001, interval: Some((-0.005, 0.003)) }), "-0.1 % (-0.5 to 0.3 %)");
+        assert_eq!(share_text(Ratio { value: -0.001, interval: None }), "0 %");
     }
 
     #[test]

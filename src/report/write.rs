@@ -82,7 +82,7 @@ mod tests {
             "invented &lt;run&gt;",
             "matern 5/2 &lt;lengthscale &amp; co&gt;",
             "# a &lt; b &amp; c",
-            "At ε = 0.5 the only private policy, tgp-ucb, loses 4.00 (3.55 to 4.64) times what",
+            "At ε = 0.5 how much of what can be learnt privacy leaves cannot be said of the only private policy, tgp-ucb (final",
             "simulated: not a private release",
             "Mean over 6 trials",
         ] {

@@ -77,7 +77,7 @@ fn column_meaning(measures: Measures, name: &str) -> String {
         "environment" => "label of the environment or problem",
         "trials" => "number of trials",
         "rounds" => "horizon",
-        "reference" => "cell without privacy that `excess` and `ratio` refer to",
+        "reference" => "cell without privacy that `excess`, `ratio` and `share` refer to",
         _ => "",
     };
     if !of_cell.is_empty() {
@@ -109,6 +109,9 @@ fn column_meaning(measures: Measures, name: &str) -> String {
         "paired_difference" => "the first such quantity minus that of the sweep point's first policy, paired by trial",
         "excess" => "the page's quantity minus that of `reference`, paired by trial: the cost of privacy",
         "ratio" => "the page's quantity divided by that of `reference`: the cost of privacy",
+        "share" => {
+            "(guessing - private) / (guessing - `reference`) in the page's quantity: what privacy leaves of what can be learnt"
+        }
         "risk" => "risk at the last round",
         "recommended_regret" | "simple_regret" | "best_arm_share" | "value" | "standard_error" | "suboptimality" => {
             let known = quantities.iter().find(|known| known.name() == quantity);
