@@ -16,7 +16,7 @@ mod bound;
 mod case;
 mod choice;
 mod curators;
-pub(crate) mod deployment;
+pub mod deployment;
 mod finding;
 mod fit;
 mod gradients;
