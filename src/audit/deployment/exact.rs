@@ -8,7 +8,9 @@ const CELLS: f64 = 20_000.0;
 /// Intervals into which the outputs of Laplace noise are put: telling them apart no further makes the loss no larger.
 const BINS: u32 = 200;
 
-/// Returns the least epsilon at `delta` of the releases together, never above the exact one but for rounding; infinite where there is none.
+/// Returns the least epsilon at `delta` of the releases together; infinite where no epsilon does.
+///
+/// Never above the exact one but for rounding.
 #[must_use]
 pub fn epsilon(laws: &[Law], delta: f64) -> f64 {
     let mut squares = 0.0;
@@ -30,7 +32,9 @@ pub fn epsilon(laws: &[Law], delta: f64) -> f64 {
         return if squares == 0.0 { most } else { f64::INFINITY };
     }
     let mu = f64::sqrt(squares);
-    let losses = discrete.iter().fold(vec![(1.0, 0.0)], |all, part| summed(&all, part, most / CELLS));
+    // Parts that lose nothing leave no step of a grid, and change no sum.
+    let discrete = discrete.iter().filter(|_| 0.0 < most);
+    let losses = discrete.fold(vec![(1.0, 0.0)], |all, part| summed(&all, part, most / CELLS));
     let exceeds = |epsilon: f64| delta < losses.iter().map(|(p, loss)| p * gaussian(epsilon - loss, mu)).sum::<f64>();
     if !exceeds(0.0) {
         return 0.0;
@@ -130,6 +134,9 @@ mod tests {
             assert!(before < now, "{laws:?}: {before} {now}");
             before = now;
         }
+        // A part that loses nothing beside a Gaussian one.
+        let nothing = Law::Atoms(vec![(1.0, 0.0)]);
+        assert_eq!(epsilon(&[Law::Gaussian(1.2), nothing], 1e-4), epsilon(&[Law::Gaussian(1.2)], 1e-4));
         let (two, one) = (epsilon(&[Law::Gaussian(0.6), Law::Gaussian(0.8)], 1e-6), epsilon(&[Law::Gaussian(1.0)], 1e-6));
         assert!((two - one).abs() < 1e-9);
     }
