@@ -107,7 +107,7 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
 fn of_deployment(args: &AuditArgs, paths: &[&Path]) -> Result<(), Error> {
     if let Some(other) = args.what.iter().find(|name| !paths.contains(&Path::new(name))) {
         return Err(Error::input(
-            Diagnostic::new(format!("`{other}` is named beside the files of a deployment, and is none of them"))
+            Diagnostic::new(format!("`{other}` is named beside the files of a deployment, and no file of that name is there"))
                 .expected("files or folders of sessions, release states, odometers and curated tables")
                 .hint("audit mechanisms and specs by a command of their own"),
         ));

@@ -215,6 +215,8 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>) -> Result<Odomet
         all.add(spend);
         Ok(())
     };
+    let holders = ordered.iter().filter(|file| file.kind == FileKind::Releases);
+    let made: BTreeSet<&AnswerName> = holders.flat_map(|file| file.answers.iter().map(|(name, _)| name)).collect();
     let mut known = BTreeSet::new();
     for file in &ordered {
         if file.kind == FileKind::Odometer {
@@ -223,7 +225,7 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>) -> Result<Odomet
         }
         let mut is_counted = !file.answers.is_empty();
         for (name, spend) in &file.answers {
-            if is_counted_elsewhere(&ordered, file, (name, spend))? {
+            if is_counted_elsewhere(&ordered, &made, file, (name, spend))? {
                 continue;
             }
             // Sums over users of two copies are two streams: each is added as a whole.
@@ -278,11 +280,13 @@ fn count_of(file: &SpendingFile, like: &Spend) -> u64 {
 }
 
 /// Whether another file that is shown counts an answer.
+/// * `made` — the answers of all release states that are shown
 ///
 /// # Errors
 /// A file that should count it and does not: an older copy, or a copy that went on in another way.
 fn is_counted_elsewhere(
     files: &[&SpendingFile],
+    made: &BTreeSet<&AnswerName>,
     file: &SpendingFile,
     (name, spend): (&AnswerName, &Spend),
 ) -> Result<bool, Error> {
@@ -310,7 +314,7 @@ fn is_counted_elsewhere(
     else {
         return Ok(false);
     };
-    if files.iter().any(|other| other.id == name.source && other.answers.iter().any(|(known, _)| known == name)) {
+    if made.contains(name) {
         return Ok(true);
     }
     older(holder, format!("does not know of an answer of its own about {record}"))

@@ -91,7 +91,7 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// Returns the proved sub-Gaussian scale of the noise of told rewards; `None` if there is none.
+    /// Returns the proved sub-Gaussian scale of the noise of told rewards; `None` where none is proved.
     fn told_noise_scale(&self) -> Option<f64> {
         None
     }

@@ -236,7 +236,7 @@ impl Instance {
         (best - self.values[point]) / self.unit
     }
 
-    /// Returns the proved sub-Gaussian scale of the noise; `None` if there is none.
+    /// Returns the proved sub-Gaussian scale of the noise; `None` where none is proved.
     #[must_use]
     pub fn noise_scale(&self) -> Option<f64> {
         self.noise_scale

@@ -268,7 +268,7 @@ pub struct ReleasedFacts {
     pub output_range: Option<(f64, f64)>,
     /// Worst-case variance of the mechanism's own noise; 0 without one.
     pub mechanism_variance: f64,
-    /// Proved sub-Gaussian scale of the mechanism's own noise; 0 without one, `None` if there is none.
+    /// Proved sub-Gaussian scale of the mechanism's own noise; 0 without a mechanism, `None` where none is proved.
     pub mechanism_scale: Option<f64>,
     /// Scale of Laplace noise, where the mechanism is Laplace.
     pub laplace_scale: Option<f64>,

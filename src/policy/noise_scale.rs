@@ -9,7 +9,7 @@ pub enum NoiseMeasure {
     /// The standard deviation.
     #[default]
     Deviation,
-    /// The bound of a released reward, as in the papers; the standard deviation where there is none.
+    /// The bound of a released reward, as in the papers; the standard deviation of an unbounded reward.
     Range,
 }
 

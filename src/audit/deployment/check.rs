@@ -2,7 +2,7 @@
 
 use super::exact;
 use super::fact::{Fact, Law, ReadPart};
-use privateer_privacy::odometer::{DeploymentLedger, RecordChange, column_key};
+use privateer_privacy::odometer::{DeploymentLedger, RecordChange, is_same_column};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,9 +106,7 @@ fn laws<'a>(facts: impl Iterator<Item = &'a Fact>, change: &RecordChange) -> Opt
             ReadPart::Value { column, width, law } => {
                 let moved = match change {
                     RecordChange::Record => *width,
-                    RecordChange::Values { columns } if columns.iter().any(|name| column_key(name) == column_key(column)) => {
-                        *width
-                    }
+                    RecordChange::Values { columns } if columns.iter().any(|name| is_same_column(name, column)) => *width,
                     RecordChange::Values { .. } => 0.0,
                     RecordChange::InputsWithin { radius, space } => {
                         space.scale(column).map_or(0.0, |scale| width.min(radius * scale))

@@ -2,7 +2,7 @@
 
 use privateer_privacy::accounting::Loss;
 use privateer_privacy::accounting::sensitivity::Participation;
-use privateer_privacy::odometer::{LossByDistance, ReleaseLoss, Spend, SpentRecords, column_key};
+use privateer_privacy::odometer::{LossByDistance, ReleaseLoss, Spend, SpentRecords, is_same_column};
 use privateer_privacy::{Event, Ledger, Unit};
 
 /// One release about one record or about all of them.
@@ -119,9 +119,7 @@ impl ReadPart {
     /// Returns the number that a column of the inputs was divided by, if it was read.
     pub(super) fn scale(&self, column: &str) -> Option<f64> {
         match self {
-            Self::Rows { axes, .. } => {
-                axes.iter().find(|(name, _)| column_key(name) == column_key(column)).map(|(_, scale)| *scale)
-            }
+            Self::Rows { axes, .. } => axes.iter().find(|(name, _)| is_same_column(name, column)).map(|(_, scale)| *scale),
             _ => None,
         }
     }

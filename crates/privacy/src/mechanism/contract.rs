@@ -16,7 +16,7 @@ pub trait RewardMechanism: Send + Sync + fmt::Debug {
     /// 0 for a mechanism without noise.
     fn noise_variance(&self) -> f64;
 
-    /// Returns a proved sub-Gaussian scale s of the mechanism's own noise; `None` if there is none.
+    /// Returns a proved sub-Gaussian scale s of the mechanism's own noise; `None` without one.
     /// `E exp(x noise) <= exp(x² s²/2)` for every x and every clipped reward. Proof: `docs/proofs/sub-gaussian.md`.
     fn sub_gaussian_scale(&self) -> Option<f64>;
 

@@ -59,8 +59,7 @@ impl InputSpace {
     /// Returns the number that a column is divided by, the largest of columns that are not told apart; `None` if it is not an input.
     #[must_use]
     pub fn scale(&self, column: &str) -> Option<f64> {
-        let key = column_key(column);
-        self.axes.iter().filter(|axis| column_key(&axis.column) == key).map(|axis| axis.scale).reduce(f64::max)
+        self.axes.iter().filter(|axis| is_same_column(&axis.column, column)).map(|axis| axis.scale).reduce(f64::max)
     }
 
     /// Whether both have the same columns with the same scales, so that their distances are in one unit.
@@ -76,10 +75,16 @@ impl InputSpace {
     }
 }
 
-/// Returns what tells columns of a table apart: the name without regard to case and space, since a column that is written in
-/// two ways is one column, and counting two columns as one states too large a loss and never too small a one.
+/// Whether two names are of one column, without regard to case and space.
+///
+/// A column that is written in two ways is one column; counting two columns as one states too large a loss and never too small a one.
 #[must_use]
-pub fn column_key(column: &str) -> String {
+pub fn is_same_column(a: &str, b: &str) -> bool {
+    column_key(a) == column_key(b)
+}
+
+/// Returns what tells columns of a table apart.
+fn column_key(column: &str) -> String {
     // Compatible forms of Unicode are one: composed and decomposed accents, full and half width.
     let folded: String = column.nfkc().flat_map(char::to_lowercase).nfkc().collect();
     folded.split_whitespace().collect::<Vec<_>>().join(" ")

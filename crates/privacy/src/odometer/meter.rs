@@ -1,6 +1,6 @@
 //! The account of what every record has spent.
 
-use super::change::{BudgetChange, InputSpace, RecordChange, column_key};
+use super::change::{BudgetChange, InputSpace, RecordChange, is_same_column};
 use super::filter::{BadBudget, FilterCost, FilterKind, PrivacyBudget};
 use super::release_loss::{InputsLoss, ReleaseLoss};
 use super::spend::{Spend, SpentRecords};
@@ -257,8 +257,7 @@ impl Odometer {
         let mut held = Vec::new();
         let mut inputs = self.inputs();
         if let Some(first) = inputs.next() {
-            let stated = if let Some(BudgetChange::Inputs { radius }) = self.change { radius } else { 0.0 };
-            let mut radius = first.radius.max(stated);
+            let mut radius = first.radius.max(self.stated_radius().unwrap_or(0.0));
             for other in inputs {
                 if !other.space.is_same(&first.space) {
                     let (inputs, earlier) = (other.space.to_string(), first.space.to_string());
@@ -270,6 +269,14 @@ impl Odometer {
         }
         held.extend(self.values());
         Ok(held)
+    }
+
+    /// The radius for which the budget is stated, if it is one for inputs.
+    fn stated_radius(&self) -> Option<f64> {
+        match self.change {
+            Some(BudgetChange::Inputs { radius }) => Some(radius),
+            _ => None,
+        }
     }
 
     /// The releases of inputs.
@@ -285,7 +292,7 @@ impl Odometer {
         let mut columns: Vec<String> = Vec::new();
         for spend in &self.spends {
             if let ReleaseLoss::Value { column, .. } = &spend.loss
-                && columns.iter().all(|known| column_key(known) != column_key(column))
+                && !columns.iter().any(|known| is_same_column(known, column))
             {
                 columns.push(column.clone());
             }
@@ -337,9 +344,10 @@ impl Odometer {
         if !reads_records {
             let mut moves: Vec<(f64, &InputSpace)> = Vec::new();
             for inputs in self.inputs() {
-                let stated = if let Some(BudgetChange::Inputs { radius }) = self.change { Some(radius) } else { None };
                 if self.inputs().all(|other| other.space.is_same(&inputs.space) || !other.space.overlaps(&inputs.space)) {
-                    moves.extend([Some(inputs.radius), stated].into_iter().flatten().map(|radius| (radius, &inputs.space)));
+                    moves.extend(
+                        [Some(inputs.radius), self.stated_radius()].into_iter().flatten().map(|radius| (radius, &inputs.space)),
+                    );
                 }
             }
             moves.sort_by(|a, b| b.0.total_cmp(&a.0));

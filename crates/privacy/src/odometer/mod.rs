@@ -35,7 +35,7 @@ mod meter;
 mod release_loss;
 mod spend;
 
-pub use change::{BudgetChange, InputSpace, RecordChange, column_key};
+pub use change::{BudgetChange, InputSpace, RecordChange, is_same_column};
 pub use filter::{BadBudget, FilterCost, FilterKind, PrivacyBudget, UnknownFilter};
 pub use form::DeploymentForm;
 pub use ledger::{ChangeLedger, DeploymentLedger, RecordSpend};

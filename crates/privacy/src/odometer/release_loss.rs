@@ -1,6 +1,6 @@
 //! The loss of one release as a function of how a record changes.
 
-use super::change::{InputSpace, RecordChange, column_key};
+use super::change::{InputSpace, RecordChange, is_same_column};
 use crate::accounting::Loss;
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
@@ -112,8 +112,7 @@ impl ReleaseLoss {
             // A loss for any two records holds for the pairs of every change.
             (Self::Record { loss }, _) | (Self::Value { loss, .. }, RecordChange::Record) => Some(*loss),
             (Self::Value { column, loss, .. }, RecordChange::Values { columns }) => {
-                let key = column_key(column);
-                columns.iter().any(|name| column_key(name) == key).then_some(*loss)
+                columns.iter().any(|name| is_same_column(name, column)).then_some(*loss)
             }
             // A value that is an input too moves with the inputs.
             (Self::Value { column, loss, width }, RecordChange::InputsWithin { radius, space }) => {

@@ -150,6 +150,11 @@ impl Spend {
     #[must_use]
     pub fn cost(&self, filter: FilterKind, change: &RecordChange) -> Option<FilterCost> {
         let Some((loss, count)) = self.losses(change) else { return Some(FilterCost::default()) };
+        let stated = (self.epsilon, self.delta);
+        // Other filters sum losses, not claims.
+        if filter != FilterKind::Sum {
+            return filter.cost(&loss, stated).map(|cost| cost.times(count));
+        }
         let claim = match (loss, loss.pure(), Delta::try_from(self.delta)) {
             (_, Some(epsilon), _) => (epsilon, 0.0),
             (Loss::Gaussian { mu }, None, Ok(delta)) => (gdp_epsilon(mu, delta), self.delta),
@@ -159,6 +164,6 @@ impl Spend {
         // What is stated holds for the named change alone, and where the loss is as small as that.
         let is_named = count == self.count && self.loss.at(&self.loss.named()) == Some(loss);
         let holds = is_named && claim.0 <= self.epsilon * (1.0 + 1e-9);
-        filter.cost(&loss, if holds { (self.epsilon, self.delta) } else { claim }).map(|cost| cost.times(count))
+        filter.cost(&loss, if holds { stated } else { claim }).map(|cost| cost.times(count))
     }
 }
