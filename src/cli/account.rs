@@ -205,7 +205,7 @@ fn of_spec(args: &AccountArgs, sweep: &Sweep) -> Result<Vec<(String, PriceReport
     let (data, backend) = (args.spec.data(), Cpu::default());
     let preparation = Preparation::new(sweep, &data, &backend);
     let mut quotes: Vec<(String, PriceReport)> = Vec::new();
-    for plan in &sweep.cells {
+    for plan in sweep.listed() {
         let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
         let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;

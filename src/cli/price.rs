@@ -41,7 +41,7 @@ pub fn of_spec(
 ) -> Result<Option<DeploymentPrice>, Error> {
     let backend = Cpu::default();
     let preparation = Preparation::new(sweep, data, &backend);
-    let [plan] = sweep.cells.as_slice() else { return Ok(None) };
+    let [plan] = sweep.listed() else { return Ok(None) };
     if !preparation.tells_rewards(plan).map_err(|error| plan.placed(error))? {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! Describes the cells of a run: what each is, protects and measures.
 
 use super::{CellWarning, Measures};
-use crate::spec::Resolved;
+use crate::spec::{Resolved, Role};
 use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -26,6 +26,9 @@ pub struct CellInfo {
     pub ledger: Arc<serde_json::Value>,
     /// Numbers and words about the problem itself.
     pub facts: Arc<serde_json::Value>,
+    /// Why it is in the sweep.
+    #[serde(default)]
+    pub role: Role,
     /// What its parts measure.
     #[serde(default)]
     pub measures: Measures,
@@ -75,6 +78,7 @@ pub(crate) mod tests {
             resolved: serde_json::json!({"policy": policy}).into(),
             ledger: serde_json::json!({"mechanism": "laplace", "epsilon": epsilon, "guarantee": "holds"}).into(),
             facts: serde_json::json!({"points": 100}).into(),
+            role: Role::Listed,
             measures: Measures::Regret,
             warnings: Vec::new(),
         }

@@ -31,7 +31,7 @@ mod warnings;
 mod wide;
 mod workload;
 
-pub use crate::spec::{ByText, Resolved};
+pub use crate::spec::{ByText, Resolved, Role, is_privacy_key};
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;
 pub use cell_facts::CellFacts;

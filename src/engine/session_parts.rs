@@ -30,9 +30,9 @@ pub(super) struct SessionParts {
 /// A spec that describes no session, a mechanism whose claim does not hold or that has no exact form.
 pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionParts, Error> {
     let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-    let [plan] = sweep.cells.as_slice() else {
+    let [plan] = sweep.listed() else {
         return refuse(
-            format!("the spec has {} cells, and a session runs one policy at one setting", sweep.cells.len()),
+            format!("the spec has {} cells, and a session runs one policy at one setting", sweep.listed().len()),
             "drop `[sweep…]` and all but one `[[policy]]`, or fix swept keys with `--set`",
         );
     };

@@ -4,7 +4,7 @@
 //! its values by their places in `values`.
 
 use super::{CellInfo, Measures};
-use crate::engine::{ByText, CellWarning, Resolved};
+use crate::engine::{ByText, CellWarning, Resolved, Role};
 use privateer_config::params::Scalar;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -37,10 +37,16 @@ struct StoredCell<'a> {
     resolved: BTreeMap<Cow<'a, str>, Index>,
     ledger: Index,
     facts: Index,
+    #[serde(default, skip_serializing_if = "is_listed")]
+    role: Cow<'a, Role>,
     #[serde(default)]
     measures: Measures,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     warnings: Option<Index>,
+}
+
+fn is_listed(role: &Role) -> bool {
+    *role == Role::Listed
 }
 
 /// Writes cells in the form of this module.
@@ -69,6 +75,7 @@ fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'
             .collect(),
         ledger: values.of_shared(&cell.ledger),
         facts: values.of_shared(&cell.facts),
+        role: Cow::Borrowed(&cell.role),
         measures: cell.measures,
         warnings: (!cell.warnings.is_empty()).then(|| values.of_warnings(&cell.warnings)),
     }
@@ -158,6 +165,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
             resolved: Resolved(cell.resolved.into_iter().map(section).collect::<Result<_, D::Error>>()?),
             ledger: Arc::clone(at(cell.ledger)?),
             facts: Arc::clone(at(cell.facts)?),
+            role: cell.role.into_owned(),
             measures: cell.measures,
             warnings: match cell.warnings {
                 Some(index) => remembered(&mut warnings_at, index, &at)?.clone(),

@@ -5,11 +5,11 @@
 
 use super::cell_data::CellData;
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, best_of, candidates, cost, is_privacy_key, kind};
+use super::compare::{ComparedPoint, best_of, candidates, cost, kind};
 use super::share::{Share, guess};
 use super::stats::{SampleMoments, known};
 use super::text::{plus_minus, share_text, short, short_key, swept_text};
-use crate::record::{Measures, Quantity};
+use crate::record::{Measures, Quantity, Role, is_privacy_key};
 use std::collections::BTreeMap;
 
 /// Largest number of policies that the paragraph names one by one; further ones are counted.
@@ -150,7 +150,8 @@ fn of_the_best(run: &ReportRun, points: &[ComparedPoint], best: usize, level: f6
     let found = cost(run, points, best, level);
     let without = found.map(|found| {
         let other = &run.cells[found.reference];
-        let name = if other.info.policy == cell.info.policy { String::new() } else { format!(" by “{}”", other.info.policy) };
+        let is_plain = matches!(other.info.role, Role::WithoutPrivacy(_)) || other.info.policy == cell.info.policy;
+        let name = if is_plain { String::new() } else { format!(" by “{}”", other.info.policy) };
         format!("{} without{name}", mean(other))
     });
     let known = [guessing.clone(), Some(format!("{} with privacy", mean(cell))), without.clone()];
@@ -239,7 +240,8 @@ fn first_of_the_same(run: &ReportRun, cells: &[usize], best: Option<usize>) -> V
 
 /// Returns whether the reference is the same policy without privacy.
 fn is_twin(cell: &CellData, reference: &CellData) -> bool {
-    cell.info.policy == reference.info.policy || (!kind(cell).is_empty() && kind(cell) == kind(reference))
+    let is_its_own = reference.info.role == Role::WithoutPrivacy(cell.info.policy.clone());
+    is_its_own || cell.info.policy == reference.info.policy || (!kind(cell).is_empty() && kind(cell) == kind(reference))
 }
 
 /// Returns the policy with the privacy keys, apart from epsilon, that distinguish it from others of the group.

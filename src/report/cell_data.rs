@@ -1,8 +1,7 @@
 //! Holds the data of cells for the report, and finds cells by what they have in common.
 
-use super::compare::is_privacy_key;
 use super::curves::Curve;
-use crate::record::{CellInfo, Quantity};
+use crate::record::{CellInfo, Quantity, is_privacy_key};
 use privateer_config::params::Scalar;
 use privateer_privacy::Guarantee;
 use serde_json::Value;

@@ -1,11 +1,13 @@
 //! Reads a folder, part by part, and reduces it to the data of the report.
 
-use super::cell_data::{CellData, CellIndex, ReportTrialEnd};
+use super::cell_data::{CellData, CellIndex, ReportTrialEnd, problem_of};
 use super::curves::CurveBuilder;
 use super::shown::{show_cells, shown};
 use super::words::ReportWords;
-use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Trace, WrittenRows};
+use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Role, Trace, WrittenRows};
 use privateer_config::error::{Diagnostic, Error, suggestion};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -71,6 +73,31 @@ impl ReportRun {
             cells.push(cell(out, info, words.measure, manifest.n_blocks, |id| rows(&manifest, id))?);
         }
         Ok(Self { index: CellIndex::of(&cells), manifest, cells, words })
+    }
+
+    /// Returns the run with its references at every sweep point of their problem, as if the spec listed them.
+    pub(super) fn with_references_everywhere(&self) -> Cow<'_, Self> {
+        let mut points_of: BTreeMap<String, Vec<&CellData>> = BTreeMap::new();
+        for cell in self.cells.iter().filter(|cell| cell.info.role == Role::Listed) {
+            let points = points_of.entry(problem_of(cell)).or_default();
+            if points.last().is_none_or(|last| last.info.swept != cell.info.swept) {
+                points.push(cell);
+            }
+        }
+        let mut more = Vec::new();
+        for cell in self.cells.iter().filter(|cell| cell.info.role != Role::Listed) {
+            let points = points_of.get(&problem_of(cell)).into_iter().flatten();
+            for point in points.filter(|point| point.info.swept != cell.info.swept) {
+                let mut again = cell.clone();
+                again.info.swept.clone_from(&point.info.swept);
+                more.push(again);
+            }
+        }
+        if more.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let cells = [self.cells.as_slice(), &more].concat();
+        Cow::Owned(Self { index: CellIndex::of(&cells), manifest: self.manifest.clone(), cells, words: self.words.clone() })
     }
 
     /// Returns the policies in order of first appearance.
@@ -179,7 +206,6 @@ pub(crate) mod tests {
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
     use privateer_config::params::Scalar;
     use serde_json::json;
-    use std::collections::BTreeMap;
 
     /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
     ///
@@ -218,6 +244,7 @@ pub(crate) mod tests {
                     environment: "rkhs".to_owned(),
                     swept,
                     resolved: json!({"ridge": 3.0}).into(),
+                    role: Role::default(),
                     ledger: json!({
                         "mechanism": if private { "laplace" } else { "none" }, "calibration": "tight",
                         "threat_model": {

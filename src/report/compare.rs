@@ -5,7 +5,7 @@ use super::collect::ReportRun;
 use super::share::Share;
 use super::stats::{Ratio, SampleMoments, holm};
 use super::text::swept_text;
-use crate::record::Quantity;
+use crate::record::{Quantity, Role};
 
 /// Holds a difference of two cells, trial by trial.
 pub type Paired = SampleMoments;
@@ -137,15 +137,10 @@ pub(super) fn best_of(run: &ReportRun, cells: &[usize]) -> Option<usize> {
     cells.iter().filter_map(mean).min_by(|left, right| left.1.total_cmp(&right.1)).map(|(cell, _)| cell)
 }
 
-/// Returns whether a swept key is about privacy.
-pub(super) fn is_privacy_key(key: &str) -> bool {
-    key.split('.').any(|part| ["privacy", "curator"].contains(&part))
-}
-
 /// Returns the cell without privacy with which a private cell is compared.
 ///
-/// It has the same environment and the same swept keys apart from those of privacy. The first choice is the same policy under
-/// its own label, then the same policy and parameters under another label, then the same kind of policy, then the policy with
+/// It has the same environment and the same swept keys apart from those of privacy. The first choice is the one that was added
+/// for this policy, then the same policy under its own label, then the same policy and parameters under another label, then the same kind of policy, then the policy with
 /// the best mean. Policies that play at random are excluded.
 pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
@@ -163,9 +158,11 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
         let fitting = || candidates.iter().filter(|&&other| wanted(other));
         fitting().find(|other| point.cells.contains(other)).or_else(|| fitting().next())
     };
+    let role = Role::WithoutPrivacy(cell.info.policy.clone());
     candidates
         .iter()
-        .find(|&&other| run.cells[other].info.policy == cell.info.policy)
+        .find(|&&other| run.cells[other].info.role == role)
+        .or_else(|| candidates.iter().find(|&&other| run.cells[other].info.policy == cell.info.policy))
         .or_else(|| {
             here_first(&|other| !parameters(&run.cells[other]).is_null() && parameters(&run.cells[other]) == parameters(cell))
         })

@@ -71,7 +71,8 @@ pub fn export(out: &Path, what: &Export) -> Result<Vec<u8>, Error> {
             }
         };
     }
-    let chart = planned(&run, &points, what)?;
+    let drawn = run.with_references_everywhere();
+    let chart = planned(&drawn, &sweep_points(&drawn), what)?;
     match what.format {
         ExportFormat::Svg => Ok(chart.svg().into_bytes()),
         ExportFormat::Csv => Ok(chart.csv().into_bytes()),

@@ -3,13 +3,14 @@
 use super::answer::answer;
 use super::cell_data::CellData;
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, candidates, leaders};
+use super::compare::{ComparedPoint, candidates, leaders, sweep_points};
 use super::grid::Grid;
 use super::share::Share;
 use super::stats::SampleMoments;
 use super::summary::SummaryRow;
 use super::text::{plus_minus, ratio_text, share_text, short, short_key, swept_text};
 use super::words::names;
+use crate::record::{Role, is_privacy_key};
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,7 +93,11 @@ fn swept_values(cells: &[&CellData]) -> Vec<String> {
     let joined = |i: usize| {
         let mut values: Vec<String> = Vec::new();
         for cell in cells {
-            let text = cell.info.swept.get(i).map_or(String::new(), |(_, value)| swept_text(value));
+            // References are played once for all settings of privacy.
+            let text = cell.info.swept.get(i).map_or(String::new(), |(key, value)| match cell.info.role {
+                Role::Guessing | Role::WithoutPrivacy(_) if is_privacy_key(key) => "–".to_owned(),
+                _ => swept_text(value),
+            });
             if !values.contains(&text) {
                 values.push(text);
             }
@@ -110,6 +115,8 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     if N_COLUMNS < policies.len() || points.iter().any(|point| policies.len() < point.cells.len()) {
         return Grid { notes: Vec::new(), ..numbers(run, points, rows, false) };
     }
+    let drawn = run.with_references_everywhere();
+    let (run, points) = (drawn.as_ref(), &sweep_points(&drawn)[..]);
     let (keys, marks) = (run.swept_keys(), marks(run, points));
     let cells_of = |policy: &str| run.cells.iter().filter(|cell| cell.info.policy == policy).collect::<Vec<_>>();
     let is_constant = |policy: &&str| {

@@ -54,7 +54,8 @@ fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
 
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
-    let figures = figures::figures(&run, &points);
+    let drawn = run.with_references_everywhere();
+    let figures = figures::figures(&drawn, &sweep_points(&drawn));
     for figure in &figures {
         write_whole(&plots.join(format!("{}.svg", figure.stem)), figure.chart.svg().as_bytes(), "write the plot")?;
     }

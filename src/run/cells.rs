@@ -21,6 +21,7 @@ pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result
                 policy: plan.policy.clone(),
                 environment: plan.environment.clone(),
                 swept: plan.swept.clone(),
+                role: plan.role.clone(),
                 resolved: plan.resolved.clone(),
                 ledger: shared.share(facts.ledgers()),
                 facts: shared.share(facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into()),

@@ -153,7 +153,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    const SPEC: &str = "rounds = 40\ntrials = 2\nblock = 1\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = { kind = \"lp-ball\", p = 1.5 }\n[privacy]\nepsilon = 1.0\n\
+    const SPEC: &str = "references = false\nrounds = 40\ntrials = 2\nblock = 1\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = { kind = \"lp-ball\", p = 1.5 }\n[privacy]\nepsilon = 1.0\n\
         [[learner]]\nkind = \"dp-tofw\"\nlearning_rates = [0.1, 1.0]\nvalidation_trials = 2\n";
 
     /// A second run, and a run that is told of the folder, take the rates and give the same bytes.

@@ -11,6 +11,7 @@ use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::error::{Error, Place};
 use privateer_config::params::Scalar;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Describes one sweep point with one policy or learner.
@@ -30,10 +31,25 @@ pub struct CellPlan {
     pub environment_key: String,
     /// Place of the environment in the spec, for mistakes that are found only when it is built.
     pub environment_place: Option<Place>,
+    /// Why the cell is in the sweep.
+    pub role: Role,
     /// The task that the cell runs.
     pub task: Task,
     /// All parameters of the cell, including the defaults of keys that are not written.
     pub resolved: Resolved,
+}
+
+/// Says why a cell is in a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The spec lists it.
+    #[default]
+    Listed,
+    /// It plays at random, as what can be learnt is measured from there.
+    Guessing,
+    /// It is the policy of this label without privacy.
+    WithoutPrivacy(String),
 }
 
 /// Names the task of a cell.

@@ -1,6 +1,6 @@
 //! Reads online convex runs: `[problem]` and `[[learner]]`, not `[environment]` and `[[policy]]`.
 
-use super::cell::{CellPlan, Task};
+use super::cell::{CellPlan, Role, Task};
 use super::privacy::{self, RequestDocs};
 use super::resolved::SharedValues;
 use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
@@ -185,6 +185,7 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
             rounds,
             environment_key: format!("{rounds} {problem_json}"),
             environment_place: place.clone(),
+            role: Role::Listed,
             task: Task::Online(OnlinePlan {
                 problem: Arc::clone(problem),
                 learner,

@@ -1,6 +1,6 @@
 //! Holds the checked sweep: every cell with its parsed environment, privacy and policy.
 
-use super::cell::CellPlan;
+use super::cell::{CellPlan, Role};
 use super::reader::SpecReader;
 use super::sweep::swept_paths;
 use super::wildcard::expanded;
@@ -30,7 +30,7 @@ pub struct Sweep {
     pub accepted: Vec<Misleading>,
     /// Largest size of one shared table or of one trial, in bytes.
     pub memory_bytes: f64,
-    /// Cells in canonical order: sweep points in the order of the spec, policies inside.
+    /// Cells in canonical order: sweep points in the order of the spec, policies inside; then the references.
     pub cells: Vec<CellPlan>,
     /// The spec after overrides, as canonical TOML.
     pub resolved: String,
@@ -39,6 +39,12 @@ pub struct Sweep {
 }
 
 impl Sweep {
+    /// Returns the cells that the spec lists; the references that were added to them follow.
+    #[must_use]
+    pub fn listed(&self) -> &[CellPlan] {
+        &self.cells[..self.cells.partition_point(|cell| cell.role == Role::Listed)]
+    }
+
     /// Reads a spec that names what this program has.
     ///
     /// `overrides` as in [`Sweep::parse_with`].

@@ -130,6 +130,12 @@ impl PrivacyPlan {
         Some(Self { entry, request, places })
     }
 
+    /// Returns whether anything is randomised.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.entry.name() != "none"
+    }
+
     /// Calibrates the mechanism for rewards with these public facts.
     ///
     /// * `need` — the sums that the policy needs, where sums are released

@@ -1,13 +1,13 @@
 //! Reads the cells of every sweep point from the tree of a spec.
 
-use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
+use super::cell::{BanditPlan, CellPlan, ContextualBandit, Role, Task};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar};
 use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
-use super::{Recorded, SharedValues, Sweep, online, path};
+use super::{Recorded, SharedValues, Sweep, online, path, references};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -43,9 +43,9 @@ enum Chooser {
 /// Reads the tree of a spec.
 pub(super) struct SpecReader<'a> {
     base: &'a Table,
-    sink: &'a Sink,
+    pub(super) sink: &'a Sink,
     /// The spec without its table `sweep`.
-    unswept: Table,
+    pub(super) unswept: Table,
     /// Parameters of all cells so far.
     shared: RefCell<SharedValues>,
     /// Environments without mistakes, by their JSON.
@@ -65,7 +65,8 @@ impl<'a> SpecReader<'a> {
         let top = Args::new(self.base, "", self.sink);
         let stem =
             std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let RunKeys { name, seed, trials, block, recorded, parameters, audit, accepted, memory } = RunKeys::parse(&top, stem);
+        let RunKeys { name, seed, trials, block, recorded, parameters, audit, accepted, memory, plays_references } =
+            RunKeys::parse(&top, stem);
         let is_online = is_online(self.base);
         let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
         for key in tables {
@@ -94,11 +95,16 @@ impl<'a> SpecReader<'a> {
         for Step { path: key_path, key_span, .. } in points.first().into_iter().flatten() {
             top.knows(path::first(key_path), key_span.as_ref());
         }
+        let mut ends = Vec::with_capacity(points.len());
         for point in &points {
             self.cells_at(point, &mut cells);
+            ends.push(cells.len());
             if MOST_MISTAKES < self.sink.n_mistakes() {
                 break;
             }
+        }
+        if plays_references && self.sink.n_mistakes() == 0 {
+            references::append(self, &points, &ends, &mut cells);
         }
         let memory_bytes = memory * 1024.0 * 1024.0 * 1024.0;
         if self.sink.n_mistakes() == 0 {
@@ -163,7 +169,7 @@ impl<'a> SpecReader<'a> {
     }
 
     /// Appends the cells of one sweep point; records mistakes in the sink.
-    fn cells_at(&self, point: &SweepPoint, cells: &mut Vec<CellPlan>) {
+    pub(super) fn cells_at(&self, point: &SweepPoint, cells: &mut Vec<CellPlan>) {
         let mut table = self.unswept.clone();
         for Step { path: key_path, key_span, node } in point {
             if let Err(diagnostic) = path::set(&mut table, key_path, key_span.as_ref(), node) {
@@ -283,6 +289,7 @@ impl<'a> SpecReader<'a> {
                 rounds,
                 environment_key: format!("{rounds} {environment_text}"),
                 environment_place: environment.place.clone(),
+                role: Role::Listed,
                 task,
                 resolved: self.shared.borrow_mut().sections(resolved),
             });

@@ -16,6 +16,8 @@ pub(super) struct RunKeys {
     pub(super) accepted: Vec<Misleading>,
     /// Most memory of one shared table or one trial, in GiB.
     pub(super) memory: f64,
+    /// Whether guessing and private policies without privacy are added.
+    pub(super) plays_references: bool,
 }
 
 impl RunKeys {
@@ -38,6 +40,11 @@ impl RunKeys {
         audited.finish();
         top.absorb(&audited);
         let accepted = Misleading::accepted(top);
+        let plays_references = top.flag(
+            "references",
+            "whether guessing, and each private policy without privacy, are played too where the spec does not list them, once for each problem: prices are measured against them",
+            true,
+        );
         let limits = top.table("limits");
         let memory = limits
             .number("memory_gib", "most memory that one shared table or one trial may take")
@@ -46,7 +53,7 @@ impl RunKeys {
             .or(8.0);
         limits.finish();
         top.absorb(&limits);
-        Self { name, seed, trials, block, recorded, parameters, audit, accepted, memory }
+        Self { name, seed, trials, block, recorded, parameters, audit, accepted, memory, plays_references }
     }
 }
 

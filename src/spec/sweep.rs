@@ -34,7 +34,8 @@ impl Column {
 }
 
 /// Keys that belong to the whole run and cannot be swept.
-const FIXED: [&str; 9] = ["seed", "trials", "block", "name", "record", "limits", "audit", "accepted_warnings", "sweep"];
+const FIXED: [&str; 10] =
+    ["references", "seed", "trials", "block", "name", "record", "limits", "audit", "accepted_warnings", "sweep"];
 
 /// Largest number of sweep points of one spec; more would surely be a mistake.
 const MOST_POINTS: usize = 100_000;

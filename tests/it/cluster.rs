@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const SPEC: &str = "seed = 3\nrounds = 40\ntrials = 4\nblock = 2\n[environment]\nkind = \"rkhs\"\n\
+const SPEC: &str = "seed = 3\nreferences = false\nrounds = 40\ntrials = 4\nblock = 2\n[environment]\nkind = \"rkhs\"\n\
     domain = { kind = \"grid\", points = 20 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
     noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\n\
     [[policy]]\nkind = \"igp-ucb\"\n[[policy]]\nkind = \"uniform\"\n[sweep.product]\n\"privacy.epsilon\" = [0.5, 1.0, 2.0]\n";

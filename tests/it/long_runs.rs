@@ -17,6 +17,7 @@ use tempfile::TempDir;
 const SPEC: &str = r#"
 name = "long runs"
 seed = 11
+references = false
 rounds = 150
 trials = 16
 block = 3

@@ -28,6 +28,7 @@ mod program;
 mod raw_values;
 mod recorded;
 mod reference;
+mod references;
 mod released_inputs;
 mod report;
 mod safety;

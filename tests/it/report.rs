@@ -1,6 +1,6 @@
 //! A report over two swept keys, through the public interface, with numbers invented here.
 
-use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, Trace, hash_text, merge, write_part};
+use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, Role, Trace, hash_text, merge, write_part};
 use privateer::report::write_report;
 use privateer_config::params::Scalar;
 use serde_json::{Value, json};
@@ -47,6 +47,7 @@ fn cells() -> Vec<CellInfo> {
                         ("privacy.epsilon".to_owned(), Scalar::Float(epsilon)),
                         ("environment.domain.dimension".to_owned(), Scalar::Integer(dimension)),
                     ],
+                    role: Role::default(),
                     resolved: json!({}).into(),
                     ledger: ledger(private.then_some(epsilon), guarantee).into(),
                     measures: Measures::Regret,

@@ -25,7 +25,7 @@ pub struct RunsAudit {
 pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings: Settings) -> Result<RunsAudit, Error> {
     let job = ReplayJob { sweep, data, backend, settings };
     let (mut attacks, mut passed_over): (Vec<RunAttack>, Vec<PassedOver>) = (Vec::new(), Vec::new());
-    for plan in &sweep.cells {
+    for plan in sweep.listed() {
         let (plan, facts) = job.shortened(plan)?;
         let before = attacks.len();
         let replays = matches!(&plan.task, Task::Contextual(task) if task.environment_plan.replays());

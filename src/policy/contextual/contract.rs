@@ -49,6 +49,11 @@ pub trait ContextPolicyPlan: Send + Sync {
         Ok(InteractionNeed::Unchanged)
     }
 
+    /// Returns the kind of the same policy without privacy and the keys that it lacks; `None` if the policy is not private.
+    fn open_kind(&self) -> Option<(&'static str, &'static [&'static str])> {
+        None
+    }
+
     /// Makes what all trials share, for the mechanism that meets the need.
     ///
     /// # Errors

@@ -70,6 +70,10 @@ impl DpHdbPlan {
 }
 
 impl ContextPolicyPlan for DpHdbPlan {
+    fn open_kind(&self) -> Option<(&'static str, &'static [&'static str])> {
+        Some(("dp-hdb", &[]))
+    }
+
     fn need(&self, facts: &ContextFacts, _request: &Request) -> Result<InteractionNeed, Refusal> {
         Ok(InteractionNeed::Choices(ChoicesNeed {
             radius: self.radius.unwrap_or(facts.parameter_l1),

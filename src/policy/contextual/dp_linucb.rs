@@ -80,6 +80,10 @@ fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
 }
 
 impl ContextPolicyPlan for DpLinUcbPlan {
+    fn open_kind(&self) -> Option<(&'static str, &'static [&'static str])> {
+        Some(("linucb", &["shift", "growth", "context_length"]))
+    }
+
     fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
         if request.mechanism == "none" {
             let message = format!("`{}` is private by its kind", self.name);

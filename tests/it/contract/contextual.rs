@@ -138,7 +138,7 @@ fn states_can_be_saved() {
     let text = spec(&environments()[0], "epsilon = 20.0", &policies());
     prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
         let mut states = Vec::new();
-        for plan in &sweep.cells {
+        for plan in sweep.listed() {
             let cell = preparation.contextual(plan).expect("a cell");
             let streams = Streams::new(1, "states");
             let (mut noise, mut own) = (streams.of(0, Purpose::Noise), streams.of(0, Purpose::Start));
@@ -164,7 +164,7 @@ fn states_can_be_saved() {
                 }
             }
         }
-        for (i, plan) in sweep.cells.iter().enumerate() {
+        for (i, plan) in sweep.listed().iter().enumerate() {
             let cell = preparation.contextual(plan).expect("a cell");
             let foreign = states.iter().enumerate().filter(|(j, _)| *j != i);
             assert!(foreign.clone().all(|(_, state)| cell.prepared.maker.restore(state).is_err()), "{}", plan.policy);
@@ -184,7 +184,7 @@ fn states_can_be_saved() {
 fn bad_interactions_do_no_harm() {
     let text = spec(&environments()[0], "epsilon = 5.0", &policies());
     prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
-        for plan in sweep.cells.iter().filter(|plan| plan.policy.starts_with("dp-") || plan.policy.starts_with("ldp-")) {
+        for plan in sweep.listed().iter().filter(|plan| plan.policy.starts_with("dp-") || plan.policy.starts_with("ldp-")) {
             let cell = preparation.contextual(plan).expect("a cell");
             let mut stream = Streams::new(1, "bad").of(0, Purpose::Noise);
             let (mut policy, mut privatizer, mut scratch) =
@@ -221,7 +221,7 @@ fn better_than_chance() {
         spec(environment, "epsilon = 1e5", &policies).replace("rounds = 60", "rounds = 2000").replace("block = 3", "block = 5");
     let sweep = sweep(&text.replace("rounds = \"all\"", "rounds = \"log\""));
     let run = run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run");
-    for plan in &sweep.cells {
+    for plan in sweep.listed() {
         let rows = run.cell(plan.index);
         let ends = (0..rows.round.len()).filter(|&i| rows.round[i] == 2000);
         let share = ends.map(|i| rows[Quantity::BestShare][i]).sum::<f64>() / 5.0;

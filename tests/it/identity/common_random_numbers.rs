@@ -35,7 +35,7 @@ fn every_cell_has_the_same_functions_and_noise() {
                 bits
             })
             .collect();
-        assert_eq!(seen.len(), 4);
+        assert_eq!(seen.len(), 7, "three references among them");
         assert!(seen.iter().all(|bits| *bits == seen[0]));
     });
 }

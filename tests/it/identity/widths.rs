@@ -10,7 +10,7 @@ use privateer_backend::{Batched, Cpu, Fallback};
 use std::sync::Arc;
 
 /// Twelve cells: two bases for each of two horizons; seven trials in blocks of three.
-const SWEEP: &str = "seed = 2\nrounds = 40\ntrials = 7\nblock = 3\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
+const SWEEP: &str = "seed = 2\nreferences = false\nrounds = 40\ntrials = 7\nblock = 3\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
     domain = { kind = \"grid\", points = 300 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
     noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
     [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nbeta = { kind = \"constant\", value = 1.0 }\n\

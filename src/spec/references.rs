@@ -1,0 +1,165 @@
+//! Adds what prices are measured against: guessing, and each private policy without privacy, once for each problem.
+//!
+//! A problem is an environment with the swept keys that are not about privacy. What a spec lists already is not added.
+
+use super::cell::{CellPlan, Role, Task};
+use super::path;
+use super::reader::SpecReader;
+use super::sweep::SweepPoint;
+use super::written::{nested, written_json};
+use privateer_config::params::{Node, Sink, Table, Value};
+
+/// Kinds of policies that play at random.
+pub const GUESSING: [&str; 2] = ["uniform", "random-arm"];
+
+/// Returns whether a swept key is about privacy.
+#[must_use]
+pub fn is_privacy_key(key: &str) -> bool {
+    key.split('.').any(|part| ["privacy", "curator"].contains(&part))
+}
+
+/// Appends the references of every problem on which something is private.
+///
+/// * `ends` — the number of cells after each sweep point
+pub(super) fn append(reader: &SpecReader<'_>, points: &[SweepPoint], ends: &[usize], cells: &mut Vec<CellPlan>) {
+    let mut problems: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut places = std::collections::BTreeMap::new();
+    for (cell_idx, cell) in cells.iter().enumerate() {
+        let outside: Vec<_> = cell.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
+        let key = format!("{} {outside:?}", cell.environment_key);
+        let next = problems.len();
+        let place = *places.entry(key.clone()).or_insert(next);
+        if place == next {
+            problems.push((key, Vec::new()));
+        }
+        problems[place].1.push(cell_idx);
+    }
+    for (_, members) in problems {
+        let n_before = cells.len();
+        let private: Vec<usize> = members.iter().copied().filter(|&cell| open_kind(&cells[cell]).is_some()).collect();
+        let Some(&first) = private.first() else { continue };
+        if !members.iter().any(|&cell| GUESSING.contains(&kind(&cells[cell])))
+            && let Some(kind) = guessing_kind(&cells[first])
+        {
+            let mut item = Table::default();
+            item.set("kind", text(kind));
+            add(reader, (points, ends, first), &members, Role::Guessing, item, cells);
+        }
+        for cell_idx in private {
+            let Some((kind, dropped)) = open_kind(&cells[cell_idx]) else { continue };
+            let Some(mut item) = written(reader, (points, ends, cell_idx)) else { continue };
+            item.set("kind", text(kind));
+            dropped.iter().for_each(|key| drop(item.remove(key)));
+            let wanted = parameters(written_json(&item));
+            let is_same = |cell: &CellPlan| open_kind(cell).is_none() && parameters(cell.resolved["policy"].clone()) == wanted;
+            if !members.iter().copied().chain(n_before..cells.len()).any(|other| is_same(&cells[other])) {
+                let role = Role::WithoutPrivacy(cells[cell_idx].policy.clone());
+                add(reader, (points, ends, cell_idx), &members, role, item, cells);
+            }
+        }
+    }
+}
+
+/// Returns the kind of the same policy without privacy and the keys that it lacks; `None` if the cell is not private.
+fn open_kind(cell: &CellPlan) -> Option<(&str, &'static [&'static str])> {
+    let is_private = match &cell.task {
+        Task::Bandit(bandit) => bandit.privacy.is_private() || bandit.curator.is_some(),
+        Task::Contextual(task) => return task.policy_plan.open_kind().filter(|_| task.privacy.request().mechanism != "none"),
+        Task::Online(online) => online.learner.is_private() && online.request.spec.mechanism != "none",
+    };
+    Some((kind(cell), &[] as &[_])).filter(|(kind, _)| is_private && !GUESSING.contains(kind))
+}
+
+/// Returns the kind of policy that guesses beside this one; `None` where what guessing gives needs no play.
+fn guessing_kind(cell: &CellPlan) -> Option<&'static str> {
+    match &cell.task {
+        Task::Bandit(_) => Some("uniform"),
+        Task::Contextual(_) => Some("random-arm"),
+        Task::Online(_) => None,
+    }
+}
+
+fn kind(cell: &CellPlan) -> &str {
+    cell.resolved["policy"]["kind"].as_str().unwrap_or("")
+}
+
+/// Returns the keys of a policy that are neither its name nor about privacy.
+fn parameters(mut policy: serde_json::Value) -> serde_json::Value {
+    if let Some(keys) = policy.as_object_mut() {
+        keys.retain(|key, _| key != "label" && !is_privacy_key(key));
+    }
+    policy
+}
+
+/// A cell with what finds its sweep point: all points, and the number of cells after each.
+type Place<'p> = (&'p [SweepPoint], &'p [usize], usize);
+
+/// Returns the tree of a cell's sweep point, and the place of the cell among those of the point.
+fn tree(reader: &SpecReader<'_>, (points, ends, cell): Place<'_>) -> Option<(Table, usize)> {
+    let point = ends.partition_point(|&end| end <= cell);
+    let mut tree = reader.unswept.clone();
+    for step in points.get(point)? {
+        path::set(&mut tree, &step.path, None, &step.node).ok()?;
+    }
+    Some((tree, cell - point.checked_sub(1).map_or(0, |before| ends[before])))
+}
+
+/// Returns the table of a cell's policy or learner as it is written at its sweep point.
+fn written(reader: &SpecReader<'_>, place: Place<'_>) -> Option<Table> {
+    let (tree, at) = tree(reader, place)?;
+    let found = tree.get("policy").or_else(|| tree.get("learner"));
+    match &found?.value {
+        Value::Array(items) => match &items.get(at)?.value {
+            Value::Table(item) => Some(item.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Appends a policy without privacy at a cell's sweep point; `members` are the cells of the problem.
+fn add(reader: &SpecReader<'_>, place: Place<'_>, members: &[usize], role: Role, mut item: Table, cells: &mut Vec<CellPlan>) {
+    let Some((mut tree, _)) = tree(reader, place) else { return };
+    let names = match (&role, item.get("kind")) {
+        (Role::WithoutPrivacy(of), Some(Node { value: Value::Text(kind), .. })) => {
+            [format!("{kind} without privacy"), format!("{of} without privacy")]
+        }
+        (_, Some(Node { value: Value::Text(kind), .. })) => [kind.clone(), "guessing".to_owned()],
+        _ => return,
+    };
+    let swept = cells[place.2].swept.clone();
+    let is_taken = |name: &String| {
+        let added = cells.iter().filter(|cell| cell.role != Role::Listed && cell.swept == swept);
+        members.iter().map(|&cell| &cells[cell]).chain(added).any(|cell| cell.policy == *name)
+    };
+    let Some(name) = names.into_iter().find(|name| !is_taken(name)) else { return };
+    item.set("label", text(&name));
+    for key in ["privacy", "curator"] {
+        item.remove(key);
+        if key == "privacy" || nested(&tree, key).is_some() {
+            let mut none = Table::default();
+            none.set("mechanism", text("none"));
+            item.set(key, node(Value::Table(none)));
+        }
+    }
+    let list = if tree.get("learner").is_some() { "learner" } else { "policy" };
+    tree.set(list, node(Value::Array(vec![node(Value::Table(item))])));
+    // A reference that cannot be read is left out, and the headline says what is missing.
+    let sink = Sink::new(reader.sink.sources().clone()).with_added(reader.sink.added().clone());
+    let mut found = Vec::new();
+    SpecReader::new(&tree, &sink).cells_at(&SweepPoint::new(), &mut found);
+    if let (Some(mut cell), 0) = (found.pop(), sink.n_mistakes()) {
+        cell.index = cells.len() as u32;
+        cell.swept = swept;
+        cell.role = role;
+        cells.push(cell);
+    }
+}
+
+fn node(value: Value) -> Node {
+    Node { value, span: None }
+}
+
+fn text(text: &str) -> Node {
+    node(Value::Text(text.to_owned()))
+}
