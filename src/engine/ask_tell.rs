@@ -88,7 +88,7 @@ struct TrialState {
 const STATE_VERSION: u32 = 1;
 
 /// Observes nothing.
-struct Unobserved;
+pub(super) struct Unobserved;
 
 impl Observer for Unobserved {
     fn progressed(&self, _trial_rounds: u64) {}

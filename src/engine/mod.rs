@@ -27,6 +27,7 @@ mod session_parts;
 mod share;
 mod simulator;
 mod trace;
+mod tuned;
 mod warnings;
 mod wide;
 mod workload;

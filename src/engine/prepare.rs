@@ -18,7 +18,7 @@ use privateer_backend::{Backend, Cpu, Domain};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Decision sets with fewer points are scored point by point, without a screen.
 const SCREENED_SET: usize = 65;
@@ -30,6 +30,8 @@ pub struct Preparation<'a> {
     backend: &'a dyn Backend,
     caches: EnvironmentCaches,
     online: OnlinePreparation,
+    /// The candidate that pilot trials chose, by cell and horizon.
+    pub(super) tuned_factors: Mutex<BTreeMap<(u32, u64), usize>>,
 }
 
 /// Holds a prepared cell of any kind.
@@ -45,7 +47,14 @@ pub(super) enum Ready {
 impl<'a> Preparation<'a> {
     /// Creates the preparation of this sweep's cells.
     pub fn new(sweep: &'a Sweep, data: &'a DataFolder, backend: &'a dyn Backend) -> Self {
-        Self { sweep, data, backend, caches: EnvironmentCaches::default(), online: OnlinePreparation::default() }
+        Self {
+            sweep,
+            data,
+            backend,
+            caches: EnvironmentCaches::default(),
+            online: OnlinePreparation::default(),
+            tuned_factors: Mutex::default(),
+        }
     }
 
     /// Returns whether a device may score.
@@ -111,6 +120,8 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// If the environment, the policy or the backend refuses the cell.
     pub(super) fn any(&self, plan: &CellPlan) -> Result<Ready, Error> {
+        let plan = self.played(plan)?;
+        let plan = plan.as_ref();
         match &plan.task {
             Task::Bandit(bandit) => {
                 Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.caches.of(self.sweep.seed, plan))?)))
@@ -304,11 +315,18 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// As [`Preparation::cell`], or if the first trial fails.
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
-        self.accepting(match &plan.task {
+        let plan = self.played(plan)?;
+        let plan = plan.as_ref();
+        let mut facts = self.accepting(match &plan.task {
             Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
             Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
             Task::Online(online) => self.online.facts(self.sweep, plan, online, true),
-        })
+        })?;
+        if let Some((factor, pilot)) = plan.tuned {
+            facts.facts.push(("tuned_factor_of_beta".to_owned(), factor.into()));
+            facts.facts.push(("pilot_trials_of_each_factor".to_owned(), pilot.into()));
+        }
+        Ok(facts)
     }
 
     /// Marks the warnings that the spec accepts.
@@ -322,7 +340,7 @@ impl<'a> Preparation<'a> {
 
     /// Returns the ledger and facts of a cell without running anything.
     ///
-    /// The first candidate replaces a learning rate that validation data would choose.
+    /// The first candidate replaces a learning rate that validation data would choose, and a usual factor one that is tuned.
     ///
     /// # Errors
     /// As [`Preparation::facts`].

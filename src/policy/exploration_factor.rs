@@ -29,6 +29,11 @@ pub enum ExplorationFactor {
 /// on each of 27 problems (docs/guides/exploration-factors.md).
 const USUAL_FACTOR: f64 = 0.5;
 
+/// Factors of a tuned `beta` that are tried unless stated.
+pub const USUAL_FACTORS: [f64; 6] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0];
+/// Number of pilot trials of each factor unless stated.
+pub const USUAL_PILOT: u64 = 10;
+
 impl ExplorationFactor {
     /// Reads the key `beta` of a policy whose factor has no noise scale to choose.
     pub fn parse(args: &Args<'_>) -> Self {
@@ -41,8 +46,8 @@ impl ExplorationFactor {
     }
 
     fn read(args: &Args<'_>, measures: bool) -> Self {
-        let kinds = ["theory", "scaled", "order", "constant"];
-        let doc = "what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`";
+        let kinds = ["theory", "scaled", "order", "constant", "tuned"];
+        let doc = "what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, a constant `value`, or the one of several factors that is the best in pilot trials";
         let Some(variant) = args.variant("beta", doc, &kinds, Some("order")) else {
             return Self::Order { factor: USUAL_FACTOR, noise: NoiseMeasure::Deviation };
         };
@@ -54,6 +59,18 @@ impl ExplorationFactor {
             );
         }
         args.documents("beta.value", "a number >= 0: required by `constant`");
+        args.documents(
+            "beta.of",
+            "`order`, `theory` or `constant`, for `tuned`: what the factors multiply; `order` unless given",
+        );
+        args.documents(
+            "beta.factors",
+            "an array of numbers >= 0, for `tuned`: the least mean regret of pilot trials chooses one for each cell, which is not private; 0.05, 0.1, 0.2, 0.5, 1, 2 unless given",
+        );
+        args.documents(
+            "beta.pilot",
+            "a whole number >= 1, for `tuned`: pilot trials of each factor, apart from those of the run; 10 unless given",
+        );
         let factor = |default: Option<f64>| {
             let number = variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);
             default.map_or_else(
@@ -71,6 +88,23 @@ impl ExplorationFactor {
                 };
                 let noise = if noise == "range" { NoiseMeasure::Range } else { NoiseMeasure::Deviation };
                 Self::Order { factor: factor(Some(USUAL_FACTOR)), noise }
+            }
+            "tuned" => {
+                variant.args.word("of", "what the factors multiply", &["order", "theory", "constant"], Some("order"));
+                if measures {
+                    variant.args.word("noise", "measure of the noise", &["deviation", "range"], Some("deviation"));
+                }
+                variant.args.count("pilot", "pilot trials of each factor").between(1, 1_000_000).or(1);
+                let factors = variant.args.numbers("factors", "the factors");
+                if factors.is_some_and(|found| found.is_empty() || found.iter().any(|x| !(0.0..=1e12).contains(x))) {
+                    variant.args.reject(
+                        "factors",
+                        "`factors` is empty, or holds a number out of range",
+                        "at least one number, each >= 0 and <= 1e12",
+                    );
+                }
+                // The reader of the spec makes a policy for each factor.
+                Self::Order { factor: USUAL_FACTOR, noise: NoiseMeasure::Deviation }
             }
             "constant" => {
                 Self::Constant { value: variant.args.number("value", "the value of beta").at_least(0.0).at_most(1e12).required() }

@@ -39,7 +39,7 @@ pub use contract::{
     FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, ReleasedFacts,
     Setting, SharedInputs, TableCache,
 };
-pub use exploration_factor::ExplorationFactor;
+pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
 pub use gp_policy::{GpMaker, GpPlan, Ridge, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use list::{FEATURES, POLICIES, parse_features};

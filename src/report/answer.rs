@@ -214,6 +214,15 @@ fn of_the_best(run: &ReportRun, points: &[ComparedPoint], best: usize, level: f6
         Measures::Contextual => "Bounds, clip and exploration",
         _ => "Kernel, clip and exploration factor",
     };
+    if let (Some(factor), Some(pilot)) =
+        (cell.info.facts["tuned_factor_of_beta"].as_f64(), &cell.info.facts["pilot_trials_of_each_factor"].as_u64())
+    {
+        sentences.push(format!(
+            "{pilot} pilot trials of each factor, apart from those reported, chose the exploration factor of every cell, private or not \
+             (here {}, in the facts for the others): that choice is not private.",
+            short(factor)
+        ));
+    }
     sentences.push(format!(
         "{known} are taken as known beforehand: chosen on the data themselves, they cost nothing in a simulation and epsilon in life."
     ));

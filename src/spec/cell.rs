@@ -5,6 +5,7 @@ use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::resolved::Resolved;
+use super::tuning::Tuning;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -35,6 +36,10 @@ pub struct CellPlan {
     pub role: Role,
     /// The task that the cell runs.
     pub task: Task,
+    /// The tasks among which pilot trials choose, where the exploration factor is tuned.
+    pub tuning: Option<Tuning>,
+    /// The factor that pilot trials chose, and their number.
+    pub tuned: Option<(f64, u64)>,
     /// All parameters of the cell, including the defaults of keys that are not written.
     pub resolved: Resolved,
 }

@@ -20,6 +20,7 @@ mod references;
 mod resolved;
 mod run_keys;
 mod sweep;
+mod tuning;
 mod wildcard;
 mod written;
 
@@ -36,3 +37,4 @@ pub use recorded::Recorded;
 pub use references::{GUESSING, is_privacy_key};
 pub use resolved::{ByText, Resolved, SharedValues};
 pub use run_keys::run_keys;
+pub use tuning::Tuning;

@@ -186,6 +186,8 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
             environment_key: format!("{rounds} {problem_json}"),
             environment_place: place.clone(),
             role: Role::Listed,
+            tuning: None,
+            tuned: None,
             task: Task::Online(OnlinePlan {
                 problem: Arc::clone(problem),
                 learner,

@@ -6,6 +6,7 @@ use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar};
+use super::tuning::{self, ReadPolicy, Tuning};
 use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
 use super::{Recorded, SharedValues, Sweep, online, path, references};
 use crate::env::EnvironmentPlan;
@@ -280,6 +281,16 @@ impl<'a> SpecReader<'a> {
                 // A mismatch was reported above.
                 _ => continue,
             };
+            let tuning = tuning::candidates(policy_table).map(|(pilot, tables)| {
+                let read = |(factor, table): (f64, Table)| {
+                    let args = Args::new(&table, format!("policy.{shown}"), self.sink);
+                    let points = args.items(POLICIES).read(&kind, &args).map(|plan| ReadPolicy::Points(Arc::from(plan)));
+                    let contexts = || args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::from);
+                    let policy = points.or_else(|| contexts().map(ReadPolicy::Contexts))?;
+                    Some((factor, task.with_policy(policy)?))
+                };
+                Tuning { pilot, candidates: tables.into_iter().filter_map(read).collect() }
+            });
             labels.push(label.clone());
             cells.push(CellPlan {
                 index: cells.len() as u32,
@@ -290,6 +301,8 @@ impl<'a> SpecReader<'a> {
                 environment_key: format!("{rounds} {environment_text}"),
                 environment_place: environment.place.clone(),
                 role: Role::Listed,
+                tuning,
+                tuned: None,
                 task,
                 resolved: self.shared.borrow_mut().sections(resolved),
             });

@@ -37,4 +37,5 @@ mod sessions;
 mod support;
 mod threat_models;
 mod tidy;
+mod tuned_factors;
 mod two_parties;

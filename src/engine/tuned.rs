@@ -1,0 +1,90 @@
+//! Chooses the exploration factor of a cell whose spec says `beta = { kind = "tuned" }`.
+//!
+//! Each factor is played in pilot trials, whose numbers no trial of a run can have, and the least mean cumulative regret wins. The
+//! choice depends on the cell alone: every thread, shard and resumed run makes the same one.
+
+use super::ask_tell::Unobserved;
+use super::lockstep::batch;
+use super::observer::Stop;
+use super::prepare::{Preparation, Ready};
+use super::trace::{Quantity, Trace};
+use crate::spec::{CellPlan, Task, Tuning};
+use privateer_config::error::{Diagnostic, Error};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// Number of the first pilot trial, above that of every trial of a run.
+const FIRST_PILOT: u64 = 1 << 32;
+
+impl Preparation<'_> {
+    /// Returns the cell as it is played: one with a tuned factor at the factor that its pilot trials choose.
+    ///
+    /// # Errors
+    /// If a pilot trial fails, or nothing can be played before the run.
+    pub(super) fn played<'p>(&self, plan: &'p CellPlan) -> Result<Cow<'p, CellPlan>, Error> {
+        let Some(tuning) = &plan.tuning else { return Ok(Cow::Borrowed(plan)) };
+        let key = (plan.index, plan.rounds);
+        let known = super::lock::lock(&self.tuned_factors).get(&key).copied();
+        let chosen = match known {
+            Some(chosen) => chosen,
+            None => {
+                let losses: Vec<f64> = (0..tuning.candidates.len())
+                    .into_par_iter()
+                    .map(|candidate| self.pilot_loss(&at(plan, tuning, candidate), tuning.pilot))
+                    .collect::<Result<_, Error>>()?;
+                let least = (0..losses.len()).min_by(|left, right| losses[*left].total_cmp(&losses[*right])).unwrap_or(0);
+                super::lock::lock(&self.tuned_factors).insert(key, least);
+                least
+            }
+        };
+        Ok(Cow::Owned(at(plan, tuning, chosen)))
+    }
+
+    /// Returns the mean cumulative regret of a cell's pilot trials.
+    fn pilot_loss(&self, plan: &CellPlan, pilot: u64) -> Result<f64, Error> {
+        let last = [plan.rounds];
+        let refuse = |why: &str| {
+            Err(Error::input(
+                Diagnostic::new(format!("`beta` of `{}` cannot be tuned: {why}", plan.policy))
+                    .hint("state the factor, as `beta = { kind = \"order\", factor = 0.5 }`"),
+            ))
+        };
+        let rows = match self.any(plan)? {
+            Ready::Bandit(cell) => {
+                if cell.environment.told_rewards().is_some() && !cell.environment.simulates() {
+                    return refuse("rewards are told one by one, and no trial can be played before");
+                }
+                let mut rows = Trace::default();
+                let size = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.update_kind())).max(1) as u64;
+                let size = if cell.bandit.policy_plan.depends_on_block() { pilot } else { size };
+                for first in (0..pilot).step_by(size as usize) {
+                    let numbers = FIRST_PILOT + first..FIRST_PILOT + pilot.min(first + size);
+                    if let Some(done) = batch(&cell, numbers, &last, false, &Stop::new(), &Unobserved)? {
+                        rows.extend(done.rows);
+                    }
+                }
+                rows
+            }
+            Ready::Contextual(cell) if cell.replays => {
+                return refuse("a log is replayed, and estimates are no trials");
+            }
+            Ready::Contextual(cell) => {
+                let mut rows = Trace::new(crate::engine::Measures::Contextual);
+                for number in FIRST_PILOT..FIRST_PILOT + pilot {
+                    if let Some((more, _)) = cell.trial(number, &last, &Stop::new(), &|_| {}, &Unobserved)? {
+                        rows.extend(more);
+                    }
+                }
+                rows
+            }
+            Ready::Online(_) => return refuse("a learner explores nothing"),
+        };
+        Ok(rows[Quantity::CumulativeRegret].iter().sum::<f64>() / pilot as f64)
+    }
+}
+
+/// Returns the cell at one of its candidates.
+fn at(plan: &CellPlan, tuning: &Tuning, candidate: usize) -> CellPlan {
+    let (factor, task): &(f64, Task) = &tuning.candidates[candidate];
+    CellPlan { task: task.clone(), tuning: None, tuned: Some((*factor, tuning.pilot)), ..plan.clone() }
+}

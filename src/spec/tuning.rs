@@ -1,0 +1,76 @@
+//! Reads the candidates of a tuned exploration factor.
+
+use super::cell::Task;
+use crate::policy::{USUAL_FACTORS, USUAL_PILOT};
+use privateer_config::params::{Node, Table, Value};
+use std::sync::Arc;
+
+/// Holds the policies among which pilot trials choose.
+#[derive(Clone)]
+pub struct Tuning {
+    /// Number of pilot trials of each candidate.
+    pub pilot: u64,
+    /// The factors, each with the cell's task at it.
+    pub candidates: Vec<(f64, Task)>,
+}
+
+/// Returns the number of pilot trials, and the policy's table at each factor; `None` if its `beta` is not tuned.
+pub(super) fn candidates(policy: &Table) -> Option<(u64, Vec<(f64, Table)>)> {
+    let written = match &policy.get("beta")?.value {
+        Value::Text(word) if word == "tuned" => &Table::default(),
+        Value::Table(table) if matches!(&table.get("kind")?.value, Value::Text(kind) if kind == "tuned") => table,
+        _ => return None,
+    };
+    let number = |value: &Value| match value {
+        Value::Integer(whole) => Some(*whole as f64),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    };
+    let factors = match written.get("factors").map(|node| &node.value) {
+        Some(Value::Array(items)) => {
+            // Others are reported where the key is read.
+            items.iter().filter_map(|item| number(&item.value)).filter(|factor| (0.0..=1e12).contains(factor)).collect()
+        }
+        _ => USUAL_FACTORS.to_vec(),
+    };
+    let pilot = written.get("pilot").and_then(|node| number(&node.value)).map_or(USUAL_PILOT, |pilot| pilot as u64);
+    let (kind, key) = match written.get("of").map(|node| &node.value) {
+        Some(Value::Text(of)) if of == "theory" => ("scaled", "factor"),
+        Some(Value::Text(of)) if of == "constant" => ("constant", "value"),
+        _ => ("order", "factor"),
+    };
+    let at = |factor: f64| {
+        let mut beta = Table { entries: Vec::new(), span: written.span.clone() };
+        let node = |value| Node { value, span: written.span.clone() };
+        beta.set("kind", node(Value::Text(kind.to_owned())));
+        beta.set(key, node(Value::Float(factor)));
+        if let Some(noise) = written.get("noise") {
+            beta.set("noise", noise.clone());
+        }
+        let mut policy = policy.clone();
+        policy.set("beta", node(Value::Table(beta)));
+        (factor, policy)
+    };
+    Some((pilot, factors.into_iter().map(at).collect()))
+}
+
+impl Task {
+    /// Returns the same task of another policy; `None` for a policy of another kind of task.
+    pub(super) fn with_policy(&self, policy: ReadPolicy) -> Option<Self> {
+        match (self.clone(), policy) {
+            (Self::Bandit(bandit), ReadPolicy::Points(policy_plan)) => {
+                Some(Self::Bandit(super::BanditPlan { policy_plan, ..bandit }))
+            }
+            (Self::Contextual(task), ReadPolicy::Contexts(policy_plan)) => {
+                Some(Self::Contextual(super::ContextualBandit { policy_plan, ..task }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Holds a policy of either kind.
+pub(super) enum ReadPolicy {
+    Points(Arc<dyn crate::policy::PolicyPlan>),
+    Contexts(Arc<dyn crate::policy::contextual::ContextPolicyPlan>),
+}

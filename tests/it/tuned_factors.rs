@@ -1,0 +1,100 @@
+//! A tuned exploration factor is the best of its candidates on pilot trials, and the run is that of a spec which states it.
+
+use crate::support::{prepared, run_all, sweep};
+use privateer::engine::{Options, Quantity};
+use privateer::env::DataFolder;
+use privateer_backend::Cpu;
+use serde_json::Value;
+
+/// Returns a spec of one private policy with this exploration factor.
+fn spec(beta: &str, trials: u64) -> String {
+    format!(
+        "seed = 5\nreferences = false\nrounds = 150\ntrials = {trials}\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 40 }}\n\
+         kernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\nnoise = {{ kind = \"gaussian\", sd = 0.3 }}\n[privacy]\nepsilon = 4.0\n\
+         clip = [-4.0, 4.0]\n[[policy]]\nkind = \"igp-ucb\"\nbeta = {beta}\n"
+    )
+}
+
+fn fact(spec: &str, name: &str) -> Option<Value> {
+    let mut found = None;
+    prepared(spec, &DataFolder::default(), |sweep, preparation| {
+        let facts = preparation.facts(&sweep.cells[0]).expect("facts").facts;
+        found = facts.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    });
+    found
+}
+
+/// Bits of what is recorded, whatever the spec states.
+fn bits(spec: &str, batch: usize) -> Vec<u64> {
+    let options = Options { batch: Some(batch), ..Options::default() };
+    run_all(&sweep(spec), &DataFolder::default(), &Cpu::default(), options).expect("a run").bits()
+}
+
+/// Mean regret of the stated number of trials.
+fn regret(spec: &str) -> f64 {
+    let ran = run_all(&sweep(spec), &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run");
+    let rows = ran.rows.values().flat_map(|rows| {
+        let last = rows.round.iter().copied().max().unwrap_or(0);
+        rows.round
+            .iter()
+            .zip(&rows[Quantity::CumulativeRegret])
+            .filter(move |(round, _)| **round == last)
+            .map(|(_, regret)| *regret)
+    });
+    let all: Vec<f64> = rows.collect();
+    all.iter().sum::<f64>() / all.len() as f64
+}
+
+#[test]
+fn the_chosen_factor_is_played() {
+    for (of, stated, factors) in [
+        ("order", "kind = \"order\", factor", [0.05, 0.5, 40.0]),
+        ("constant", "kind = \"constant\", value", [0.0, 0.5, 60.0]),
+        ("theory", "kind = \"scaled\", factor", [0.01, 0.1, 30.0]),
+    ] {
+        let tuned = |pilot: u64| format!("{{ kind = \"tuned\", of = \"{of}\", factors = {factors:?}, pilot = {pilot} }}");
+        let text = spec(&tuned(8), 3);
+        let chosen = fact(&text, "tuned_factor_of_beta").and_then(|value| value.as_f64()).expect("a factor");
+        // A factor that plays at random for ever is not the best of three.
+        assert!(factors[..2].contains(&chosen), "{of}: {chosen}");
+        let by_hand = spec(&format!("{{ {stated} = {chosen:?} }}"), 3);
+        assert_eq!(bits(&text, 1), bits(&by_hand, 1), "{of}");
+        assert_eq!(bits(&text, 3), bits(&by_hand, 1), "{of}: the choice depends on no batch");
+        assert_eq!(fact(&text, "pilot_trials_of_each_factor"), Some(8.into()));
+        assert_eq!(fact(&by_hand, "tuned_factor_of_beta"), None);
+        // The number of reported trials changes nothing, since pilot trials are others.
+        assert_eq!(fact(&spec(&tuned(8), 40), "tuned_factor_of_beta"), Some(chosen.into()));
+        // Forty other trials find the same order, or a difference within chance (a quarter of the larger).
+        let losses = factors.map(|factor| regret(&spec(&format!("{{ {stated} = {factor:?} }}"), 40)));
+        let of_chosen = losses[factors.iter().position(|factor| *factor == chosen).expect("a candidate")];
+        let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(of_chosen <= 1.25 * least, "{of}: {losses:?}");
+    }
+}
+
+#[test]
+fn a_policy_and_the_same_without_privacy_have_their_own() {
+    let text = spec("{ kind = \"tuned\", factors = [0.02, 2.0], pilot = 6 }", 2).replace("references = false\n", "");
+    prepared(&text.replace("epsilon = 4.0", "epsilon = 0.2"), &DataFolder::default(), |sweep, preparation| {
+        let of = |cell: usize| {
+            let facts = preparation.facts(&sweep.cells[cell]).expect("facts").facts;
+            facts.into_iter().find(|(name, _)| name == "tuned_factor_of_beta").map(|(_, value)| value)
+        };
+        let labels: Vec<&str> = sweep.cells.iter().map(|cell| cell.policy.as_str()).collect();
+        assert_eq!(labels, ["igp-ucb", "uniform", "igp-ucb without privacy"]);
+        assert!(of(0).is_some() && of(2).is_some() && of(1).is_none());
+    });
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused() {
+    for (beta, words) in [
+        ("{ kind = \"tuned\", factors = [] }", "`factors` is empty"),
+        ("{ kind = \"tuned\", factors = [-1.0] }", "`factors` is empty, or holds a number out of range"),
+        ("{ kind = \"tuned\", pilot = 0 }", "out of range"),
+        ("{ kind = \"tuned\", factor = 2 }", "did you mean `factors`?"),
+    ] {
+        let said = privateer::Sweep::parse("spec.toml", &spec(beta, 2), &[]).map(drop).expect_err("a mistake").to_string();
+        assert!(said.contains(words), "{beta}: {said}");
+    }
+}
