@@ -22,7 +22,7 @@ mod sweep;
 mod wildcard;
 mod written;
 
-pub use builder::{Item, SettingValue, SweepBuilder, items};
+pub use builder::{Item, SettingValue, SweepBuilder};
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 pub use curator::CuratorPlan;
 pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};
