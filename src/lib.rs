@@ -10,7 +10,7 @@
 //!    caller chooses, and a [`Session`] protects the rewards of real people;
 //! 5. a [`Registry`] adds policies ([`OwnPolicy`]), environments ([`FnEnvironment`]) and mechanisms of your own: see
 //!    `docs/extending.md` and the two crates below `examples/`; [`testing`] has the contracts that they must keep;
-//! 6. [`Sweep::builder`] writes a spec in Rust, with a type of [`items`] for everything that a spec can name;
+//! 6. [`Sweep::builder`] writes a spec in Rust, with an [`Item`] for each of its tables;
 //! 7. [`audit`] attacks stated guarantees, [`record`] keeps results in a folder, [`report`] turns a folder into a page;
 //!    [`run_to_folder`] does all of it, as `privateer run` does.
 //!
@@ -81,7 +81,7 @@ pub use privateer_privacy::mechanism::{OutsideBudget, OutsideMechanism};
 #[doc(inline)]
 pub use registry::Registry;
 #[doc(inline)]
-pub use spec::{Item, SettingValue, Sweep, SweepBuilder, items};
+pub use spec::{Item, SettingValue, Sweep, SweepBuilder};
 
 /// Contracts of what a [`Registry`] can add, beyond the short forms [`OwnPolicy`] and [`FnEnvironment`].
 pub mod contracts {

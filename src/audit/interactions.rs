@@ -6,7 +6,6 @@ use super::rewards::claim;
 use super::sums::claim_of;
 use super::vertices::falling;
 use super::{Case, Side};
-use crate::spec::items::{DpHdb, GeneralizedLinear};
 use crate::spec::{Item, Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
@@ -48,12 +47,12 @@ fn made(
     (epsilon, delta): (f64, f64),
     rounds: u64,
 ) -> Result<Arc<dyn InteractionMechanism>, Error> {
-    let users = GeneralizedLinear::builder().dimension(SIZE as u64).arms(SIZE as u64).parameters("gaussian");
+    let users = Item::of("generalized-linear").set("dimension", SIZE).set("arms", SIZE).set("parameters", "gaussian");
     let privacy = Item::table_of_keys().set("mechanism", mechanism).set("epsilon", epsilon).set("delta", delta);
     let sweep = Sweep::builder("audit")
         .rounds(rounds)
         .trials(1)
-        .environment(users.noise(Item::of("uniform").set("bound", 1.0)))
+        .environment(users.set("noise", Item::of("uniform").set("bound", 1.0)))
         .privacy(privacy)
         .policy(policy)
         .build()?;
@@ -216,7 +215,7 @@ pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
 }
 
 fn hdb(mechanism: &str, budget: (f64, f64), synthetic: bool) -> Result<Arc<dyn InteractionMechanism>, Error> {
-    made(DpHdb::builder().warm_up(1_u64).synthetic(synthetic).into(), mechanism, budget, CHOICES)
+    made(Item::of("dp-hdb").set("warm_up", 1).set("synthetic", synthetic), mechanism, budget, CHOICES)
 }
 
 fn arm_zero(reward: f64) -> AuditedUser {

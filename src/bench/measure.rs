@@ -1,11 +1,11 @@
 //! Runs a spec at two numbers of trials, as `privateer run` does, and takes the time from outside.
 
+use super::Ceilings;
 use super::outcome::{Measured, checksum};
-use super::{Ceilings, StoredInstance};
 use crate::engine::{Preparation, Stop};
 use crate::record::{DIGESTS_NAME, Manifest};
 use crate::registry::Registry;
-use crate::run::{RunOptions, forget_peak, peak_bytes, run_in_memory, run_to_folder};
+use crate::run::{RunOptions, forget_peak, peak_bytes, run_to_folder};
 use crate::spec::Sweep;
 use cpu_time::ProcessTime;
 use privateer_backend::Backend;
@@ -105,38 +105,7 @@ pub fn measure(
     let trial_rounds = (options.repeat as u64 * 3 * one.trials * one.cells.iter().map(|cell| cell.rounds).sum::<u64>()) as f64;
     let passes = machine.pass_times().into_iter().map(|(pass, ns)| (pass, ns / 1e3 / trial_rounds)).collect();
     let measured = Measured { passes, ..Measured::new(name, &one, machine, run.threads, work) };
-    Ok(Measured { results_crc: Some(small.results), ..measured.with_runs(one.trials, &small, &large, &small) })
-}
-
-/// Measures a stored instance, with half of its trials and with all; also returns the checksum of the points chosen.
-///
-/// # Errors
-/// As [`measure`].
-pub fn measure_stored(
-    instance: &StoredInstance,
-    overrides: &Overrides,
-    machine: &Machine,
-    options: &BenchOptions,
-) -> Result<Measured, Error> {
-    let registry = instance.registry();
-    let sweep = |trials: usize| {
-        let mut all = overrides.to_vec();
-        all.push(("trials of the instance: ".to_owned(), "trials".to_owned(), trials.to_string()));
-        Sweep::parse_with(&registry, &instance.name, &instance.spec().build_with(&registry)?.resolved, &all)
-    };
-    let (half, all) = (sweep((instance.trials / 2).max(1))?, sweep(instance.trials)?);
-    let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.run.clone() };
-    let mut runs = [None::<Fastest>, None];
-    for _ in 0..options.repeat {
-        for (sweep, fastest) in [&half, &all].into_iter().zip(&mut runs) {
-            keep(fastest, in_memory(sweep, &run)?);
-        }
-    }
-    let [Some(small), Some(large)] = runs else { return Err(nothing()) };
-    let work = super::work::Work::of(&all, &Preparation::new(&all, &run.data, run.backend.as_ref()))?;
-    let measured = Measured::new(&instance.name, &all, machine, run.threads, work);
-    let more = all.trials - half.trials;
-    Ok(Measured { actions_crc: Some(large.results), ..measured.with_runs(more, &small, &large, &large) })
+    Ok(Measured { results_crc: Some(small.results), ..measured.with_runs(&small, &large) })
 }
 
 fn nothing() -> Error {
@@ -176,18 +145,4 @@ fn into_folder(sweep: &Sweep, options: &RunOptions) -> Result<Fastest, Error> {
     lines.sort_unstable();
     let counters = Manifest::load(&out)?.counters;
     Ok(Fastest { cpu, wall: vec![wall], peak, results: checksum(lines.join("\n").as_bytes()), counters })
-}
-
-/// Runs a sweep of one cell in memory; `results` are the points chosen, without the first.
-fn in_memory(sweep: &Sweep, options: &RunOptions) -> Result<Fastest, Error> {
-    let (run, cpu, wall, peak) = timed(|| run_in_memory(sweep, options, &Stop::new(), &()))?;
-    let trace = &run.traces[0];
-    // Rows are ordered by trial, then round; the checksum goes round by round.
-    let rounds = sweep.cells[0].rounds as usize;
-    let row = |round: usize, trial: usize| trace.point[trial * rounds + round].map_or(-1, i64::from);
-    let trials = sweep.trials as usize;
-    let actions: Vec<u8> =
-        (1..rounds).flat_map(|round| (0..trials).flat_map(move |trial| row(round, trial).to_le_bytes())).collect();
-    let counters = crate::run::counters_json(&run.counters);
-    Ok(Fastest { cpu, wall: vec![wall], peak, results: checksum(&actions), counters })
 }

@@ -45,8 +45,6 @@ pub struct Measured {
     pub ceilings: Ceilings,
     /// Checksum of the parts' digests.
     pub results_crc: Option<u32>,
-    /// Checksum of the points chosen, as other programs compute it.
-    pub actions_crc: Option<u32>,
     /// Counters of the screens.
     pub counters: Value,
     /// Passes of a device, with the microseconds of a trial-round by its own clock.
@@ -80,26 +78,21 @@ impl Measured {
             work,
             ceilings: machine.ceilings.clone(),
             results_crc: None,
-            actions_crc: None,
             counters: Value::Null,
             passes: Vec::new(),
         }
     }
 
-    /// Adds the figures.
-    ///
-    /// * `more` — trials that the larger run has beyond the smaller
-    /// * `small`, `large` — the runs
-    /// * `whole` — the one of them that has all trials
-    pub(super) fn with_runs(self, more: u64, small: &Fastest, large: &Fastest, whole: &Fastest) -> Self {
-        let by = (more.max(1) * self.rounds) as f64;
+    /// Adds the figures of the run of the spec and of that of twice its trials.
+    pub(super) fn with_runs(self, small: &Fastest, large: &Fastest) -> Self {
+        let by = (self.trials * self.rounds) as f64;
         Self {
             marginal_seconds: (large.cpu - small.cpu) / by,
             marginal_wall: (large.best_wall() - small.best_wall()) / by,
-            cpu_seconds: whole.cpu,
-            wall_seconds: whole.wall.clone(),
-            peak_bytes: whole.peak,
-            counters: whole.counters.clone(),
+            cpu_seconds: small.cpu,
+            wall_seconds: small.wall.clone(),
+            peak_bytes: small.peak,
+            counters: small.counters.clone(),
             ..self
         }
     }
@@ -172,7 +165,7 @@ impl Measured {
             "bytes_down_per_trial_round": device.map(|figures| figures.bytes_down),
             "pass_us_per_trial_round":
                 self.passes.iter().map(|(pass, us)| ((*pass).to_owned(), json!(us))).collect::<serde_json::Map<_, _>>(),
-            "results_crc": self.results_crc, "actions_crc": self.actions_crc, "counters": self.counters,
+            "results_crc": self.results_crc, "counters": self.counters,
         })
     }
 }

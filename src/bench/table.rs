@@ -64,11 +64,6 @@ pub fn table(all: &[Measured]) -> String {
             let _ = writeln!(text, "{}, {}: µs of the device a trial-round: {}", m.job, m.backend, passes.join(", "));
         }
     }
-    for m in all {
-        if let Some(crc) = m.actions_crc {
-            let _ = writeln!(text, "{}, {}: checksum of the points chosen {crc}", m.job, m.backend);
-        }
-    }
     text
 }
 

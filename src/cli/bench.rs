@@ -3,13 +3,13 @@
 use super::backends::{self, OpenedBackend};
 use super::commands::{note, say};
 use super::source::SpecArgs;
-use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, Overrides, PassTimer, Size, SpeedJob, StoredInstance};
+use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, Size, SpeedJob};
 use crate::registry::Registry;
 use crate::run::{MOST_THREADS, RunOptions, thread_pool};
 use clap::Args;
 use privateer_backend::device::Precision;
 use privateer_config::error::{Diagnostic, Error, closest};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 #[cfg(feature = "gpu")]
 use std::sync::Arc;
 
@@ -25,9 +25,6 @@ pub struct BenchArgs {
     /// Size of the standard jobs
     #[arg(long, value_name = "small|large", default_value = "small")]
     size: Size,
-    /// Replay x, Phi, f, noise, start (.npy) and instance.json of a folder, and print the checksum of the points chosen
-    #[arg(long, value_name = "DIR", conflicts_with = "jobs")]
-    instance: Option<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
     /// Who scores
@@ -176,7 +173,7 @@ fn ceilings(opened: &OpenedBackend, threads: Option<usize>) -> Result<Ceilings, 
 /// Measures every job on every backend asked for.
 ///
 /// # Errors
-/// Bad arguments, specs or instances, a missing device, and [`Error::CheckSaidNo`] where backends differ or `--verify` finds a
+/// Bad arguments or specs, a missing device, and [`Error::CheckSaidNo`] where backends differ or `--verify` finds a
 /// choice that is not the best.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
     if args.list {
@@ -186,8 +183,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         return Ok(());
     }
     args.check()?;
-    let instance = args.instance.as_deref().map(StoredInstance::read).transpose()?;
-    let specs = if instance.is_some() { Vec::new() } else { args.specs()? };
+    let specs = args.specs()?;
     let options = BenchOptions {
         repeat: args.repeat,
         run: RunOptions {
@@ -207,11 +203,6 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         }
         all.extend(measured);
     };
-    if let Some(instance) = &instance {
-        let changes: &Overrides = &args.spec.overrides()?;
-        let of = |machine| bench::measure_stored(instance, changes, machine, &options);
-        done(machines.iter().map(of).collect::<Result<_, Error>>()?);
-    }
     for BenchSpec { name, text, changes } in &specs {
         let of = |machine| bench::measure(registry, (name, text), changes, machine, &options);
         done(machines.iter().map(of).collect::<Result<_, Error>>()?);
@@ -239,9 +230,7 @@ fn faults_of(same: &[Measured]) -> Vec<String> {
         }
     }
     if let Some((first, others)) = same.split_first() {
-        for other in
-            others.iter().filter(|other| (other.results_crc, other.actions_crc) != (first.results_crc, first.actions_crc))
-        {
+        for other in others.iter().filter(|other| other.results_crc != first.results_crc) {
             faults.push(format!("{}: the results of {} and {} differ", first.job, first.backend, other.backend));
         }
     }

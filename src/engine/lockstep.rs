@@ -81,13 +81,10 @@ impl LockstepTrial {
     }
 
     /// Returns the policy's proposal; a random point is drawn here, among the allowed points.
-    fn propose(&mut self, round: u64) -> Proposal {
+    fn propose(&mut self) -> Proposal {
         self.draw_set();
         match self.ready.policy.propose(&mut self.streams) {
             Proposal::Random { source, n_points } => {
-                if let (Some(start), 1) = (self.ready.instance.start(), round) {
-                    return Proposal::Play(start);
-                }
                 let stream = self.streams.of(source);
                 Proposal::Play(match (&self.set, &self.plays) {
                     (Some(set), _) => set[stream.index(set.len())] as usize,
@@ -252,7 +249,7 @@ impl LockstepPart {
             return Ok(());
         }
         for ((trial, proposal), &near) in self.trials.iter_mut().zip(&mut self.proposals).zip(&self.points) {
-            let proposed = trial.propose(round);
+            let proposed = trial.propose();
             if let Proposal::Refused(why) = proposed {
                 return Err(Error::Failed { problem: why.to_owned(), hint: "please report this".to_owned() });
             }

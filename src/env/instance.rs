@@ -31,7 +31,6 @@ pub struct Instance {
     /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
     plays: Option<Vec<f64>>,
     best_mean: f64,
-    start: Option<usize>,
 }
 
 /// States the unit in which regret is counted.
@@ -140,7 +139,6 @@ impl Instance {
             sets: None,
             plays: None,
             best_mean,
-            start: None,
         })
     }
 
@@ -160,18 +158,6 @@ impl Instance {
     #[must_use]
     pub fn observed_through(self, noise: Arc<dyn Noise>) -> Self {
         Self { noise, ..self }
-    }
-
-    /// States the point of the first round where a policy would draw one at random: replays start where the original did.
-    #[must_use]
-    pub fn started_at(self, point: usize) -> Self {
-        Self { start: Some(point), ..self }
-    }
-
-    /// Returns the stated point of the first round.
-    #[must_use]
-    pub fn start(&self) -> Option<usize> {
-        self.start
     }
 
     /// Creates a function over a product domain as the sum of functions of its axes.

@@ -65,12 +65,6 @@ impl SampleMoments {
     pub fn high(&self) -> Option<f64> {
         self.half.map(|half| self.mean + half)
     }
-
-    /// Returns whether the 95 % interval excludes zero; `false` without an interval.
-    #[must_use]
-    pub fn excludes_zero(&self) -> bool {
-        self.half.is_some_and(|half| half < self.mean.abs())
-    }
 }
 
 /// Holds the 5, 25, 50, 75 and 95 % quantiles.
@@ -216,10 +210,9 @@ mod tests {
         let m = SampleMoments::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("a sample");
         assert_eq!((m.mean, m.sd), (3.0, Some(2.5_f64.sqrt())));
         assert!((m.half.expect("half") - 2.776_445_105 * (0.5_f64).sqrt()).abs() < 1e-8);
-        assert!(m.excludes_zero());
+        assert!(m.low().is_some_and(|low| 0.0 < low));
         let one = SampleMoments::of(&[7.0]).expect("one trial");
         assert_eq!((one.mean, one.sd, one.low()), (7.0, None, None));
-        assert!(!one.excludes_zero());
         assert_eq!(SampleMoments::of(&[]), None);
         assert_eq!(SampleMoments::of(&[1.0, f64::NAN]), None);
         assert_eq!(SampleMoments::of(&known(&[1.0, f64::NAN, 3.0])), SampleMoments::of(&[1.0, 3.0]));

@@ -24,7 +24,7 @@ mod tuning;
 mod wildcard;
 mod written;
 
-pub use builder::{Item, SettingValue, SweepBuilder, items};
+pub use builder::{Item, SettingValue, SweepBuilder};
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Role, Task};
 pub use curator::CuratorPlan;
 pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};

@@ -1,4 +1,4 @@
-//! `privateer bench` from outside: lines of JSON, the table, stored instances, refusals; and the paths that its jobs take.
+//! `privateer bench` from outside: lines of JSON, the table, refusals; and the paths that its jobs take.
 
 use crate::program::{code, run, stderr, stdout};
 use privateer::bench::JOBS;
@@ -62,57 +62,13 @@ fn every_job_and_any_spec() {
     assert!(said.contains("  gpu") || notes.contains("no GPU rows: "), "{said}{notes}");
 }
 
-/// Writes an array of f64 or i64 as NumPy does.
-fn npy(path: &Path, dtype: &str, shape: &str, words: &[[u8; 8]]) {
-    let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}\n");
-    let length = u16::try_from(header.len()).expect("short");
-    fs::write(path, [&b"\x93NUMPY\x01\x00"[..], &length.to_le_bytes(), header.as_bytes(), words.as_flattened()].concat())
-        .expect("a file");
-}
-
-/// Two points and one feature, so that the choices are known: the second point is better by far, and surely so after one play.
-fn instance(folder: &Path) {
-    let floats = |name: &str, shape: &str, values: &[f64]| {
-        npy(&folder.join(name), "<f8", shape, &values.iter().map(|value| value.to_le_bytes()).collect::<Vec<_>>());
-    };
-    floats("x.npy", "2, 2", &[0.0, 0.0, 1.0, 1.0]);
-    floats("Phi.npy", "2, 1", &[0.1, 1.0]);
-    floats("f.npy", "2,", &[0.5, 5.0]);
-    floats("noise.npy", "4, 2", &[0.0; 8]);
-    npy(&folder.join("start.npy"), "<i8", "2,", &[0i64.to_le_bytes(), 1i64.to_le_bytes()]);
-    let stated = r#"{"N": 2, "m": 1, "B": 2, "T": 3, "seed": 0, "lengthscale": 0.5, "lam": 0.1, "beta": 1.0, "noise_std": 0.0}"#;
-    fs::write(folder.join("instance.json"), stated).expect("a file");
-}
-
-/// Starts, values and noise are those of the arrays, and the checksum is zlib's of three rounds of point 1 in both trials.
-#[test]
-fn stored_instances_are_replayed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    instance(folder.path());
-    let shown = folder.path().display().to_string();
-    let replayed = line(&["--instance", &shown, "--repeat", "1", "--threads", "1"]);
-    // python3 -c 'import zlib, struct; print(zlib.crc32(struct.pack("<6q", *[1] * 6)))'
-    assert_eq!(replayed["actions_crc"], 1_916_812_428_u32, "{replayed}");
-    fs::remove_file(folder.path().join("start.npy")).expect("removed");
-    let (code, _, notes) = bench(&["--instance", &shown]);
-    assert_eq!(code, Some(2), "{notes}");
-    assert!(notes.contains("start.npy"), "{notes}");
-}
-
 #[test]
 fn refusals_say_what_to_do() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let empty = folder.path().join("empty");
-    fs::create_dir(&empty).expect("a folder");
-    let empty = empty.display().to_string();
     for (words, part) in [
         (vec!["--trials", "0"], "trials"),
         (vec!["--trials", "-1"], "expected a whole number"),
         (vec!["--repeat", "0"], "`--repeat 0` cannot be run"),
         (vec!["--threads", "0"], "`--threads 0` cannot be run"),
-        (vec!["--instance", "none"], "`none` is not a folder"),
-        (vec!["--instance", &empty], "instance.json`"),
-        (vec!["--instance", &empty, "learners"], "cannot be used with"),
         (vec!["--size", "huge"], "expected small or large"),
         (vec!["privat-sums"], "did you mean `private-sums`?"),
         (vec!["none.toml"], "there is no spec `none.toml`"),

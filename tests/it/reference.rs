@@ -1,9 +1,9 @@
-//! `docs/reference.md`, `docs/columns.md` and the typed builders are made from the program: written by these tests with
-//! `PRIVATEER_UPDATE=1`, compared without it.
+//! `docs/reference.md` and `docs/columns.md` are made from the program: written by these tests with `PRIVATEER_UPDATE=1`,
+//! compared without it.
 
-use privateer::config::params::{KeyDoc, KeyType};
+use privateer::config::params::KeyDoc;
 use privateer::record::{Measures, Quantity, part_columns};
-use privateer::registry::{Kind, Registry, kinds};
+use privateer::registry::{Registry, kinds};
 use privateer::report::summary_columns;
 use privateer::spec::{listing, run_keys};
 use std::fmt::Write;
@@ -157,123 +157,5 @@ fn the_reference_pages_are_current() {
         }
         let stored = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(stored == now, "docs/{file}.md is out of date: run `PRIVATEER_UPDATE=1 cargo test reference`");
-    }
-}
-
-/// Returns the name of an item's type: words joined, with the kind where names of different kinds meet.
-fn type_name(kind: &str, name: &str) -> String {
-    let suffix = match kind {
-        "noise" => "Noise",
-        "features" => "Features",
-        "loss" => "Loss",
-        _ => "",
-    };
-    let words = name.split('-').map(|word| word[..1].to_uppercase() + &word[1..]);
-    words.collect::<String>() + suffix
-}
-
-/// Returns the lines of one type.
-fn builder(name: &str, doc: &str, begin: &str, keys: &[KeyDoc], more: &[(&str, &str, &str)]) -> String {
-    let mut text = format!("    /// {doc}.\n    {name} = {begin}; {{\n");
-    for key in keys.iter().filter(|key| key.path != "kind" && !key.path.contains('.')) {
-        let of = match key.of {
-            KeyType::Number => "f64",
-            KeyType::Count => "u64",
-            KeyType::Word | KeyType::Text => "&str",
-            KeyType::Flag => "bool",
-            KeyType::Numbers => "Vec<f64>",
-            KeyType::Texts => "Vec<&str>",
-            KeyType::Table => "Item",
-            KeyType::NumberOrWord | KeyType::Item | KeyType::Described => "impl Into<SettingValue>",
-        };
-        let meaning = if key.doc.is_empty() { "" } else { &format!(": {}", key.doc) };
-        let default = key.default.as_ref().map(|default| format!("; default: {default}")).unwrap_or_default();
-        let line =
-            format!("Sets `{}`{meaning}. Accepts {}{default}.", key.path, key.accepts).replace('[', "\\[").replace(']', "\\]");
-        let _ = writeln!(text, "        /// {line}\n        {}(\"{}\"): {of},", key.path.replace('-', "_"), key.path);
-    }
-    for (method, of, doc) in more.iter().filter(|(method, ..)| keys.iter().all(|key| key.path != *method)) {
-        let _ = writeln!(text, "        /// {doc}\n        {method}(\"{method}\"): {of},");
-    }
-    text + "    }\n"
-}
-
-/// The tables of keys: the builder, the kind whose keys the table reads, and the doc.
-const TABLES: [(&str, &str, &str); 3] = [
-    ("Privacy", "mechanism", "The table `[privacy]` of bandits"),
-    ("GradientPrivacy", "gradient-noise", "The table `[privacy]` of online convex optimization"),
-    ("Curator", "curator", "The table `[curator]`"),
-];
-
-/// A file of typed builders.
-struct BuilderFile {
-    name: &'static str,
-    about: &'static str,
-    kinds: &'static [&'static str],
-    tables: &'static [(&'static str, &'static str, &'static str)],
-}
-
-/// The files of typed builders.
-const BUILDERS: [BuilderFile; 4] = [
-    BuilderFile {
-        name: "problems",
-        about: "the problems of bandits",
-        kinds: &["environment", "contextual-environment", "kernel", "noise"],
-        tables: &[],
-    },
-    BuilderFile {
-        name: "policies",
-        about: "policies and their features",
-        kinds: &["policy", "contextual-policy", "features"],
-        tables: &[],
-    },
-    BuilderFile {
-        name: "online",
-        about: "online convex optimization",
-        kinds: &["problem", "set", "loss", "learner"],
-        tables: &[],
-    },
-    BuilderFile { name: "privacy", about: "privacy and of curators", kinds: &[], tables: &TABLES },
-];
-
-/// Returns the text of a file of typed builders.
-fn builders(file: &BuilderFile) -> String {
-    let BuilderFile { about, kinds: chosen, tables, .. } = file;
-    let mut text = format!(
-        "//! Typed builders of {about}, made from the lists (`PRIVATEER_UPDATE=1 cargo test reference`).\n\n\
-         use super::super::macros::items;\nuse super::super::{{Item, SettingValue}};\n\nitems! {{\n",
-    );
-    let label = ("label", "&str", "Sets `label`, the name in results and of the random streams.");
-    let privacy = ("privacy", "impl Into<SettingValue>", "Sets `privacy`: keys that override those of the spec.");
-    let curator = ("curator", "impl Into<SettingValue>", "Sets `curator`: keys that override those of the spec.");
-    for kind in kinds().into_iter().filter(|kind| chosen.contains(kind)) {
-        let more: &[_] = match kind {
-            "environment" | "contextual-environment" | "problem" => &[label],
-            "policy" => &[label, privacy, curator],
-            "contextual-policy" | "learner" => &[label, privacy],
-            _ => &[],
-        };
-        for Kind { name, summary, keys, .. } in listing(&Registry::builtin(), kind) {
-            let doc = format!("`{name}`: {}", summary.replace('[', "\\[").replace(']', "\\]"));
-            text += &builder(&type_name(kind, name), &doc, &format!("Item::of(\"{name}\")"), &keys, more);
-        }
-    }
-    for &(name, kind, doc) in *tables {
-        let keys = listing(&Registry::builtin(), kind).swap_remove(0).keys;
-        text += &builder(name, doc, "Item::table_of_keys()", &keys, &[]);
-    }
-    text + "}\n"
-}
-
-#[test]
-fn the_builders_are_current() {
-    for file in &BUILDERS {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("src/spec/builder/items/{}.rs", file.name));
-        let now = builders(file);
-        if std::env::var_os("PRIVATEER_UPDATE").is_some() {
-            std::fs::write(&path, &now).expect("the builders");
-        }
-        let stored = std::fs::read_to_string(&path).expect("a file of builders");
-        assert_eq!(stored, now, "the lists changed: `PRIVATEER_UPDATE=1 cargo test reference` writes the builders");
     }
 }

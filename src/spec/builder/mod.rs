@@ -1,11 +1,9 @@
 //! Builds sweeps in Rust: the same keys as in a spec, checked by the same code, with the same messages.
 //!
-//! The place of a mistake is the builder call that made it. [`SweepBuilder`] is the spec, [`Item`] any table with a `kind`; the
-//! types of [`items`] are made from the lists of what this program has, with one method for each key.
+//! The place of a mistake is the builder call that made it. [`SweepBuilder`] is the spec, [`Item`] any table of it;
+//! `docs/reference.md` lists kinds and keys.
 
 mod item;
-pub mod items;
-mod macros;
 mod sweep_builder;
 
 pub use item::{Item, SettingValue};

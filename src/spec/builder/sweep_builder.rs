@@ -11,19 +11,18 @@ use std::panic::Location;
 ///
 /// ```
 /// use privateer::{Item, Sweep};
-/// use privateer::items::{GpSample, IgpUcb, Matern, Uniform};
 /// let sweep = Sweep::builder("two kernels")
 ///     .rounds(50)
 ///     .trials(4)
 ///     .environment(
-///         GpSample::builder()
-///             .domain(Item::of("grid").set("points", 30))
-///             .kernel(Matern::builder().nu(2.5).lengthscale(0.2))
-///             .noise(Item::of("uniform").set("bound", 0.1)),
+///         Item::of("gp-sample")
+///             .set("domain", Item::of("grid").set("points", 30))
+///             .set("kernel", Item::of("matern").set("nu", 2.5).set("lengthscale", 0.2))
+///             .set("noise", Item::of("uniform").set("bound", 0.1)),
 ///     )
 ///     .privacy(Item::table_of_keys().set("mechanism", "laplace"))
-///     .policy(IgpUcb::builder().ridge(0.5))
-///     .policy(Uniform::builder())
+///     .policy(Item::of("igp-ucb").set("ridge", 0.5))
+///     .policy("uniform")
 ///     .sweep("privacy.epsilon", [1.0, 4.0])
 ///     .build()?;
 /// assert_eq!(sweep.listed().len(), 4);
@@ -174,7 +173,6 @@ impl SweepBuilder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::items::{GpSample, IgpUcb, Matern, Rkhs, SquaredExponential, TgpUcb, Uniform};
     use super::*;
 
     fn builder() -> SweepBuilder {
@@ -182,15 +180,15 @@ mod tests {
             .rounds(30)
             .trials(3)
             .environment(
-                Rkhs::builder()
-                    .domain(Item::of("grid").set("points", 20))
-                    .kernel(SquaredExponential::builder().lengthscale(0.2))
-                    .noise(Item::of("uniform").set("bound", 0.5))
-                    .bound(2.0),
+                Item::of("rkhs")
+                    .set("domain", Item::of("grid").set("points", 20))
+                    .set("kernel", Item::of("squared-exponential").set("lengthscale", 0.2))
+                    .set("noise", Item::of("uniform").set("bound", 0.5))
+                    .set("bound", 2.0),
             )
             .privacy(Item::table_of_keys().set("mechanism", "laplace"))
-            .policy(TgpUcb::builder().ridge(0.5).label("ours"))
-            .policy(Uniform::builder())
+            .policy(Item::of("tgp-ucb").set("ridge", 0.5).set("label", "ours"))
+            .policy("uniform")
             .sweep("privacy.epsilon", [1.0, 4.0])
             .sweep_together("rounds", [20, 30])
             .sweep_together("policy.ours.ridge", [0.5, 1.0])
@@ -215,13 +213,14 @@ mod tests {
     #[test]
     fn mistakes_stand_at_their_calls() {
         let line = line!() + 1;
-        let wrong = builder().policy(IgpUcb::builder().ridge(-1.0)).build().map(drop).expect_err("a mistake").to_string();
+        let policy = Item::of("igp-ucb").set("ridge", -1.0);
+        let wrong = builder().policy(policy).build().map(drop).expect_err("a mistake").to_string();
         let place = format!("{}:{line}:", file!());
         assert!(wrong.contains("`policy.igp-ucb.ridge` is -1.0, out of range") && wrong.contains(&place), "{wrong}");
         assert!(wrong.contains("ridge = -1.0\n"), "{wrong}");
         let wrong = builder().set("trails", 3).build().map(drop).expect_err("a mistake").to_string();
         assert!(wrong.contains("unknown key `trails` at the top") && wrong.contains("did you mean `trials`?"), "{wrong}");
-        let missing = Sweep::builder("none").rounds(3).environment(GpSample::builder().kernel(Matern::builder())).build();
+        let missing = Sweep::builder("none").rounds(3).environment(Item::of("gp-sample").set("kernel", "matern")).build();
         let missing = missing.map(drop).expect_err("mistakes").to_string();
         assert!(
             missing.contains("missing key `noise` in `environment`") && missing.contains("there is no `[[policy]]`"),

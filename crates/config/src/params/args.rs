@@ -76,40 +76,11 @@ impl Sink {
     }
 }
 
-/// The type of a key's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyType {
-    /// A number with a fraction.
-    Number,
-    /// A whole number.
-    Count,
-    /// A number with a fraction, or one word.
-    NumberOrWord,
-    /// One of some words.
-    Word,
-    /// Any text.
-    Text,
-    /// True or false.
-    Flag,
-    /// An array of numbers.
-    Numbers,
-    /// An array of texts.
-    Texts,
-    /// A table with keys of its own.
-    Table,
-    /// An item of a list: its name, or a table with its `kind` and keys.
-    Item,
-    /// Described in words alone.
-    Described,
-}
-
 /// The documentation of one key of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDoc {
     /// Key, with its parents.
     pub path: String,
-    /// Type of the value.
-    pub of: KeyType,
     /// Accepted values.
     pub accepts: String,
     /// Value when absent; `None` if the key is required or has no effect when absent.
@@ -217,7 +188,7 @@ impl<'a> Args<'a> {
         options: &[&'static str],
         default: Option<&'static str>,
     ) -> &'static str {
-        self.note(key, KeyType::Word, one_of(options.iter().copied()), default.map(str::to_owned), doc);
+        self.note(key, one_of(options.iter().copied()), default.map(str::to_owned), doc);
         let fallback = default.or(options.first().copied()).unwrap_or("");
         let Some(node) = self.table.get(key) else {
             if default.is_none() {
@@ -240,7 +211,7 @@ impl<'a> Args<'a> {
 
     /// Reads a free text.
     pub fn text(&self, key: &'static str, doc: &'static str) -> Option<String> {
-        self.note(key, KeyType::Text, "a text".to_owned(), None, doc);
+        self.note(key, "a text".to_owned(), None, doc);
         let node = self.table.get(key)?;
         match &node.value {
             Value::Text(text) => Some(text.clone()),
@@ -275,7 +246,7 @@ impl<'a> Args<'a> {
 
     /// Reads `true` or `false`.
     pub fn flag(&self, key: &'static str, doc: &'static str, default: bool) -> bool {
-        self.note(key, KeyType::Flag, "true or false".to_owned(), Some(default.to_string()), doc);
+        self.note(key, "true or false".to_owned(), Some(default.to_string()), doc);
         match self.table.get(key) {
             None => default,
             Some(Node { value: Value::Bool(flag), .. }) => *flag,
@@ -288,7 +259,7 @@ impl<'a> Args<'a> {
 
     /// Reads an array of finite numbers.
     pub fn numbers(&self, key: &'static str, doc: &'static str) -> Option<Vec<f64>> {
-        self.note(key, KeyType::Numbers, "an array of numbers".to_owned(), None, doc);
+        self.note(key, "an array of numbers".to_owned(), None, doc);
         let node = self.table.get(key)?;
         let Value::Array(items) = &node.value else {
             self.wrong_type(key, node, Wanted::Numbers, "an array of numbers");
@@ -310,7 +281,7 @@ impl<'a> Args<'a> {
 
     /// Reads an array of texts.
     pub fn texts(&self, key: &'static str, doc: &'static str) -> Option<Vec<String>> {
-        self.note(key, KeyType::Texts, "an array of texts".to_owned(), None, doc);
+        self.note(key, "an array of texts".to_owned(), None, doc);
         let node = self.table.get(key)?;
         let Value::Array(items) = &node.value else {
             self.wrong_type(key, node, Wanted::Texts, "an array of texts");
@@ -328,7 +299,7 @@ impl<'a> Args<'a> {
 
     /// Reads a nested table; an absent table counts as empty.
     pub fn table(&self, key: &'static str) -> Args<'a> {
-        self.note(key, KeyType::Table, "a table".to_owned(), None, "");
+        self.note(key, "a table".to_owned(), None, "");
         match self.table.get(key) {
             Some(Node { value: Value::Table(table), .. }) => Args::new(table, self.join(key), self.sink),
             Some(node) => {
@@ -349,7 +320,7 @@ impl<'a> Args<'a> {
         kinds: &[&'static str],
         default: Option<&'static str>,
     ) -> Option<Variant<'a>> {
-        self.note(key, KeyType::Item, one_of(kinds.iter().copied()), default.map(str::to_owned), doc);
+        self.note(key, one_of(kinds.iter().copied()), default.map(str::to_owned), doc);
         let Some(node) = self.table.get(key) else {
             return default.map(|kind| Variant { kind: kind.to_owned(), args: Args::new(&EMPTY, self.join(key), self.sink) });
         };
@@ -376,7 +347,7 @@ impl<'a> Args<'a> {
     /// Reads as [`Args::variant`] does; an absent key is an error.
     pub fn required_variant(&self, key: &'static str, doc: &'static str, kinds: &[&'static str]) -> Option<Variant<'a>> {
         if !self.has(key) {
-            self.note(key, KeyType::Item, one_of(kinds.iter().copied()), None, doc);
+            self.note(key, one_of(kinds.iter().copied()), None, doc);
             self.missing(key, &format!("a table with `kind` = {}", one_of(kinds.iter().copied())));
             return None;
         }
@@ -385,7 +356,7 @@ impl<'a> Args<'a> {
 
     /// Reads the `kind` of this table; `noun` names the thing it describes.
     pub fn kind(&self, noun: &str, kinds: &[&'static str]) -> Option<String> {
-        self.note("kind", KeyType::Word, one_of(kinds.iter().copied()), None, "");
+        self.note("kind", one_of(kinds.iter().copied()), None, "");
         match self.table.get("kind") {
             Some(Node { value: Value::Text(kind), span }) => {
                 if kinds.contains(&kind.as_str()) {
@@ -407,7 +378,7 @@ impl<'a> Args<'a> {
 
     /// Documents a key whose value is read elsewhere.
     pub fn documents(&self, key: &str, accepts: &str) {
-        self.note(key, KeyType::Described, accepts.to_owned(), None, "");
+        self.note(key, accepts.to_owned(), None, "");
     }
 
     /// Adds the keys that a nested reader documented.
@@ -487,10 +458,10 @@ impl<'a> Args<'a> {
         }
     }
 
-    pub(super) fn note(&self, key: &str, of: KeyType, accepts: String, default: Option<String>, doc: &'static str) {
+    pub(super) fn note(&self, key: &str, accepts: String, default: Option<String>, doc: &'static str) {
         let mut seen = self.seen.borrow_mut();
         if !seen.iter().any(|known| known.path == key) {
-            seen.push(KeyDoc { path: key.to_owned(), of, accepts, default, doc });
+            seen.push(KeyDoc { path: key.to_owned(), accepts, default, doc });
         }
     }
 

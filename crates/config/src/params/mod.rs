@@ -18,7 +18,7 @@ mod number;
 mod scalar;
 mod value;
 
-pub use args::{Args, KeyDoc, KeyType, Sink, Variant};
+pub use args::{Args, KeyDoc, Sink, Variant};
 pub use entry::{Named, find, names};
 pub use extensions::{Extension, Extensions, Items, List, ReadItem, interned};
 pub use number::{Count, Number};

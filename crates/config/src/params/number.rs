@@ -1,7 +1,7 @@
 //! Checked numbers: each getter states its range where it is read.
 
 use super::args::Wanted;
-use super::{Args, KeyType, Node, Value};
+use super::{Args, Node, Value};
 
 /// A number with its range: `.above(0.0).or(1.0)`.
 #[derive(Debug)]
@@ -59,13 +59,7 @@ impl<'r, 'a> Number<'r, 'a> {
 
     /// Reads the number, or `word` as `Err`, if given; `meaning` documents the absent case.
     pub fn or_word(self, word: &'static str, meaning: &str) -> Option<Result<f64, &'static str>> {
-        self.args.note(
-            self.key,
-            KeyType::NumberOrWord,
-            format!("{}, or `{word}`", self.range()),
-            Some(meaning.to_owned()),
-            self.doc,
-        );
+        self.args.note(self.key, format!("{}, or `{word}`", self.range()), Some(meaning.to_owned()), self.doc);
         match self.args.node(self.key)? {
             Node { value: Value::Text(text), .. } if text == word => Some(Err(word)),
             node @ Node { value: Value::Text(_), .. } => {
@@ -86,7 +80,7 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     fn note(&self, default: Option<String>) {
-        self.args.note(self.key, KeyType::Number, self.range(), default, self.doc);
+        self.args.note(self.key, self.range(), default, self.doc);
     }
 
     fn range(&self) -> String {
@@ -171,7 +165,7 @@ impl<'r, 'a> Count<'r, 'a> {
     }
 
     fn note(&self, default: Option<String>) {
-        self.args.note(self.key, KeyType::Count, self.range(), default, self.doc);
+        self.args.note(self.key, self.range(), default, self.doc);
     }
 
     fn range(&self) -> String {

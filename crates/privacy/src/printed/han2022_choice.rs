@@ -16,13 +16,6 @@ pub fn range(diameter: f64, smoothness: f64, lipschitz: f64, round: u64) -> f64 
     2.0 * diameter * (smoothness * diameter + lipschitz) / (round as f64 + 1.0)
 }
 
-/// Returns the change of the range for a whole first gradient.
-/// `D max(2 (beta D + L), 4 L)/(t + 1)` (E28).
-#[must_use]
-pub fn range_whole_gradient(diameter: f64, smoothness: f64, lipschitz: f64, round: u64) -> f64 {
-    diameter * (2.0 * (smoothness * diameter + lipschitz)).max(4.0 * lipschitz) / (round as f64 + 1.0)
-}
-
 /// Returns the loss of the proof's composition.
 /// It exceeds epsilon at n = 2 and for large epsilon (E29). It is `sum eps_t² + sqrt(2 ln(1/delta) sum eps_t²)` with
 /// `eps_t = epsilon/(2 sqrt(t ln(n) ln(1/delta)))`. If `exact`, the first sum is of `eps_t (e^eps_t - 1)`.

@@ -9,4 +9,3 @@ pub mod han2022_tree;
 pub mod kharkovskii2020;
 pub mod shariff2018;
 pub mod zheng2020;
-pub mod zhou2021;
