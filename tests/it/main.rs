@@ -24,6 +24,7 @@ mod outsourced;
 mod pages;
 mod participations;
 mod pins;
+mod prices;
 mod printed;
 mod program;
 mod raw_values;
