@@ -15,6 +15,10 @@ CASES = {
     "share-file-unit": ("laplace", 8.0, (-1, 2), 50, 1, False),
     "share-gaussian": ("gaussian", 4.0, (-2.5, 2.5), 60, 1, True),
     "share-piecewise": ("piecewise", 4.0, (-3, 3), 50, 1, True),
+    "share-hybrid": ("hybrid", 3.0, (-3, 3), 60, 1, True),
+    "share-thirty-rows": ("laplace", 8.0, (-3, 3), 80, 1, True),
+    "share-clip-that-cuts": ("laplace", 3.0, (-1, 1), 60, 1, True),
+    "share-small-budget": ("laplace", 1.0, (-3, 3), 60, 1, True),
 }
 name = sys.argv[1].rstrip("/").split("/")[-1]
 mechanism, epsilon, (low, high), rounds, sign, standardised = CASES[name]
@@ -47,9 +51,8 @@ def released(reward):
         return reward + gaussian_sd() * rng.standard_normal(TRIALS)
     middle, half = (low + high) / 2, width / 2
     x = (reward - middle) / half
-    if mechanism == "duchi":
-        end = (exp(epsilon) + 1) / (exp(epsilon) - 1)
-        return middle + half * np.where(rng.random(TRIALS) < 0.5 + x / (2 * end), end, -end)
+    ends = (exp(epsilon) + 1) / (exp(epsilon) - 1)
+    coin = np.where(rng.random(TRIALS) < 0.5 + x / (2 * ends), ends, -ends)
     # A density that is e^epsilon higher on an interval of length C - 1 around the input than elsewhere on [-C, C].
     root = exp(epsilon / 2)
     end = (root + 1) / (root - 1)
@@ -57,7 +60,10 @@ def released(reward):
     inside = left + (end - 1) * rng.random(TRIALS)
     outside = -end + (end + 1) * rng.random(TRIALS)
     outside = np.where(outside < left, outside, outside + end - 1)
-    return middle + half * np.where(rng.random(TRIALS) < root / (root + 1), inside, outside)
+    piece = np.where(rng.random(TRIALS) < root / (root + 1), inside, outside)
+    # The hybrid takes the piece with probability 1 - e^(-epsilon / 2), from epsilon = 0.61 on.
+    of = {"duchi": coin, "piecewise": piece, "hybrid": np.where(rng.random(TRIALS) < 1 - 1 / root, piece, coin)}
+    return middle + half * of[mechanism]
 
 
 def regret(private):
