@@ -13,6 +13,7 @@ name = "small"
 seed = 3
 rounds = 60
 trials = 4
+references = false
 
 [environment]
 kind = "rkhs"

@@ -39,6 +39,7 @@ def test_a_dict_a_text_and_a_file_are_the_same_spec(spec: pv.Spec, tmp_path: Pat
         "seed": 3,
         "rounds": np.int64(60),
         "trials": 4,
+        "references": False,
         "environment": {
             "kind": "rkhs",
             "bound": 2.0,
@@ -50,7 +51,7 @@ def test_a_dict_a_text_and_a_file_are_the_same_spec(spec: pv.Spec, tmp_path: Pat
         "policy": [{"kind": "uniform"}, {"kind": "igp-ucb"}],
     }
     hashes = {found._native().hash for found in (spec, pv.Spec.load(path), pv.Spec.load(str(path)), pv.Spec.load(tree))}
-    built = pv.Spec.load({"name": "small", "seed": 3}).rounds(60).trials(4).privacy("laplace", epsilon=1.0)
+    built = pv.Spec.load({"name": "small", "seed": 3, "references": False}).rounds(60).trials(4).privacy("laplace", epsilon=1.0)
     built = built.environment("rkhs", **{name: value for name, value in tree["environment"].items() if name != "kind"})
     assert len(hashes) == 1
     assert built.policy("uniform").policy("igp-ucb").check() == spec.check()
@@ -257,3 +258,9 @@ def test_specs_and_kept_results_can_be_pickled(spec: pv.Spec, tmp_path: Path) ->
     assert kept.rows.n_rows
     with pytest.raises(TypeError, match="temporary folder"):
         pickle.dumps(pv.run(spec, progress=False))
+
+
+def test_references_are_played_unless_refused(spec: pv.Spec) -> None:
+    results = pv.run(spec.set("references", True), progress=False)
+    assert [cell["policy"] for cell in results.cells] == ["uniform", "igp-ucb", "igp-ucb without privacy"]
+    assert [cell["policy"] for cell in pv.run(spec, progress=False).cells] == ["uniform", "igp-ucb"]
