@@ -12,6 +12,20 @@ from .errors import SpecError
 from .spec import Spec
 
 
+class Answer(dict[str, Any]):
+    """A released value with what it states.
+
+    Attributes
+    ----------
+    text : str
+        The sealed line: what may be sent or stored, byte for byte.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(json.loads(text))
+        self.text = text
+
+
 def number(value: Any, what: str) -> float:
     """Returns a raw value as a number; a message never repeats it."""
     try:
@@ -53,6 +67,8 @@ class Session:
         An odometer that is shared with other sessions about the same records.
     data
         Folder of the points file.
+    key
+        File with the key that seals answers; with it, those that others have sealed are refused.
     """
 
     def __init__(
@@ -67,6 +83,7 @@ class Session:
         odometer: "str | os.PathLike[str] | None" = None,
         data: "str | os.PathLike[str] | None" = None,
         allow_large_delta: bool = False,
+        key: "str | os.PathLike[str] | None" = None,
     ) -> None:
         if throwaway == (state is not None):
             problem = "state is stated, and throwaway is True" if throwaway else "there is no state file, so the ledger would end with the object"
@@ -74,7 +91,7 @@ class Session:
         self._temporary = tempfile.TemporaryDirectory(prefix="privateer-") if state is None else None
         self.state = Path(self._temporary.name) / "session" if self._temporary else Path(state or "")
         self._moved = options({"data": data, "odometer": odometer})
-        self._released = ["--released"] if form == "data-holder" else []
+        self._released = ["--released", *options({"key": key})] if form == "data-holder" else []
         if spec is None:
             return
         data = data if data is not None or "PRIVATEER_DATA" in os.environ else spec.folder
@@ -97,7 +114,7 @@ class Session:
         found = self._run("ask")
         return Asked(found["row"], found["round"])
 
-    def tell(self, row: int, reward: "float | str | os.PathLike[str] | dict[str, Any]") -> dict[str, Any]:
+    def tell(self, row: int, reward: "float | str | os.PathLike[str] | Answer") -> dict[str, Any]:
         """Tells the reward that was observed at the asked row.
 
         Parameters
@@ -105,7 +122,7 @@ class Session:
         row
             The row that was asked for.
         reward
-            The reward, a number in its unit; with `form="data-holder"` what `Releases.release` returned, or a file with it.
+            The reward, a number in its unit; with `form="data-holder"` what `Releases.release` returned, or a file with its `text`.
 
         Returns
         -------
@@ -114,12 +131,12 @@ class Session:
         """
         if not self._released:
             reward = number(reward, "reward")
-        elif not isinstance(reward, (dict, str, os.PathLike)):
-            raise SpecError("the session takes released values (what was told is not shown)\nexpected what `Releases.release` returned, or a file with it")
+        elif not isinstance(reward, (Answer, str, os.PathLike)):
+            raise SpecError("the session takes released values (what was told is not shown)\nexpected what `Releases.release` returned, or a file with its `text`")
         with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
-            if isinstance(reward, dict):
+            if isinstance(reward, Answer):
                 answer, reward = reward, Path(folder) / "answer.json"
-                reward.write_text(json.dumps(answer), encoding="utf-8")
+                reward.write_bytes(answer.text.encode())
             return json.loads(command(["tell", *self._moved, *self._released, "--json", "--", self.state, row, reward]))
 
     def best(self) -> int:
@@ -155,6 +172,8 @@ class Releases:
         How losses about one record add up: `sum`, `zcdp` or `gaussian-dp`.
     odometer
         An odometer that is shared with other sessions about the same records.
+    key
+        File with the key that seals answers, which whoever takes them has too.
     """
 
     def __init__(
@@ -169,25 +188,26 @@ class Releases:
         filter: str | None = None,
         odometer: "str | os.PathLike[str] | None" = None,
         allow_large_delta: bool = False,
+        key: "str | os.PathLike[str] | None" = None,
     ) -> None:
         self.state = Path(state)
         stated = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "clip": clip, "budget": budget, "filter": filter}
-        self._options = options({**stated, "odometer": odometer, "allow_large_delta": allow_large_delta})
+        self._options = options({**stated, "odometer": odometer, "allow_large_delta": allow_large_delta, "key": key})
 
-    def release(self, row: int, value: float, *, round: int = 1) -> dict[str, Any]:
+    def release(self, row: int, value: float, *, round: int = 1) -> Answer:
         """Releases the value of a record for the round of a session that asks for it.
 
         Returns
         -------
-        dict
-            The answer, for `Session.tell` of whoever asked; it may be sent as JSON.
+        Answer
+            The answer, for `Session.tell` of whoever asked; send its `text`, whose seal shows every change.
 
         Raises
         ------
         CheckError
             Where the record's budget is spent.
         """
-        return json.loads(command(["release", *self._options, "--state", self.state, "--round", round, "--", row, number(value, "value")]))
+        return Answer(command(["release", *self._options, "--state", self.state, "--round", round, "--", row, number(value, "value")]))
 
     def ledger(self) -> dict[str, Any]:
         """Returns what each record has spent."""

@@ -190,3 +190,18 @@ def test_samples_and_cells_out_of_range_are_refused(spec: pv.Spec) -> None:
     results = pv.run(spec.trials(2).rounds(3), progress=False)
     with pytest.raises(KeyError, match="there is no cell 99"):
         results.compare(0, 99)
+
+
+def test_answers_are_sealed_with_a_key(tmp_path: Path) -> None:
+    curated(tmp_path)
+    (tmp_path / "key").write_bytes(bytes(range(32)))
+    session = pv.Session(pv.Spec.load(SESSION), throwaway=True, form="data-holder", data=tmp_path, key=tmp_path / "key")
+    row = session.ask().row
+    plain = pv.Releases(tmp_path / "plain", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0)).release(row, 0.7)
+    with pytest.raises(pv.SpecError, match="its seal does not fit"):
+        session.tell(row, plain)
+    with pytest.raises(pv.SpecError, match=r"expected what `Releases.release` returned"):
+        session.tell(row, dict(plain))  # type: ignore[arg-type]
+    sealed = pv.Releases(tmp_path / "sealed", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0), key=tmp_path / "key").release(row, 0.7)
+    (tmp_path / "answer").write_text(sealed.text)
+    assert session.tell(row, tmp_path / "answer")["released"] == sealed["released"]

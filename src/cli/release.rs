@@ -2,7 +2,7 @@
 
 use super::commands::{note, say, say_removed};
 use super::deployment::{Account, AnswerName, BudgetArgs, Deployment, statement};
-use crate::record::{StateFile, StateKind};
+use crate::record::{StateFile, StateKind, seal_text};
 use crate::registry::MECHANISMS;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -41,6 +41,9 @@ pub struct ReleaseArgs {
     allow_large_delta: bool,
     #[command(flatten)]
     budget: BudgetArgs,
+    /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// The record, counted from 0
     #[arg(value_name = "ROW")]
     row: u64,
@@ -83,6 +86,7 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
                 .expected("a finite number, in units of `--clip`"),
         ));
     }
+    let key = super::session::key(args.key.as_deref())?;
     if args.state.symlink_metadata().is_err() {
         begin(args)?;
     }
@@ -162,7 +166,7 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
     };
     let mut text = serde_json::json!(text);
     text["ledger"] = serde_json::json!(ledger);
-    say(&text.to_string());
+    say(seal_text(&text.to_string(), key.as_deref()).trim_end());
     Ok(())
 }
 

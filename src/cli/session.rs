@@ -6,7 +6,7 @@ use super::odometer::refuse_large_delta;
 use super::source::SpecArgs;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
-use crate::record::{StateFile, StateKind};
+use crate::record::{StateFile, StateKind, is_sealed};
 use crate::registry::Registry;
 use crate::spec::Sweep;
 use clap::Args;
@@ -85,6 +85,9 @@ pub struct TellArgs {
     /// The reward is what the data holder's `privateer release` gave out: no noise is added, and what it states is checked
     #[arg(long)]
     released: bool,
+    /// The file with the key that sealed the answer (`privateer release --key`); answers without its seal are refused
+    #[arg(long, value_name = "FILE", requires = "released")]
+    key: Option<PathBuf>,
     /// As JSON, with the reward as it was released
     #[arg(long)]
     json: bool,
@@ -231,8 +234,11 @@ pub fn ask(registry: &Registry, args: &AskArgs) -> Result<(), Error> {
 /// # Errors
 /// A wrong row, a reward told twice or not finite; a file that is no session.
 pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
-    let answer =
-        if args.released { Answer::Released(received(&args.reward)?) } else { Answer::Raw(number("reward", &args.reward)?) };
+    let answer = if args.released {
+        Answer::Released(received(&args.reward, key(args.key.as_deref())?.as_deref())?)
+    } else {
+        Answer::Raw(number("reward", &args.reward)?)
+    };
     let mut open = OpenSession::of(registry, &args.state, args.moved.data.as_deref())?;
     with_session(&mut open, |session, file| {
         let form = Deployment::read(file)?.form;
@@ -313,14 +319,18 @@ enum Answer {
 }
 
 /// Reads what `privateer release` wrote; `-` is standard input.
-fn received(path: &str) -> Result<HolderRelease, Error> {
-    let text = if path == "-" {
-        std::io::read_to_string(std::io::stdin())
-            .map_err(|source| Error::io("read the released value", "standard input", source))?
+fn received(path: &str, key: Option<&[u8]>) -> Result<HolderRelease, Error> {
+    let mut text = if path == "-" {
+        limited_text("the released value", "standard input", std::io::stdin())?
     } else {
-        std::fs::read_to_string(path).map_err(|source| Error::io("read the released value", path, source))?
+        let file = open_regular(Path::new(path), "the released value")?;
+        limited_text("the released value", path, file)?
     };
-    serde_json::from_str(&text).map_err(|source| {
+    // What was pasted may have lost its line end.
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let read: HolderRelease = serde_json::from_str(&text).map_err(|source| {
         // The parser's own words would repeat what may be a raw value.
         let (line, column) = (source.line(), source.column());
         Error::input(
@@ -328,7 +338,61 @@ fn received(path: &str) -> Result<HolderRelease, Error> {
                 .expected("the line that `privateer release` printed")
                 .hint("with `--released` the last argument names a file, or `-` for standard input"),
         )
-    })
+    })?;
+    if !is_sealed(&text, key) {
+        return Err(Error::input(
+            Diagnostic::new(format!("`{path}` is not what `privateer release` printed: its seal does not fit"))
+                .expected(if key.is_some() { "an answer sealed with the key of `--key`" } else { "the line as it was printed" })
+                .hint("ask the data holder for the answer again: it costs nothing; an answer that was sealed with a key needs `--key`"),
+        ));
+    }
+    Ok(read)
+}
+
+/// Largest size of a released value or a key, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Opens a regular file: anything else may never end.
+fn open_regular(path: &Path, what: &str) -> Result<std::fs::File, Error> {
+    let failed = |source| Error::io(format!("read {what}"), path, source);
+    // Looked at before it is opened: opening a pipe waits for its other end.
+    if path.metadata().map_err(failed)?.is_file() {
+        return std::fs::File::open(path).map_err(failed);
+    }
+    Err(Error::input(
+        Diagnostic::new(format!("`{}` is not a regular file", path.display())).expected(format!("a file with {what}")),
+    ))
+}
+
+/// Reads a text of at most [`MOST_BYTES`].
+fn limited_text(what: &str, from: &str, source: impl std::io::Read) -> Result<String, Error> {
+    let mut text = String::new();
+    let mut limited = source.take(MOST_BYTES + 1);
+    std::io::Read::read_to_string(&mut limited, &mut text).map_err(|source| Error::io(format!("read {what}"), from, source))?;
+    if MOST_BYTES < text.len() as u64 {
+        let problem = Diagnostic::new(format!("{what} from {from} has more than {MOST_BYTES} bytes"));
+        return Err(Error::input(problem.expected("the line that `privateer release` printed")));
+    }
+    Ok(text)
+}
+
+/// Least length of a key, in bytes.
+const LEAST_KEY: usize = 16;
+
+/// Reads the key of `--key`: every byte of the file.
+///
+/// # Errors
+/// A file that cannot be read, or that is too short to be a key.
+pub fn key(path: Option<&Path>) -> Result<Option<Vec<u8>>, Error> {
+    let Some(path) = path else { return Ok(None) };
+    let mut key = Vec::new();
+    let mut file = std::io::Read::take(open_regular(path, "the key")?, MOST_BYTES);
+    std::io::Read::read_to_end(&mut file, &mut key).map_err(|source| Error::io("read the key", path, source))?;
+    if key.len() < LEAST_KEY {
+        let problem = Diagnostic::new(format!("the key in `{}` has {} bytes", path.display(), key.len()));
+        return Err(Error::input(problem.expected(format!("at least {LEAST_KEY}, as `head -c 32 /dev/urandom` writes them"))));
+    }
+    Ok(Some(key))
 }
 
 /// Returns the account of a private session, and what an answer about `row` takes.
@@ -352,6 +416,9 @@ fn stopped(why: Error, state: &Path) -> Error {
     }
 }
 
+/// Most bytes of a number on standard input.
+const MOST_DIGITS: u64 = 1024;
+
 /// Reads a number from the command line or, for `-`, from standard input; `what` names it in messages.
 ///
 /// # Errors
@@ -359,9 +426,16 @@ fn stopped(why: Error, state: &Path) -> Error {
 pub fn number(what: &str, text: &str) -> Result<f64, Error> {
     let mut line = String::new();
     let (text, shown) = if text == "-" {
-        std::io::stdin()
-            .read_line(&mut line)
+        let mut input = std::io::Read::take(std::io::stdin(), MOST_DIGITS + 1);
+        std::io::Read::read_to_string(&mut input, &mut line)
             .map_err(|source| Error::io(format!("read the {what}"), "standard input", source))?;
+        if MOST_DIGITS < line.len() as u64 || 1 < line.split_whitespace().count() {
+            return Err(Error::input(
+                Diagnostic::new(format!("standard input holds more than the {what}"))
+                    .expected("one number, and nothing but blanks after it")
+                    .hint("nothing was taken of it"),
+            ));
+        }
         (line.trim(), "on standard input, which is not shown,".to_owned())
     } else {
         (text.trim(), format!("`{}`", text.trim()))

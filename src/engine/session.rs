@@ -47,6 +47,8 @@ pub struct Session {
     ledger: Ledger,
     /// Stated bound on the mean reward.
     bound: f64,
+    /// Range of what the mechanism releases.
+    outputs: Option<(f64, f64)>,
     n_points: usize,
     fingerprint: String,
     state: SessionState,
@@ -203,10 +205,10 @@ impl Session {
     }
 
     fn assemble(parts: SessionParts, policy: Box<dyn Policy>, state: SessionState) -> Self {
-        let SessionParts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
+        let SessionParts { plan, streams, domain, release, ledger, bound, outputs, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let asked = AskedPolicy::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
-        Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
+        Self { plan, streams, asked, release, ledger, bound, outputs, n_points, fingerprint, state }
     }
 
     /// Returns the row to observe next, 0-based; the same row until its reward is told.
@@ -266,6 +268,14 @@ impl Session {
             );
         }
         let round = self.state.told.len() as u64 + 1;
+        if let Some((low, high)) = self.outputs
+            && !(low..=high).contains(&received.released)
+        {
+            return refuse(
+                format!("`{}` with this epsilon and clip releases no value like {}", self.ledger.mechanism, received.released),
+                &format!("its values lie from {low} to {high}; ask the data holder for the answer again"),
+            );
+        }
         received.checked(&self.ledger, row as u64, round).or_else(|differences| {
             refuse(
                 format!("the released value is not the one that was asked for: {}", differences.join("; ")),

@@ -7,7 +7,7 @@ use privateer_backend::Domain;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_numerics::rng::Streams;
 use privateer_privacy::release::ChannelRelease;
-use privateer_privacy::{Guarantee, Ledger};
+use privateer_privacy::{Channel, Guarantee, Ledger, RewardMechanism};
 use std::sync::Arc;
 
 /// A session's parts as its spec gives them.
@@ -20,6 +20,8 @@ pub(super) struct SessionParts {
     pub(super) release: ChannelRelease,
     pub(super) ledger: Ledger,
     pub(super) bound: f64,
+    /// The range in which every value lies that the mechanism releases; `None` without a mechanism for single rewards.
+    pub(super) outputs: Option<(f64, f64)>,
     pub(super) n_points: usize,
     pub(super) fingerprint: String,
 }
@@ -86,6 +88,10 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
                 .hint("choose another `privacy.mechanism`"),
         )
     })?;
+    let outputs = match &channel {
+        Channel::Rewards(mechanism) => outputs(mechanism.as_ref(), &ledger),
+        Channel::Sums(_) => None,
+    };
     let bound = facts.bound;
     let setting = Setting::new(&facts, cell.environment.told_noise_scale(), &channel, cell.environment.train_readings().cloned());
     Ok(SessionParts {
@@ -99,5 +105,18 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
         release,
         ledger,
         bound,
+        outputs,
     })
+}
+
+/// Standard deviations of unbounded noise beyond which no value is believed: Laplace noise gets there with probability below 1e-60.
+const MOST_DEVIATIONS: f64 = 100.0;
+
+/// Returns the range in which released rewards lie, a millionth wider for the grid of exact noise.
+fn outputs(mechanism: &dyn RewardMechanism, ledger: &Ledger) -> Option<(f64, f64)> {
+    let [low, high] = ledger.clip?;
+    let noise = MOST_DEVIATIONS * libm::sqrt(mechanism.noise_variance());
+    let (low, high) = mechanism.output_range().unwrap_or((low - noise, high + noise));
+    let slack = 1e-6 * (high - low);
+    Some((low - slack, high + slack))
 }

@@ -43,6 +43,7 @@ pub use part::{part_bytes, remove_part, write_part};
 pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, decode_part, read_part};
 pub use part_writer::{PartTiming, PartWriter};
+pub use sealed_text::{is_sealed, seal_text};
 pub use shares::shares_in;
 pub use state_file::{StateFile, StateKind};
 pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME};

@@ -97,7 +97,7 @@ impl ReportRun {
             return Cow::Borrowed(self);
         }
         let cells = [self.cells.as_slice(), &more].concat();
-        Cow::Owned(Self { index: CellIndex::of(&cells), manifest: self.manifest.clone(), cells, words: self.words.clone() })
+        Cow::Owned(Self { index: CellIndex::of(&cells), manifest: self.manifest.clone(), cells, words: self.words })
     }
 
     /// Returns the policies in order of first appearance.

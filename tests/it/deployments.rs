@@ -2,10 +2,12 @@
 
 use crate::program::{code, stderr, stdout};
 use crate::two_parties::{fine, refused, run};
-use privateer::record::StateFile;
+use privateer::record::{StateFile, is_sealed, seal_text};
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 pub const HYBRID: &str = "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [-1.0, 1.0]\n";
 
@@ -206,6 +208,57 @@ fn a_data_holder_releases_once_for_each_record_and_round() {
     }
 }
 
+/// With a key, an answer that somebody else sealed is refused, and one that was sealed with it is taken with it alone.
+#[test]
+fn forged_answers_are_refused_by_a_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml", "--form", "data-holder"]);
+    let row = fine(here, &["ask", "state"]);
+    let row = row.trim();
+    for (name, bytes) in [("key", "0123456789abcdef, and more"), ("other", "another key of many bytes"), ("short", "too short")] {
+        fs::write(here.join(name), bytes).expect("written");
+    }
+    refused(here, &release(&["--key", "short", row, "0.5"]), &["has 9 bytes", "at least 16"]);
+    refused(here, &release(&["--key", "nothing", row, "0.5"]), &["nothing"]);
+    fs::write(here.join("answer"), fine(here, &release(&["--key", "key", row, "0.5"]))).expect("written");
+    let forged = seal_text(&json(&fs::read_to_string(here.join("answer")).expect("read")).to_string(), None);
+    fs::write(here.join("forged"), forged).expect("written");
+    let tell = |key: &[&'static str], answer: &'static str| [&["tell", "--released", "state", row], key, &[answer]].concat();
+    refused(here, &tell(&["--key", "key"], "forged"), &["its seal does not fit", "the key of `--key`"]);
+    refused(here, &tell(&["--key", "other"], "answer"), &["its seal does not fit"]);
+    refused(here, &tell(&[], "answer"), &["its seal does not fit", "needs `--key`"]);
+    refused(here, &tell(&[], "."), &["not a regular file"]);
+    fine(here, &tell(&["--key", "key"], "answer"));
+}
+
+/// One value is asked for, and a second one is no part of it.
+#[test]
+fn standard_input_holds_one_value() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml"]);
+    let row = fine(here, &["ask", "state"]);
+    let row = row.trim();
+    let told = |input: &str| {
+        let mut command = crate::program::privateer(here);
+        let command =
+            command.args(["tell", "state", row, "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        // A program that has read enough closes its end.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        child.wait_with_output().expect("it ends")
+    };
+    for input in ["0.5\n0.6\n".to_owned(), "0.5 0.6".to_owned(), "5".repeat(100_000), format!("0.5{}", " ".repeat(100_000))] {
+        let output = told(&input);
+        assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("standard input holds more than the reward"), "{}", stderr(&output));
+    }
+    assert_eq!(code(&told("  0.5 \n\n")), Some(0));
+}
+
 /// A session of the form `data-holder` takes released values that state what it declares, and nothing raw.
 #[test]
 fn released_values_are_checked_against_the_session() {
@@ -229,9 +282,30 @@ fn released_values_are_checked_against_the_session() {
     ] {
         let mut planted = json(&answer);
         planted[key] = value;
-        fs::write(here.join("planted"), planted.to_string()).expect("written");
+        fs::write(here.join("planted"), seal_text(&planted.to_string(), None)).expect("written");
         refused(here, &["tell", "--released", "state", row, "planted"], &["not the one that was asked for", key]);
     }
+    // What the mechanism cannot give: it releases two pieces of a bounded range.
+    for value in [1e308, -1e308, 1e6, 40.0] {
+        let mut planted = json(&answer);
+        planted["released"] = value.into();
+        fs::write(here.join("planted"), seal_text(&planted.to_string(), None)).expect("written");
+        refused(here, &["tell", "--released", "state", row, "planted"], &["releases no value like"]);
+    }
+    // Each changed byte breaks the seal, wherever it is.
+    for byte in 0..answer.len() {
+        let mut changed = answer.clone().into_bytes();
+        changed[byte] ^= 1;
+        assert!(!String::from_utf8(changed.clone()).is_ok_and(|text| is_sealed(&text, None)), "byte {byte}");
+        if byte % 61 == 0 || byte + 2 == answer.len() {
+            fs::write(here.join("planted"), changed).expect("written");
+            refused(here, &["tell", "--released", "state", row, "planted"], &[]);
+        }
+    }
+    let mut planted = json(&answer);
+    planted["ledger"]["guarantee"] = "fails".into();
+    fs::write(here.join("planted"), planted.to_string()).expect("written");
+    refused(here, &["tell", "--released", "state", row, "planted"], &["its seal does not fit"]);
     fs::write(here.join("answer"), &answer).expect("written");
     refused(here, &["tell", "state", row, "0.5"], &["raw reward", "data-holder"]);
     fine(here, &["ask", "curator"]);
@@ -248,7 +322,7 @@ fn released_values_are_checked_against_the_session() {
     let row = fine(here, &["ask", "state"]);
     let mut again = json(&fine(here, &release(&["--round", "2", row.trim(), "0.5"])));
     again["name"] = json(&answer)["name"].clone();
-    fs::write(here.join("again"), again.to_string()).expect("written");
+    fs::write(here.join("again"), seal_text(&again.to_string(), None)).expect("written");
     refused(here, &["tell", "--released", "state", row.trim(), "again"], &["told before"]);
     // Both files are about one answer, which is counted once.
     let ledger = json(&fine(here, &["ledger", "--json", "state", "holder"]));

@@ -125,8 +125,11 @@ fn refuted(claims: &[Claim], level: f64) -> Vec<String> {
     failed.map(|(_, (p, claim))| format!("{}: mean gap {:.4}, p = {p:.2e}", claim.what, claim.mean())).collect()
 }
 
-/// Final regrets of each trial, by policy, mechanism and epsilon; a reference by its policy alone.
-type Finals = BTreeMap<(String, Option<(usize, usize)>), Vec<f64>>;
+/// A policy under a mechanism at a budget; a reference by its policy alone.
+type GridPlace = (String, Option<(usize, usize)>);
+
+/// Final regrets of each trial.
+type Finals = BTreeMap<GridPlace, Vec<f64>>;
 
 fn finals(sweep: &Sweep) -> Finals {
     let ran =
@@ -179,7 +182,7 @@ fn with_budgets_reversed(finals: &Finals) -> Finals {
 
 /// Returns the same grid with references that lose what the policy loses under Gaussian noise at the least budget.
 fn with_bad_references(finals: &Finals) -> Finals {
-    let bad = |((policy, place), losses): (&(String, Option<(usize, usize)>), &Vec<f64>)| {
+    let bad = |((policy, place), losses): (&GridPlace, &Vec<f64>)| {
         let worst = finals.get(&(policy.clone(), Some((4, 0)))).filter(|_| place.is_none());
         ((policy.clone(), *place), worst.unwrap_or(losses).clone())
     };

@@ -36,7 +36,7 @@ impl HolderRelease {
     /// Tells these texts from others.
     pub const FORMAT: &'static str = "privateer released value";
     /// The version that this program writes and reads.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// The value as a signal for a policy, after a check that it states what the session of `ledger` asked for. That noise was added
     /// cannot be checked.
