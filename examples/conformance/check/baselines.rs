@@ -14,10 +14,6 @@ use privateer_privacy::printed::han2022_tree;
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise(file: &Value) -> bool {
-    ["noisy_sfw", "noisy_sgd", "local_md_step"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::stated(file);
     let (sfw, sgd) = (&file["noisy_sfw"], &file["noisy_sgd"]);

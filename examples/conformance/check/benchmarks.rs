@@ -12,10 +12,6 @@ use std::sync::Arc;
 /// Section, function, fields with the share of the function's box that they are on.
 type Case<'a> = (&'a str, &'a TestFunction, &'a [(&'a str, f64)]);
 
-pub fn recognise(file: &Value) -> bool {
-    ["camel", "stybtang20", "michalewicz10"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     let functions: [Case<'_>; 3] = [
@@ -51,10 +47,6 @@ fn values(section: &Value, form: &Form, share: f64) -> Result<Vec<f64>, String> 
 
 /// Points on a side of the grid that the paper takes.
 const SIDE: usize = 20;
-
-pub fn recognise_branin(file: &Value) -> bool {
-    file.get("minus_f").is_some() && file.get("sigma_min_normalized_25").is_some()
-}
 
 pub fn check_branin(file: &Value) -> Outcome {
     let known = ["X", "minus_f", "max_minus_f_on_20x20", "sigma_min_normalized_25"];

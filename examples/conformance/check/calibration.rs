@@ -23,10 +23,6 @@ const IGP: [(u64, f64); 2] = [(1, 0.0), (10, 3.0)];
 /// Rounds behind the entries of `tgp_b`.
 const LEVELS: [u64; 4] = [1, 2, 10, 1000];
 
-pub fn recognise(file: &Value) -> bool {
-    ["jdp", "zhou_tan"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     let rows = |section: &str| file[section].as_array().cloned().unwrap_or_default();

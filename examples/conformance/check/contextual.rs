@@ -17,14 +17,6 @@ use privateer_privacy::{Budget, Calibration, Delta, Epsilon, Raw, Request};
 use serde_json::Value;
 use std::collections::VecDeque;
 
-pub fn recognise_choices(file: &Value) -> bool {
-    file.get("unit_laplace").is_some() && file.get("h_sub").is_some()
-}
-
-pub fn recognise_sums(file: &Value) -> bool {
-    file.get("node_normals").is_some() && file.get("reward_noise").is_some()
-}
-
 /// The stored users: contexts, parameters, reward noise.
 struct StoredUsers {
     dimension: usize,

@@ -9,10 +9,6 @@ use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, om
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise_omega(file: &Value) -> bool {
-    file["rows"][0]["root"].is_number()
-}
-
 pub fn check_omega(file: &Value) -> Outcome {
     with_tolerance(file, &["rows"], |outcome, within| {
         let rows = file["rows"].as_array().cloned().unwrap_or_default();
@@ -26,10 +22,6 @@ pub fn check_omega(file: &Value) -> Outcome {
             outcome.compare_within(within, key, found.collect(), &Value::Array(expected));
         }
     })
-}
-
-pub fn recognise(file: &Value) -> bool {
-    file["cases"][0]["lifted"].is_array()
 }
 
 pub fn check(file: &Value) -> Outcome {
@@ -106,10 +98,6 @@ fn added(centred: &[f64], d: usize, singular: &[f64], omega: f64) -> Result<Vec<
     }
     let rows = centred.chunks_exact(d);
     Ok(rows.flat_map(|row| (0..d).map(|c| (0..d).map(|k| row[k] * map[k * d + c]).sum()).collect::<Vec<f64>>()).collect())
-}
-
-pub fn recognise_grid(file: &Value) -> bool {
-    file.get("largest_r").is_some() && file.get("closed_form_value").is_some()
 }
 
 pub fn check_grid(file: &Value) -> Outcome {

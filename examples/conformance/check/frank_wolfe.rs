@@ -15,14 +15,6 @@ use privateer_privacy::streams::tree::Tree;
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise_sums(file: &Value) -> bool {
-    ["p", "node_noise", "runs"].iter().all(|key| file.get(key).is_some())
-}
-
-pub fn recognise_choices(file: &Value) -> bool {
-    ["unit_laplace", "base_scale_t1", "runs", "parameters"].iter().all(|key| file.get(key).is_some())
-}
-
 /// What a run gives, a row a round.
 #[derive(Default)]
 struct Run {

@@ -23,15 +23,6 @@ use privateer_privacy::{Calibration, Privatizer, Raw, RewardFacts};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise_tree(file: &Value) -> bool {
-    ["items", "node_noise", "prefixes"].iter().all(|key| file.get(key).is_some())
-}
-
-pub fn recognise_run(file: &Value) -> bool {
-    let noise = ["node_noise", "noise_matrix"].iter().any(|key| file.get(key).is_some());
-    noise && ["params", "spectrum", "actions", "rounds"].iter().all(|key| file.get(key).is_some())
-}
-
 /// `(Z + Z^T)/sqrt(2)` of a stored draw, packed; with a border, its last column comes after the leading block.
 fn symmetric(draw: &Value, n: usize, bordered: bool) -> Result<Vec<f64>, String> {
     let wrapped = serde_json::json!({ "draw": draw });

@@ -20,10 +20,6 @@ use privateer_privacy::curator::{Inputs, projection::centred};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise_posterior(file: &Value) -> bool {
-    ["Z", "observed", "sets"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check_posterior(file: &Value) -> Outcome {
     with_tolerance(file, &["Z", "observed", "y", "sets"], |outcome, within| {
         for (at, set) in file["sets"].as_array().into_iter().flatten().enumerate() {
@@ -58,10 +54,6 @@ fn moments(file: &Value, set: &Value) -> Result<Vec<Moments>, String> {
     }
     let all = posterior.all_moments();
     Ok(all.into_iter().map(|m| Moments { mean: m.mean + prior_mean, ..m }).collect())
-}
-
-pub fn recognise(file: &Value) -> bool {
-    ["Z_projected", "sequences", "delta_prime"].iter().all(|key| file.get(key).is_some())
 }
 
 pub fn check(file: &Value) -> Outcome {

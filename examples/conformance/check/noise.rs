@@ -10,14 +10,6 @@ use privateer_privacy::printed::{han2022_choice, han2022_tree};
 use privateer_privacy::{Delta, Epsilon, gdp_mu};
 use serde_json::Value;
 
-pub fn recognise_law(file: &Value) -> bool {
-    ["rows", "moments"].iter().all(|key| file.get(key).is_some()) && file["rows"][0].get("plus_exponent").is_some()
-}
-
-pub fn recognise_levels(file: &Value) -> bool {
-    file.get("rows").is_some() && file["rows"][0].get("sigma_plus").is_some() && file["rows"][0].get("sigma_gdp").is_some()
-}
-
 /// Dual exponent, exponent, multiplier and kappa of the smooth norm.
 fn smooth(row: &Value) -> Result<(f64, f64, f64, f64), String> {
     let (q, d) = (norm(row, "p")?.dual().exponent(), number(row, "d")? as usize);

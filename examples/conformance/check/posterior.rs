@@ -9,10 +9,6 @@ use privateer_gp::{KernelGram, Points, tabulated};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise(file: &Value) -> bool {
-    ["finite", "exact2d"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     let section = &file["finite"];

@@ -28,10 +28,6 @@ const RUNS: [(&str, Formulas); 7] = [
 const MEANS_AFTER: [u32; 4] = [1, 2, 10, 25];
 const INPUTS: [&str; 12] = ["X", "kernel", "f", "B", "R", "dictionary", "T", "delta", "approx_eps", "noise", "runs", "notes"];
 
-pub fn recognise(file: &Value) -> bool {
-    ["X", "f", "noise", "runs"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     for (name, formulas) in RUNS {
