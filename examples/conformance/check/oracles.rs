@@ -35,7 +35,7 @@ pub fn check(file: &Value) -> Outcome {
             }
         }
     }
-    outcome.note_rest(file, &["g", "cases", "tolerance", "relative"]);
+    outcome.note_rest(file, &["g", "cases"]);
     outcome
 }
 

@@ -20,7 +20,7 @@ pub fn check(file: &Value) -> Outcome {
             outcome.compare(&format!("node_of_noise {at} {name}"), Ok(vec![value as f64]), &node[name]);
         }
     }
-    outcome.note_rest(file, &["z", "noise", "prefix", "nodes_in_prefix", "node_of_noise", "tolerance", "relative", "n", "d"]);
+    outcome.note_rest(file, &["z", "noise", "prefix", "nodes_in_prefix", "node_of_noise", "n", "d"]);
     outcome
 }
 
