@@ -79,7 +79,7 @@ fn every_file_agrees_as_far_as_it_is_known() {
 #[test]
 fn kinds_are_distinct() {
     for (name, file) in cases() {
-        let kinds: Vec<&str> = check::KINDS.iter().filter(|kind| (kind.recognise)(&file)).map(|kind| kind.name).collect();
+        let kinds: Vec<&str> = check::KINDS.iter().filter(|kind| kind.recognises(&file)).map(|kind| kind.name).collect();
         assert!(kinds.len() <= 1, "{name} is {kinds:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! constants v, c and K behind them, solved for in the betas.
 
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, released, said, unused_streams};
+use super::joint::{joint_spectrum, local_spectrum};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
@@ -23,42 +24,17 @@ const IGP: [(u64, f64); 2] = [(1, 0.0), (10, 3.0)];
 /// Rounds behind the entries of `tgp_b`.
 const LEVELS: [u64; 4] = [1, 2, 10, 1000];
 
-pub fn recognise(file: &Value) -> bool {
-    ["jdp", "zhou_tan"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     let rows = |section: &str| file[section].as_array().cloned().unwrap_or_default();
     let column = |section: &str, key: &str| Value::Array(rows(section).iter().map(|row| row[key].clone()).collect());
-    outcome.compare("jdp gdp_mu", rows("jdp").iter().map(gaussian_budget).collect(), &column("jdp", "gdp_mu"));
-    let each_jdp =
-        |compute: fn(&Value) -> Result<Vec<f64>, String>| rows("jdp").iter().map(compute).collect::<Result<Vec<_>, _>>();
-    for (key, compute) in [
-        ("n", (|row| nodes(row).map(|n| vec![f64::from(n)])) as fn(&Value) -> Result<Vec<f64>, String>),
-        ("zcdp_rho", |row| budget(row).map(|(epsilon, delta)| vec![zcdp::textbook_rho(epsilon, delta)])),
-        ("local_replacement", |row| {
-            let (gram, reward) = dubey2021_local::corrected_sensitivities(1.0, number(row, "alpha")?, number(row, "beta")?);
-            Ok(vec![gram, reward])
-        }),
-    ] {
-        outcome.compare(&format!("jdp {key}"), each_jdp(compute).map(|rows| rows.concat()), &column("jdp", key));
-    }
-    for (section, compute) in [
-        ("sigma", sigmas as fn(&Value) -> Result<Vec<(&'static str, f64)>, String>),
-        ("spectrum_proof_m36_zeta0.1", joint_spectrum),
-        ("local", local_spectrum),
-    ] {
-        let found: Result<Vec<_>, String> = rows("jdp").iter().map(compute).collect();
-        match found {
-            Ok(found) => {
-                for (at, (key, _)) in found.first().into_iter().flatten().enumerate() {
-                    let numbers = found.iter().map(|row| row[at].1).collect();
-                    let expected = Value::Array(rows("jdp").iter().map(|row| row[section][key].clone()).collect());
-                    outcome.compare(&format!("jdp {section} {key}"), Ok(numbers), &expected);
-                }
-            }
-            Err(problem) => outcome.failures.push(format!("jdp {section}: {problem}")),
+    for (at, row) in rows("jdp").iter().enumerate() {
+        outcome.compare_named(&format!("jdp {at}"), budgets(row), row);
+        outcome.compare(&format!("jdp {at} local_replacement"), replacement(row), &row["local_replacement"]);
+        for (section, found) in
+            [("sigma", sigmas(row)), ("spectrum_proof_m36_zeta0.1", printed_spectrum(row)), ("local", printed_local(row))]
+        {
+            outcome.compare_named(&format!("jdp {at} {section}"), found, &row[section]);
         }
     }
     let unbounded = &file["sens_subgaussian"];
@@ -98,8 +74,15 @@ fn budget(row: &Value) -> Result<(Epsilon, Delta), String> {
     Ok((epsilon, Delta::try_from(number(row, "beta")?).map_err(|bad| bad.to_string())?))
 }
 
-fn gaussian_budget(row: &Value) -> Result<f64, String> {
-    budget(row).map(|(epsilon, delta)| gdp_mu(epsilon, delta))
+fn budgets(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
+    let (epsilon, delta) = budget(row)?;
+    let n = f64::from(nodes(row)?);
+    Ok(vec![("n", n), ("zcdp_rho", zcdp::textbook_rho(epsilon, delta)), ("gdp_mu", gdp_mu(epsilon, delta))])
+}
+
+fn replacement(row: &Value) -> Result<Vec<f64>, String> {
+    let (gram, reward) = dubey2021_local::corrected_sensitivities(1.0, number(row, "alpha")?, number(row, "beta")?);
+    Ok(vec![gram, reward])
 }
 
 fn nodes(row: &Value) -> Result<u32, String> {
@@ -121,28 +104,16 @@ fn sigmas(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
     ])
 }
 
-fn joint_spectrum(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
+fn printed_spectrum(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
     let (n, rounds, (m, zeta, l)) = (nodes(row)?, number(row, "T")? as u64, JDP);
     let sigma = dubey2021::sigma_of_the_proof(n, l, number(row, "alpha")?, number(row, "beta")?);
-    let lambda = dubey2021::spectrum(sigma, n, m, rounds, zeta);
-    let kappa = dubey2021::kappa(sigma, n, lambda, m, rounds, zeta);
-    Ok(vec![("Lambda", lambda), ("shift", 2.0 * lambda), ("lam_min", lambda), ("lam_max", 3.0 * lambda), ("kappa", kappa)])
+    Ok(joint_spectrum(sigma, m, rounds, zeta))
 }
 
-fn local_spectrum(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
+fn printed_local(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
     let (rounds, a, b, (m, zeta, _)) = (number(row, "T")? as u64, number(row, "alpha")?, number(row, "beta")?, JDP);
     let (x, u) = (dubey2021_local::sigma_gram(a, b), dubey2021_local::sigma_reward_bounded(1.0, a, b));
-    let lambda = dubey2021_local::spectrum(m, rounds, zeta);
-    Ok(vec![
-        ("sigma_x", x),
-        ("sigma_u", u),
-        ("Lambda", lambda),
-        ("shift", 2.0 * x * lambda),
-        ("lam_min", x * lambda),
-        ("lam_max", 3.0 * x * lambda),
-        ("kappa", dubey2021_local::kappa(u, x, lambda, m, rounds)),
-        ("kappa_printed", dubey2021_local::kappa_printed(u, lambda, m, rounds)),
-    ])
+    Ok([vec![("sigma_x", x), ("sigma_u", u)], local_spectrum((x, u), m, rounds, zeta)].concat())
 }
 
 fn constants(row: &Value) -> Result<Constants, String> {

@@ -1,6 +1,6 @@
 //! Runs of contextual bandits with stored users, noise and draws: `hdb_60`, `dpucb`.
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Part};
 use super::read::{field, matrix, number, optional_number};
 use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
 use privateer_config::error::Sources;
@@ -16,14 +16,6 @@ use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::{Budget, Calibration, Delta, Epsilon, Raw, Request};
 use serde_json::Value;
 use std::collections::VecDeque;
-
-pub fn recognise_choices(file: &Value) -> bool {
-    file.get("unit_laplace").is_some() && file.get("h_sub").is_some()
-}
-
-pub fn recognise_sums(file: &Value) -> bool {
-    file.get("node_normals").is_some() && file.get("reward_noise").is_some()
-}
 
 /// The stored users: contexts, parameters, reward noise.
 struct StoredUsers {
@@ -87,9 +79,12 @@ pub fn check_choices(file: &Value) -> Outcome {
     };
     for (index, run) in runs.iter().enumerate() {
         let computed = choices(file, run);
-        let part = |of: fn(&Choices) -> Vec<f64>| computed.as_ref().map(of).map_err(Clone::clone);
-        outcome.compare(&format!("runs[{index}].actions"), part(|c| c.arms.clone()), &run["actions"]);
-        outcome.compare(&format!("runs[{index}].cumulative_regret"), part(|c| c.regrets.clone()), &run["cumulative_regret"]);
+        let parts: [Part<Choices>; 3] = [
+            ("actions", |c| c.arms.clone()),
+            ("cumulative_regret", |c| c.regrets.clone()),
+            ("final", |c| c.estimates.last().cloned().unwrap_or_default()),
+        ];
+        outcome.compare_parts(&format!("runs[{index}]"), &computed, &parts, run);
         for (name, expected) in run["estimates_after_round"].as_object().into_iter().flatten() {
             let found = computed.as_ref().map_err(Clone::clone).and_then(|c| {
                 let at = name.parse::<usize>().ok().filter(|round| (1..=c.estimates.len()).contains(round));
@@ -97,8 +92,6 @@ pub fn check_choices(file: &Value) -> Outcome {
             });
             outcome.compare(&format!("runs[{index}].estimates_after_round.{name}"), found, expected);
         }
-        let last = computed.as_ref().map(|c| c.estimates.last().cloned().unwrap_or_default()).map_err(Clone::clone);
-        outcome.compare(&format!("runs[{index}].final"), last, &run["final"]);
     }
     outcome
 }
@@ -160,16 +153,10 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
 pub fn check_sums(file: &Value) -> Outcome {
     let mut outcome = Outcome::stated(file);
     let run = sums(file);
-    outcome.compare("actions", run.as_ref().map(|run| run.0.clone()).map_err(Clone::clone), &file["actions"]);
-    outcome.compare("cumulative_regret", run.map(|run| run.1), &file["cumulative_regret"]);
+    let parts: [Part<(Vec<f64>, Vec<f64>)>; 2] = [("actions", |run| run.0.clone()), ("cumulative_regret", |run| run.1.clone())];
+    outcome.compare_parts("run", &run, &parts, file);
     for (index, row) in file["constants"].as_array().into_iter().flatten().enumerate() {
-        let row_of = |name: &str| {
-            let constants = constants(row)?;
-            constants.into_iter().find(|(known, _)| *known == name).map(|(_, value)| vec![value]).ok_or(format!("no `{name}`"))
-        };
-        for name in ["m", "sigma_noise", "upsilon", "rho_min", "rho_max", "gamma"] {
-            outcome.compare(&format!("constants[{index}].{name}"), row_of(name), &row[name]);
-        }
+        outcome.compare_named(&format!("constants[{index}]"), constants(row), row);
     }
     for (index, row) in file["beta"].as_array().into_iter().flatten().enumerate() {
         let found = number(row, "t").and_then(|t| Ok(vec![beta_terms(file)?.beta(t as u64)]));

@@ -1,6 +1,6 @@
 //! Curators [Kharkovskii2020, algorithm 1]: the threshold omega, centring, lifting, released inputs; the largest r on grids.
 
-use super::outcome::{Outcome, Tolerance};
+use super::outcome::{Outcome, Part};
 use super::read::{matrix, number};
 use privateer_gp::Points;
 use privateer_privacy::curator::Inputs;
@@ -9,12 +9,8 @@ use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, om
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise_omega(file: &Value) -> bool {
-    file["rows"][0]["root"].is_number()
-}
-
 pub fn check_omega(file: &Value) -> Outcome {
-    with_tolerance(file, &["rows"], |outcome, within| {
+    with_tolerance(file, &["rows"], |outcome| {
         let rows = file["rows"].as_array().cloned().unwrap_or_default();
         for (key, formula) in [("root", omega as fn(u32, f64, f64) -> f64), ("printed", omega_as_printed)] {
             let found = rows.iter().map(|row| {
@@ -23,32 +19,27 @@ pub fn check_omega(file: &Value) -> Outcome {
             });
             // Each number is a list of its own.
             let expected = rows.iter().map(|row| Value::Array(vec![row[key].clone()])).collect();
-            outcome.compare_within(within, key, found.collect(), &Value::Array(expected));
+            outcome.compare(key, found.collect(), &Value::Array(expected));
         }
     })
 }
 
-pub fn recognise(file: &Value) -> bool {
-    file["cases"][0]["lifted"].is_array()
-}
-
 pub fn check(file: &Value) -> Outcome {
-    with_tolerance(file, &["cases"], |outcome, within| {
+    with_tolerance(file, &["cases"], |outcome| {
         for (at, case) in file["cases"].as_array().into_iter().flatten().enumerate() {
             let made = Curated::of(case);
-            let mut compare = |key: &str, read: fn(&Curated) -> Vec<f64>| {
-                let found = made.as_ref().map(read).map_err(Clone::clone);
-                outcome.compare_within(within, &format!("case {at} {key}"), found, &case[key]);
-            };
-            compare("centered", |made| made.centred.clone());
-            compare("singular_values", |made| made.singular.clone());
-            compare("sigma_min", |made| made.singular.last().copied().into_iter().collect());
-            compare("omega", |made| vec![made.omega]);
-            compare("lifted", |made| made.lifted.clone());
-            compare("Z", |made| made.released_inputs.clone());
+            let parts: [Part<Curated>; 6] = [
+                ("centered", |made| made.centred.clone()),
+                ("singular_values", |made| made.singular.clone()),
+                ("sigma_min", |made| made.singular.last().copied().into_iter().collect()),
+                ("omega", |made| vec![made.omega]),
+                ("lifted", |made| made.lifted.clone()),
+                ("Z", |made| made.released_inputs.clone()),
+            ];
+            outcome.compare_parts(&format!("case {at}"), &made, &parts, case);
             let branch = made.map(|made| f64::from(u8::from(made.singular.last().is_some_and(|&least| made.omega <= least))));
             let stated = Value::from(f64::from(u8::from(case["branch"] == "if")));
-            outcome.compare_within(within, &format!("case {at} branch"), branch.map(|branch| vec![branch]), &stated);
+            outcome.compare(&format!("case {at} branch"), branch.map(|branch| vec![branch]), &stated);
         }
     })
 }
@@ -108,21 +99,17 @@ fn added(centred: &[f64], d: usize, singular: &[f64], omega: f64) -> Result<Vec<
     Ok(rows.flat_map(|row| (0..d).map(|c| (0..d).map(|k| row[k] * map[k * d + c]).sum()).collect::<Vec<f64>>()).collect())
 }
 
-pub fn recognise_grid(file: &Value) -> bool {
-    file.get("largest_r").is_some() && file.get("closed_form_value").is_some()
-}
-
 pub fn check_grid(file: &Value) -> Outcome {
-    with_tolerance(file, &["m", "max_norm", "singular_values", "closed_form_value", "largest_r"], |outcome, within| {
+    with_tolerance(file, &["m", "max_norm", "singular_values", "closed_form_value", "largest_r"], |outcome| {
         let sizes = || Ok::<_, String>((number(file, "m")? as usize, number(file, "max_norm")?));
         let singular = sizes().and_then(|(m, norm)| {
             let a = norm / std::f64::consts::SQRT_2;
             let grid = Points::grid(2, m, -a, a);
             singular_values(&centred(&Inputs::new(2, Arc::clone(grid.coordinates()))), 2).ok_or_else(|| "not finite".to_owned())
         });
-        outcome.compare_within(within, "singular_values", singular.clone(), &file["singular_values"]);
+        outcome.compare("singular_values", singular.clone(), &file["singular_values"]);
         let closed = sizes().map(|(m, norm)| vec![grid_singular_value(m as u32, norm)]);
-        outcome.compare_within(within, "closed_form_value", closed, &file["closed_form_value"]);
+        outcome.compare("closed_form_value", closed, &file["closed_form_value"]);
         let least = singular.and_then(|values| values.last().copied().ok_or_else(|| "no singular value".to_owned()));
         let rows = file["largest_r"].as_array().cloned().unwrap_or_default();
         for (key, formula) in [("root", omega as fn(u32, f64, f64) -> f64), ("printed", omega_as_printed)] {
@@ -132,20 +119,15 @@ pub fn check_grid(file: &Value) -> Outcome {
                 Ok(fits.map_or(0.0, f64::from))
             };
             let expected = Value::Array(rows.iter().map(|row| row[key].clone()).collect());
-            outcome.compare_within(within, &format!("largest_r {key}"), rows.iter().map(largest).collect(), &expected);
+            outcome.compare(&format!("largest_r {key}"), rows.iter().map(largest).collect(), &expected);
         }
     })
 }
 
 /// A check under the tolerance that the file states.
-pub fn with_tolerance(file: &Value, known: &[&str], check: impl FnOnce(&mut Outcome, Tolerance)) -> Outcome {
-    let mut outcome = Outcome::default();
-    match Tolerance::stated(file) {
-        Ok(within) => check(&mut outcome, within),
-        Err(problem) => outcome.failures.push(problem),
-    }
-    let mut all = vec!["tolerance", "relative"];
-    all.extend(known);
-    outcome.note_rest(file, &all);
+pub fn with_tolerance(file: &Value, known: &[&str], check: impl FnOnce(&mut Outcome)) -> Outcome {
+    let mut outcome = Outcome::stated(file);
+    check(&mut outcome);
+    outcome.note_rest(file, known);
     outcome
 }

@@ -1,6 +1,6 @@
 //! Runs of DP-TOFW and DP-POFW over stored samples and noise.
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Part};
 use super::read::{field, matrix, number};
 use super::stored::{Samples, Stored, gradient, norm, streams};
 use privateer::oco::learner::dp_pofw::Pofw;
@@ -15,14 +15,6 @@ use privateer_privacy::streams::tree::Tree;
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise_sums(file: &Value) -> bool {
-    ["p", "node_noise", "runs"].iter().all(|key| file.get(key).is_some())
-}
-
-pub fn recognise_choices(file: &Value) -> bool {
-    ["unit_laplace", "base_scale_t1", "runs", "parameters"].iter().all(|key| file.get(key).is_some())
-}
-
 /// What a run gives, a row a round.
 #[derive(Default)]
 struct Run {
@@ -36,17 +28,18 @@ pub fn check_sums(file: &Value) -> Outcome {
     let mut outcome = Outcome::stated(file);
     for (at, case) in file["runs"].as_array().into_iter().flatten().enumerate() {
         let run = sums(file, case);
-        let of = |part: fn(&Run) -> &Vec<f64>| run.as_ref().map(|run| part(run).clone()).map_err(Clone::clone);
-        for (name, part) in
-            [("g", of(|run| &run.g)), ("d", of(|run| &run.d)), ("v", of(|run| &run.v)), ("theta", of(|run| &run.theta))]
-        {
-            outcome.compare(&format!("runs {at} {name}"), part, &case[name]);
-        }
+        let parts: [Part<Run>; 4] = [
+            ("g", |run| run.g.clone()),
+            ("d", |run| run.d.clone()),
+            ("v", |run| run.v.clone()),
+            ("theta", |run| run.theta.clone()),
+        ];
+        outcome.compare_parts(&format!("runs {at}"), &run, &parts, case);
         let width = case["final"].as_array().map_or(0, Vec::len);
-        let last = of(|run| &run.theta).map(|theta| theta[theta.len().saturating_sub(width)..].to_vec());
+        let last = run.map(|run| run.theta[run.theta.len().saturating_sub(width)..].to_vec());
         outcome.compare(&format!("runs {at} final"), last, &case["final"]);
     }
-    outcome.note_rest(file, &["p", "radius", "T", "X", "y", "node_noise", "runs", "tolerance", "relative"]);
+    outcome.note_rest(file, &["p", "radius", "T", "X", "y", "node_noise", "runs"]);
     outcome
 }
 
@@ -54,14 +47,10 @@ pub fn check_choices(file: &Value) -> Outcome {
     let mut outcome = Outcome::stated(file);
     outcome.compare("base_scale_t1", scale(file).map(|scale| vec![scale]), &file["base_scale_t1"]);
     for (at, case) in file["runs"].as_array().into_iter().flatten().enumerate() {
-        let run = choices(file, case);
-        let of = |part: fn(&Run) -> &Vec<f64>| run.as_ref().map(|run| part(run).clone()).map_err(Clone::clone);
-        for (name, part) in [("d", of(|run| &run.d)), ("v", of(|run| &run.v)), ("theta", of(|run| &run.theta))] {
-            outcome.compare(&format!("runs {at} {name}"), part, &case[name]);
-        }
+        let parts: [Part<Run>; 3] = [("d", |run| run.d.clone()), ("v", |run| run.v.clone()), ("theta", |run| run.theta.clone())];
+        outcome.compare_parts(&format!("runs {at}"), &choices(file, case), &parts, case);
     }
-    let known =
-        ["radius", "T", "X", "y", "unit_laplace", "base_scale_t1", "parameters", "runs", "tolerance", "relative", "min_gap"];
+    let known = ["radius", "T", "X", "y", "unit_laplace", "base_scale_t1", "parameters", "runs", "min_gap"];
     outcome.note_rest(file, &known);
     outcome
 }

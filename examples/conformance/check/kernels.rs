@@ -14,10 +14,6 @@ const EMPIRICAL: [(&str, Normalise); 2] =
 const INPUTS: [&str; 4] = ["X", "Y", "grid", "samples"];
 const OUTPUTS: [&str; 5] = ["se", "matern", "se_grid_0.2", "matern_grid_l0.2_nu2.5", "linear"];
 
-pub fn recognise(file: &Value) -> bool {
-    ["X", "Y", "se", "matern"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     for (key, expected) in entries(file, "se") {

@@ -2,7 +2,7 @@
 
 use super::bandit::{released, said, unused_streams};
 use super::curator::with_tolerance;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Part};
 use super::read::{indices, number, numbers, points};
 use privateer::engine::AskedPolicy;
 use privateer::policy::{KnownInputs, Problem, ReleasedFacts, Setting, SharedInputs};
@@ -20,18 +20,12 @@ use privateer_privacy::curator::{Inputs, projection::centred};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise_posterior(file: &Value) -> bool {
-    ["Z", "observed", "sets"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check_posterior(file: &Value) -> Outcome {
-    with_tolerance(file, &["Z", "observed", "y", "sets"], |outcome, within| {
+    with_tolerance(file, &["Z", "observed", "y", "sets"], |outcome| {
         for (at, set) in file["sets"].as_array().into_iter().flatten().enumerate() {
-            let made = moments(file, set);
-            for (key, read) in [("mean", (|m: &Moments| m.mean) as fn(&Moments) -> f64), ("var", |m| m.variance)] {
-                let found = made.as_ref().map(|all| all.iter().map(read).collect()).map_err(Clone::clone);
-                outcome.compare_within(within, &format!("set {at} {key}"), found, &set[key]);
-            }
+            let parts: [Part<Vec<Moments>>; 2] =
+                [("mean", |all| all.iter().map(|m| m.mean).collect()), ("var", |all| all.iter().map(|m| m.variance).collect())];
+            outcome.compare_parts(&format!("set {at}"), &moments(file, set), &parts, set);
         }
     })
 }
@@ -60,27 +54,21 @@ fn moments(file: &Value, set: &Value) -> Result<Vec<Moments>, String> {
     Ok(all.into_iter().map(|m| Moments { mean: m.mean + prior_mean, ..m }).collect())
 }
 
-pub fn recognise(file: &Value) -> bool {
-    ["Z_projected", "sequences", "delta_prime"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let inputs = ["X", "Z_projected", "f", "noise", "initial", "l", "sigma_y2", "sigma_n2", "delta_prime", "rounds", "sequences"];
-    with_tolerance(file, &inputs, |outcome, within| {
+    with_tolerance(file, &inputs, |outcome| {
         for (at, sequence) in file["sequences"].as_array().into_iter().flatten().enumerate() {
-            let made = run(file, sequence);
-            let mut compare = |key: &str, read: fn(&Sequence) -> Vec<f64>| {
-                let found = made.as_ref().map(read).map_err(Clone::clone);
-                outcome.compare_within(within, &format!("run {at} {key}"), found, &sequence[key]);
-            };
-            compare("sequence", |made| made.points.iter().map(|&point| point as f64).collect());
-            compare("values", |made| made.values.clone());
-            compare("beta", |made| made.betas.clone());
-            compare("simple_regret", |made| vec![made.simple_regret]);
+            let parts: [Part<Sequence>; 4] = [
+                ("sequence", |made| made.points.iter().map(|&point| point as f64).collect()),
+                ("values", |made| made.values.clone()),
+                ("beta", |made| made.betas.clone()),
+                ("simple_regret", |made| vec![made.simple_regret]),
+            ];
+            outcome.compare_parts(&format!("run {at}"), &run(file, sequence), &parts, sequence);
             // The registered policy plays the same points where it is the policy of the case.
             if sequence["acq"] == "std" && sequence["exclude_queried"] == false {
                 let found = by_policy(file, sequence).map(|all| all.iter().map(|&point| point as f64).collect());
-                outcome.compare_within(within, &format!("run {at} sequence of gp-ucb"), found, &sequence["sequence"]);
+                outcome.compare(&format!("run {at} sequence of gp-ucb"), found, &sequence["sequence"]);
             }
         }
     })

@@ -13,10 +13,6 @@ use std::sync::Arc;
 
 const INPUTS: [&str; 4] = ["kernel", "X", "dictionary", "K_D"];
 
-pub fn recognise(file: &Value) -> bool {
-    ["dictionary", "pinv_sqrt", "phi", "residual"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     let of = |section: &Value, read: fn(&FeatureTable) -> Vec<f64>| features(file, section).map(|table| read(&table));

@@ -7,10 +7,6 @@ use privateer::oco::set::{ConstraintSet, LpBall};
 use privateer_numerics::linalg::dot;
 use serde_json::Value;
 
-pub fn recognise(file: &Value) -> bool {
-    ["g", "cases"].iter().all(|key| file.get(key).is_some()) && file["cases"][0].get("dual_norm_times_minus_r").is_some()
-}
-
 struct Found {
     v: Vec<f64>,
     values: Vec<f64>,
@@ -39,7 +35,7 @@ pub fn check(file: &Value) -> Outcome {
             }
         }
     }
-    outcome.note_rest(file, &["g", "cases", "tolerance", "relative"]);
+    outcome.note_rest(file, &["g", "cases"]);
     outcome
 }
 

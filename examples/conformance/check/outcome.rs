@@ -58,6 +58,9 @@ pub enum Verdict {
     Disagrees,
 }
 
+/// A field of a file, and what of a computation it holds.
+pub type Part<T> = (&'static str, fn(&T) -> Vec<f64>);
+
 /// What came of one file.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -88,11 +91,6 @@ impl Outcome {
     /// Compares a section: `found` is what this build computes (nested lists flattened, innermost last), `file` what the
     /// file says. An error on the way to `found` is a failure of the section.
     pub fn compare(&mut self, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
-        self.compare_within(self.within, section, found, file);
-    }
-
-    /// The same with another tolerance.
-    pub fn compare_within(&mut self, within: Tolerance, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
         let found = match found {
             Ok(found) => found,
             Err(problem) => return self.failures.push(format!("{section}: {problem}")),
@@ -104,12 +102,12 @@ impl Outcome {
         }
         let error = |(a, (b, list)): (&f64, &(f64, f64))| {
             let difference = (a - b).abs();
-            let error = if difference == 0.0 { 0.0 } else { difference / within.scale(*b, *list) };
+            let error = if difference == 0.0 { 0.0 } else { difference / self.within.scale(*b, *list) };
             if error.is_nan() { f64::INFINITY } else { error }
         };
         let errors: Vec<f64> = found.iter().zip(&expected).map(error).collect();
         let largest_error = errors.iter().fold(0.0, |m: f64, e| m.max(*e));
-        if within.most() < largest_error
+        if self.within.most() < largest_error
             && let Some(at) = errors.iter().position(|e| *e == largest_error)
         {
             self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at].0));
@@ -117,10 +115,34 @@ impl Outcome {
         self.checked.push(Section { name: section.to_owned(), numbers: found.len(), largest_error });
     }
 
+    /// Compares numbers under their names, each a list of its own.
+    pub fn compare_named(&mut self, section: &str, found: Result<Vec<(&str, f64)>, String>, file: &Value) {
+        match found {
+            Ok(found) => {
+                for (name, value) in found {
+                    self.compare(&format!("{section} {name}"), Ok(vec![value]), &file[name]);
+                }
+            }
+            Err(problem) => self.failures.push(format!("{section}: {problem}")),
+        }
+    }
+
+    /// Compares parts of what was computed with the fields of their names.
+    pub fn compare_parts<T>(&mut self, section: &str, found: &Result<T, String>, parts: &[Part<T>], file: &Value) {
+        match found {
+            Ok(found) => {
+                for (name, part) in parts {
+                    self.compare(&format!("{section} {name}"), Ok(part(found)), &file[*name]);
+                }
+            }
+            Err(problem) => self.failures.push(format!("{section}: {problem}")),
+        }
+    }
+
     /// Notes every field of `file` that is neither among `known` nor a comment as not yet checked.
     pub fn note_rest(&mut self, file: &Value, known: &[&str]) {
         let fields = file.as_object().into_iter().flat_map(|fields| fields.keys());
-        let comments = ["note", "notes", "domain", "closed_form"];
+        let comments = ["note", "notes", "domain", "closed_form", "tolerance", "relative"];
         self.not_yet.extend(fields.filter(|key| !known.contains(&key.as_str()) && !comments.contains(&key.as_str())).cloned());
     }
 

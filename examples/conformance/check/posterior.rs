@@ -1,6 +1,6 @@
 //! Exact posteriors. Those over quadrature and Nystrom features are not computed so far.
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Part};
 use super::read::{indices, kernel, line, number, numbers, points};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{ExactPosterior, Posterior};
@@ -9,25 +9,22 @@ use privateer_gp::{KernelGram, Points, tabulated};
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise(file: &Value) -> bool {
-    ["finite", "exact2d"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     let section = &file["finite"];
     let made = finite(section);
-    let of = |read: &dyn Fn(&Finite) -> Vec<f64>| made.as_ref().map(read).map_err(Clone::clone);
-    outcome.compare("finite mean", of(&|finite| finite.moments(|m| m.mean)), &section["mean"]);
-    outcome.compare("finite var", of(&|finite| finite.moments(|m| m.variance)), &section["var"]);
-    outcome.compare("finite info_gain", of(&|finite| vec![finite.posterior.information_gain()]), &section["info_gain"]);
+    let parts: [Part<Finite>; 3] = [
+        ("mean", |finite| finite.moments(|m| m.mean)),
+        ("var", |finite| finite.moments(|m| m.variance)),
+        ("info_gain", |finite| vec![finite.posterior.information_gain()]),
+    ];
+    outcome.compare_parts("finite", &made, &parts, section);
     let covariance = made.as_ref().map_err(Clone::clone).and_then(Finite::diagonal_and_first_row);
     outcome.compare("finite cov_diag_and_first_row", covariance, &section["cov_diag_and_first_row"]);
     let section = &file["exact2d"];
-    let queried = queried(section);
-    let of = |read: fn(&Moments) -> f64| queried.as_ref().map(|all| all.iter().map(read).collect()).map_err(Clone::clone);
-    outcome.compare("exact2d mean", of(|m| m.mean), &section["mean"]);
-    outcome.compare("exact2d var", of(|m| m.variance), &section["var"]);
+    let parts: [Part<Vec<Moments>>; 2] =
+        [("mean", |all| all.iter().map(|m| m.mean).collect()), ("var", |all| all.iter().map(|m| m.variance).collect())];
+    outcome.compare_parts("exact2d", &queried(section), &parts, section);
     outcome.note_rest(file, &["finite", "exact2d"]);
     outcome
 }

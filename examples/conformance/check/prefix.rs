@@ -8,10 +8,6 @@ use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, Shape};
 use serde_json::Value;
 
-pub fn recognise(file: &Value) -> bool {
-    ["z", "noise", "nodes_in_prefix"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::stated(file);
     outcome.compare("prefix", sums(file), &file["prefix"]);
@@ -24,7 +20,7 @@ pub fn check(file: &Value) -> Outcome {
             outcome.compare(&format!("node_of_noise {at} {name}"), Ok(vec![value as f64]), &node[name]);
         }
     }
-    outcome.note_rest(file, &["z", "noise", "prefix", "nodes_in_prefix", "node_of_noise", "tolerance", "relative", "n", "d"]);
+    outcome.note_rest(file, &["z", "noise", "prefix", "nodes_in_prefix", "node_of_noise", "n", "d"]);
     outcome
 }
 

@@ -13,10 +13,6 @@ use privateer_numerics::linalg::dot;
 use serde_json::Value;
 use std::sync::Arc;
 
-pub fn recognise(file: &Value) -> bool {
-    ["d1", "d2", "rff"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     for (dimension, section) in [(1, "d1"), (2, "d2")] {

@@ -1,7 +1,7 @@
 //! Whole runs of registered policies through the CPU backend, on stored rewards.
 
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, released, said, unused_streams};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Part};
 use super::read::{kernel, line, number, numbers, optional_number};
 use privateer::engine::decide;
 use privateer::policy::Proposal;
@@ -28,20 +28,12 @@ const RUNS: [(&str, Formulas); 7] = [
 const MEANS_AFTER: [u32; 4] = [1, 2, 10, 25];
 const INPUTS: [&str; 12] = ["X", "kernel", "f", "B", "R", "dictionary", "T", "delta", "approx_eps", "noise", "runs", "notes"];
 
-pub fn recognise(file: &Value) -> bool {
-    ["X", "f", "noise", "runs"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     for (name, formulas) in RUNS {
         let Some(run) = file["runs"].get(name) else { continue };
         let found = play(file, run, formulas);
         let of = |read: fn(&Found) -> &Vec<f64>| found.as_ref().map(|found| read(found).clone()).map_err(Clone::clone);
-        outcome.compare(&format!("{name} idx"), of(|found| &found.points), &run["idx"]);
-        if run.get("beta").is_some() {
-            outcome.compare(&format!("{name} beta"), of(|found| &found.betas), &run["beta"]);
-        }
         // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
         for (key, pick) in [("beta_first", 0), ("beta_rest", 1)] {
             if run.get(key).is_some() {
@@ -51,29 +43,27 @@ pub fn check(file: &Value) -> Outcome {
                 outcome.compare(&format!("{name} {key}"), beta.map_err(Clone::clone), &Value::Array(expected));
             }
         }
-        for (key, read) in
-            [("epoch_points", (|found| &found.epoch_points) as fn(&Found) -> &Vec<f64>), ("chosen_j", |found| &found.chosen)]
-        {
-            if run.get(key).is_some() {
-                outcome.compare(&format!("{name} {key}"), of(read), &run[key]);
-            }
-        }
-        if run.get("r").is_some() {
-            outcome.compare(&format!("{name} r"), of(|found| &found.distances), &run["r"]);
-        }
-        if run.get("theta_final").is_some() {
-            outcome.compare(&format!("{name} theta_final"), of(|found| &found.theta), &run["theta_final"]);
-        }
+        let parts: [Part<Found>; 6] = [
+            ("beta", |found| found.betas.clone()),
+            ("epoch_points", |found| found.epoch_points.clone()),
+            ("chosen_j", |found| found.chosen.clone()),
+            ("r", |found| found.distances.clone()),
+            ("theta_final", |found| found.theta.clone()),
+            ("mean_after_round", |found| found.means_after.clone()),
+        ];
+        let stated: Vec<Part<Found>> = parts.into_iter().filter(|(key, _)| run.get(*key).is_some()).collect();
+        outcome.compare_parts(name, &found, &stated, run);
         // One level for all rounds: the dictionary is fixed.
         if matches!(formulas, Formulas::AtaLocalDp | Formulas::AtaHeavyTails) {
             let expected = vec![run["b_tau"].clone(); found.as_ref().map_or(1, |found| found.points.len())];
             outcome.compare(&format!("{name} b_tau"), of(|found| &found.levels), &Value::Array(expected));
         }
-        if run.get("mean_after_round").is_some() {
-            outcome.compare(&format!("{name} mean_after_round"), of(|found| &found.means_after), &run["mean_after_round"]);
-        }
-        outcome.compare(&format!("{name} mean_final"), of(|found| &found.means), &run["mean_final"]);
-        outcome.compare(&format!("{name} var_final"), of(|found| &found.variances), &run["var_final"]);
+        let parts: [Part<Found>; 3] = [
+            ("idx", |found| found.points.clone()),
+            ("mean_final", |found| found.means.clone()),
+            ("var_final", |found| found.variances.clone()),
+        ];
+        outcome.compare_parts(name, &found, &parts, run);
         let truncated = of(|found| &found.truncated);
         // No truncation on either side is agreement without a number.
         if run.get("truncated_rounds").is_some()

@@ -7,10 +7,6 @@ use privateer_gp::SortedRewards;
 use privateer_numerics::linalg::{cholesky, eigen_symmetric};
 use serde_json::Value;
 
-pub fn recognise(file: &Value) -> bool {
-    ["mom", "truncation", "sym_inv_sqrt"].iter().all(|key| file.get(key).is_some())
-}
-
 pub fn check(file: &Value) -> Outcome {
     let mut outcome = Outcome::default();
     for (at, case) in file["mom"].as_array().into_iter().flatten().enumerate() {

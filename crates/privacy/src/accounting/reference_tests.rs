@@ -3,8 +3,15 @@
 
 use super::sensitivity::{self, Relation};
 use super::{Composition, Loss, zcdp};
+use crate::gradients::{GeneralizedGaussian, IsotropicGaussian, VectorNoise};
+use crate::mechanism::laplace;
 use crate::printed::{dubey2021, dubey2021_local, han2022_choice, han2022_tree, kharkovskii2020};
-use crate::{Delta, Epsilon, analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
+use crate::{
+    Budget, Calibration, Delta, Epsilon, Query, Raw, Request, RewardFacts, analytic_gaussian_sigma, gaussian_delta, gdp_epsilon,
+    gdp_mu,
+};
+use privateer_numerics::linalg::Norm;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 
 fn e(value: f64) -> Epsilon {
     Epsilon::try_from(value).expect("a budget")
@@ -22,8 +29,55 @@ fn shows(found: f64, shown: f64, digits: i32) {
     assert!((found - shown).abs() <= 0.501 * unit, "{found} is not {shown} to {digits} digits");
 }
 
+fn stream(label: &str) -> Stream {
+    Streams::new(1, label).of(0, Purpose::Noise)
+}
+
+/// Compares the second moment of released rewards with v at the epsilon of privacy (E4).
+/// Noise of rewards is uniform, so that its square is a third of R² where v has R².
 #[test]
-fn one_reward() {}
+fn one_reward() {
+    let facts = RewardFacts { bound: 1.0, noise_bound: Some(1.0), range: None, noise_variance: None, rounds: 1 };
+    let budget = Budget::new(Some(0.5), None).expect("a budget");
+    let request = Request { mechanism: "laplace", calibration: Calibration::AsPrinted, budget, clip: None };
+    let made = (laplace::ENTRY.build)(&request, &facts).expect("made");
+    let scale = made.laplace_scale().expect("a scale");
+    assert_eq!(scale, 8.0);
+    assert_eq!(1.0 + 1.0 + 2.0 * scale * scale, 130.0);
+    let (mut privatizer, mut stream, n) = (made.privatizer(), stream("E4"), 200_000);
+    let mut square = || {
+        let reward = Raw::seal(1.0 + stream.uniform_in(-1.0, 1.0));
+        let released = privatizer.release(&Query::default(), reward, &mut stream).reward().expect("a number");
+        released * released
+    };
+    let found = (0..n).map(|_| square()).sum::<f64>() / f64::from(n);
+    assert!((found - 129.4).abs() < 0.02 * 129.4, "{found}");
+}
+
+/// Compares the printed bound on a squared reward, 28.2, with one that is reached, 35.3 (E9).
+#[test]
+fn bounds_of_rewards() {
+    let (rounds, delta) = (1000, 0.01);
+    shows(dubey2021::squared_norm(1.0, 1.0, rounds, delta) - 1.0, 28.2, 3);
+    let reward = 1.0 + libm::sqrt(2.0 * libm::log(2.0 * rounds as f64 / delta));
+    shows(reward * reward, 35.3, 3);
+}
+
+/// Compares kappa with the length of the noise of T rewards in the norm of the shifted matrix (E15).
+#[test]
+fn lemma_six() {
+    let (m, rounds, sigma_u, sigma_x, lambda) = (16, 100, 3.0, 16.0, 50.0);
+    let (mut stream, n) = (stream("E15"), 4000);
+    let mut length = || {
+        let squares = (0..m).map(|_| libm::pow(sigma_u * libm::sqrt(rounds as f64) * stream.normal(), 2.0));
+        libm::sqrt(squares.sum::<f64>() / (sigma_x * lambda))
+    };
+    let found = (0..n).map(|_| length()).sum::<f64>() / f64::from(n);
+    let kappa = dubey2021_local::kappa(sigma_u, sigma_x, lambda, m, rounds);
+    shows(kappa, 4.24, 3);
+    shows(dubey2021_local::kappa_printed(sigma_u, lambda, m, rounds), 17.0, 3);
+    assert!((found - kappa).abs() <= 0.03 * kappa, "{found}");
+}
 
 #[test]
 fn nodes() {
@@ -148,6 +202,13 @@ fn random_projections() {
     shows(analytic_gaussian_sigma(e(1.0), d(1e-5)), 3.73, 3);
 }
 
+/// Compares the loss for a row that moves by 50 where the stated radius is 1 (E20).
+#[test]
+fn rows_that_move_far() {
+    let delta = d(1e-5);
+    shows(gdp_epsilon(50.0 * gdp_mu(e(1.0), delta), delta), 146.0, 3);
+}
+
 /// Compares the epsilons up to which the printed constant suffices (E21).
 /// Exactly for kappa = 1, and by concentrated privacy for any kappa. (At delta = .01 the limits are 6.248 and 4.147, where the
 /// reference's list has 6.3 and 4.2.)
@@ -203,6 +264,29 @@ fn generalised_gaussians() {
         let nodes = f64::from(dubey2021::nodes_released(horizon));
         let needed = libm::sqrt(nodes / (2.0 * zcdp::rho(e(epsilon), d(delta))));
         assert!((4.05..6.05).contains(&(printed / needed)), "{horizon} {epsilon}: {}", printed / needed);
+    }
+}
+
+/// Compares generalised with isotropic Gaussian noise of one guarantee, by the mean of the l_q norm (E24).
+#[test]
+fn isotropic_noise_is_smaller() {
+    let (epsilon, delta, mut stream) = (e(1.0), d(1e-3), stream("E24"));
+    for (q, n, ratio) in [(3.0, 5, 1.13), (11.0, 20, 1.52)] {
+        let (exponent, kappa) = han2022_tree::noise_norm(q, n);
+        let sigma = sensitivity::from_lq(1.0, q, n) * analytic_gaussian_sigma(epsilon, delta);
+        let mut generalised = GeneralizedGaussian::new(exponent, 1.0, libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta))));
+        let mut isotropic = IsotropicGaussian { sigma };
+        let norm = Norm::of(q).expect("a norm");
+        let mut total = |law: &mut dyn VectorNoise| {
+            let mut z = vec![0.0; n];
+            let mut size = || {
+                law.draw(&mut stream, &mut z);
+                norm.size(&z)
+            };
+            (0..3000).map(|_| size()).sum::<f64>()
+        };
+        let found = total(&mut generalised) / total(&mut isotropic);
+        assert!((found - ratio).abs() < 0.03, "q = {q}, d = {n}: {found}");
     }
 }
 

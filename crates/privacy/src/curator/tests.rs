@@ -257,6 +257,21 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
 }
 
+/// Checks that scaling by the data's own largest norm moves rows that did not change (E19).
+/// Where the largest norm grows from 20 to 21, rows of norm 10, 5 and 15 move by 1.11 in all before they reach the mechanism.
+/// Centred alone, four rows of which one moves by 1 move by 0.87.
+#[test]
+fn scaling_by_the_largest_norm_moves_every_row() {
+    let rows = |all: &[f64]| Inputs::new(1, Arc::new(all.to_vec()));
+    let scale = |largest: f64| fact(&scaled(Some(25.0), None), &rows(&[largest, -largest]), "scale").as_f64().expect("a number");
+    let change = scale(20.0) - scale(21.0);
+    let apart = [10.0, 5.0, 15.0].iter().map(|norm| (norm * change) * (norm * change)).sum::<f64>().sqrt();
+    assert!((apart - 1.11).abs() < 0.005, "{apart}");
+    let (before, after) = (centred(&rows(&[10.0, 5.0, 15.0, 20.0])), centred(&rows(&[10.0, 5.0, 15.0, 21.0])));
+    let apart = before.iter().zip(&after).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+    assert!((apart - 0.866).abs() < 5e-4, "{apart}");
+}
+
 /// Checks that centring and moving rows never increases the distance of data sets.
 /// The guarantee depends on this for data sets that differ in one row. Both use the same stream, so the noise cancels.
 #[test]

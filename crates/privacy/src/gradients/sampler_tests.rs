@@ -149,6 +149,23 @@ fn sums(clip: Option<Clip>, samples: &[(f64, f64)]) -> Vec<f64> {
     samples.iter().map(|&(x, y)| at(&[x], y)).collect()
 }
 
+/// Checks that the first gradient has the weight of every other only from half of it (E26).
+/// Samples after the first have no gradient, so that the tenth direction is what is left of it.
+#[test]
+fn half_of_the_first_gradient_weighs_as_much_as_others() {
+    for (start, weight) in [(Start::Half, 1.0 / 11.0), (Start::Full, 2.0 / 11.0)] {
+        let mut privatizer = PrefixGradients::new(Arc::new(Line), 1, start, None, None);
+        let mut stream = stream(0);
+        let mut sum = 0.0;
+        for round in 1..=10 {
+            let x = if round == 1 { [1.0] } else { [0.0] };
+            let query = GradientQuery { now: &[0.5], before: &[0.1] };
+            sum = privatizer.release(query, Raw::seal(Sample { x: &x, y: 0.0 }), &mut stream).expect("a round").value()[0];
+        }
+        assert!((sum / 11.0 - weight).abs() < 1e-12, "{start:?}: {sum}");
+    }
+}
+
 /// Checks that no sample moves a sum beyond its bound.
 /// Samples that are not finite count as samples with zero gradient. Huge samples are clipped, whatever the loss states, because
 /// the guarantee depends on the bounds.
