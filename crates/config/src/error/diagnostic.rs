@@ -26,6 +26,8 @@ struct Source {
     text: String,
     /// Line at which the text begins, 1-based; 0 for the command line.
     first_line: usize,
+    /// Byte at which each line begins.
+    line_starts: Vec<usize>,
 }
 
 /// Name of the source of command-line input: one line, so its places have no line number.
@@ -36,13 +38,17 @@ impl Sources {
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         let name = name.into();
         let first_line = usize::from(name != COMMAND_LINE);
-        self.texts.push(Source { name, text: text.into(), first_line });
-        self.texts.len() - 1
+        self.push(name, text.into(), first_line)
     }
 
     /// Adds what a call of a program states, at this line of its source file; returns its index.
     pub fn add_call(&mut self, file: impl Into<String>, line: usize, text: impl Into<String>) -> usize {
-        self.texts.push(Source { name: file.into(), text: text.into(), first_line: line });
+        self.push(file.into(), text.into(), line)
+    }
+
+    fn push(&mut self, name: String, text: String, first_line: usize) -> usize {
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        self.texts.push(Source { name, text, first_line, line_starts });
         self.texts.len() - 1
     }
 
@@ -55,19 +61,20 @@ impl Sources {
     /// Resolves a span to file, line, column and the line's text.
     #[must_use]
     pub fn place(&self, span: &Span) -> Place {
-        let Source { name, text, first_line } = &self.texts[span.source];
+        let Source { name, text, first_line, line_starts } = &self.texts[span.source];
         let start = floor_char(text, span.range.start);
         let end = floor_char(text, span.range.end.max(start));
-        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line = line_starts.partition_point(|&begins| begins <= start).saturating_sub(1);
+        let line_start = line_starts[line];
         let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let line_text = text[line_start..line_end].trim_end_matches('\r');
         let width = text[start..end.min(line_end)].chars().count().max(1);
         Place {
             file: name.clone(),
-            line: first_line + text[..start].matches('\n').count(),
+            line: first_line + line,
             column: text[line_start..start].chars().count() + 1,
             width,
-            text: Some(line_text.to_owned()),
+            text: (line_text.len() <= LONGEST_KEPT).then(|| line_text.to_owned()),
         }
     }
 }
@@ -100,6 +107,8 @@ impl Place {
     }
 }
 
+/// Longest line that a place keeps, in bytes.
+const LONGEST_KEPT: usize = 1 << 16;
 /// Largest number of characters of a line in a message.
 const LONGEST_LINE: usize = 160;
 /// Largest number of characters of a quoted word in a long message.

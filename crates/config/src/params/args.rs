@@ -2,7 +2,7 @@
 
 use super::{Count, Extensions, Items, List, Node, Number, Table, Value};
 use crate::error::{Diagnostic, Error, Place, Sources, Span, suggestion};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 /// Collects the errors of a spec while it is read, so that all are reported at once.
@@ -13,13 +13,27 @@ pub struct Sink {
     diagnostics: RefCell<Vec<Diagnostic>>,
     /// The rendered errors, by which duplicates are found.
     shown: RefCell<BTreeSet<String>>,
+    /// Number of errors beyond [`MOST_KEPT`], which are counted alone.
+    more: Cell<usize>,
+    /// Source and byte of every key that is unknown: policies that share a table report it once.
+    unknown: RefCell<BTreeSet<(usize, usize)>>,
 }
+
+/// Number of errors that are kept: a text of a million mistakes needs no million explanations.
+const MOST_KEPT: usize = 200;
 
 impl Sink {
     /// Creates an empty sink over the texts that spans point into.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, added: Extensions::default(), diagnostics: RefCell::default(), shown: RefCell::default() }
+        Self {
+            sources,
+            added: Extensions::default(),
+            diagnostics: RefCell::default(),
+            shown: RefCell::default(),
+            more: Cell::new(0),
+            unknown: RefCell::default(),
+        }
     }
 
     /// Returns the sink of a program that adds these items to the lists.
@@ -55,10 +69,17 @@ impl Sink {
         self.push(diagnostic);
     }
 
+    /// Counts an error beyond those that are kept; false if there is room for it.
+    fn is_full(&self) -> bool {
+        let is_full = MOST_KEPT <= self.diagnostics.borrow().len();
+        self.more.set(self.more.get() + usize::from(is_full));
+        is_full
+    }
+
     /// Returns the number of errors so far.
     #[must_use]
     pub fn n_mistakes(&self) -> usize {
-        self.diagnostics.borrow().len()
+        self.diagnostics.borrow().len() + self.more.get()
     }
 
     /// Returns all errors as one, in the order of the text, and empties the sink.
@@ -72,6 +93,8 @@ impl Sink {
             return Ok(());
         }
         all.sort_by_key(|d| d.place.as_ref().map_or((String::new(), usize::MAX, 0), |p| (p.file.clone(), p.line, p.column)));
+        // Those that are not kept are counted in the message.
+        all.resize(all.len() + self.more.take(), Diagnostic::new(""));
         Err(Error::Input(all))
     }
 }
@@ -404,7 +427,8 @@ impl<'a> Args<'a> {
     pub fn knows(&self, key: &str, span: Option<&Span>) {
         let seen = self.seen.borrow();
         let known: Vec<&str> = seen.iter().map(|doc| doc.path.as_str()).filter(|path| !path.contains('.')).collect();
-        if known.contains(&key) {
+        let is_new = |span: &Span| self.sink.unknown.borrow_mut().insert((span.source, span.range.start));
+        if known.contains(&key) || !span.is_none_or(is_new) || self.sink.is_full() {
             return;
         }
         let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
