@@ -147,7 +147,9 @@ pub(super) fn bandit_warnings(
     warnings
 }
 
-/// Returns the range of the function, as far as it may be known; `None` without values and without a stated bound.
+/// Returns the range of the function, as far as it may be known.
+///
+/// It is `None` without values and without a stated bound.
 fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
     if cell.environment.simulates() {
         let (least, greatest) = trial.instance.range();
@@ -268,7 +270,9 @@ fn factor_warning(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, values:
     })
 }
 
-/// Returns a warning if a policy without privacy stays at its first point, since all rewards are far above the prior mean.
+/// Returns a warning if a policy without privacy stays at its first point.
+///
+/// It does where all rewards are far above the prior mean.
 ///
 /// After one play the score of another point is at most `sqrt(v² + (factor · prior)²)` for a reward v, whatever its correlation.
 fn prior_mean_warning(

@@ -102,7 +102,7 @@ impl CsvFault {
     }
 }
 
-/// Returns a hint if the first two lines show that another character than `delimiter` separates the fields.
+/// Returns a hint if the first two lines show that another character separates the fields.
 pub(super) fn separator_hint(text: &str, delimiter: u8) -> Option<String> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let (first, second) = (lines.next()?, lines.next()?);
