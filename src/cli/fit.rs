@@ -104,7 +104,7 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
         found.evaluations,
         short(found.variance),
         short(libm::sqrt(found.noise_variance)),
-        if args.public { "public = [\"hyperparameters\"]\n" } else { "" },
+        if args.public { "public = [\"standardisation\", \"hyperparameters\", \"range\"]\n" } else { "" },
         short(found.noise_variance),
     ));
     note(if args.public {
@@ -116,13 +116,15 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Centres every column and divides by its standard deviation; constant columns are left for the fit to refuse.
+/// Centres every column and divides by its standard deviation.
+///
+/// Columns that are constant, or whose deviation overflows, are left for the fit to refuse.
 fn standardise(rows: &mut [Vec<f64>]) {
     let n = rows.len() as f64;
     for j in 0..rows.first().map_or(0, Vec::len) {
         let mean = rows.iter().map(|row| row[j]).sum::<f64>() / n;
         let deviation = libm::sqrt(rows.iter().map(|row| (row[j] - mean) * (row[j] - mean)).sum::<f64>() / n);
-        for row in rows.iter_mut() {
+        for row in rows.iter_mut().filter(|_| deviation.is_finite()) {
             row[j] = if 0.0 < deviation { (row[j] - mean) / deviation } else { 0.0 };
         }
     }

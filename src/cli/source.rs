@@ -29,7 +29,7 @@ pub struct SpecArgs {
     /// Horizon
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     rounds: Option<u64>,
-    /// Seed of all random streams
+    /// Seed of all random streams, from 0 to 2^63 - 1
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     seed: Option<u64>,
     /// Folders of the specs that were read.
@@ -38,7 +38,9 @@ pub struct SpecArgs {
 }
 
 fn whole_number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "expected a whole number from 0 to 2^64 - 1".to_owned())
+    // TOML's integers end at 2^63 - 1, and an option changes the spec as if it stood there.
+    let number = text.parse().ok().filter(|number| i64::try_from(*number).is_ok());
+    number.ok_or_else(|| "expected a whole number from 0 to 2^63 - 1".to_owned())
 }
 
 /// Returns the name of the folder that a spec's results have by default.

@@ -48,7 +48,9 @@ impl CellFacts {
                     .to_owned(),
             );
         }
-        if instance.bound_stated() && instance.facts().bound < instance.largest() {
+        // The largest value of a table is no public number: the warning says what the ledger must leave out.
+        let is_generated = cell.environment.fingerprint().is_none() && cell.environment.train_readings().is_none();
+        if is_generated && instance.bound_stated() && instance.facts().bound < instance.largest() {
             let (stated, largest) = (instance.facts().bound, instance.largest());
             ledger.notes.push(format!(
                 "the stated bound {stated} is below the first trial's largest |f|, {largest}: rewards are cut off"

@@ -79,7 +79,9 @@ impl Preparation<'_> {
             }
             Ready::Online(_) => return refuse("a learner explores nothing"),
         };
-        Ok(rows[Quantity::CumulativeRegret].iter().sum::<f64>() / pilot as f64)
+        let loss = rows[Quantity::CumulativeRegret].iter().sum::<f64>() / pilot as f64;
+        // What is no number is no better than anything.
+        Ok(if loss.is_nan() { f64::INFINITY } else { loss })
     }
 }
 

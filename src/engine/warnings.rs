@@ -2,11 +2,11 @@
 //!
 //! Examples: a clip that cuts the function off, noise that drowns it, too few rounds.
 //!
-//! The function itself is read only where its values are simulated or declared public; elsewhere its stated bound takes its
-//! place.
+//! The function itself is read wherever rewards are simulated, a table's values included: the regret of a simulation is
+//! computed from them. Elsewhere the stated bound takes its place.
 
 use super::ready_cell::{ReadyCell, ReadyTrial};
-use crate::env::{DataDerived, ValueUnits};
+use crate::env::ValueUnits;
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Ledger;
@@ -130,19 +130,28 @@ pub(super) fn bandit_warnings(
         warnings.push(CellWarning::new(Misleading::Rounds, text));
     }
     if let Some(values) = known_values(cell, trial) {
-        warnings.extend(clip_warning(trial, ledger, &values, trial.instance.value_units()));
+        let clip = clip_warning(trial, ledger, &values, trial.instance.value_units());
+        warnings.extend(clip.or_else(|| bound_warning(trial, ledger, &values)));
         warnings.extend(noise_warning(plan, trial, &values));
         warnings.extend(factor_warning(plan, cell, trial, &values));
+        warnings.extend(prior_mean_warning(plan, cell, trial, ledger, &values));
     }
+    warnings.extend(outlier_warning(cell, trial));
+    warnings.extend(cell.environment.index_column().map(|name| {
+        let text = format!(
+            "the first column, `{name}`, rises by 1 from row to row, as numbers of rows and years do, and is played as an arm; list the \
+             arms in `columns`"
+        );
+        CellWarning::new(Misleading::IndexColumn, text)
+    }));
     warnings
 }
 
-/// Returns the range of the function, as far as it may be known; `None` if neither values nor bound are public.
+/// Returns the range of the function, as far as it may be known.
+///
+/// It is `None` without values and without a stated bound.
 fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
-    let environment = &cell.environment;
-    let is_generated = environment.fingerprint().is_none() || environment.facts().iter().any(|(name, _)| name == "synthetic");
-    let is_public = environment.derived_from_rewards().declared.contains(&DataDerived::Range);
-    if environment.simulates() && (is_generated || is_public) {
+    if cell.environment.simulates() {
         let (least, greatest) = trial.instance.range();
         return Some(KnownValues { least, greatest, are_read: true });
     }
@@ -199,6 +208,25 @@ fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues, units
     })
 }
 
+/// Returns a warning if mean rewards exceed the stated bound, at which a mechanism cuts them off.
+fn bound_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Option<CellWarning> {
+    let instance = &trial.instance;
+    let bound = instance.facts().bound;
+    let exceeds = instance.bound_stated() && bound * (1.0 + 1e-9) < values.greatest.max(-values.least);
+    (values.are_read && exceeds && ledger.epsilon.is_some()).then(|| {
+        let share = instance.share_outside(-bound, bound).map_or(String::new(), |share| {
+            format!(" at {} % of the points", digits(100.0 * share))
+        });
+        let text = format!(
+            "the stated `bound` on the mean reward is exceeded{share}: the reward covers [{}, {}] as the spec transforms it, and the              bound is {} there; raise `bound`",
+            digits(values.least),
+            digits(values.greatest),
+            digits(bound)
+        );
+        CellWarning::new(Misleading::Clip, text)
+    })
+}
+
 /// Returns a warning if the mean of all released rewards would have a larger noise than the function has differences.
 fn noise_warning(plan: &CellPlan, trial: &ReadyTrial, values: &KnownValues) -> Option<CellWarning> {
     let rounds = plan.rounds as f64;
@@ -239,6 +267,57 @@ fn factor_warning(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, values:
             digits(spread)
         );
         CellWarning::new(Misleading::ExplorationFactor, text)
+    })
+}
+
+/// Returns a warning if a policy without privacy stays at its first point.
+///
+/// It does where all rewards are far above the prior mean.
+///
+/// After one play the score of another point is at most `sqrt(v² + (factor · prior)²)` for a reward v, whatever its correlation.
+fn prior_mean_warning(
+    plan: &CellPlan,
+    cell: &ReadyCell,
+    trial: &ReadyTrial,
+    ledger: &Ledger,
+    values: &KnownValues,
+) -> Option<CellWarning> {
+    let factor = cell.maker.least_factor(&trial.setting, plan.rounds)?;
+    let grows = plan.resolved["policy"]["beta"]["kind"].as_str() != Some("constant");
+    let prior = libm::sqrt(if cell.environment.product().is_some() { 1.0 } else { cell.environment.gram().diagonal(0) });
+    let noise = trial.instance.facts().noise_variance.map_or(0.0, libm::sqrt);
+    let is_stuck = values.are_read && FAR * (factor * prior).max(noise) < values.least;
+    (is_stuck && !grows && 0.0 < factor && values.least < values.greatest && ledger.epsilon.is_none()).then(|| {
+        let text = format!(
+            "mean rewards are at least {}, and the exploration factor adds at most {} to the prior mean, 0, of an unknown point: the \
+             policy repeats its first points, and privacy seems free in comparison; centre the rewards, or raise the factor",
+            digits(values.least),
+            digits(factor * prior)
+        );
+        CellWarning::new(Misleading::PriorMean, text)
+    })
+}
+
+/// Fewest rows of which one must not have over half of the variance.
+const MANY: usize = 10;
+
+/// Returns a warning if one row of a table has over half of the variance of its values.
+fn outlier_warning(cell: &ReadyCell, trial: &ReadyTrial) -> Option<CellWarning> {
+    let (environment, instance) = (&cell.environment, &trial.instance);
+    let n = environment.points()?.n_points();
+    environment.fingerprint().filter(|_| MANY <= n && environment.simulates())?;
+    let mean = (0..n).map(|row| instance.mean(row)).sum::<f64>() / n as f64;
+    let square = |row: usize| (instance.mean(row) - mean) * (instance.mean(row) - mean);
+    let total = (0..n).map(square).sum::<f64>();
+    let row = (0..n).fold(0, |most, row| if square(most) < square(row) { row } else { most });
+    (total < 2.0 * square(row)).then(|| {
+        let text = format!(
+            "row {} of the table has {} % of the variance of its values, so that the other rows hardly differ beside it; look for a \
+             mistyped cell, or remove the row",
+            row + 1,
+            digits(100.0 * square(row) / total)
+        );
+        CellWarning::new(Misleading::Outlier, text)
     })
 }
 

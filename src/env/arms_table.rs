@@ -112,6 +112,8 @@ impl EnvironmentPlan for ArmsTable {
                     .hint("both files must have the same arms in the same order"),
             ));
         }
+        let index_column =
+            (self.arms && self.columns.is_none() && self.synthetic.is_none()).then(|| index_column(&test)).flatten();
         let covariance = empirical_covariance(&train.values, train.columns, self.normalise)?;
         let means = test.column_means();
         let rows = test.rows;
@@ -124,6 +126,7 @@ impl EnvironmentPlan for ArmsTable {
             means: Arc::new(means),
             noise,
             train_readings,
+            index_column,
             rows,
             fingerprints,
             synthetic: self.synthetic.is_some(),
@@ -135,11 +138,20 @@ impl EnvironmentPlan for ArmsTable {
     }
 }
 
+/// Returns the name of the first column if it counts up by ones, as numbers of rows and years do.
+fn index_column(table: &CsvTable) -> Option<String> {
+    let cell = |row: usize| table.values[row * table.columns];
+    let counts =
+        3 <= table.rows && libm::trunc(cell(0)) == cell(0) && (1..table.rows).all(|row| cell(row) - cell(row - 1) == 1.0);
+    counts.then(|| table.header.as_ref().map_or_else(|| "1".to_owned(), |names| names[0].clone()))
+}
+
 struct ArmsEnvironment {
     gram: Arc<dyn GramSource>,
     means: Arc<Vec<f64>>,
     noise: Arc<Resampled>,
     train_readings: Arc<TrainReadings>,
+    index_column: Option<String>,
     rows: usize,
     /// Fingerprints of the train and the test table.
     fingerprints: (String, String),
@@ -159,6 +171,10 @@ impl ArmsEnvironment {
 }
 
 impl Environment for ArmsEnvironment {
+    fn index_column(&self) -> Option<&str> {
+        self.index_column.as_deref()
+    }
+
     fn gram(&self) -> &Arc<dyn GramSource> {
         &self.gram
     }

@@ -66,6 +66,11 @@ impl BuildContext<'_> {
 
 /// Represents a problem, shared by all trials.
 pub trait Environment: Send + Sync {
+    /// Returns the name of a column that counts rows or years, yet is played as an arm.
+    fn index_column(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns the prior covariance over the domain.
     fn gram(&self) -> &Arc<dyn GramSource>;
 

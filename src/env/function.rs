@@ -3,6 +3,7 @@
 //! It covers domain, kernel, noise, unit of regret and rescaling.
 
 use super::domain::Place;
+use super::instance::within_range;
 use super::noise::Noise;
 use super::{BuildContext, DomainPlan, Environment, Instance, RegretUnit, SetsPlan};
 use crate::env::noise::parse_noise;
@@ -133,6 +134,7 @@ impl FunctionPlan {
         let Some(noise) = self.noise.clone() else {
             return Err(Error::input(Diagnostic::new("the environment has no noise")));
         };
+        within_range(&values, noise.as_ref(), "add `output = \"unit\"` to the environment, or choose another `noise`")?;
         Instance::new(Arc::new(values), noise, self.bound, rounds, self.regret)?.with_sets(self.sets)
     }
 }

@@ -12,6 +12,23 @@ use std::sync::Arc;
 /// Smallest difference between the largest and the least mean reward, unless they are equal.
 const SMALLEST_RANGE: f64 = 1e-6;
 
+/// Largest magnitude of a mean reward: the square of a sum over all rounds stays finite.
+const HUGE: f64 = 1e100;
+
+/// Checks that mean rewards lie in the range that the noise needs.
+///
+/// # Errors
+/// The first that lies outside, with this hint.
+pub(super) fn within_range(values: &[f64], noise: &dyn Noise, hint: &str) -> Result<(), Error> {
+    let Some((lo, hi)) = noise.range() else { return Ok(()) };
+    match values.iter().find(|value| !(lo..=hi).contains(*value)) {
+        Some(outside) => Err(Error::input(
+            Diagnostic::new(format!("the noise needs mean rewards from {lo} to {hi}, and one is {outside}")).hint(hint),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Holds the function of one trial with its noise.
 #[derive(Debug, Clone)]
 pub struct Instance {
@@ -89,12 +106,13 @@ impl Instance {
                 Diagnostic::new("the mean reward is not finite at every point").hint("check the table or the kernel's scale"),
             ));
         };
-        if let Some((lo, hi)) = noise.range()
-            && let Some(outside) = values.iter().find(|&&value| value < lo || hi < value)
-        {
+        within_range(&values, noise.as_ref(), "choose another `noise`, or scale the values into that range")?;
+        // Regret and its square are summed over rounds and trials.
+        if let Some(huge) = values.iter().find(|value| HUGE < value.abs()) {
             return Err(Error::input(
-                Diagnostic::new(format!("the noise needs mean rewards from {lo} to {hi}, and one is {outside}"))
-                    .hint("add `output = \"unit\"` to the environment, or choose another noise"),
+                Diagnostic::new(format!("a mean reward is {huge:e}, and sums of regret would overflow f64"))
+                    .expected(format!("mean rewards from -{HUGE:e} to {HUGE:e}"))
+                    .hint("look for a mistyped cell, or state rewards in other units"),
             ));
         }
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -105,16 +123,6 @@ impl Instance {
                     .hint("state rewards in other units: differences below 1e-6 drown in the tie tolerance"),
             ));
         }
-        let unit = match unit {
-            RegretUnit::Raw => 1.0,
-            RegretUnit::Relative if 0.0 < values[best] => values[best],
-            RegretUnit::Relative => {
-                return Err(Error::input(
-                    Diagnostic::new(format!("relative regret divides by the largest mean reward, which is {}", values[best]))
-                        .hint("use `regret = \"raw\"`"),
-                ));
-            }
-        };
         let best_mean = values[best];
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let noise_scale = noise.sub_gaussian_scale();
@@ -125,11 +133,11 @@ impl Instance {
             noise_variance: noise.variance(),
             rounds,
         };
-        Ok(Self {
+        let raw = Self {
             values,
             noise,
             best,
-            unit,
+            unit: 1.0,
             facts,
             bound_stated: bound.is_some(),
             noise_scale,
@@ -139,7 +147,23 @@ impl Instance {
             sets: None,
             plays: None,
             best_mean,
-        })
+        };
+        if unit == RegretUnit::Relative { raw.relative(0.0, 1.0) } else { Ok(raw) }
+    }
+
+    /// Counts regret in shares of the largest mean before `centre` was subtracted and `scale` divided.
+    ///
+    /// # Errors
+    /// Unless that mean is above 0.
+    pub(crate) fn relative(self, centre: f64, scale: f64) -> Result<Self, Error> {
+        let largest = self.best_mean * scale + centre;
+        if largest.is_nan() || largest <= 0.0 {
+            return Err(Error::input(
+                Diagnostic::new(format!("relative regret divides by the largest mean reward, which is {largest}"))
+                    .hint("use `regret = \"raw\"`"),
+            ));
+        }
+        Ok(Self { unit: largest / scale, ..self })
     }
 
     /// States how values of the data become rewards, where clip ranges are stated in units of the data.

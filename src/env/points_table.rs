@@ -139,6 +139,7 @@ impl EnvironmentPlan for PointsTable {
             Some(name) => self.values(name, column(width - 1)).map(|(values, units)| (Some(values), Some(units)))?,
             None => (None, None),
         };
+        let (centre, scale) = units.map_or((0.0, 1.0), |units| (units.centre, units.scale));
         let units = units.filter(|_| self.in_data_units);
         let bound = match (self.bound, units) {
             // Of a range that the units shift, the end that is farther from 0.
@@ -187,8 +188,11 @@ impl EnvironmentPlan for PointsTable {
                 ));
             }
         };
-        let make =
-            |values| Instance::new(Arc::new(values), noise, bound, context.rounds, self.regret).map(|made| made.in_units(units));
+        let make = |values| {
+            let made = Instance::new(Arc::new(values), noise, bound, context.rounds, RegretUnit::Raw)?.in_units(units);
+            // Before standardisation, since the standardised mean is 0.
+            if self.regret == RegretUnit::Relative { made.relative(centre, scale) } else { Ok(made) }
+        };
         Ok(Arc::new(PointsEnvironment {
             // Noisy released inputs are not coordinates of the function: a model must know their noise to use them.
             kernel: (noise_variance == 0.0).then_some(kernel),
@@ -287,6 +291,10 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(f64, f64), Error> {
     let n = column.len() as f64;
     let mean = column.iter().sum::<f64>() / n;
     let deviation = libm::sqrt(column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
+    if !deviation.is_finite() {
+        let message = format!("the standard deviation of column `{name}` overflows f64, so it cannot be standardised");
+        return Err(Error::input(Diagnostic::new(message).hint("look for a mistyped cell, or state the column in other units")));
+    }
     if deviation == 0.0 {
         let (what, hint) = if column.len() == 1 {
             ("has one row", "give a longer table: one row leaves nothing to choose between")

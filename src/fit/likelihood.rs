@@ -54,13 +54,19 @@ pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate
     let mean = values.iter().sum::<f64>() / n as f64;
     let y: Vec<f64> = values.iter().map(|value| value - mean).collect();
     let variance = y.iter().map(|y| y * y).sum::<f64>() / n as f64;
-    if !(variance.is_finite() && 0.0 < variance) {
+    if !variance.is_finite() {
+        return refuse(
+            "the variance of the values overflows f64",
+            "look for a mistyped cell, or state the values in other units",
+        );
+    }
+    if variance <= 0.0 {
         return refuse("the values are constant, and any length-scale fits them", "choose another value column");
     }
     let sizes: Vec<f64> = (0..d).map(|j| deviation(points, j)).collect();
     if let Some(at) = sizes.iter().position(|&size| !(size.is_finite() && 0.0 < size)) {
-        let problem = format!("input column {} of {d} is constant, and has no length-scale", at + 1);
-        return refuse(&problem, "leave it out of the inputs");
+        let fault = if sizes[at] == 0.0 { "is constant, and has no length-scale" } else { "has a variance that overflows f64" };
+        return refuse(&format!("input column {} of {d} {fault}", at + 1), "leave it out of the inputs");
     }
     let n_scales = if per_coordinate { d } else { 1 };
     let size = |j: usize| if per_coordinate { sizes[j] } else { libm::sqrt(sizes.iter().map(|s| s * s).sum::<f64>()) };

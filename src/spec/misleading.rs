@@ -20,11 +20,26 @@ pub enum Misleading {
     Rounds,
     /// A delta that a mechanism without privacy would satisfy.
     Delta,
+    /// Rewards so far above the prior mean, 0, that a policy without privacy repeats its first point.
+    PriorMean,
+    /// One row of a table that has over half of the variance of its values.
+    Outlier,
+    /// A column that counts rows or years and is played as an arm.
+    IndexColumn,
 }
 
 impl Misleading {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Clip, Self::Noise, Self::ExplorationFactor, Self::Rounds, Self::Delta];
+    pub const ALL: [Self; 8] = [
+        Self::Clip,
+        Self::Noise,
+        Self::ExplorationFactor,
+        Self::Rounds,
+        Self::Delta,
+        Self::PriorMean,
+        Self::Outlier,
+        Self::IndexColumn,
+    ];
 
     /// Returns the name in a spec.
     #[must_use]
@@ -35,13 +50,16 @@ impl Misleading {
             Self::ExplorationFactor => "exploration-factor",
             Self::Rounds => "rounds",
             Self::Delta => "delta",
+            Self::PriorMean => "prior-mean",
+            Self::Outlier => "outlier",
+            Self::IndexColumn => "index-column",
         }
     }
 
     /// Reads the key `accepted_warnings`.
     pub(super) fn accepted(top: &Args<'_>) -> Vec<Self> {
         let doc = "warnings that are meant, as where a paper is reproduced: `clip`, `noise`, `exploration-factor`, `rounds`, \
-                   `delta`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
+                   `delta`, `prior-mean`, `outlier`, `index-column`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
         let mut accepted = Vec::new();
         for text in top.texts("accepted_warnings", doc).unwrap_or_default() {
             match Self::ALL.into_iter().find(|kind| kind.name() == text) {

@@ -8,6 +8,7 @@ use super::reader::SpecReader;
 use super::sweep::SweepPoint;
 use super::written::{nested, written_json};
 use privateer_config::params::{Node, Sink, Table, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of policies that play at random.
 pub const GUESSING: [&str; 2] = ["uniform", "random-arm"];
@@ -15,7 +16,11 @@ pub const GUESSING: [&str; 2] = ["uniform", "random-arm"];
 /// Returns whether a swept key is about privacy.
 #[must_use]
 pub fn is_privacy_key(key: &str) -> bool {
-    key.split('.').any(|part| ["privacy", "curator"].contains(&part))
+    let mut parts = key.split('.');
+    // After these a policy is named, which may be called anything.
+    let named = matches!(parts.next(), Some("policy" | "learner"));
+    let first = if named { parts.nth(1) } else { key.split('.').next() };
+    first.into_iter().chain(parts).any(|part| ["privacy", "curator"].contains(&part))
 }
 
 /// Appends the references of every problem on which something is private.
@@ -23,7 +28,7 @@ pub fn is_privacy_key(key: &str) -> bool {
 /// * `ends` — the number of cells after each sweep point
 pub(super) fn append(reader: &SpecReader<'_>, points: &[SweepPoint], ends: &[usize], cells: &mut Vec<CellPlan>) {
     let mut problems: Vec<(String, Vec<usize>)> = Vec::new();
-    let mut places = std::collections::BTreeMap::new();
+    let mut places = BTreeMap::new();
     for (cell_idx, cell) in cells.iter().enumerate() {
         let outside: Vec<_> = cell.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
         let key = format!("{} {outside:?}", cell.environment_key);
@@ -36,6 +41,9 @@ pub(super) fn append(reader: &SpecReader<'_>, points: &[SweepPoint], ends: &[usi
     }
     for (_, members) in problems {
         let n_before = cells.len();
+        let open = members.iter().filter(|&&cell| open_kind(&cells[cell]).is_none());
+        let listed: BTreeSet<String> = open.map(|&cell| parameters(cells[cell].resolved["policy"].clone()).to_string()).collect();
+        let mut added = BTreeSet::new();
         let private: Vec<usize> = members.iter().copied().filter(|&cell| open_kind(&cells[cell]).is_some()).collect();
         let Some(&first) = private.first() else { continue };
         if !members.iter().any(|&cell| GUESSING.contains(&kind(&cells[cell])))
@@ -43,18 +51,20 @@ pub(super) fn append(reader: &SpecReader<'_>, points: &[SweepPoint], ends: &[usi
         {
             let mut item = Table::default();
             item.set("kind", text(kind));
-            add(reader, (points, ends, first), &members, Role::Guessing, item, cells);
+            add(reader, (points, ends, first), (&members, n_before), Role::Guessing, item, cells);
         }
         for cell_idx in private {
             let Some((kind, dropped)) = open_kind(&cells[cell_idx]) else { continue };
             let Some(mut item) = written(reader, (points, ends, cell_idx)) else { continue };
             item.set("kind", text(kind));
             dropped.iter().for_each(|key| drop(item.remove(key)));
-            let wanted = parameters(written_json(&item));
-            let is_same = |cell: &CellPlan| open_kind(cell).is_none() && parameters(cell.resolved["policy"].clone()) == wanted;
-            if !members.iter().copied().chain(n_before..cells.len()).any(|other| is_same(&cells[other])) {
-                let role = Role::WithoutPrivacy(cells[cell_idx].policy.clone());
-                add(reader, (points, ends, cell_idx), &members, role, item, cells);
+            let wanted = parameters(written_json(&item)).to_string();
+            // The report finds one of another kind by its role alone, so that each policy has its own.
+            let of = &cells[cell_idx].policy;
+            let label = if kind == self::kind(&cells[cell_idx]) { String::new() } else { of.clone() };
+            if !listed.contains(&wanted) && added.insert((wanted, label)) {
+                let role = Role::WithoutPrivacy(of.clone());
+                add(reader, (points, ends, cell_idx), (&members, n_before), role, item, cells);
             }
         }
     }
@@ -117,8 +127,17 @@ fn written(reader: &SpecReader<'_>, place: Place<'_>) -> Option<Table> {
     }
 }
 
-/// Appends a policy without privacy at a cell's sweep point; `members` are the cells of the problem.
-fn add(reader: &SpecReader<'_>, place: Place<'_>, members: &[usize], role: Role, mut item: Table, cells: &mut Vec<CellPlan>) {
+/// Appends a policy without privacy at a cell's sweep point.
+///
+/// * `members`, `n_before` — the listed cells of the problem, and the number of cells before its references
+fn add(
+    reader: &SpecReader<'_>,
+    place: Place<'_>,
+    (members, n_before): (&[usize], usize),
+    role: Role,
+    mut item: Table,
+    cells: &mut Vec<CellPlan>,
+) {
     let Some((mut tree, _)) = tree(reader, place) else { return };
     let names = match (&role, item.get("kind")) {
         (Role::WithoutPrivacy(of), Some(Node { value: Value::Text(kind), .. })) => {
@@ -127,12 +146,11 @@ fn add(reader: &SpecReader<'_>, place: Place<'_>, members: &[usize], role: Role,
         (_, Some(Node { value: Value::Text(kind), .. })) => [kind.clone(), "guessing".to_owned()],
         _ => return,
     };
+    let here = || members.iter().map(|&cell| &cells[cell]).chain(&cells[n_before..]);
+    let is_taken = |name: &String| here().any(|cell| cell.policy == *name);
+    let numbered = (2..).map(|number| format!("{} {number}", names[1]));
+    let Some(name) = names.iter().cloned().chain(numbered).find(|name| !is_taken(name)) else { return };
     let swept = cells[place.2].swept.clone();
-    let is_taken = |name: &String| {
-        let added = cells.iter().filter(|cell| cell.role != Role::Listed && cell.swept == swept);
-        members.iter().map(|&cell| &cells[cell]).chain(added).any(|cell| cell.policy == *name)
-    };
-    let Some(name) = names.into_iter().find(|name| !is_taken(name)) else { return };
     item.set("label", text(&name));
     for key in ["privacy", "curator"] {
         item.remove(key);

@@ -235,7 +235,7 @@ fn public_numbers_and_privacy_levels_are_asked_for() {
     let fitted = fine(here, &["fit", "data.csv", "--inputs", "x,y", "--value", "outcome"]);
     assert!(!fitted.contains("public"), "{fitted}");
     let fitted_public = fine(here, &["fit", "data.csv", "--inputs", "x,y", "--value", "outcome", "--public"]);
-    assert!(fitted_public.contains("public = [\"hyperparameters\"]"), "{fitted_public}");
+    assert!(fitted_public.contains("public = [\"standardisation\", \"hyperparameters\", \"range\"]"), "{fitted_public}");
     three_rows(here, HYBRID);
     let spec = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
     let with_keys = |keys: &str| {

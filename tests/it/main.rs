@@ -21,6 +21,7 @@ mod messages;
 mod numpy_choices;
 mod outside;
 mod outsourced;
+mod own_tables;
 mod pages;
 mod participations;
 mod pins;

@@ -1,7 +1,7 @@
 //! Guessing and policies without privacy are played beside what a spec lists, once for each problem, and change nothing that it lists.
 
 use crate::support::{run_all, sweep};
-use privateer::engine::{Options, Role};
+use privateer::engine::{Options, Role, is_privacy_key};
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
@@ -80,6 +80,36 @@ fn every_kind_of_problem_has_them() {
         run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default())
             .unwrap_or_else(|error| panic!("{policies}: {error}"));
     }
+}
+
+/// A policy may be called `privacy`, names may be taken, and two that are private by their kind have a reference each.
+#[test]
+fn names_mislead_nobody() {
+    for (key, expected) in [
+        ("privacy.epsilon", true),
+        ("curator.epsilon", true),
+        ("policy.a.privacy.mechanism", true),
+        ("policy.0.curator.epsilon", true),
+        ("learner.curator.privacy.epsilon", true),
+        ("policy.privacy.beta.factor", false),
+        ("policy.curator.ridge", false),
+        ("environment.noise.sd", false),
+    ] {
+        assert_eq!(is_privacy_key(key), expected, "{key}");
+    }
+    let named = |label: &str, ridge: u32| format!("[[policy]]\nkind = \"tgp-ucb\"\nlabel = \"{label}\"\nridge = {ridge}\n");
+    let all = [named("uniform", 2), named("guessing", 3), named("guessing 2", 4)].concat();
+    let of = |sweep: &Sweep| added(sweep).into_iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+    let names = of(&sweep(&format!("{POINTS}{all}")));
+    assert_eq!(names[..2], ["guessing 3", "tgp-ucb without privacy"]);
+    assert_eq!(names[2..], ["guessing without privacy", "guessing 2 without privacy"]);
+    let swept = format!("{POINTS}{}[sweep.product]\n\"policy.privacy.ridge\" = [1, 2]\n", named("privacy", 1));
+    assert_eq!(added(&sweep(&swept)).len(), 4, "two ridges are two problems");
+    let twins =
+        "[[policy]]\nkind = \"dp-linucb\"\n[[policy]]\nkind = \"dp-linucb\"\nlabel = \"b\"\nprivacy = { epsilon = 1.0 }\n";
+    let twins = sweep(&format!("{USERS}{twins}[sweep.product]\n\"privacy.delta\" = [1e-3, 1e-4]\n"));
+    let roles: Vec<&Role> = added(&twins).into_iter().map(|(_, role)| role).collect();
+    assert_eq!(roles, [&Role::Guessing, &without("dp-linucb"), &without("b")]);
 }
 
 #[test]

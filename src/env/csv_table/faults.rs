@@ -39,7 +39,10 @@ impl<'a> Faults<'a> {
         let mut diagnostic =
             Diagnostic::new(format!("column `{name}` {problem}")).at(self.place(record, field + 1)).expected("a finite number");
         let others = [b';', b'\t', b'|', b' '].into_iter().filter(|&other| other != self.delimiter);
-        if let Some(other) = others.into_iter().find(|&other| record.len() == 1 && record[0].contains(other as char)) {
+        diagnostic.hint = separator_hint(self.text, self.delimiter);
+        if diagnostic.hint.is_some() {
+            // The separator explains the cell.
+        } else if let Some(other) = others.into_iter().find(|&other| record.len() == 1 && record[0].contains(other as char)) {
             let named = |byte: u8| (byte as char).escape_default();
             diagnostic.hint =
                 Some(format!("fields seem to be separated by `{}` and not by `{}`", named(other), named(self.delimiter)));
@@ -54,9 +57,10 @@ impl<'a> Faults<'a> {
         }
         let first = if named { "the header" } else { "the first row" };
         let fields = |n: usize| if n == 1 { "1 field".to_owned() } else { format!("{n} fields") };
-        let diagnostic = Diagnostic::new(format!("the row has {}", fields(record.len())))
+        let mut diagnostic = Diagnostic::new(format!("the row has {}", fields(record.len())))
             .at(self.place(record, record.len().min(expected) + 1))
             .expected(format!("{}, as in {first}", fields(expected)));
+        diagnostic.hint = separator_hint(self.text, self.delimiter);
         self.found.push(CsvFault { field: None, first: diagnostic, count: 1 });
     }
 
@@ -96,6 +100,28 @@ impl CsvFault {
         first.hint.get_or_insert(advice);
         first
     }
+}
+
+/// Returns a hint if the first two lines show that another character separates the fields.
+pub(super) fn separator_hint(text: &str, delimiter: u8) -> Option<String> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let (first, second) = (lines.next()?, lines.next()?);
+    let comma = delimiter == b',';
+    let is_number = |part: &str| part.trim().replace(if comma { ',' } else { '.' }, ".").parse::<f64>().is_ok();
+    let other = [';', '\t', '|'].into_iter().filter(|&other| other != delimiter as char).find(|&other| {
+        let n_fields = first.split(other).count();
+        1 < n_fields
+            && n_fields == second.split(other).count()
+            && second.split(other).any(is_number)
+            && (second.split(other).all(is_number) || !first.contains(delimiter as char))
+    })?;
+    let decimal = comma && second.split(other).any(|part| part.contains(',') && is_number(part));
+    let mark = if decimal { ", and the decimal mark seems to be `,`: write `,` between fields and `.` in numbers" } else { "" };
+    Some(format!(
+        "fields seem to be separated by `{}` and not by `{}`{mark}",
+        other.escape_default(),
+        (delimiter as char).escape_default()
+    ))
 }
 
 /// Returns the 1-based line on which a record starts.

@@ -1,7 +1,7 @@
 //! Parses text into numbers: rows, header, choice of columns, and one message per faulty column.
 
 use super::CsvTable;
-use super::faults::Faults;
+use super::faults::{Faults, separator_hint};
 use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
 use std::path::Path;
@@ -70,7 +70,7 @@ fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> 
     } else {
         (1..=first.len()).map(|number| number.to_string()).collect()
     };
-    let kept = choose(&shown, &names, named, options.columns.as_deref())?;
+    let kept = choose(&shown, &names, named, options.columns.as_deref(), separator_hint(&text, options.delimiter))?;
     if let Some(&at) = kept.iter().find(|&&at| names[at].contains(is_unprintable)) {
         return mistake(format!("`{shown}` has a control character in the name of column {}", at + 1));
     }
@@ -149,7 +149,15 @@ pub fn read_columns(path: &Path, columns: &[(String, CellKind)]) -> Result<Vec<C
 }
 
 /// Returns the fields of the wanted columns.
-fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) -> Result<Vec<usize>, Error> {
+///
+/// * `separator` — advice if another character than the delimiter separates the fields
+fn choose(
+    file: &str,
+    names: &[String],
+    named: bool,
+    wanted: Option<&[String]>,
+    separator: Option<String>,
+) -> Result<Vec<usize>, Error> {
     let Some(wanted) = wanted else {
         return Ok((0..names.len()).collect());
     };
@@ -174,12 +182,12 @@ fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) 
                 // A name with a comma that was taken for two names.
                 let whole =
                     names.iter().find(|known| known.contains(',') && known.split(',').any(|part| part.trim() == name.trim()));
-                diagnostic.hint = match whole {
+                diagnostic.hint = separator.clone().or_else(|| match whole {
                     Some(whole) => {
                         Some(format!("did you mean the one column \"{whole}\"? In a list, write its name in double quotes"))
                     }
                     None => closest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?")),
-                };
+                });
                 mistakes.push(diagnostic);
             }
         }

@@ -1,0 +1,209 @@
+//! Tables as their owners have them: what `check`, `run` and `fit` say of clips, cells, separators and columns that mislead.
+
+use crate::program::{code, run, stderr, stdout};
+use std::fs;
+use std::path::Path;
+
+/// Runs the program and returns its exit code and all that it says.
+fn said(folder: &Path, words: &[&str]) -> (Option<i32>, String) {
+    let output = run(folder, words);
+    (code(&output), format!("{}{}", stdout(&output), stderr(&output)))
+}
+
+/// Writes a table of 36 points on a grid, whose value is `value(i)` in row `i`.
+fn points(folder: &Path, value: impl Fn(usize) -> f64) {
+    let rows: String = (0..36).map(|i| format!("{},{},{:?}\n", (i / 6) as f64 / 10.0, (i % 6) as f64 / 10.0, value(i))).collect();
+    fs::write(folder.join("t.csv"), format!("x,y,value\n{rows}")).expect("written");
+}
+
+/// Runs `check --strict` of a points table with these keys and this clip.
+fn checked(folder: &Path, keys: &str, clip: &str) -> (Option<i32>, String) {
+    spec(folder, keys, clip);
+    said(folder, &["check", "t.toml", "--strict"])
+}
+
+fn spec(folder: &Path, keys: &str, clip: &str) {
+    let text = format!(
+        "rounds = 2000\ntrials = 4\n[environment]\nkind = \"points-table\"\nfile = \"t.csv\"\ninputs = [\"x\", \"y\"]\nvalue = \"value\"\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 0.4 }}\n{keys}\n[privacy]\nmechanism = \"hybrid\"\nepsilon = 8.0\n\
+         clip = {clip}\n[[policy]]\nkind = \"tgp-ucb\"\nbeta = {{ kind = \"constant\", value = 1.0 }}\n"
+    );
+    fs::write(folder.join("t.toml"), text).expect("written");
+}
+
+const NOISE: &str = "noise = { kind = \"gaussian\", sd = 0.1 }";
+
+#[test]
+fn clips_and_bounds_are_held_against_the_values_of_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let raw = |rest: &str| format!("standardise = false\n{NOISE}\n{rest}");
+    points(here, |i| -1.0 + i as f64 / 17.5);
+    assert_eq!(checked(here, &raw("bound = 1.0"), "[-1.5, 1.5]").0, Some(0), "the clip holds every value");
+    let (code, text) = checked(here, &raw("bound = 0.5"), "[-1.5, 1.5]");
+    assert!(code == Some(2) && text.contains("`bound` on the mean reward is exceeded at 50 %"), "{text}");
+    let (code, text) = checked(here, &raw("bound = 1.0"), "[-1.5, 0.0]");
+    assert!(code == Some(2) && text.contains("outside at 50 % of the points"), "{text}");
+    points(here, |i| 100.0 + i as f64 / 35.0);
+    for public in ["", "public = [\"range\"]"] {
+        let (code, text) = checked(here, &raw(&format!("bound = 1.0\n{public}")), "[-1.5, 1.5]");
+        assert!(code == Some(2) && text.contains("outside at 100 % of the points"), "{text}");
+        let spec = fs::read_to_string(here.join("t.toml")).expect("written");
+        let arms = "rounds = 9\ntrials = 2\n[environment]\nkind = \"arms-table\"\ntest = \"t.csv\"\ntrain = \"t.csv\"\nbound = 1.0\n\
+                    [privacy]\nmechanism = \"hybrid\"\nepsilon = 8.0\nclip = [-1, 1]\n[[policy]]\nkind = \"tgp-ucb\"\n";
+        for text in [spec.as_str(), arms] {
+            let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+            let notes = crate::support::prepared(text, &data, |sweep, preparation| {
+                preparation.facts(&sweep.cells[0]).expect("facts").ledger.notes
+            });
+            assert!(notes.iter().all(|note| !note.contains("largest |f|")), "{notes:?}");
+        }
+    }
+    points(here, |i| 20.0 + 360.0 * i as f64 / 35.0);
+    let units = format!("units = \"data\"\nbound = 400.0\npublic = [\"standardisation\"]\n{NOISE}");
+    let (code, text) = checked(here, &units, "[0.0, 400.0]");
+    assert_eq!(code, Some(0), "the clip holds 20 to 380: {text}");
+}
+
+#[test]
+fn a_hint_names_a_key_of_the_environment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    points(here, |i| i as f64);
+    let (code, text) = checked(here, "standardise = false\nbound = 40.0\nnoise = { kind = \"bernoulli\" }", "[0, 1]");
+    assert!(code == Some(2) && text.contains("the noise needs") && !text.contains("`output"), "{text}");
+    let function = "rounds = 5\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 40 }\n\
+                    kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"bernoulli\" }\n[[policy]]\n\
+                    kind = \"uniform\"\n";
+    fs::write(here.join("f.toml"), function).expect("written");
+    let (code, text) = said(here, &["check", "f.toml"]);
+    assert!(code == Some(2) && text.contains("add `output = \"unit\"`"), "{text}");
+    fs::write(here.join("f.toml"), function.replace("noise =", "output = \"unit\"\nnoise =")).expect("written");
+    assert_eq!(said(here, &["check", "f.toml"]).0, Some(0), "the hinted key exists");
+}
+
+#[test]
+fn the_range_of_seeds_is_that_of_a_specification() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    points(here, |i| i as f64 / 35.0);
+    spec(here, &format!("standardise = false\nbound = 1.0\n{NOISE}"), "[-1, 1]");
+    assert_eq!(said(here, &["check", "t.toml", "--seed", "9223372036854775807"]).0, Some(0));
+    for beyond in ["9223372036854775808", "18446744073709551615"] {
+        let (code, text) = said(here, &["check", "t.toml", "--seed", beyond]);
+        assert!(code == Some(2) && text.contains("from 0 to 2^63 - 1"), "{text}");
+    }
+}
+
+#[test]
+fn relative_regret_is_a_share_of_the_largest_mean_in_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    points(here, |i| 100.0 + i as f64);
+    let regret = |standardise: bool| {
+        let keys = format!("regret = \"relative\"\nbound = 500.0\nstandardise = {standardise}\n{NOISE}");
+        spec(here, &keys, "[-9, 9]");
+        let text = fs::read_to_string(here.join("t.toml")).expect("written");
+        let (head, _) = text.split_once("[privacy]").expect("a section");
+        let ran = crate::support::sweep(&format!("references = false\n{head}[[policy]]\nkind = \"uniform\"\n"));
+        let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+        let ran = crate::support::run_all(&ran, &data, &privateer_backend::Cpu::default(), privateer::engine::Options::default());
+        let ran = ran.expect("a run");
+        let rows = ran.rows.values().next().expect("rows");
+        rows[privateer::engine::Quantity::CumulativeRegret].last().copied().expect("a row") / 2000.0
+    };
+    for standardise in [false, true] {
+        // The largest mean is 135 and the average 117.5.
+        let share = regret(standardise);
+        assert!((share - 17.5 / 135.0).abs() < 0.01, "standardise = {standardise}: {share}");
+    }
+}
+
+#[test]
+fn a_huge_cell_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value"];
+    points(here, |i| if i == 7 { 1e308 } else { i as f64 / 35.0 });
+    for words in [&fit[..], &[&fit[..], &["--standardise"]].concat()] {
+        let (code, text) = said(here, words);
+        assert!(code == Some(2) && text.contains("overflows f64") && !text.contains("constant"), "{text}");
+    }
+    for standardise in [false, true] {
+        let (code, text) = checked(here, &format!("standardise = {standardise}\nbound = 1.0\n{NOISE}"), "[-1.5, 1.5]");
+        assert!(code == Some(2) && text.contains("overflow"), "{text}");
+    }
+    let keys = format!("public = [\"standardisation\", \"range\"]\n{NOISE}");
+    points(here, |i| if i == 7 { 900.0 } else { i as f64 / 35.0 });
+    let (code, text) = checked(here, &keys, "[-7, 7]");
+    assert!(code == Some(2) && text.contains("outlier") && text.contains("row 8 of the table"), "{text}");
+    points(here, |i| i as f64 / 35.0);
+    assert_eq!(checked(here, &keys, "[-7, 7]").0, Some(0));
+}
+
+#[test]
+fn the_separator_is_named_as_the_cause() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value"];
+    for (text, comma) in [("x;y;value\n0,0;0,1;2,5\n0,1;0,1;3,5\n", true), ("x;y;value\n0;1;2\n1;1;3\n", false)] {
+        fs::write(here.join("t.csv"), text).expect("written");
+        let mut spoken = vec![said(here, &fit).1, checked(here, NOISE, "[-1, 1]").1];
+        let arms = "rounds = 9\ntrials = 2\n[environment]\nkind = \"arms-table\"\ntest = \"t.csv\"\ntrain = \"t.csv\"\n[[policy]]\n\
+                    kind = \"uniform\"\n";
+        fs::write(here.join("a.toml"), arms).expect("written");
+        spoken.push(said(here, &["check", "a.toml"]).1);
+        for words in spoken {
+            assert!(words.contains("separated by `;` and not by `,`"), "{words}");
+            assert_eq!(words.contains("decimal mark"), comma, "{words}");
+        }
+    }
+    fs::write(here.join("t.csv"), "x,y,cost;net\n0,1,2\n").expect("written");
+    assert!(!said(here, &fit).1.contains("separated by"), "one name with a semicolon is no separator");
+}
+
+/// Returns what `check --strict` says of a table of three arms after a first column.
+fn arms(folder: &Path, first: impl Fn(usize) -> f64, mean: f64, factor: f64) -> (Option<i32>, String) {
+    let row = |i: usize| {
+        let wave = |k: f64| mean + 0.3 * k + libm::sin(i as f64 * (1.0 + k));
+        format!("{},{},{},{}\n", first(i), wave(0.0), wave(1.0), wave(2.0))
+    };
+    fs::write(folder.join("a.csv"), format!("first,b,c,d\n{}", (0..40).map(row).collect::<String>())).expect("written");
+    let text = format!(
+        "rounds = 200\ntrials = 2\nreferences = false\n[environment]\nkind = \"arms-table\"\ntest = \"a.csv\"\ntrain = \"a.csv\"\n\
+         bound = 3000.0\nregret = \"raw\"\n[[policy]]\nkind = \"tgp-ucb\"\nbeta = {{ kind = \"constant\", value = {factor:?} }}\n"
+    );
+    fs::write(folder.join("a.toml"), text).expect("written");
+    said(folder, &["check", "a.toml", "--strict"])
+}
+
+#[test]
+fn columns_that_count_and_factors_that_never_explore_are_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let wavy = |mean: f64| move |i: usize| mean + libm::cos(i as f64 * 1.7);
+    let (code, text) = arms(here, |i| 1950.0 + i as f64, 1.0, 1.0);
+    assert!(code == Some(2) && text.contains("index column") && text.contains("`first`"), "{text}");
+    let (code, text) = arms(here, wavy(23.0), 23.0, 1.0);
+    assert!(code == Some(2) && text.contains("prior mean") && !text.contains("index column"), "{text}");
+    for (mean, factor) in [(0.5, 1.0), (23.0, 20.0)] {
+        let (code, text) = arms(here, wavy(mean), mean, factor);
+        assert_eq!(code, Some(0), "{mean}, {factor}: {text}");
+    }
+}
+
+#[test]
+fn a_fit_of_a_public_table_prints_the_whole_promise() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    points(here, |i| libm::sin(i as f64 * 0.3));
+    let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value", "--standardise"];
+    let public = |words: &[&str]| stdout(&run(here, words)).lines().find(|line| line.starts_with("public")).map(str::to_owned);
+    assert_eq!(public(&fit), None);
+    let line = public(&[&fit[..], &["--public"]].concat()).expect("a promise");
+    let guarantee = |public: &str| {
+        spec(here, &format!("hyperparameters = \"fitted\"\n{NOISE}\n{public}"), "[-3, 3]");
+        !said(here, &["check", "t.toml"]).1.contains("no guarantee")
+    };
+    assert!(guarantee(&line) && !guarantee("public = [\"hyperparameters\"]"), "{line}");
+}
