@@ -42,6 +42,8 @@ pub struct GroupedWarnings {
     pub lines: Vec<String>,
     /// Those that the spec accepts, in the same form.
     pub accepted: Vec<String>,
+    /// Those of `lines` that make the answer of a run false.
+    pub falsifying: Vec<String>,
     /// The kinds that some cell warns of.
     found: Vec<Misleading>,
 }
@@ -64,8 +66,9 @@ pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarni
         };
         format!("{topic}, in {label}{further}: {text}")
     };
-    let (accepted, others): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.0.accepted);
+    let (accepted, others): (Vec<_>, Vec<&(&CellWarning, &str, usize)>) = groups.iter().partition(|group| group.0.accepted);
     GroupedWarnings {
+        falsifying: others.iter().copied().filter(|group| group.0.topic.falsifies()).map(line).collect(),
         lines: others.into_iter().map(line).collect(),
         accepted: accepted.into_iter().map(line).collect(),
         found: groups.iter().map(|group| group.0.topic).collect(),
@@ -218,7 +221,8 @@ fn bound_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> O
             format!(" at {} % of the points", digits(100.0 * share))
         });
         let text = format!(
-            "the stated `bound` on the mean reward is exceeded{share}: the reward covers [{}, {}] as the spec transforms it, and the              bound is {} there; raise `bound`",
+            "the stated `bound` on the mean reward is exceeded{share}: the reward covers [{}, {}] as the spec transforms it, and the \
+             bound is {} there; raise `bound`",
             digits(values.least),
             digits(values.greatest),
             digits(bound)

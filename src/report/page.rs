@@ -6,10 +6,9 @@ use super::collect::ReportRun;
 use super::compare::ComparedPoint;
 use super::figures::{Figure, Group, N_PANELS};
 use super::page_ledger::{ledger, provenance};
-use super::page_tables::{facts, legend, numbers, results, shown};
+use super::page_tables::{FALSE, facts, legend, misleading, numbers, results, shown};
 use super::summary::SummaryRow;
 use super::words::capital;
-use crate::record::grouped_warnings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Returns the page's text.
@@ -22,7 +21,7 @@ pub(super) fn page(
 ) -> String {
     let sections = sections(run, points, rows, figures, audit);
     let title = &run.manifest.spec_name;
-    let misleading = grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())));
+    let misleading = misleading(run);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -38,6 +37,9 @@ pub(super) fn page(
                 p.meta { (overview(run, points)) }
                 @if let Some(text) = synthetic(run) {
                     p.notice { b { "Synthetic substitute data." } " " (text) }
+                }
+                @for line in &misleading.falsifying {
+                    p.notice { b { (FALSE) } " " (with_code(line)) }
                 }
                 p.answer { (with_code(&answer(run, points).join(" "))) }
                 @if !misleading.lines.is_empty() {

@@ -10,7 +10,7 @@ use super::stats::SampleMoments;
 use super::summary::SummaryRow;
 use super::text::{plus_minus, ratio_text, share_text, short, short_key, swept_text};
 use super::words::names;
-use crate::record::{Role, is_privacy_key};
+use crate::record::{GroupedWarnings, Role, grouped_warnings, is_privacy_key};
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -260,7 +260,17 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     grid
 }
 
+/// Words before a setting that makes the answer false.
+pub(super) const FALSE: &str = "The answer below is false while this stands:";
+
+/// Returns the settings of all cells that mislead.
+pub(super) fn misleading(run: &ReportRun) -> GroupedWarnings {
+    grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())))
+}
+
 /// Returns the first sentence of the page and the table, with its legend, for the terminal.
+///
+/// What makes the answer false stands before it.
 pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
     let mut grid = numbers(run, points, rows, false);
     grid.notes.extend(legend(run, points));
@@ -271,7 +281,8 @@ pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[Summar
         grid.notes.push("learnt: the share of what the policy without privacy gains over guessing, likewise.".to_owned());
     }
     let headline = answer(run, points).into_iter().next().unwrap_or_default();
-    format!("{headline}\n\n{}", grid.plain())
+    let first = misleading(run).falsifying.iter().map(|line| format!("{FALSE} {line}\n\n")).collect::<String>();
+    format!("{first}{headline}\n\n{}", grid.plain())
 }
 
 fn cut(text: &str, widest: usize) -> String {

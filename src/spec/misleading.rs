@@ -41,6 +41,12 @@ impl Misleading {
         Self::IndexColumn,
     ];
 
+    /// Returns whether the answer of a run says nothing true of the data while this stands.
+    #[must_use]
+    pub fn falsifies(self) -> bool {
+        matches!(self, Self::Clip | Self::PriorMean | Self::Outlier | Self::IndexColumn)
+    }
+
     /// Returns the name in a spec.
     #[must_use]
     pub fn name(self) -> &'static str {

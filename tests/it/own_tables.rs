@@ -44,6 +44,16 @@ fn clips_and_bounds_are_held_against_the_values_of_a_table() {
     assert!(code == Some(2) && text.contains("`bound` on the mean reward is exceeded at 50 %"), "{text}");
     let (code, text) = checked(here, &raw("bound = 1.0"), "[-1.5, 0.0]");
     assert!(code == Some(2) && text.contains("outside at 50 % of the points"), "{text}");
+    // Without `--strict`, what makes the answer false stands first, in the terminal and on the page; where nothing does, the answer.
+    for (bound, clip, first) in [("1.0", "[-1.5, 0.0]", "The answer below is false"), ("1.0", "[-1.5, 1.5]", "At ε = 8")] {
+        spec(here, &raw(&format!("bound = {bound}")), clip);
+        let output = run(here, &["run", "t.toml", "--rounds", "200", "--out", clip]);
+        assert!(stdout(&output).starts_with(first), "{}", stdout(&output));
+        let page = fs::read_to_string(here.join(clip).join("report.html")).expect("a page");
+        let at = |text: &str| page.find(text).unwrap_or(usize::MAX);
+        assert_eq!(at("The answer below is false") < at("<p class=\"answer\""), first.contains("false"), "{clip}");
+        assert_ne!(at("<p class=\"answer\""), usize::MAX);
+    }
     points(here, |i| 100.0 + i as f64 / 35.0);
     for public in ["", "public = [\"range\"]"] {
         let (code, text) = checked(here, &raw(&format!("bound = 1.0\n{public}")), "[-1.5, 1.5]");
