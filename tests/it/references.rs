@@ -122,6 +122,9 @@ fn each_problem_has_them_once() {
     assert_eq!(added(&swept("\"policy.igp-ucb.ridge\" = [0.1, 1.0]\n\"privacy.epsilon\" = [0.5, 1.0]\n")).len(), 4);
     let off = sweep(&format!("references = false\n{POINTS}{policy}"));
     assert!(added(&off).is_empty());
+    let log = "rounds = 40\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nnumbers = [\"x\"]\nlows = [-1]\nhighs = [1]\narm = \"arm\"\narms = [\"a\", \"b\"]\n\
+               reward = \"reward\"\npropensity = \"propensity\"\n[privacy]\nepsilon = 1.0\ndelta = 1e-3\n[[policy]]\nkind = \"dp-linucb\"\n";
+    assert!(added(&sweep(log)).is_empty(), "what a log says is an estimate");
 }
 
 /// A spec without references records the same of what it lists, and one that lists them the same of them.
