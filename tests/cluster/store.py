@@ -22,6 +22,7 @@ from moto.server import ThreadedMotoServer
 SPEC = """
 name = "into a store"
 seed = 5
+references = false
 rounds = 20000
 trials = 24
 block = 2
