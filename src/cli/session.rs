@@ -15,6 +15,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Guarantee;
 use privateer_privacy::odometer::{DeploymentForm, Odometer, Spend};
 use privateer_privacy::release::HolderRelease;
+use std::io::{BufRead, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer init`.
@@ -365,10 +366,9 @@ fn open_regular(path: &Path, what: &str) -> Result<std::fs::File, Error> {
 }
 
 /// Reads a text of at most [`MOST_BYTES`].
-fn limited_text(what: &str, from: &str, source: impl std::io::Read) -> Result<String, Error> {
+fn limited_text(what: &str, from: &str, source: impl Read) -> Result<String, Error> {
     let mut text = String::new();
-    let mut limited = source.take(MOST_BYTES + 1);
-    std::io::Read::read_to_string(&mut limited, &mut text).map_err(|source| Error::io(format!("read {what}"), from, source))?;
+    source.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|source| Error::io(format!("read {what}"), from, source))?;
     if MOST_BYTES < text.len() as u64 {
         let problem = Diagnostic::new(format!("{what} from {from} has more than {MOST_BYTES} bytes"));
         return Err(Error::input(problem.expected("the line that `privateer release` printed")));
@@ -386,8 +386,8 @@ const LEAST_KEY: usize = 16;
 pub fn key(path: Option<&Path>) -> Result<Option<Vec<u8>>, Error> {
     let Some(path) = path else { return Ok(None) };
     let mut key = Vec::new();
-    let mut file = std::io::Read::take(open_regular(path, "the key")?, MOST_BYTES);
-    std::io::Read::read_to_end(&mut file, &mut key).map_err(|source| Error::io("read the key", path, source))?;
+    let mut file = open_regular(path, "the key")?.take(MOST_BYTES);
+    file.read_to_end(&mut key).map_err(|source| Error::io("read the key", path, source))?;
     if key.len() < LEAST_KEY {
         let problem = Diagnostic::new(format!("the key in `{}` has {} bytes", path.display(), key.len()));
         return Err(Error::input(problem.expected(format!("at least {LEAST_KEY}, as `head -c 32 /dev/urandom` writes them"))));
@@ -426,9 +426,10 @@ const MOST_DIGITS: u64 = 1024;
 pub fn number(what: &str, text: &str) -> Result<f64, Error> {
     let mut line = String::new();
     let (text, shown) = if text == "-" {
-        let mut input = std::io::Read::take(std::io::stdin(), MOST_DIGITS + 1);
-        std::io::Read::read_to_string(&mut input, &mut line)
-            .map_err(|source| Error::io(format!("read the {what}"), "standard input", source))?;
+        let mut input = std::io::stdin().lock().take(MOST_DIGITS + 1);
+        // Whoever types a value ends it with the line; what a program writes is read to its end.
+        let read = if std::io::stdin().is_terminal() { input.read_line(&mut line) } else { input.read_to_string(&mut line) };
+        read.map_err(|source| Error::io(format!("read the {what}"), "standard input", source))?;
         if MOST_DIGITS < line.len() as u64 || 1 < line.split_whitespace().count() {
             return Err(Error::input(
                 Diagnostic::new(format!("standard input holds more than the {what}"))

@@ -80,7 +80,7 @@ impl Preparation<'_> {
             Ready::Online(_) => return refuse("a learner explores nothing"),
         };
         let loss = rows[Quantity::CumulativeRegret].iter().sum::<f64>() / pilot as f64;
-        // What is no number is no better than anything.
+        // NaN never wins.
         Ok(if loss.is_nan() { f64::INFINITY } else { loss })
     }
 }
