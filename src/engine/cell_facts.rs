@@ -50,13 +50,13 @@ impl CellFacts {
         }
         // The largest value of a table is no public number: the warning says what the ledger must leave out.
         let is_generated = cell.environment.fingerprint().is_none() && cell.environment.train_readings().is_none();
-        if is_generated && instance.bound_stated() && instance.facts().bound < instance.largest() {
-            let (stated, largest) = (instance.facts().bound, instance.largest());
+        let (stated, largest) = (instance.facts().bound, instance.largest());
+        if is_generated && instance.stated_range().is_some() && stated < largest {
             ledger.notes.push(format!(
                 "the stated bound {stated} is below the first trial's largest |f|, {largest}: rewards are cut off"
             ));
         }
-        if ledger.epsilon.is_some() && !instance.bound_stated() {
+        if ledger.epsilon.is_some() && instance.stated_range().is_none() {
             ledger.notes.push(
                 "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
             );

@@ -367,6 +367,14 @@ impl<'a> Preparation<'a> {
 
 /// Returns what a policy knows of inputs that a curator holds: their number and the kernel.
 fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
+    if let Some(rows) = environment.merged_rows() {
+        return Err(Error::input(
+            Diagnostic::new(format!(
+                "a curator releases each of the table's {rows} rows, and rows with equal inputs are one point here"
+            ))
+            .hint("state `environment.replicates = \"apart\"`"),
+        ));
+    }
     match (environment.points(), environment.kernel()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
         _ => Err(Error::input(

@@ -101,7 +101,7 @@ impl ReadyCell {
     /// Makes a trial with this function before its first round.
     pub(super) fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
         let (facts, units) = (instance.facts(), instance.value_units());
-        let mechanism = self.bandit.privacy.channel(facts, instance.bound_stated(), self.maker.sums(), units)?;
+        let mechanism = self.bandit.privacy.channel(facts, instance.stated_range().is_some(), self.maker.sums(), units)?;
         if let Some(sums) = mechanism.sums() {
             BuildContext::allow_bytes(
                 self.memory_bytes,

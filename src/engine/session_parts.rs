@@ -60,7 +60,8 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     let Some(facts) = cell.environment.told_rewards() else {
         return refuse(
             "rewards of a session are told, and nothing in the spec bounds them".to_owned(),
-            "use `points-table` with a stated `bound` on |f|, in units of the rewards (`units = \"rewards\"`)",
+            "use `points-table` with a stated `bound` in units of the rewards (`units = \"rewards\"`), and without `value` or with \
+             `replicates = \"apart\"`: a session counts rows of the file",
         );
     };
     let channel = bandit.privacy.channel(&facts, true, cell.maker.sums(), None)?;

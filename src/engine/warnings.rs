@@ -6,7 +6,7 @@
 //! computed from them. Elsewhere the stated bound takes its place.
 
 use super::ready_cell::{ReadyCell, ReadyTrial};
-use crate::env::ValueUnits;
+use crate::env::{MeanRange, ValueUnits};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Ledger;
@@ -140,6 +140,7 @@ pub(super) fn bandit_warnings(
         warnings.extend(prior_mean_warning(plan, cell, trial, ledger, &values));
     }
     warnings.extend(outlier_warning(cell, trial));
+    warnings.extend(replicates_warning(plan, cell));
     warnings.extend(cell.environment.index_column().map(|name| {
         let text = format!(
             "the first column, `{name}`, rises by 1 from row to row, as numbers of rows and years do, and is played as an arm; list the \
@@ -158,8 +159,8 @@ fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
         let (least, greatest) = trial.instance.range();
         return Some(KnownValues { least, greatest, are_read: true });
     }
-    let bound = trial.instance.bound_stated().then(|| trial.instance.facts().bound)?;
-    Some(KnownValues { least: -bound, greatest: bound, are_read: false })
+    let MeanRange { low, high } = trial.instance.stated_range()?;
+    Some(KnownValues { least: low, greatest: high, are_read: false })
 }
 
 fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues, units: Option<ValueUnits>) -> Option<CellWarning> {
@@ -213,19 +214,20 @@ fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues, units
 
 /// Returns a warning if mean rewards exceed the stated bound, at which a mechanism cuts them off.
 fn bound_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Option<CellWarning> {
-    let instance = &trial.instance;
-    let bound = instance.facts().bound;
-    let exceeds = instance.bound_stated() && bound * (1.0 + 1e-9) < values.greatest.max(-values.least);
+    let MeanRange { low, high } = trial.instance.stated_range()?;
+    let tolerance = 1e-9 * high.abs().max(low.abs());
+    let exceeds = values.least < low - tolerance || high + tolerance < values.greatest;
     (values.are_read && exceeds && ledger.epsilon.is_some()).then(|| {
-        let share = instance.share_outside(-bound, bound).map_or(String::new(), |share| {
+        let share = trial.instance.share_outside(low, high).map_or(String::new(), |share| {
             format!(" at {} % of the points", digits(100.0 * share))
         });
         let text = format!(
             "the stated `bound` on the mean reward is exceeded{share}: the reward covers [{}, {}] as the spec transforms it, and the \
-             bound is {} there; raise `bound`",
+             bound is [{}, {}] there; widen `bound`",
             digits(values.least),
             digits(values.greatest),
-            digits(bound)
+            digits(low),
+            digits(high)
         );
         CellWarning::new(Misleading::Clip, text)
     })
@@ -318,10 +320,31 @@ fn outlier_warning(cell: &ReadyCell, trial: &ReadyTrial) -> Option<CellWarning> 
         let text = format!(
             "row {} of the table has {} % of the variance of its values, so that the other rows hardly differ beside it; look for a \
              mistyped cell, or remove the row",
-            row + 1,
+            environment.file_row(row) + 1,
             digits(100.0 * square(row) / total)
         );
         CellWarning::new(Misleading::Outlier, text)
+    })
+}
+
+/// Returns a warning if points of a table have equal inputs and different values.
+///
+/// Their scores are equal too, so that the order of the rows decides which of them is played.
+fn replicates_warning(plan: &CellPlan, cell: &ReadyCell) -> Option<CellWarning> {
+    let environment = &cell.environment;
+    let points = environment.points().filter(|_| environment.fingerprint().is_some() && environment.simulates())?;
+    let mut inputs: Vec<&[f64]> = (0..points.n_points()).map(|point| points.point(point)).collect();
+    inputs.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    inputs.dedup();
+    let n_repeats = points.n_points() - inputs.len();
+    // Where inputs are released, by one cell or another, each row is somebody's.
+    (0 < n_repeats && plan.resolved["curator"].is_null()).then(|| {
+        let text = format!(
+            "{n_repeats} of {} points have the inputs of another point, and a policy plays the first of them alone, so that the order of \
+             the rows decides; drop `replicates = \"apart\"`, or name an input that tells them apart",
+            points.n_points()
+        );
+        CellWarning::new(Misleading::Replicates, text)
     })
 }
 

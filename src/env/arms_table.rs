@@ -8,7 +8,7 @@ use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::{Noise, Resampled};
 use super::synthetic::SyntheticSubstitute;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit};
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
@@ -56,7 +56,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         columns: args.texts("columns", "the files' columns to read, by name (by number without a header); absent: all"),
         normalise,
         synthetic,
-        bound: args.number("bound", "B: public bound on the mean reward").above(0.0).optional("the largest |mean| of an arm"),
+        bound: MeanRange::parse(args, "the largest |mean| of an arm"),
         regret: RegretUnit::parse(args, "relative"),
         public: DeclaredPublic::parse(args, &DERIVED),
     })
@@ -76,7 +76,7 @@ struct ArmsTable {
     columns: Option<Vec<String>>,
     normalise: Normalise,
     synthetic: Option<SyntheticSubstitute>,
-    bound: Option<f64>,
+    bound: Option<MeanRange>,
     regret: RegretUnit,
     public: DeclaredPublic,
 }
@@ -156,7 +156,7 @@ struct ArmsEnvironment {
     /// Fingerprints of the train and the test table.
     fingerprints: (String, String),
     synthetic: bool,
-    bound: Option<f64>,
+    bound: Option<MeanRange>,
     regret: RegretUnit,
     rounds: u64,
     public: DeclaredPublic,

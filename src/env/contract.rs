@@ -109,6 +109,16 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// Returns the first row, from 0, of the table's rows that are this point.
+    fn file_row(&self, point: usize) -> usize {
+        point
+    }
+
+    /// Returns the number of the table's rows where several of them are one point.
+    fn merged_rows(&self) -> Option<usize> {
+        None
+    }
+
     /// Returns earlier readings, if there are any; a policy may estimate moments from them.
     fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
         None

@@ -2,7 +2,7 @@
 
 use super::bad_reward::BadReward;
 use super::noise::Noise;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit, SetsPlan};
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::{Kernel, KernelChoice, parse_kernel};
@@ -52,7 +52,7 @@ pub struct FnEnvironment {
     samples: u32,
     range: Option<(f64, f64)>,
     kernel: Option<Arc<dyn Kernel>>,
-    bound: Option<f64>,
+    bound: Option<MeanRange>,
     sets: SetsPlan,
     regret: RegretUnit,
 }
@@ -118,7 +118,7 @@ impl FnEnvironment {
                 None => {}
             }
         }
-        self.bound = args.number("bound", "B: public bound on |f|").above(0.0).optional("the largest |f|");
+        self.bound = MeanRange::parse(args, "the largest |f|");
         self.sets = SetsPlan::parse(args);
         self.regret = RegretUnit::parse(args, "raw");
         self

@@ -5,7 +5,7 @@
 use super::domain::Place;
 use super::instance::within_range;
 use super::noise::Noise;
-use super::{BuildContext, DomainPlan, Environment, Instance, RegretUnit, SetsPlan};
+use super::{BuildContext, DomainPlan, Environment, Instance, MeanRange, RegretUnit, SetsPlan};
 use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -24,7 +24,7 @@ pub struct FunctionPlan {
     /// The kernel; `None` only after a mistake in the spec.
     pub kernel: Option<Arc<dyn Kernel>>,
     noise: Option<Arc<dyn Noise>>,
-    bound: Option<f64>,
+    bound: Option<MeanRange>,
     output: Output,
     sets: SetsPlan,
     regret: RegretUnit,
@@ -49,10 +49,7 @@ impl FunctionPlan {
             domain: DomainPlan::parse(args, place),
             kernel,
             noise: parse_noise(args, "noise"),
-            bound: args
-                .number("bound", "B: public bound on |f|")
-                .above(0.0)
-                .optional("the trial's largest |f|, as in [Zhou2021]"),
+            bound: MeanRange::parse(args, "the trial's largest |f|, as in [Zhou2021]"),
             output: Output::parse(args),
             sets: SetsPlan::parse(args),
             regret: RegretUnit::parse(args, "raw"),

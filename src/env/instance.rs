@@ -1,5 +1,6 @@
 //! Holds the function that a trial optimises, with its noise and its optimum.
 
+use super::mean_range::MeanRange;
 use super::noise::Noise;
 use super::sets::{Sets, SetsPlan};
 use super::value_units::ValueUnits;
@@ -37,7 +38,8 @@ pub struct Instance {
     best: usize,
     unit: f64,
     facts: RewardFacts,
-    bound_stated: bool,
+    /// Stated range of the mean reward.
+    stated: Option<MeanRange>,
     /// Proved sub-Gaussian scale of the noise.
     noise_scale: Option<f64>,
     largest: f64,
@@ -87,7 +89,7 @@ impl RegretUnit {
 impl Instance {
     /// Creates a function from its values at all points.
     ///
-    /// `bound` on |f| is the largest magnitude unless stated.
+    /// `bound` is the range of f, up to its largest magnitude unless stated.
     ///
     /// # Errors
     /// If a value is not finite or outside the noise's range, if values differ by less than the tie tolerance resolves, or
@@ -95,7 +97,7 @@ impl Instance {
     pub fn new(
         values: Arc<Vec<f64>>,
         noise: Arc<dyn Noise>,
-        bound: Option<f64>,
+        bound: Option<MeanRange>,
         rounds: u64,
         unit: RegretUnit,
     ) -> Result<Self, Error> {
@@ -126,20 +128,14 @@ impl Instance {
         let best_mean = values[best];
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let noise_scale = noise.sub_gaussian_scale();
-        let facts = RewardFacts {
-            bound: bound.unwrap_or(largest),
-            noise_bound: noise.bound(),
-            range: noise.range(),
-            noise_variance: noise.variance(),
-            rounds,
-        };
+        let facts = bound.unwrap_or(largest.into()).facts(noise.as_ref(), rounds);
         let raw = Self {
             values,
             noise,
             best,
             unit: 1.0,
             facts,
-            bound_stated: bound.is_some(),
+            stated: bound,
             noise_scale,
             largest,
             least,
@@ -194,7 +190,7 @@ impl Instance {
         rows: Vec<f64>,
         per_axis: usize,
         noise: Arc<dyn Noise>,
-        bound: Option<f64>,
+        bound: Option<MeanRange>,
         rounds: u64,
         unit: RegretUnit,
     ) -> Result<Self, Error> {
@@ -258,10 +254,10 @@ impl Instance {
         &self.facts
     }
 
-    /// Returns whether the bound on |f| was stated, as opposed to computed from the function.
+    /// Returns the stated range of f; `None` where the bound is computed from the function.
     #[must_use]
-    pub fn bound_stated(&self) -> bool {
-        self.bound_stated
+    pub fn stated_range(&self) -> Option<MeanRange> {
+        self.stated
     }
 
     /// Returns the largest |f|.

@@ -3,9 +3,11 @@
 use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
+use super::instance::within_range;
 use super::noise::Noise;
+use super::replicates::Replicates;
 use super::synthetic::points_with_values;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, RegretUnit, ValueUnits};
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, ValueUnits};
 use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -53,7 +55,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         "column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated",
     );
     let log = args.flag("log", "take the logarithm of the values", false);
-    let bound = args.number("bound", "B: public bound on |f|").above(0.0).optional("the largest |value|");
+    let bound = MeanRange::parse(args, "the largest |value|");
     let in_data_units = args.word(
         "units",
         "units of `bound` and `privacy.clip`: of the rewards as they are computed, or of the column `value` in the file",
@@ -63,8 +65,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
     if in_data_units && value.is_none() && args.has("file") {
         args.reject("units", "there is no `value` column whose units these could be", "`rewards`, or a column `value`");
     }
-    if in_data_units && log && bound.is_some() {
-        args.reject("bound", "a bound on |value| says nothing about the logarithm", "no `bound`, or `units = \"rewards\"`");
+    if in_data_units && log && bound.is_some_and(|range| range.low <= 0.0) {
+        let expected = "`bound = [lo, hi]` above 0, no `bound`, or `units = \"rewards\"`";
+        args.reject("bound", "a bound on |value| says nothing about the logarithm", expected);
     }
     Box::new(PointsTable {
         synthetic: synthetic.then_some(rows as usize),
@@ -95,6 +98,12 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         noise: parse_noise(args, "noise"),
         bound,
         in_data_units,
+        merges: args.word(
+            "replicates",
+            "rows with equal inputs: one point, whose reward is that of a random one of them, or points of their own in the file's order",
+            &["merged", "apart"],
+            Some("merged"),
+        ) == "merged",
         regret: RegretUnit::parse(args, "raw"),
         public: DeclaredPublic::parse(args, &[DataDerived::Standardisation, DataDerived::Hyperparameters, DataDerived::Range]),
     })
@@ -115,9 +124,11 @@ struct PointsTable {
     standardise: bool,
     kernel: Option<Arc<dyn Kernel>>,
     noise: Option<Arc<dyn Noise>>,
-    bound: Option<f64>,
+    bound: Option<MeanRange>,
     /// Whether `bound` and the clip are stated in units of the column of values.
     in_data_units: bool,
+    /// Whether rows with equal inputs are one point.
+    merges: bool,
     regret: RegretUnit,
     public: DeclaredPublic,
 }
@@ -128,10 +139,14 @@ impl EnvironmentPlan for PointsTable {
     }
 
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
-        let (table, noise_variance) = match self.synthetic {
+        let (mut table, noise_variance) = match self.synthetic {
             Some(rows) => (points_with_values(rows, self.inputs.len(), &mut context.streams.shared(Purpose::Domain)), 0.0),
             None => self.read(context)?,
         };
+        let fingerprint = table.fingerprint();
+        // Whoever tells rewards, or released inputs, counts rows of the file.
+        let is_sorted = self.merges && self.value.is_some() && self.released.is_none() && self.synthetic.is_none();
+        let replicates = if is_sorted { Replicates::sort(&mut table, self.inputs.len()) } else { Replicates::apart(table.rows) };
         let (rows, width) = (table.rows, table.columns);
         let column = |j: usize| (0..rows).map(|i| table.values[i * width + j]).collect::<Vec<f64>>();
         let mut inputs: Vec<Vec<f64>> = (0..self.inputs.len()).map(column).collect();
@@ -142,13 +157,12 @@ impl EnvironmentPlan for PointsTable {
         let (centre, scale) = units.map_or((0.0, 1.0), |units| (units.centre, units.scale));
         let units = units.filter(|_| self.in_data_units);
         let bound = match (self.bound, units) {
-            // Of a range that the units shift, the end that is farther from 0.
-            (Some(bound), Some(units)) => {
-                let Some((low, high)) = units.rewards(-bound, bound) else {
-                    let message = format!("`bound = {bound:e}`, in units of the file, is no finite reward");
+            (Some(MeanRange { low, high }), Some(units)) => {
+                let Some((least, most)) = units.rewards(low, high) else {
+                    let message = format!("`bound` from {low:e} to {high:e}, in units of the file, gives no finite rewards");
                     return Err(Error::input(Diagnostic::new(message).hint("state a smaller bound, or `units = \"rewards\"`")));
                 };
-                Some(low.abs().max(high.abs()))
+                Some(MeanRange { low: least, high: most })
             }
             (bound, _) => bound,
         };
@@ -158,7 +172,8 @@ impl EnvironmentPlan for PointsTable {
             }
         }
         self.scale(&mut inputs)?;
-        let coordinates = (0..rows).flat_map(|i| inputs.iter().map(move |column| column[i])).collect();
+        let first_rows = replicates.first_rows().iter();
+        let coordinates = first_rows.flat_map(|&row| inputs.iter().map(move |column| column[row])).collect();
         let points = Points::new(inputs.len(), coordinates);
         let (Some(kernel), Some(noise)) = (self.kernel.clone(), self.noise.clone()) else {
             return Err(Error::input(Diagnostic::new("the environment has no kernel or no noise")));
@@ -172,14 +187,8 @@ impl EnvironmentPlan for PointsTable {
         let noise_scale = noise.sub_gaussian_scale();
         let told = match (&values, bound) {
             // A session stores rewards and not values: it has no units of a file.
-            _ if units.is_some() => None,
-            (_, Some(bound)) => Some(RewardFacts {
-                bound,
-                noise_bound: noise.bound(),
-                range: noise.range(),
-                noise_variance: noise.variance(),
-                rounds: context.rounds,
-            }),
+            _ if units.is_some() || is_sorted => None,
+            (_, Some(bound)) => Some(bound.facts(noise.as_ref(), context.rounds)),
             (Some(_), None) => None,
             (None, None) => {
                 return Err(Error::input(
@@ -188,8 +197,15 @@ impl EnvironmentPlan for PointsTable {
                 ));
             }
         };
-        let make = |values| {
-            let made = Instance::new(Arc::new(values), noise, bound, context.rounds, RegretUnit::Raw)?.in_units(units);
+        let scatter = values.as_ref().and_then(|values| replicates.scatter(values));
+        let make = |values: Vec<f64>| {
+            let hint = "state another noise, or transform the column `value`";
+            within_range(&values, noise.as_ref(), hint)?;
+            let means = Arc::new(replicates.means(&values));
+            let mut made = Instance::new(means, Arc::clone(&noise), bound, context.rounds, RegretUnit::Raw)?.in_units(units);
+            if scatter.is_some() {
+                made = made.observed_through(replicates.noise(noise, values));
+            }
             // Before standardisation, since the standardised mean is 0.
             if self.regret == RegretUnit::Relative { made.relative(centre, scale) } else { Ok(made) }
         };
@@ -200,7 +216,8 @@ impl EnvironmentPlan for PointsTable {
             instance: values.map(make).transpose()?,
             told,
             noise_scale,
-            fingerprint: table.fingerprint(),
+            fingerprint,
+            scatter,
             regret: self.regret,
             derived_from_values: self.derived(&[
                 (DataDerived::Standardisation, self.standardise && self.value.is_some()),
@@ -211,6 +228,7 @@ impl EnvironmentPlan for PointsTable {
                 .derived(&[(DataDerived::Standardisation, self.standardise), (DataDerived::Hyperparameters, self.fitted)]),
             synthetic: self.synthetic.is_some(),
             points,
+            replicates,
         }))
     }
 }
@@ -317,6 +335,9 @@ struct PointsEnvironment {
     /// Proved sub-Gaussian scale of the noise.
     noise_scale: Option<f64>,
     fingerprint: String,
+    replicates: Replicates,
+    /// Standard deviation of the values within points of several rows.
+    scatter: Option<f64>,
     regret: RegretUnit,
     derived_from_values: DerivedNumbers,
     derived_from_inputs: DerivedNumbers,
@@ -369,14 +390,26 @@ impl Environment for PointsEnvironment {
         Some(&self.fingerprint)
     }
 
+    fn merged_rows(&self) -> Option<usize> {
+        Some(self.replicates.n_rows()).filter(|&rows| rows != self.points.n_points())
+    }
+
+    fn file_row(&self, point: usize) -> usize {
+        self.replicates.file_row(point)
+    }
+
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
         let mut facts: Vec<(String, serde_json::Value)> =
             vec![("points".into(), self.points.n_points().into()), ("dimension".into(), self.points.dimension().into())];
         if let Some(instance) = &self.instance {
             let best = instance.best();
-            facts.push(("best row (1-based)".into(), (best + 1).into()));
+            facts.push(("best row (1-based)".into(), (self.replicates.file_row(best) + 1).into()));
             facts.push(("largest value".into(), instance.mean(best).into()));
             facts.push(self.regret.fact());
+        }
+        if let (Some(rows), Some(scatter)) = (self.merged_rows(), self.scatter) {
+            facts.push(("rows of the table".into(), rows.into()));
+            facts.push(("standard deviation of rewards within a point, beside the noise".into(), scatter.into()));
         }
         facts.push(("fingerprint of the table".into(), self.fingerprint.clone().into()));
         if self.synthetic {

@@ -24,13 +24,15 @@ pub enum Misleading {
     PriorMean,
     /// One row of a table that has over half of the variance of its values.
     Outlier,
+    /// Points of equal inputs that a policy cannot tell apart.
+    Replicates,
     /// A column that counts rows or years and is played as an arm.
     IndexColumn,
 }
 
 impl Misleading {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Clip,
         Self::Noise,
         Self::ExplorationFactor,
@@ -38,13 +40,14 @@ impl Misleading {
         Self::Delta,
         Self::PriorMean,
         Self::Outlier,
+        Self::Replicates,
         Self::IndexColumn,
     ];
 
     /// Returns whether the answer of a run says nothing true of the data while this stands.
     #[must_use]
     pub fn falsifies(self) -> bool {
-        matches!(self, Self::Clip | Self::PriorMean | Self::Outlier | Self::IndexColumn)
+        matches!(self, Self::Clip | Self::PriorMean | Self::Outlier | Self::Replicates | Self::IndexColumn)
     }
 
     /// Returns the name in a spec.
@@ -58,6 +61,7 @@ impl Misleading {
             Self::Delta => "delta",
             Self::PriorMean => "prior-mean",
             Self::Outlier => "outlier",
+            Self::Replicates => "replicates",
             Self::IndexColumn => "index-column",
         }
     }
@@ -65,7 +69,7 @@ impl Misleading {
     /// Reads the key `accepted_warnings`.
     pub(super) fn accepted(top: &Args<'_>) -> Vec<Self> {
         let doc = "warnings that are meant, as where a paper is reproduced: `clip`, `noise`, `exploration-factor`, `rounds`, \
-                   `delta`, `prior-mean`, `outlier`, `index-column`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
+                   `delta`, `prior-mean`, `outlier`, `replicates`, `index-column`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
         let mut accepted = Vec::new();
         for text in top.texts("accepted_warnings", doc).unwrap_or_default() {
             match Self::ALL.into_iter().find(|kind| kind.name() == text) {

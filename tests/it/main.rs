@@ -18,6 +18,7 @@ mod identity;
 mod long_runs;
 mod mechanisms;
 mod messages;
+mod metamorphic;
 mod numpy_choices;
 mod outside;
 mod outsourced;

@@ -217,3 +217,78 @@ fn a_fit_of_a_public_table_prints_the_whole_promise() {
     };
     assert!(guarantee(&line) && !guarantee("public = [\"hyperparameters\"]"), "{line}");
 }
+
+/// Rewards of a point of several rows are those of a random row: by five standard errors of 20 000 draws, false alarm below 1e-5.
+#[test]
+fn rows_with_equal_inputs_are_one_point() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::write(here.join("t.csv"), "x,value\n1,5\n0,2\n-0.0,4\n1,6\n0,9\n2,7\n").expect("written");
+    let text = |rest: &str| {
+        format!(
+            "rounds = 5\n[environment]\nkind = \"points-table\"\nfile = \"t.csv\"\ninputs = [\"x\"]\nvalue = \"value\"\nstandardise = false\n\
+             kernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\n{rest}\n[[policy]]\nkind = \"uniform\"\n"
+        )
+    };
+    let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+    crate::support::prepared(&text("noise = { kind = \"gaussian\", sd = 0.5 }"), &data, |sweep, preparation| {
+        let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
+        let instance = cell.environment.draw(0).expect("a table");
+        let means: Vec<f64> = (0..cell.environment.gram().n_points()).map(|point| instance.mean(point)).collect();
+        assert_eq!(means, [5.0, 5.5, 7.0]);
+        // The values of a point and the noise: (9 + 1 + 16) / 3, 1 / 4 and 0, and a quarter each.
+        for (point, variance) in [(0, 26.0 / 3.0 + 0.25), (1, 0.5), (2, 0.25)] {
+            let mut stream = crate::support::stream("replicates");
+            let n = 20_000.0;
+            let squares: Vec<f64> = (0..20_000)
+                .map(|_| crate::support::opened(instance.observe(point, &mut stream)) - means[point])
+                .map(|error| error * error)
+                .collect();
+            let mean = squares.iter().sum::<f64>() / n;
+            let error = (squares.iter().map(|square| (square - mean) * (square - mean)).sum::<f64>() / n / n).sqrt();
+            assert!((mean - variance).abs() < 5.0 * error, "point {point}: {mean} for {variance}");
+        }
+    });
+    spec(here, "standardise = false", "[0, 10]");
+    fs::write(here.join("t.toml"), text("noise = \"none\"\nreplicates = \"apart\"")).expect("written");
+    let (code, said_apart) = said(here, &["check", "t.toml", "--strict"]);
+    assert!(code == Some(2) && said_apart.contains("3 of 6 points have the inputs of another point"), "{said_apart}");
+    let session = format!(
+        "{}[privacy]\nmechanism = \"laplace\"\nepsilon = 1\n",
+        text("noise = { kind = \"uniform\", bound = 1 }\nbound = [0, 10]")
+    );
+    fs::write(here.join("s.toml"), session.replace("uniform\"\n", "tgp-ucb\"\n")).expect("written");
+    let (code, refused) = said(here, &["init", "state", "s.toml"]);
+    assert!(code == Some(2) && refused.contains("`replicates = \"apart\"`"), "{refused}");
+}
+
+/// A range with both ends: its default clip has no part below the least reward, and ends that values exceed are named.
+#[test]
+fn a_bound_may_be_a_range() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    points(here, |i| -1.0 + 4.0 * i as f64 / 35.0);
+    let check = |bound: &str, clip: &str| {
+        let keys =
+            format!("standardise = false\nnoise = {{ kind = \"uniform\", bound = 0.5 }}\nbound = {bound}\npublic = [\"range\"]");
+        checked(here, &keys, clip)
+    };
+    let (code, text) = check("[-1, 3]", "[-1.5, 3.5]");
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = check("[-0.9, 3]", "[-1.5, 3.5]");
+    assert!(code == Some(2) && text.contains("`bound` on the mean reward is exceeded at 2.78 %"), "{text}");
+    for wrong in ["[3, -1]", "[-1]", "[-1, inf]", "[1, 2, 3]", "[\"a\", 2]", "0", "-1"] {
+        let (code, text) = check(wrong, "[-1.5, 3.5]");
+        assert!(code == Some(2) && text.contains("or `[lo, hi]` with lo < hi"), "{wrong}: {text}");
+    }
+    let laplace = |bound: &str| {
+        spec(here, &format!("standardise = false\nnoise = {{ kind = \"uniform\", bound = 0.5 }}\nbound = {bound}"), "[0, 1]");
+        let text =
+            fs::read_to_string(here.join("t.toml")).expect("written").replace("clip = [0, 1]\n", "").replace("hybrid", "laplace");
+        let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+        crate::support::prepared(&text, &data, |sweep, preparation| {
+            preparation.facts(&sweep.cells[0]).expect("facts").ledger.clip
+        })
+    };
+    assert_eq!((laplace("[-1, 3]"), laplace("3")), (Some([-1.5, 3.5]), Some([-3.5, 3.5])));
+}

@@ -151,14 +151,19 @@ fn king_county() {
              noise = {{ kind = \"gaussian\", sd = 1.0 }}"
         )
     };
-    let seen = Seen::of(&environment(false), &data);
+    let seen = Seen::of(&format!("{}\nreplicates = \"apart\"", environment(false)), &data);
     assert_eq!((seen.means.len(), seen.fact("points"), seen.fact("dimension")), (21_613, 21_613.0, 2.0));
     assert_eq!((seen.largest(0), seen.largest(21_612)), (7_700_000.0, 75_000.0));
     agrees(seen.means.iter().sum::<f64>() / 21_613.0, 540_088.14, 1e-2);
-    let seen = Seen::of(&environment(true), &data);
+    let seen = Seen::of(&format!("{}\nreplicates = \"apart\"", environment(true)), &data);
     let n = seen.means.len() as f64;
     let (mean, square) = (seen.means.iter().sum::<f64>() / n, seen.means.iter().map(|x| x * x).sum::<f64>() / n);
     assert!(mean.abs() < 1e-12 && (square - 1.0).abs() < 1e-12, "{mean} {square}");
+    // By Python's dictionaries: 20 832 places, whose prices scatter by 114 095 where there are several.
+    let seen = Seen::of(&environment(false), &data);
+    assert_eq!((seen.means.len(), seen.fact("rows of the table"), seen.largest(0)), (20_832, 21_613.0, 7_700_000.0));
+    assert_eq!(seen.means[0], 380_000.0, "the place in the south-west corner");
+    agrees(seen.fact("standard deviation of rewards within a point"), 114_095.164_557, 1e-3);
 }
 
 /// What a contextual cell of this environment says of its data, by the starts of the facts' names.

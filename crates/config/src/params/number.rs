@@ -70,6 +70,23 @@ impl<'r, 'a> Number<'r, 'a> {
         }
     }
 
+    /// Reads a number b, which stands for `[-b, b]`, or two numbers `[lo, hi]`; `meaning` documents the absent case.
+    pub fn or_interval(self, meaning: &str) -> Option<(f64, f64)> {
+        let expected = format!("{}, or `[lo, hi]` with lo < hi", self.range());
+        self.args.note(self.key, expected.clone(), Some(meaning.to_owned()), self.doc);
+        let node = self.args.node(self.key)?;
+        let Value::Array(items) = &node.value else {
+            let bound = node.value.as_f64().filter(|&bound| self.holds(bound));
+            return self.or_refuse(bound.map(|bound| (-bound, bound)), node, &expected);
+        };
+        let numbers: Vec<f64> = items.iter().filter_map(|item| item.value.as_f64()).collect();
+        let ends = match numbers[..] {
+            [low, high] if items.len() == 2 && low < high && low.is_finite() && high.is_finite() => Some((low, high)),
+            _ => None,
+        };
+        self.or_refuse(ends, node, &expected)
+    }
+
     /// Reads the number; an absent key is an error.
     pub fn required(self) -> f64 {
         self.note(None);
@@ -101,16 +118,23 @@ impl<'r, 'a> Number<'r, 'a> {
             self.args.wrong_type(self.key, node, Wanted::Number, &self.range());
             return None;
         };
-        let inside = x.is_finite()
+        self.or_refuse(Some(x).filter(|&x| self.holds(x)), node, &self.range())
+    }
+
+    fn holds(&self, x: f64) -> bool {
+        x.is_finite()
             && self.above.is_none_or(|b| b < x)
             && self.at_least.is_none_or(|b| b <= x)
             && self.below.is_none_or(|b| x < b)
-            && self.at_most.is_none_or(|b| x <= b);
-        if !inside {
-            out_of_range(self.args, self.key, node, &self.range());
-            return None;
+            && self.at_most.is_none_or(|b| x <= b)
+    }
+
+    /// Reports a value that is not in its range.
+    fn or_refuse<T>(&self, found: Option<T>, node: &Node, expected: &str) -> Option<T> {
+        if found.is_none() {
+            out_of_range(self.args, self.key, node, expected);
         }
-        Some(x)
+        found
     }
 }
 
