@@ -1,9 +1,11 @@
-//! `privateer fit`: kernel and noise by maximum likelihood, as lines of a spec.
+//! `privateer fit`: kernel and noise by maximum likelihood, as a spec.
 
 use super::columns::ColumnNames;
 use super::commands::{note, say};
+use super::progress::Progress;
+use crate::env::Replicates;
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::fit::{LikelihoodForm, fit as maximise};
+use crate::fit::{LikelihoodForm, fit as maximise, most_evaluations};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::Points;
@@ -25,9 +27,9 @@ pub struct FitArgs {
     /// Take the logarithm of the values
     #[arg(long)]
     log: bool,
-    /// Centre columns and divide by their standard deviations, as `points-table` does
+    /// Keep the file's units; columns are otherwise centred and divided by their standard deviations, as `points-table` does
     #[arg(long)]
-    standardise: bool,
+    raw: bool,
     /// A length-scale for each input
     #[arg(long)]
     per_coordinate: bool,
@@ -43,6 +45,9 @@ pub struct FitArgs {
     /// Seed of the subsample
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 /// Prints the fit.
@@ -56,12 +61,17 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     let mut columns = ColumnNames::of_all(&args.inputs);
     let d = columns.len();
     columns.push(args.value.clone());
-    let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::default() };
-    let table = read_table(&args.file, &options)?;
+    let options = CsvOptions { columns: Some(columns.clone()), header: Some(true), ..CsvOptions::default() };
+    let mut table = read_table(&args.file, &options)?;
+    // The same subsample for any order of the rows.
+    let replicates = Replicates::sort(&mut table, d);
     let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(d + 1).map(<[f64]>::to_vec).collect();
+    let (low, high) =
+        rows.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), row| (low.min(row[d]), high.max(row[d])));
     if args.log {
         for (at, row) in rows.iter_mut().enumerate() {
             if row[d] <= 0.0 {
+                let at = replicates.row_in_file(at);
                 return Err(Error::input(
                     Diagnostic::new(format!(
                         "`{}` is not positive in data row {}, and has no logarithm there",
@@ -74,9 +84,14 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
             row[d] = libm::log(row[d]);
         }
     }
-    if args.standardise {
+    let scales = if args.raw {
+        unequal(&mut rows, d)
+    } else {
         standardise(&mut rows);
-    }
+        None
+    };
+    let all_values: Vec<f64> = rows.iter().map(|row| row[d]).collect();
+    let scatter = replicates.scatter(&all_values);
     // A random subset by a partial shuffle; the order does not matter to the likelihood.
     let (all, used) = (rows.len(), rows.len().min(args.subsample as usize));
     let mut stream = Streams::new(args.seed, "fit").shared(Purpose::Domain);
@@ -88,25 +103,52 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     let points = Points::new(d, rows.iter().flat_map(|row| row[..d].iter().copied()).collect());
     let values: Vec<f64> = rows.iter().map(|row| row[d]).collect();
     let form = args.matern.map_or(LikelihoodForm::SquaredExponential, LikelihoodForm::Matern);
-    let found = maximise(form, &points, &values, args.per_coordinate)?;
+    let progress = Progress::new(most_evaluations(args.per_coordinate, d), "likelihoods", args.quiet);
+    let found = maximise(form, &points, &values, args.per_coordinate, || progress.add(1));
+    progress.clear();
+    let found = found?;
     let short = |x: f64| format!("{x:.5e}").parse::<f64>().map_or_else(|_| x.to_string(), |x| x.to_string());
-    let scales = match found.lengthscales.as_slice() {
+    let list = |numbers: &[f64]| format!("[{}]", numbers.iter().map(|&x| short(x)).collect::<Vec<_>>().join(", "));
+    let lengthscales = match found.lengthscales.as_slice() {
         [one] if !args.per_coordinate => format!("lengthscale = {}", short(*one)),
-        many => format!("lengthscales = [{}]", many.iter().map(|&l| short(l)).collect::<Vec<_>>().join(", ")),
+        many => format!("lengthscales = {}", list(many)),
     };
     let kind = args.matern.map_or("\"squared-exponential\"".to_owned(), |nu| format!("\"matern\", nu = {}", short(nu)));
-    say(&format!(
-        "# maximum likelihood on {used} of {all} rows{}: log-likelihood {:.3}, {} evaluations\n\
-         kernel = {{ kind = {kind}, {scales}, variance = {} }}\nnoise = {{ kind = \"gaussian\", sd = {} }}\n\
-         hyperparameters = \"fitted\"\n{}ridge = {}",
+    // Rows of one point scatter by themselves in `points-table`.
+    let noise = (found.noise_variance - scatter.map_or(0.0, |scatter| scatter * scatter)).max(0.0);
+    let noise = match noise {
+        _ if noise <= 1e-6 * found.variance => "\"none\"".to_owned(),
+        _ => format!("{{ kind = \"gaussian\", sd = {} }}", short(libm::sqrt(noise))),
+    };
+    let mut lines = vec![format!(
+        "# maximum likelihood on {used} of {all} rows{}: log-likelihood {:.3}, {} evaluations",
         if used < all { format!(" (a random subsample, seed {})", args.seed) } else { String::new() },
         found.log_likelihood,
-        found.evaluations,
-        short(found.variance),
-        short(libm::sqrt(found.noise_variance)),
-        if args.public { "public = [\"standardisation\", \"hyperparameters\", \"range\"]\n" } else { "" },
-        short(found.noise_variance),
+        found.evaluations
+    )];
+    lines.extend(scatter.map(|scatter| {
+        let (points, rows) = (replicates.n_points(), replicates.n_rows());
+        format!("# {points} points: values of equal inputs, in {rows} rows, scatter by {}, beside `noise`", short(scatter))
+    }));
+    lines.push("rounds = 1000\ntrials = 20\n\n[environment]\nkind = \"points-table\"".to_owned());
+    let (value, inputs) = columns.split_last().map_or(("", &[][..]), |(value, inputs)| (value.as_str(), inputs));
+    let file = args.file.display().to_string();
+    lines.push(format!("file = {file:?}\ninputs = {inputs:?}\nvalue = {value:?}"));
+    lines.extend(args.log.then(|| "log = true".to_owned()));
+    lines.extend(args.raw.then(|| "standardise = false".to_owned()));
+    lines.extend(scales.map(|scales| format!("scales = {}   # standard deviations of the inputs, which differ", list(&scales))));
+    lines.push(format!(
+        "units = \"data\"\nbound = [{low:?}, {high:?}]   # the least and the largest value\n\
+         kernel = {{ kind = {kind}, {lengthscales}, variance = {} }}\nnoise = {noise}\nhyperparameters = \"fitted\"",
+        short(found.variance)
     ));
+    lines.extend(args.public.then(|| "public = [\"standardisation\", \"hyperparameters\", \"range\"]".to_owned()));
+    lines.push(format!(
+        "\n[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [{low:?}, {high:?}]\n\n[[policy]]\nkind = \"tgp-ucb\"\n\
+         beta = \"tuned\"\nridge = {}",
+        short(found.noise_variance)
+    ));
+    say(&lines.join("\n"));
     note(if args.public {
         "these numbers were taken from a table that is public on your word: the line `public` says so"
     } else {
@@ -114,6 +156,23 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
          refuses it; if the table is public, say so with `--public`"
     });
     Ok(())
+}
+
+/// Divides input columns by their standard deviations where one is over three times another; returns these.
+fn unequal(rows: &mut [Vec<f64>], n_inputs: usize) -> Option<Vec<f64>> {
+    let n = rows.len() as f64;
+    let deviation = |j: usize| {
+        let mean = rows.iter().map(|row| row[j]).sum::<f64>() / n;
+        libm::sqrt(rows.iter().map(|row| (row[j] - mean) * (row[j] - mean)).sum::<f64>() / n)
+    };
+    let deviations: Vec<f64> = (0..n_inputs).map(deviation).collect();
+    let (least, most) = deviations.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &s| (least.min(s), most.max(s)));
+    (0.0 < least && most.is_finite() && 3.0 * least < most).then(|| {
+        for row in rows.iter_mut() {
+            row.iter_mut().zip(&deviations).for_each(|(cell, deviation)| *cell /= deviation);
+        }
+        deviations
+    })
 }
 
 /// Centres every column and divides by its standard deviation.

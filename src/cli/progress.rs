@@ -13,6 +13,8 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Shows the progress of a run on standard error.
 pub struct Progress {
     mode: Mode,
+    /// What is counted, as a plural.
+    what: &'static str,
     total: u64,
     done: AtomicU64,
     started: Instant,
@@ -25,14 +27,14 @@ enum Mode {
 }
 
 impl Progress {
-    /// Starts to show progress over `total` trial-rounds.
-    pub fn new(total: u64, quiet: bool) -> Self {
+    /// Starts to show progress over `total` things, `what` in the plural.
+    pub fn new(total: u64, what: &'static str, quiet: bool) -> Self {
         let mode = if quiet {
             Mode::Quiet
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
-            let template = "{bar:32} {percent:>3} % of {human_len} trial-rounds, {rate} a second, {eta} left";
-            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let template = format!("{{bar:32}} {{percent:>3}} % of {{human_len}} {what}, {{rate}} a second, {{eta}} left");
+            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
             let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 // Writing to the bar's line cannot fail.
                 let _ = write!(out, "{}", count(state.per_sec()));
@@ -42,12 +44,12 @@ impl Progress {
         } else {
             Mode::Lines(Mutex::new(Instant::now()))
         };
-        Self { mode, total, done: AtomicU64::new(0), started: Instant::now() }
+        Self { mode, what, total, done: AtomicU64::new(0), started: Instant::now() }
     }
 
-    /// Counts finished trial-rounds.
-    pub fn add(&self, trial_rounds: u64) {
-        let done = self.done.fetch_add(trial_rounds, Ordering::Relaxed) + trial_rounds;
+    /// Counts `n` more that are done.
+    pub fn add(&self, n: u64) {
+        let done = self.done.fetch_add(n, Ordering::Relaxed) + n;
         match &self.mode {
             Mode::Quiet => {}
             Mode::Bar(bar) => bar.set_position(done),
@@ -63,16 +65,21 @@ impl Progress {
         }
     }
 
-    /// Clears the bar and says how fast it went.
-    pub fn finish(&self) {
+    /// Clears the bar.
+    pub fn clear(&self) {
         if let Mode::Bar(bar) = &self.mode {
             bar.finish_and_clear();
         }
+    }
+
+    /// Clears the bar and says how fast it went.
+    pub fn finish(&self) {
+        self.clear();
         let done = self.done.load(Ordering::Relaxed);
         if 0 < done && !matches!(self.mode, Mode::Quiet) {
             let seconds = self.started.elapsed().as_secs_f64();
             let rate = count(done as f64 / seconds.max(1e-9));
-            note(&format!("{} trial-rounds in {seconds:.1} s ({rate} a second)", count(done as f64)));
+            note(&format!("{} {} in {seconds:.1} s ({rate} a second)", count(done as f64), self.what));
         }
     }
 
@@ -80,9 +87,10 @@ impl Progress {
         let rate = done as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
         let left = (self.total.saturating_sub(done)) as f64 / rate.max(1e-9);
         format!(
-            "{:.0} % of {} trial-rounds, {} a second, about {:.0} s left",
+            "{:.0} % of {} {}, {} a second, about {:.0} s left",
             100.0 * done as f64 / self.total.max(1) as f64,
             count(self.total as f64),
+            self.what,
             count(rate),
             left
         )

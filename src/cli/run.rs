@@ -197,7 +197,7 @@ impl RunObserver for RunMessages {
                         note(&format!("resuming: {n_done} of {n_blocks} blocks are done"));
                     }
                 }
-                self.progress.get_or_init(|| Progress::new(trial_rounds, self.quiet));
+                self.progress.get_or_init(|| Progress::new(trial_rounds, "trial-rounds", self.quiet));
             }
             Notice::Misleading { lines } if !self.quiet => lines.iter().for_each(|line| note(&format!("warning: {line}"))),
             Notice::Misleading { .. } => {}

@@ -35,5 +35,6 @@ pub use domain::DomainPlan;
 pub use fn_environment::FnEnvironment;
 pub use instance::{Instance, RegretUnit};
 pub use mean_range::MeanRange;
+pub(crate) use replicates::Replicates;
 pub use sets::{Sets, SetsPlan};
 pub use value_units::ValueUnits;

@@ -1,11 +1,11 @@
 //! Implements `points-table`: a table with columns of coordinates and a column of mean rewards.
 
+use super::Replicates;
 use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::instance::within_range;
 use super::noise::Noise;
-use super::replicates::Replicates;
 use super::synthetic::points_with_values;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, ValueUnits};
 use crate::env::noise::parse_noise;
@@ -151,7 +151,7 @@ impl EnvironmentPlan for PointsTable {
         let column = |j: usize| (0..rows).map(|i| table.values[i * width + j]).collect::<Vec<f64>>();
         let mut inputs: Vec<Vec<f64>> = (0..self.inputs.len()).map(column).collect();
         let (values, units) = match &self.value {
-            Some(name) => self.values(name, column(width - 1)).map(|(values, units)| (Some(values), Some(units)))?,
+            Some(name) => self.values(name, column(width - 1), &replicates).map(|(values, units)| (Some(values), Some(units)))?,
             None => (None, None),
         };
         let (centre, scale) = units.map_or((0.0, 1.0), |units| (units.centre, units.scale));
@@ -251,11 +251,12 @@ impl PointsTable {
     }
 
     /// Converts the column of values to mean rewards; returns how.
-    fn values(&self, name: &str, mut values: Vec<f64>) -> Result<(Vec<f64>, ValueUnits), Error> {
+    fn values(&self, name: &str, mut values: Vec<f64>, rows: &Replicates) -> Result<(Vec<f64>, ValueUnits), Error> {
         if self.log {
             if let Some(row) = values.iter().position(|&value| value <= 0.0) {
+                let row = rows.row_in_file(row) + 1;
                 return Err(Error::input(
-                    Diagnostic::new(format!("`{name}` is not positive in data row {}, and has no logarithm there", row + 1))
+                    Diagnostic::new(format!("`{name}` is not positive in data row {row}, and has no logarithm there"))
                         .hint("drop `log = true`, or choose a column of positive values"),
                 ));
             }

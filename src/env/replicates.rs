@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Holds which rows of a sorted table are one point.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Replicates {
+pub(crate) struct Replicates {
     /// First row of each point in the sorted table, then the number of rows.
     starts: Vec<usize>,
     /// The file's row, from 0, of each row of the sorted table.
@@ -16,7 +16,7 @@ pub(super) struct Replicates {
 
 impl Replicates {
     /// Sorts the rows by their first `n_inputs` columns, then by the others; rows with equal inputs become one point.
-    pub(super) fn sort(table: &mut CsvTable, n_inputs: usize) -> Self {
+    pub(crate) fn sort(table: &mut CsvTable, n_inputs: usize) -> Self {
         // 0.0 and -0.0 are one coordinate.
         table.values.iter_mut().for_each(|value| *value += 0.0);
         let mut rows: Vec<usize> = (0..table.rows).collect();
@@ -33,39 +33,44 @@ impl Replicates {
     }
 
     /// Keeps each row as a point of its own, in the file's order.
-    pub(super) fn apart(n_rows: usize) -> Self {
+    pub(crate) fn apart(n_rows: usize) -> Self {
         Self { starts: (0..=n_rows).collect(), rows: (0..n_rows).collect() }
     }
 
     /// Returns the number of points.
-    pub(super) fn n_points(&self) -> usize {
+    pub(crate) fn n_points(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// Returns the number of rows.
-    pub(super) fn n_rows(&self) -> usize {
+    pub(crate) fn n_rows(&self) -> usize {
         self.rows.len()
     }
 
     /// Returns the first row of each point in the sorted table.
-    pub(super) fn first_rows(&self) -> &[usize] {
+    pub(crate) fn first_rows(&self) -> &[usize] {
         &self.starts[..self.n_points()]
     }
 
     /// Returns the least of the file's rows, from 0, that are this point.
-    pub(super) fn file_row(&self, point: usize) -> usize {
+    pub(crate) fn file_row(&self, point: usize) -> usize {
         let rows = &self.rows[self.starts[point]..self.starts[point + 1]];
         rows.iter().copied().min().unwrap_or(0)
     }
 
+    /// Returns the file's row, from 0, of a row of the sorted table.
+    pub(crate) fn row_in_file(&self, row: usize) -> usize {
+        self.rows[row]
+    }
+
     /// Returns the means of the points' values; those of one row, or of equal rows, are exact.
-    pub(super) fn means(&self, values: &[f64]) -> Vec<f64> {
+    pub(crate) fn means(&self, values: &[f64]) -> Vec<f64> {
         let mean = |of: &[f64]| of[0] + of.iter().map(|value| value - of[0]).sum::<f64>() / of.len() as f64;
         self.starts.windows(2).map(|ends| mean(&values[ends[0]..ends[1]])).collect()
     }
 
     /// Returns the standard deviation of values within points, pooled over points of several rows; `None` without any.
-    pub(super) fn scatter(&self, values: &[f64]) -> Option<f64> {
+    pub(crate) fn scatter(&self, values: &[f64]) -> Option<f64> {
         let means = self.means(values);
         let repeated = || self.starts.windows(2).zip(&means).filter(|(ends, _)| 1 < ends[1] - ends[0]);
         let squares: f64 = repeated()
@@ -76,7 +81,7 @@ impl Replicates {
     }
 
     /// Returns the noise of rewards that belong to a random row of the point that is played.
-    pub(super) fn noise(&self, around_rows: Arc<dyn Noise>, values: Vec<f64>) -> Arc<dyn Noise> {
+    pub(crate) fn noise(&self, around_rows: Arc<dyn Noise>, values: Vec<f64>) -> Arc<dyn Noise> {
         let means = self.means(&values);
         let (mut reach, mut variance) = (0.0_f64, 0.0_f64);
         for (ends, mean) in self.starts.windows(2).zip(&means) {

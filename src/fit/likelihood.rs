@@ -39,13 +39,25 @@ const STARTS: [f64; 3] = [0.1, 0.4, 1.5];
 /// Number of likelihoods computed from one start, per variable.
 const EVALUATIONS: usize = 80;
 
+/// Returns the largest number of likelihoods that a fit over inputs of `dimension` coordinates computes.
+#[must_use]
+pub fn most_evaluations(per_coordinate: bool, dimension: usize) -> u64 {
+    (STARTS.len() * EVALUATIONS * (2 + if per_coordinate { dimension } else { 1 })) as u64
+}
+
 /// Fits a kernel to centred values at points, deterministically.
 ///
-/// There is one length-scale, or one per coordinate.
+/// There is one length-scale, or one per coordinate. `computed` is called after each likelihood.
 ///
 /// # Errors
 /// If there are fewer than three points, if values or inputs are constant, or if no likelihood is finite.
-pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate: bool) -> Result<FittedHyperparameters, Error> {
+pub fn fit(
+    form: LikelihoodForm,
+    points: &Points,
+    values: &[f64],
+    per_coordinate: bool,
+    computed: impl Fn(),
+) -> Result<FittedHyperparameters, Error> {
     let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
     let (n, d) = (points.n_points(), points.dimension());
     if n < 3 || values.len() != n {
@@ -81,7 +93,9 @@ pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate
             return f64::INFINITY;
         }
         let (lengthscales, variance, noise) = read(x);
-        -log_likelihood(kernel(form, &lengthscales, variance).as_ref(), points, &y, noise).unwrap_or(f64::NEG_INFINITY)
+        let likelihood = log_likelihood(kernel(form, &lengthscales, variance).as_ref(), points, &y, noise);
+        computed();
+        -likelihood.unwrap_or(f64::NEG_INFINITY)
     };
     let mut found: Option<super::Minimum> = None;
     let mut evaluations = 0;
@@ -160,13 +174,13 @@ mod tests {
         linalg::cholesky(&mut a, n).expect("positive");
         let z: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
         let y: Vec<f64> = (0..n).map(|i| 7.0 + linalg::dot(&a[i * n..=i * n + i], &z[..=i]) + 0.1 * stream.normal()).collect();
-        let one = fit(LikelihoodForm::SquaredExponential, &points, &y, false).expect("a fit");
+        let one = fit(LikelihoodForm::SquaredExponential, &points, &y, false, || ()).expect("a fit");
         println!("{one:?}");
         assert!((0.24..0.37).contains(&one.lengthscales[0]), "{one:?}");
         assert!((0.006..0.016).contains(&one.noise_variance) && (0.8..5.0).contains(&one.variance), "{one:?}");
-        let each = fit(LikelihoodForm::SquaredExponential, &points, &y, true).expect("a fit");
+        let each = fit(LikelihoodForm::SquaredExponential, &points, &y, true, || ()).expect("a fit");
         assert!(one.log_likelihood <= each.log_likelihood + 1e-3, "more freedom fits no worse: {each:?}");
-        let rough = fit(LikelihoodForm::Matern(0.5), &points, &y, false).expect("a fit");
+        let rough = fit(LikelihoodForm::Matern(0.5), &points, &y, false, || ()).expect("a fit");
         assert!(rough.log_likelihood < one.log_likelihood, "a smooth draw is not rough");
     }
 
@@ -175,6 +189,6 @@ mod tests {
         let line = Points::new(1, vec![0.0, 1.0, 2.0, 3.0]);
         assert!(fit(LikelihoodForm::SquaredExponential, &line, &[1.0; 4], false).is_err());
         assert!(fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0; 4]), &[1.0, 2.0, 3.0, 4.0], false).is_err());
-        assert!(fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0, 2.0]), &[1.0, 2.0], false).is_err());
+        assert!(fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0, 2.0]), &[1.0, 2.0], false, || ()).is_err());
     }
 }

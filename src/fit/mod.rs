@@ -6,5 +6,5 @@
 mod likelihood;
 mod simplex;
 
-pub use likelihood::{FittedHyperparameters, LikelihoodForm, fit};
+pub use likelihood::{FittedHyperparameters, LikelihoodForm, fit, most_evaluations};
 pub use simplex::{Minimum, minimise};

@@ -11,6 +11,7 @@ use privateer::registry::{CONTEXTUAL_POLICIES, POLICIES, names};
 use privateer_backend::Cpu;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::path::Path;
 
 const TRIALS: u32 = 20;
 
@@ -22,16 +23,19 @@ const COMPARISONS: f64 = 1e4;
 
 /// A table of numbers with names of columns.
 #[derive(Clone)]
-struct Grid {
-    names: Vec<String>,
-    rows: Vec<Vec<f64>>,
+pub struct Grid {
+    pub names: Vec<String>,
+    pub rows: Vec<Vec<f64>>,
 }
 
 impl Grid {
     fn write(&self, data: &DataFolder, name: &str) {
+        self.write_to(&data.absolute().expect("a folder"), name);
+    }
+
+    pub fn write_to(&self, folder: &Path, name: &str) {
         let line = |row: &Vec<f64>| row.iter().map(|cell| format!("{cell:?}")).collect::<Vec<_>>().join(",");
         let rows: Vec<String> = self.rows.iter().map(line).collect();
-        let folder = data.absolute().expect("a folder");
         std::fs::write(folder.join(name), format!("{}\n{}\n", self.names.join(","), rows.join("\n"))).expect("written");
     }
 
@@ -69,7 +73,7 @@ impl Grid {
 }
 
 /// A table of one to three inputs and a value, with offsets, skew, ties, outliers and replicates.
-fn warty(seed: u64) -> (Grid, Stream) {
+pub fn warty(seed: u64) -> (Grid, Stream) {
     let mut random = Streams::new(seed, "warty tables").of(0, Purpose::Domain);
     let n_inputs = 1 + random.index(3);
     let n = 8 + random.index(18);

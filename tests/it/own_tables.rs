@@ -135,7 +135,7 @@ fn a_huge_cell_is_named() {
     let here = folder.path();
     let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value"];
     points(here, |i| if i == 7 { 1e308 } else { i as f64 / 35.0 });
-    for words in [&fit[..], &[&fit[..], &["--standardise"]].concat()] {
+    for words in [&fit[..], &[&fit[..], &["--raw"]].concat()] {
         let (code, text) = said(here, words);
         assert!(code == Some(2) && text.contains("overflows f64") && !text.contains("constant"), "{text}");
     }
@@ -202,20 +202,48 @@ fn columns_that_count_and_factors_that_never_explore_are_warned_of() {
     }
 }
 
+/// What `fit` prints is a specification that checks, of tables of any units, and with `--public` one with a guarantee.
 #[test]
-fn a_fit_of_a_public_table_prints_the_whole_promise() {
+fn a_fit_is_a_specification_without_warnings() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    points(here, |i| libm::sin(i as f64 * 0.3));
-    let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value", "--standardise"];
-    let public = |words: &[&str]| stdout(&run(here, words)).lines().find(|line| line.starts_with("public")).map(str::to_owned);
-    assert_eq!(public(&fit), None);
-    let line = public(&[&fit[..], &["--public"]].concat()).expect("a promise");
-    let guarantee = |public: &str| {
-        spec(here, &format!("hyperparameters = \"fitted\"\n{NOISE}\n{public}"), "[-3, 3]");
-        !said(here, &["check", "t.toml"]).1.contains("no guarantee")
+    for seed in 0..10 {
+        let (grid, _) = crate::metamorphic::warty(seed);
+        grid.write_to(here, "t.csv");
+        let positive = grid.rows.iter().all(|row| 0.0 < row[row.len() - 1]);
+        let inputs = grid.names[..grid.names.len() - 1].join(",");
+        for more in [&[][..], &["--public"], &["--per-coordinate", "--public"], &["--log", "--public"], &["--raw", "--public"]] {
+            if more[..].contains(&"--log") && !positive {
+                continue;
+            }
+            let words = [&["fit", "t.csv", "--inputs", &inputs, "--value", "out"], more].concat();
+            let output = run(here, &words);
+            assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+            fs::write(here.join("fit.toml"), stdout(&output)).expect("written");
+            let (code, text) = said(here, &["check", "fit.toml", "--strict"]);
+            // Rewards in the file's unit may be far from the prior mean, one table has an outlier, and both are said.
+            let is_far = more.contains(&"--raw") && text.contains("centre the rewards") || seed == 4 && text.contains("outlier");
+            assert!(code == Some(0) || is_far, "table {seed}, {more:?}: {text}");
+            assert!(is_far || text.contains("no guarantee") != more.contains(&"--public"), "table {seed}, {more:?}: {text}");
+        }
+    }
+}
+
+/// Inputs of very different sizes get scales of their own, where columns keep the file's units.
+#[test]
+fn a_fit_in_the_units_of_the_file_scales_its_inputs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let cells = |i: usize| {
+        let (price, discount) = (5.0 + (i % 9) as f64 * 4.0, (i / 9) as f64 * 0.1);
+        format!("{price},{discount},{}\n", libm::sin(0.2 * price) + libm::cos(9.0 * discount))
     };
-    assert!(guarantee(&line) && !guarantee("public = [\"hyperparameters\"]"), "{line}");
+    fs::write(here.join("t.csv"), format!("price,discount,value\n{}", (0..54).map(cells).collect::<String>())).expect("written");
+    let fit = ["fit", "t.csv", "--inputs", "price,discount", "--value", "value", "--raw"];
+    // By Python's statistics.pstdev: 10.328 and 0.17078.
+    assert!(said(here, &fit).1.contains("scales = [10.328, 0.170783]"), "{}", said(here, &fit).1);
+    fs::write(here.join("t.toml"), stdout(&run(here, &fit))).expect("written");
+    assert_eq!(said(here, &["check", "t.toml", "--strict"]).0, Some(0));
 }
 
 /// Rewards of a point of several rows are those of a random row: by five standard errors of 20 000 draws, false alarm below 1e-5.
