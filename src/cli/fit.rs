@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Arguments of `privateer fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// The table (CSV, plain or .gz, with a header)
+    /// The table (CSV, plain or .gz, with a header, or Parquet)
     #[arg(value_name = "DATA.csv")]
     file: PathBuf,
     /// The input columns, separated by commas, a name with a comma in double quotes
@@ -36,6 +36,9 @@ pub struct FitArgs {
     /// Fit a Matern kernel of this smoothness instead of the squared exponential
     #[arg(long, value_name = "NU", allow_negative_numbers = true)]
     matern: Option<f64>,
+    /// Leave rows with a missing number out
+    #[arg(long)]
+    drop_missing: bool,
     /// The table is public: a spec with these numbers may state a guarantee
     #[arg(long)]
     public: bool,
@@ -60,8 +63,15 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     }
     let mut columns = ColumnNames::of_all(&args.inputs);
     let d = columns.len();
+    if columns.contains(&args.value) {
+        let message = format!("`{}` is an input and the value at once", args.value);
+        return Err(Error::input(Diagnostic::new(message).hint("leave it out of `--inputs`")));
+    }
     columns.push(args.value.clone());
-    let options = CsvOptions { columns: Some(columns.clone()), header: Some(true), ..CsvOptions::default() };
+    let missing = Some("`--drop-missing` leaves such rows out");
+    let drops_missing = args.drop_missing;
+    let options =
+        CsvOptions { columns: Some(columns.clone()), header: Some(true), drops_missing, missing, ..CsvOptions::default() };
     let mut table = read_table(&args.file, &options)?;
     // The same subsample for any order of the rows.
     let replicates = Replicates::sort(&mut table, d);
@@ -134,6 +144,7 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     let (value, inputs) = columns.split_last().map_or(("", &[][..]), |(value, inputs)| (value.as_str(), inputs));
     let file = args.file.display().to_string();
     lines.push(format!("file = {file:?}\ninputs = {inputs:?}\nvalue = {value:?}"));
+    lines.extend(args.drop_missing.then(|| "missing = \"drop\"".to_owned()));
     lines.extend(args.log.then(|| "log = true".to_owned()));
     lines.extend(args.raw.then(|| "standardise = false".to_owned()));
     lines.extend(scales.map(|scales| format!("scales = {}   # standard deviations of the inputs, which differ", list(&scales))));

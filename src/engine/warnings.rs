@@ -143,8 +143,8 @@ pub(super) fn bandit_warnings(
     warnings.extend(replicates_warning(plan, cell));
     warnings.extend(cell.environment.index_column().map(|name| {
         let text = format!(
-            "the first column, `{name}`, rises by 1 from row to row, as numbers of rows and years do, and is played as an arm; list the \
-             arms in `columns`"
+            "the first column, `{name}`, rises by 1 from row to row, as numbers of rows and years do, and is played as an arm; leave \
+             it out: `except = [\"{name}\"]`"
         );
         CellWarning::new(Misleading::IndexColumn, text)
     }));

@@ -4,7 +4,7 @@
 //! the arm's reading in a uniformly drawn row. The covariance of the arms comes from a train file. Rewards and B are on the raw
 //! scale.
 
-use super::csv_table::{CsvOptions, CsvTable, read_table};
+use super::csv_table::{CsvOptions, CsvTable, drops_missing, read_table};
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::{Noise, Resampled};
 use super::synthetic::SyntheticSubstitute;
@@ -41,6 +41,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
             Normalise::Standardised
         }
     };
+    if args.has("columns") && args.has("except") {
+        args.reject("except", "`columns` lists the arms already", "either `columns` or `except`");
+    }
     Box::new(ArmsTable {
         test: args.text("test", "CSV (plain or .gz): the readings that rewards are drawn from"),
         train: args.text("train", "CSV: the readings that the covariance comes from"),
@@ -54,6 +57,8 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
             _ => None,
         },
         columns: args.texts("columns", "the files' columns to read, by name (by number without a header); absent: all"),
+        except: args.texts("except", "columns that are no arms; the others are").unwrap_or_default(),
+        drops_missing: drops_missing(args),
         normalise,
         synthetic,
         bound: MeanRange::parse(args, "the largest |mean| of an arm"),
@@ -74,6 +79,8 @@ struct ArmsTable {
     arms: bool,
     header: Option<bool>,
     columns: Option<Vec<String>>,
+    except: Vec<String>,
+    drops_missing: bool,
     normalise: Normalise,
     synthetic: Option<SyntheticSubstitute>,
     bound: Option<MeanRange>,
@@ -90,7 +97,12 @@ impl ArmsTable {
             ));
         };
         let path = context.data.find(name, self.about.as_deref(), true)?;
-        let options = CsvOptions { header: self.header, columns: self.columns.clone(), ..CsvOptions::default() };
+        let options = CsvOptions {
+            header: self.header,
+            columns: self.columns.clone(),
+            except: self.except.clone(),
+            ..CsvOptions::dropping(self.drops_missing)
+        };
         let table = read_table(&path, &options)?;
         Ok(if self.arms { table } else { table.transposed() })
     }

@@ -1,7 +1,7 @@
 //! Implements `points-table`: a table with columns of coordinates and a column of mean rewards.
 
 use super::Replicates;
-use super::csv_table::{CsvOptions, CsvTable, read_table};
+use super::csv_table::{CsvOptions, CsvTable, drops_missing, read_table};
 use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::instance::within_range;
@@ -98,6 +98,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         noise: parse_noise(args, "noise"),
         bound,
         in_data_units,
+        drops_missing: drops_missing(args),
         merges: args.word(
             "replicates",
             "rows with equal inputs: one point, whose reward is that of a random one of them, or points of their own in the file's order",
@@ -127,6 +128,8 @@ struct PointsTable {
     bound: Option<MeanRange>,
     /// Whether `bound` and the clip are stated in units of the column of values.
     in_data_units: bool,
+    /// Whether rows with a missing number are left out.
+    drops_missing: bool,
     /// Whether rows with equal inputs are one point.
     merges: bool,
     regret: RegretUnit,
@@ -246,7 +249,7 @@ impl PointsTable {
         let noise_variance = self.noise_variance(context, &path)?;
         let mut columns = self.inputs.clone();
         columns.extend(self.value.clone());
-        let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::default() };
+        let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::dropping(self.drops_missing) };
         Ok((read_table(&path, &options)?, noise_variance))
     }
 

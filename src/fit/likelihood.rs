@@ -187,8 +187,10 @@ mod tests {
     #[test]
     fn what_cannot_be_fitted_is_refused() {
         let line = Points::new(1, vec![0.0, 1.0, 2.0, 3.0]);
-        assert!(fit(LikelihoodForm::SquaredExponential, &line, &[1.0; 4], false).is_err());
-        assert!(fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0; 4]), &[1.0, 2.0, 3.0, 4.0], false).is_err());
+        assert!(fit(LikelihoodForm::SquaredExponential, &line, &[1.0; 4], false, || ()).is_err());
+        assert!(
+            fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0; 4]), &[1.0, 2.0, 3.0, 4.0], false, || ()).is_err()
+        );
         assert!(fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0, 2.0]), &[1.0, 2.0], false, || ()).is_err());
     }
 }

@@ -151,25 +151,79 @@ fn a_huge_cell_is_named() {
     assert_eq!(checked(here, &keys, "[-7, 7]").0, Some(0));
 }
 
+/// One table as different programs write it gives one answer; what cannot be read is named.
 #[test]
-fn the_separator_is_named_as_the_cause() {
+fn tables_are_read_as_programs_write_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
+    points(here, |i| libm::sin(i as f64 * 0.3));
+    let plain = fs::read_to_string(here.join("t.csv")).expect("a table");
     let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value"];
-    for (text, comma) in [("x;y;value\n0,0;0,1;2,5\n0,1;0,1;3,5\n", true), ("x;y;value\n0;1;2\n1;1;3\n", false)] {
-        fs::write(here.join("t.csv"), text).expect("written");
-        let mut spoken = vec![said(here, &fit).1, checked(here, NOISE, "[-1, 1]").1];
-        let arms = "rounds = 9\ntrials = 2\n[environment]\nkind = \"arms-table\"\ntest = \"t.csv\"\ntrain = \"t.csv\"\n[[policy]]\n\
-                    kind = \"uniform\"\n";
-        fs::write(here.join("a.toml"), arms).expect("written");
-        spoken.push(said(here, &["check", "a.toml"]).1);
-        for words in spoken {
-            assert!(words.contains("separated by `;` and not by `,`"), "{words}");
-            assert_eq!(words.contains("decimal mark"), comma, "{words}");
-        }
+    let fitted = stdout(&run(here, &fit));
+    let drop = plain
+        .lines()
+        .enumerate()
+        .flat_map(|(i, line)| [line.to_owned()].into_iter().chain((i == 5).then(|| "0.3,NA,7".to_owned())));
+    for (text, more) in [
+        (plain.replace(',', ";"), None),
+        (plain.replace(',', ";").replace('.', ","), None),
+        (plain.replace(',', "\t"), None),
+        (format!("# measured in May\n#\n{plain}"), None),
+        (format!("# measured in May\n# {plain}"), None),
+        (drop.collect::<Vec<_>>().join("\n"), Some("--drop-missing")),
+    ] {
+        fs::write(here.join("t.csv"), &text).expect("written");
+        let words: Vec<&str> = fit.into_iter().chain(more).collect();
+        assert_eq!(stdout(&run(here, &words)).replace("missing = \"drop\"\n", ""), fitted, "{text}");
     }
-    fs::write(here.join("t.csv"), "x,y,cost;net\n0,1,2\n").expect("written");
-    assert!(!said(here, &fit).1.contains("separated by"), "one name with a semicolon is no separator");
+    let (code, text) = said(here, &fit);
+    assert!(code == Some(2) && text.contains("column `y` has `NA`") && text.contains("`--drop-missing`"), "{text}");
+    let (code, text) = checked(here, NOISE, "[-3, 3]");
+    assert!(code == Some(2) && text.contains("`missing = \"drop\"`"), "{text}");
+    assert_eq!(checked(here, &format!("{NOISE}\nmissing = \"drop\""), "[-3, 3]").0, Some(0));
+    // Arms of the same kind: years among the names, a column of dates left out, an occasion without a reading.
+    fs::write(here.join("a.csv"), "day;2016;2017\n1.5.;0,5;1,5\n2.5.;0,7;\n3.5.;0,6;1,2\n").expect("written");
+    let arms = |more: &str| {
+        let text = format!(
+            "rounds = 9\ntrials = 2\n[environment]\nkind = \"arms-table\"\ntest = \"a.csv\"\ntrain = \"a.csv\"\n{more}\n[[policy]]\nkind = \"uniform\"\n"
+        );
+        fs::write(here.join("a.toml"), text).expect("written");
+        said(here, &["check", "a.toml"])
+    };
+    assert_eq!(arms("except = [\"day\"]\nmissing = \"drop\"").0, Some(0), "{:?}", arms("except = [\"day\"]\nmissing = \"drop\""));
+    for (more, cause) in [
+        ("header = \"yes\"\nmissing = \"drop\"", "column `day` has text"),
+        ("except = [\"day\"]", "column `2017` has an empty cell"),
+        ("header = \"yes\"\nexcept = [\"dya\"]", "did you mean `day`?"),
+        ("except = [\"day\"]\ncolumns = [\"2016\"]", "either `columns` or `except`"),
+    ] {
+        let (code, text) = arms(more);
+        assert!(code == Some(2) && text.contains(cause), "{more}: {text}");
+    }
+}
+
+/// A recorded part of a run is a Parquet file like any other.
+#[test]
+fn a_parquet_file_is_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    points(here, |i| i as f64 / 35.0);
+    spec(here, NOISE, "[-2, 2]");
+    assert_eq!(said(here, &["run", "t.toml", "--rounds", "40", "--out", "out"]).0, Some(0));
+    let part = here.join("out/cells/c0000-b0000.parquet");
+    let bytes = fs::read(part).expect("a part");
+    fs::write(here.join("p.parquet"), &bytes).expect("written");
+    let fit = ["fit", "p.parquet", "--inputs", "round,trial", "--value", "regret"];
+    let (code, text) = said(here, &fit);
+    assert!(code == Some(0) && text.contains("file = \"p.parquet\""), "{text}");
+    // No flip of a byte ends in a panic.
+    for at in (0..bytes.len()).step_by(bytes.len() / 40) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x55;
+        fs::write(here.join("p.parquet"), &flipped).expect("written");
+        let (code, text) = said(here, &fit);
+        assert!(matches!(code, Some(0 | 2)) && !text.contains("panicked"), "byte {at}: {text}");
+    }
 }
 
 /// Returns what `check --strict` says of a table of three arms after a first column.

@@ -104,7 +104,7 @@ impl ContextualPlan for LoggedReplayPlan {
         let cells = if self.synthetic {
             self.made_up(context)
         } else {
-            let kinds = [CellKind::Text, CellKind::Number, CellKind::Number];
+            let kinds = [CellKind::Text, self.features.outcome(), self.features.outcome()];
             columns.extend([&self.arm, &self.reward, propensity].into_iter().cloned().zip(kinds));
             read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
         };

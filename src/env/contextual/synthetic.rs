@@ -24,7 +24,7 @@ pub(super) fn users(
         let places: Vec<f64> = (0..n_rows).map(|_| stream.uniform()).collect();
         cells.push(match kind {
             CellKind::Text => Cells::Texts(places.iter().map(|place| LEVELS[(place * 4.0) as usize].to_owned()).collect()),
-            CellKind::Number | CellKind::NumberOrMissing => {
+            CellKind::Number | CellKind::NumberOrMissing | CellKind::NumberOrDropped => {
                 let (low, high) = ranges.next().copied().unwrap_or((-1.0, 1.0));
                 Cells::Numbers(places.iter().map(|place| low + place * (high - low)).collect())
             }

@@ -110,10 +110,10 @@ impl Payoff {
         }
     }
 
-    fn columns(&self) -> Vec<(String, CellKind)> {
+    fn columns(&self, number: CellKind) -> Vec<(String, CellKind)> {
         match self {
-            Self::Columns(columns) => columns.iter().map(|name| (name.clone(), CellKind::Number)).collect(),
-            Self::Cuts(label, _) => vec![(label.clone(), CellKind::Number)],
+            Self::Columns(columns) => columns.iter().map(|name| (name.clone(), number)).collect(),
+            Self::Cuts(label, _) => vec![(label.clone(), number)],
             Self::Classes(label, _) => vec![(label.clone(), CellKind::Text)],
         }
     }
@@ -184,7 +184,7 @@ impl ContextualPlan for ContextsTablePlan {
             cells.extend(payoff.synthetic(&right, self.range.unwrap_or(self.right)));
             cells
         } else {
-            columns.extend(payoff.columns());
+            columns.extend(payoff.columns(self.features.outcome()));
             read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
         };
         let rewards = payoff.rewards(&cells[of_features..], self.right)?;

@@ -19,7 +19,7 @@ pub(super) struct FeaturePlan {
     highs: Vec<f64>,
     categories: Vec<String>,
     least: u64,
-    missing: bool,
+    missing: &'static str,
     length: Option<f64>,
 }
 
@@ -50,10 +50,11 @@ impl FeaturePlan {
         let least = args.count("least", "levels with fewer rows have no feature of their own").between(1, 1 << 40).or(20);
         let missing = args.word(
             "missing",
-            "numbers that are missing (empty or `NA`) are a mistake, or at the middle of their range",
-            &["refuse", "middle"],
+            "numbers that are missing (empty, `NA`, `N/A`, `NaN`, `null`, `None`) are a mistake, at the middle of their range, or rows \
+             that are left out",
+            &["refuse", "middle", "drop"],
             Some("refuse"),
-        ) == "middle";
+        );
         let length = args
             .number("length", "public bound on the Euclidean length of a context; longer ones are shortened to it")
             .above(0.0)
@@ -74,9 +75,18 @@ impl FeaturePlan {
 
     /// Returns the columns to read: numbers, then categories.
     pub(super) fn columns(&self) -> Vec<(String, CellKind)> {
-        let number = if self.missing { CellKind::NumberOrMissing } else { CellKind::Number };
+        let number = match self.missing {
+            "middle" => CellKind::NumberOrMissing,
+            "drop" => CellKind::NumberOrDropped,
+            _ => CellKind::Number,
+        };
         let numbers = self.numbers.iter().map(|name| (name.clone(), number));
         numbers.chain(self.categories.iter().map(|name| (name.clone(), CellKind::Text))).collect()
+    }
+
+    /// Returns the kind of a column of numbers that is no feature, such as a label or a reward.
+    pub(super) fn outcome(&self) -> CellKind {
+        if self.missing == "drop" { CellKind::NumberOrDropped } else { CellKind::Number }
     }
 
     /// Returns the public ranges of the numbers.

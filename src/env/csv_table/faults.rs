@@ -1,5 +1,7 @@
 //! Collects the faults in a file's rows: one message per column, with a count of similar cells.
 
+use super::dialect::Dialect;
+use super::read::is_missing;
 use privateer_config::error::{Diagnostic, Error, Place};
 
 /// Largest number of messages for one file.
@@ -12,8 +14,9 @@ const RAGGED: &str = "quote fields that hold the delimiter, and remove lines tha
 #[derive(Debug)]
 pub(super) struct Faults<'a> {
     file: &'a str,
-    text: &'a str,
-    delimiter: u8,
+    dialect: &'a Dialect<'a>,
+    /// What to do about rows with a missing number.
+    missing: Option<&'static str>,
     found: Vec<CsvFault>,
 }
 
@@ -26,9 +29,9 @@ struct CsvFault {
 }
 
 impl<'a> Faults<'a> {
-    /// Creates an empty collection; `text` is the file's text, for the line numbers.
-    pub(super) fn new(file: &'a str, text: &'a str, delimiter: u8) -> Self {
-        Self { file, text, delimiter, found: Vec::new() }
+    /// Creates an empty collection; `missing` says what to do about rows with a missing number.
+    pub(super) fn new(file: &'a str, dialect: &'a Dialect<'a>, missing: Option<&'static str>) -> Self {
+        Self { file, dialect, missing, found: Vec::new() }
     }
 
     /// Records a cell that is not a finite number; `problem` continues "column `name` …".
@@ -38,15 +41,11 @@ impl<'a> Faults<'a> {
         }
         let mut diagnostic =
             Diagnostic::new(format!("column `{name}` {problem}")).at(self.place(record, field + 1)).expected("a finite number");
-        let others = [b';', b'\t', b'|', b' '].into_iter().filter(|&other| other != self.delimiter);
-        diagnostic.hint = separator_hint(self.text, self.delimiter);
-        if diagnostic.hint.is_some() {
-            // The separator explains the cell.
-        } else if let Some(other) = others.into_iter().find(|&other| record.len() == 1 && record[0].contains(other as char)) {
-            let named = |byte: u8| (byte as char).escape_default();
-            diagnostic.hint =
-                Some(format!("fields seem to be separated by `{}` and not by `{}`", named(other), named(self.delimiter)));
-        }
+        let other = [';', '\t', '|', ' '].into_iter().find(|&other| record.len() == 1 && record[0].contains(other));
+        diagnostic.hint = match other {
+            Some(other) => Some(format!("fields seem to be separated by `{}`: write `,`", other.escape_default())),
+            None => self.missing.filter(|_| is_missing(&record[field])).map(str::to_owned),
+        };
         self.found.push(CsvFault { field: Some(field), first: diagnostic, count: 1 });
     }
 
@@ -57,10 +56,9 @@ impl<'a> Faults<'a> {
         }
         let first = if named { "the header" } else { "the first row" };
         let fields = |n: usize| if n == 1 { "1 field".to_owned() } else { format!("{n} fields") };
-        let mut diagnostic = Diagnostic::new(format!("the row has {}", fields(record.len())))
+        let diagnostic = Diagnostic::new(format!("the row has {}", fields(record.len())))
             .at(self.place(record, record.len().min(expected) + 1))
             .expected(format!("{}, as in {first}", fields(expected)));
-        diagnostic.hint = separator_hint(self.text, self.delimiter);
         self.found.push(CsvFault { field: None, first: diagnostic, count: 1 });
     }
 
@@ -82,7 +80,13 @@ impl<'a> Faults<'a> {
     }
 
     fn place(&self, record: &csv::StringRecord, field: usize) -> Place {
-        Place { file: self.file.to_owned(), line: line_of(self.text, record), column: field, width: 1, text: None }
+        Place {
+            file: self.file.to_owned(),
+            line: self.dialect.skipped_lines + line_of(&self.dialect.text, record),
+            column: field,
+            width: 1,
+            text: None,
+        }
     }
 }
 
@@ -100,28 +104,6 @@ impl CsvFault {
         first.hint.get_or_insert(advice);
         first
     }
-}
-
-/// Returns a hint if the first two lines show that another character separates the fields.
-pub(super) fn separator_hint(text: &str, delimiter: u8) -> Option<String> {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let (first, second) = (lines.next()?, lines.next()?);
-    let comma = delimiter == b',';
-    let is_number = |part: &str| part.trim().replace(if comma { ',' } else { '.' }, ".").parse::<f64>().is_ok();
-    let other = [';', '\t', '|'].into_iter().filter(|&other| other != delimiter as char).find(|&other| {
-        let n_fields = first.split(other).count();
-        1 < n_fields
-            && n_fields == second.split(other).count()
-            && second.split(other).any(is_number)
-            && (second.split(other).all(is_number) || !first.contains(delimiter as char))
-    })?;
-    let decimal = comma && second.split(other).any(|part| part.contains(',') && is_number(part));
-    let mark = if decimal { ", and the decimal mark seems to be `,`: write `,` between fields and `.` in numbers" } else { "" };
-    Some(format!(
-        "fields seem to be separated by `{}` and not by `{}`{mark}",
-        other.escape_default(),
-        (delimiter as char).escape_default()
-    ))
 }
 
 /// Returns the 1-based line on which a record starts.

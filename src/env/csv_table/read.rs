@@ -1,28 +1,37 @@
 //! Parses text into numbers: rows, header, choice of columns, and one message per faulty column.
 
 use super::CsvTable;
-use super::faults::{Faults, separator_hint};
+use super::dialect::{Dialect, Numbers};
+use super::faults::Faults;
 use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
+use privateer_config::params::Args;
 use std::path::Path;
 
 /// Holds the options for parsing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// Whether the first row names the columns; `None`: it does if none of its cells is a number.
+    /// Whether the first row names the columns.
+    ///
+    /// `None`: it does if none of its cells is a number, if one is a text where the second row has a number, or if it holds a name
+    /// that `columns` or `except` lists.
     pub header: Option<bool>,
-    /// Separator of the fields of a row.
-    pub delimiter: u8,
+    /// Whether a row with a missing number is left out; it is otherwise a mistake.
+    pub drops_missing: bool,
+    /// What to do about a missing number, where it is a mistake.
+    pub missing: Option<&'static str>,
     /// The columns to read, in this order; `None` for all.
     ///
     /// Columns are given by name, or by 1-based number where there is no header.
     pub columns: Option<Vec<String>>,
+    /// The columns to leave out, where all others are read.
+    pub except: Vec<String>,
 }
 
 impl Default for CsvOptions {
-    /// Returns the defaults: a comma, all columns, and a header if the first row looks like one.
+    /// Returns the defaults: all columns and rows, and a header if the first row looks like one.
     fn default() -> Self {
-        Self { header: None, delimiter: b',', columns: None }
+        Self { header: None, drops_missing: false, missing: None, columns: None, except: Vec::new() }
     }
 }
 
@@ -36,26 +45,60 @@ impl Default for CsvOptions {
 /// access.
 pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> {
     let mut values = Vec::new();
-    let scanned = scan(path, options, |_, cell| number(cell).map(|value| values.push(value)))?;
-    Ok(CsvTable { header: scanned.header, rows: scanned.rows, columns: scanned.columns, values })
+    let may_drop = |_| options.drops_missing;
+    let scanned = scan(path, options, may_drop, |_, cell, numbers| numbers.number(cell).map(|value| values.push(value)))?;
+    let FileHeader { header, rows, columns, dropped_rows } = scanned;
+    Ok(CsvTable { header, rows, columns, values, dropped_rows })
 }
+
+impl CsvOptions {
+    /// Returns the defaults of a specification that states whether rows with a missing number are left out.
+    pub(in crate::env) fn dropping(drops_missing: bool) -> Self {
+        Self { drops_missing, missing: Some(DROP), ..Self::default() }
+    }
+}
+
+/// Reads the key `missing` of a table of numbers.
+pub(in crate::env) fn drops_missing(args: &Args<'_>) -> bool {
+    args.word(
+        "missing",
+        "rows with a missing number (empty, `NA`, `N/A`, `NaN`, `null`, `None`) are a mistake, or left out",
+        &["refuse", "drop"],
+        Some("refuse"),
+    ) == "drop"
+}
+
+/// What to do about a missing number.
+const DROP: &str = r#"`missing = "drop"` leaves such rows out"#;
 
 /// Holds the header and the sizes of a file, without its cells.
 struct FileHeader {
     header: Option<Vec<String>>,
     rows: usize,
     columns: usize,
+    dropped_rows: usize,
 }
 
-/// Calls `take` on every chosen cell, row by row, with the cell's index among the chosen columns.
+/// Calls `take` on every chosen cell, row by row: the cell's index among the chosen columns, its text, how numbers are read.
+///
+/// A row with a missing cell is left out where `may_drop` holds of the cell's index.
 ///
 /// An error of `take` becomes a fault with its place in the file.
-fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> Result<(), String>) -> Result<FileHeader, Error> {
+fn scan(
+    path: &Path,
+    options: &CsvOptions,
+    may_drop: impl Fn(usize) -> bool,
+    mut take: impl FnMut(usize, &str, &mut Numbers) -> Result<(), String>,
+) -> Result<FileHeader, Error> {
     let text = read_text(path)?;
+    let dialect = Dialect::of(&text);
     let shown = path.display().to_string();
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(options.delimiter).from_reader(text.as_bytes());
-    let mut records = reader.records();
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(dialect.separator)
+        .from_reader(dialect.text.as_bytes());
+    let mut records = reader.records().peekable();
     let mistake = |message: String| Err(Error::input(Diagnostic::new(message)));
     let Some(first) = records.next() else {
         return Err(Error::input(Diagnostic::new(format!("`{shown}` is empty")).expected("rows of numbers")));
@@ -64,43 +107,63 @@ fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> 
         Ok(record) => record,
         Err(error) => return mistake(format!("`{shown}` is not CSV: {error}")),
     };
-    let named = options.header.unwrap_or_else(|| first.iter().all(|cell| cell.trim().parse::<f64>().is_err()));
+    let mut numbers = Numbers::new(dialect.separator);
+    let is_number = |cell: &str| numbers.holds(cell);
+    let named = options.header.unwrap_or_else(|| {
+        let second = records.peek().and_then(|record| record.as_ref().ok());
+        let names_numbers = |second: &csv::StringRecord| {
+            let mut pairs = first.iter().zip(second);
+            first.len() == second.len()
+                && pairs.any(|(name, cell)| !name.trim().is_empty() && !is_number(name) && is_number(cell))
+        };
+        let listed: Vec<&String> = options.columns.iter().flatten().chain(&options.except).collect();
+        let names_columns =
+            listed.iter().any(|name| name.parse::<usize>().is_err() && first.iter().any(|cell| cell.trim() == *name));
+        !first.iter().any(is_number) || names_columns || second.is_some_and(names_numbers)
+    });
     let names: Vec<String> = if named {
         first.iter().map(|name| name.trim().to_owned()).collect()
     } else {
         (1..=first.len()).map(|number| number.to_string()).collect()
     };
-    let kept = choose(&shown, &names, named, options.columns.as_deref(), separator_hint(&text, options.delimiter))?;
+    let kept = choose(&shown, &names, named, options.columns.as_deref(), &options.except)?;
     if let Some(&at) = kept.iter().find(|&&at| names[at].contains(is_unprintable)) {
         return mistake(format!("`{shown}` has a control character in the name of column {}", at + 1));
     }
 
-    let mut faults = Faults::new(&shown, &text, options.delimiter);
-    let mut rows = 0;
+    let mut faults = Faults::new(&shown, &dialect, options.missing);
+    let (mut rows, mut dropped_rows) = (0, 0);
     let data = (!named).then(|| Ok(first.clone())).into_iter().chain(records);
     for record in data {
         let record = match record {
             Ok(record) => record,
             Err(error) => return mistake(format!("`{shown}` is not CSV: {error}")),
         };
-        rows += 1;
         if record.len() != names.len() {
             faults.row(&record, names.len(), named);
             continue;
         }
+        if kept.iter().enumerate().any(|(index, &at)| may_drop(index) && is_missing(&record[at])) {
+            dropped_rows += 1;
+            continue;
+        }
+        rows += 1;
         for (index, &at) in kept.iter().enumerate() {
-            if let Err(problem) = take(index, &record[at]) {
+            if let Err(problem) = take(index, &record[at], &mut numbers) {
                 faults.cell(&record, at, &names[at], &problem);
             }
         }
     }
     faults.into_result()?;
     if rows == 0 {
-        let message = format!("`{shown}` has a header and no rows");
-        return Err(Error::input(Diagnostic::new(message).expected("rows of numbers below the header")));
+        let (message, expected) = match dropped_rows {
+            0 => (format!("`{shown}` has a header and no rows"), "rows of numbers below the header"),
+            _ => (format!("every row of `{shown}` has a missing number"), "rows of numbers, or fewer columns"),
+        };
+        return Err(Error::input(Diagnostic::new(message).expected(expected)));
     }
     let header = named.then(|| kept.iter().map(|&at| names[at].clone()).collect());
-    Ok(FileHeader { header, rows, columns: kept.len() })
+    Ok(FileHeader { header, rows, columns: kept.len(), dropped_rows })
 }
 
 /// States how the cells of a column are read.
@@ -108,8 +171,10 @@ fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> 
 pub enum CellKind {
     /// Finite numbers.
     Number,
-    /// Finite numbers; an empty cell or `NA` is a missing number.
+    /// Finite numbers, or a missing number.
     NumberOrMissing,
+    /// Finite numbers; rows where it is missing are left out.
+    NumberOrDropped,
     /// Any text, without the space around it.
     Text,
 }
@@ -129,18 +194,19 @@ pub enum Cells {
 /// As [`read_table`].
 pub fn read_columns(path: &Path, columns: &[(String, CellKind)]) -> Result<Vec<Cells>, Error> {
     let names = columns.iter().map(|(name, _)| name.clone()).collect();
-    let options = CsvOptions { header: Some(true), columns: Some(names), ..CsvOptions::default() };
+    let options = CsvOptions { header: Some(true), columns: Some(names), ..CsvOptions::dropping(false) };
     let mut read: Vec<Cells> = columns
         .iter()
         .map(|(_, kind)| if *kind == CellKind::Text { Cells::Texts(Vec::new()) } else { Cells::Numbers(Vec::new()) })
         .collect();
-    scan(path, &options, |index, cell| {
+    let may_drop = |index: usize| columns[index].1 == CellKind::NumberOrDropped;
+    scan(path, &options, may_drop, |index, cell, marks| {
         match &mut read[index] {
             Cells::Texts(_) if cell.contains(is_unprintable) => return Err("holds a control character".to_owned()),
             Cells::Texts(texts) => texts.push(cell.trim().to_owned()),
             Cells::Numbers(numbers) => {
-                let missing = columns[index].1 == CellKind::NumberOrMissing && matches!(cell.trim(), "" | "NA");
-                numbers.push(if missing { f64::NAN } else { number(cell)? });
+                let missing = columns[index].1 == CellKind::NumberOrMissing && is_missing(cell);
+                numbers.push(if missing { f64::NAN } else { marks.number(cell)? });
             }
         }
         Ok(())
@@ -150,16 +216,10 @@ pub fn read_columns(path: &Path, columns: &[(String, CellKind)]) -> Result<Vec<C
 
 /// Returns the fields of the wanted columns.
 ///
-/// * `separator` — advice if another character than the delimiter separates the fields
-fn choose(
-    file: &str,
-    names: &[String],
-    named: bool,
-    wanted: Option<&[String]>,
-    separator: Option<String>,
-) -> Result<Vec<usize>, Error> {
+fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>, except: &[String]) -> Result<Vec<usize>, Error> {
     let Some(wanted) = wanted else {
-        return Ok((0..names.len()).collect());
+        let out = if except.is_empty() { Vec::new() } else { choose(file, names, named, Some(except), &[])? };
+        return Ok((0..names.len()).filter(|at| !out.contains(at)).collect());
     };
     let known = if named {
         format!("one of {}", listed(names))
@@ -182,12 +242,12 @@ fn choose(
                 // A name with a comma that was taken for two names.
                 let whole =
                     names.iter().find(|known| known.contains(',') && known.split(',').any(|part| part.trim() == name.trim()));
-                diagnostic.hint = separator.clone().or_else(|| match whole {
+                diagnostic.hint = match whole {
                     Some(whole) => {
                         Some(format!("did you mean the one column \"{whole}\"? In a list, write its name in double quotes"))
                     }
                     None => closest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?")),
-                });
+                };
                 mistakes.push(diagnostic);
             }
         }
@@ -202,17 +262,9 @@ pub(in crate::env) fn listed(names: &[String]) -> String {
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-/// Returns the finite number in a cell, or a description of the fault, which does not repeat the cell: it may be raw data.
-fn number(cell: &str) -> Result<f64, String> {
-    let cell = cell.trim();
-    if cell.is_empty() {
-        return Err("has an empty cell".to_owned());
-    }
-    match cell.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err("has a number that is not finite".to_owned()),
-        Err(_) => Err("has text instead of a number".to_owned()),
-    }
+/// Returns whether a cell says that its number is missing, as Python, R and SQL write it.
+pub(super) fn is_missing(cell: &str) -> bool {
+    matches!(cell.trim(), "" | "NA" | "N/A" | "NaN" | "nan" | "null" | "NULL" | "None")
 }
 
 #[cfg(test)]
@@ -255,14 +307,26 @@ mod tests {
             rows: 2,
             columns: 2,
             values: vec![1.0, 2.0, 3.0, -40.0],
+            dropped_rows: 0,
         };
         let text = "a,b\n1,2\n3,-4e1\n";
         for same in [text, "\u{feff}a,b\n1,2\n3,-4e1", "a,b\r\n1,2\r\n3,-4e1\r\n", "a, b\n\n\"1\", 2 \n\n3,-40\n\n"] {
             assert_eq!(plain(same), Ok(expected.clone()), "{same:?}");
         }
         assert_eq!(read(&gzip(text), &CsvOptions::default()), Ok(expected.clone()));
-        let tabs = CsvOptions { delimiter: b'\t', ..CsvOptions::default() };
-        assert_eq!(read(b"a\tb\n1\t2\n3\t-40\n", &tabs), Ok(expected.clone()));
+        for same in
+            ["a\tb\n1\t2\n3\t-40\n", "a;b\n1;2\n3;-40,0\n", "# by hand\n#a;b\n1,0;2,0\n3;-40\n", "# by hand\na|b\n1|2\n3|-40\n"]
+        {
+            assert_eq!(plain(same), Ok(expected.clone()), "{same:?}");
+        }
+        // Years among names, and rows that lack a number.
+        assert!(plain("a;b\n1,5;2\n3;1.234\n").expect_err("two marks").contains("numbers before it have `,`"));
+        let mixed = plain("2016,mean\n1,2\n3,-40\n").expect("a table");
+        assert_eq!((mixed.header, mixed.values), (Some(vec!["2016".to_owned(), "mean".to_owned()]), expected.values.clone()));
+        let dropping = CsvOptions { drops_missing: true, ..CsvOptions::default() };
+        let some = read(b"a,b\n1,2\nNA,7\n7,\n3,-40\n", &dropping).expect("a table");
+        assert_eq!(some, CsvTable { dropped_rows: 2, ..expected.clone() });
+        assert!(read(b"a,b\nNA,7\n", &dropping).expect_err("nothing left").contains("every row"));
         assert_eq!(plain("1,2\n3,-40"), Ok(CsvTable { header: None, ..expected.clone() }));
         // A header of numbers must be declared.
         let announced = CsvOptions { header: Some(true), ..CsvOptions::default() };
@@ -313,7 +377,8 @@ mod tests {
         for (cell, problem) in [
             ("abc", "has text instead of a number"),
             ("", "has an empty cell"),
-            ("NaN", "has a number that is not finite"),
+            ("NaN", "has `NaN` instead of a number"),
+            ("\"1,5\"", "has a comma in a number: write a point"),
             ("-inf", "has a number that is not finite"),
             ("1e999", "has a number that is not finite"),
         ] {
@@ -324,7 +389,7 @@ mod tests {
         let many = refusal("a,b,c\n1,May,2\n1,June,x\n1,July,2\n");
         assert_eq!(many.matches("error: ").count(), 2);
         assert!(many.contains("hint: 3 cells of this column are not finite numbers: remove their rows, or keep other columns"));
-        assert!(refusal("a;b\n1;2\n").ends_with("hint: fields seem to be separated by `;` and not by `,`"));
+        assert!(refusal("a b\n1 2\n").ends_with("hint: fields seem to be separated by ` `: write `,`"));
     }
 
     #[test]
@@ -344,7 +409,7 @@ mod tests {
     fn files_that_are_not_csv() {
         let refusal = |bytes: &[u8]| read(bytes, &CsvOptions::default()).expect_err("not CSV");
         let expected = "expected CSV text, plain or gzip\nhint: ";
-        assert_eq!(refusal(b"PAR1\x15"), format!("error: `t.csv` is a Parquet file\n{expected}export it as CSV"));
+        assert!(refusal(b"PAR1\x15").contains("Parquet file"));
         assert_eq!(
             refusal(b"MATLAB 5.0 MAT-file"),
             format!("error: `t.csv` is a Matlab file\n{expected}export the matrix as CSV")

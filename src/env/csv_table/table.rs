@@ -13,6 +13,8 @@ pub struct CsvTable {
     pub columns: usize,
     /// `rows x columns`, row-major.
     pub values: Vec<f64>,
+    /// Number of rows that were left out because a number is missing.
+    pub dropped_rows: usize,
 }
 
 impl CsvTable {
@@ -41,7 +43,7 @@ impl CsvTable {
     pub fn transposed(&self) -> Self {
         let value = |column: usize, row: usize| self.values[row * self.columns + column];
         let values = (0..self.columns).flat_map(|column| (0..self.rows).map(move |row| value(column, row))).collect();
-        Self { header: None, rows: self.columns, columns: self.rows, values }
+        Self { header: None, rows: self.columns, columns: self.rows, values, dropped_rows: self.dropped_rows }
     }
 
     /// Returns the `columns` means of the columns, each summed from the first row to the last.
@@ -63,7 +65,7 @@ mod tests {
 
     #[test]
     fn rows_become_columns() {
-        let table = CsvTable { header: None, rows: 2, columns: 3, values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0] };
+        let table = CsvTable { header: None, rows: 2, columns: 3, values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], dropped_rows: 0 };
         assert_eq!(table.row(1), [4.0, 5.0, 6.0]);
         assert_eq!(table.column_means(), [2.5, 3.5, 4.5]);
         let turned = table.transposed();

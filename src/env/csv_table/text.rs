@@ -1,5 +1,6 @@
 //! Reads a file as text: unpacks gzip, drops a byte order mark, checks UTF-8, names other formats.
 
+use super::parquet_text::parquet_text;
 use crate::env::similar_file;
 use flate2::read::MultiGzDecoder;
 use privateer_config::error::{Diagnostic, Error, Place};
@@ -11,8 +12,7 @@ use std::path::Path;
 const LIMIT_BYTES: u64 = 1 << 30;
 
 /// Formats other than CSV, by the first bytes of their files.
-const OTHERS: [(&[u8], &str, &str); 6] = [
-    (b"PAR1", "a Parquet file", "export it as CSV"),
+const OTHERS: [(&[u8], &str, &str); 5] = [
     (b"MATLAB 5.0", "a Matlab file", "export the matrix as CSV"),
     (b"\x89HDF", "an HDF5 or Matlab 7.3 file", "export the matrix as CSV"),
     (b"PK\x03\x04", "a zip archive or a spreadsheet", "unpack it, or save the sheet as CSV"),
@@ -20,7 +20,7 @@ const OTHERS: [(&[u8], &str, &str); 6] = [
     (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
 ];
 
-/// Returns the file's text.
+/// Returns the file's text; of a Parquet file, its rows as CSV.
 ///
 /// # Errors
 /// An input error if the file is missing, is a folder, is truncated gzip, is too large, has another format or is not UTF-8;
@@ -46,6 +46,9 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
             limit_bytes: LIMIT_BYTES as f64,
             hint: "keep only the rows and columns that are used".to_owned(),
         });
+    }
+    if bytes.starts_with(b"PAR1") {
+        return parquet_text(path, bytes);
     }
     if let Some((_, format, hint)) = OTHERS.iter().find(|(magic, _, _)| bytes.starts_with(magic)) {
         return Err(not_csv(path, format, hint));

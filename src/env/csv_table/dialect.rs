@@ -1,0 +1,141 @@
+//! Recognises how a file writes its table: comments before the header, what separates fields, the decimal mark.
+
+use super::read::is_missing;
+use std::borrow::Cow;
+
+/// Separators of fields besides the comma.
+const OTHERS: [char; 3] = [';', '\t', '|'];
+
+/// Holds how a file writes its table.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Dialect<'a> {
+    /// The text from its first row on.
+    pub(super) text: Cow<'a, str>,
+    /// Number of lines before that.
+    pub(super) skipped_lines: usize,
+    /// What separates fields.
+    pub(super) separator: u8,
+}
+
+impl<'a> Dialect<'a> {
+    /// Recognises the dialect of a text by its first two rows after comments.
+    pub(super) fn of(text: &'a str) -> Self {
+        let is_comment = |line: &&str| line.trim_start().starts_with('#');
+        let comments: Vec<&str> = text.split_inclusive('\n').take_while(is_comment).collect();
+        let after: usize = comments.iter().map(|line| line.len()).sum();
+        let next = text[after..].lines().find(|line| !line.trim().is_empty());
+        // The last of these lines is the header where it names as many columns as the next row has numbers.
+        let header = comments.last().zip(next).filter(|(line, row)| {
+            let separator = separator(line.trim_start_matches(['#', ' ']).trim_end(), row);
+            let names: Vec<&str> = line.trim_end().split(separator as char).collect();
+            let is_name = |name: &&str| name.trim_matches(['#', ' ']).parse::<f64>().is_err();
+            names.len() == row.split(separator as char).count()
+                && names.iter().all(is_name)
+                && (1 < names.len() || row.trim().parse::<f64>().is_ok())
+        });
+        let (start, skipped_lines) = match header {
+            Some((line, _)) => (after - line.len(), comments.len() - 1),
+            None => (after, comments.len()),
+        };
+        let mut body = Cow::Borrowed(&text[start..]);
+        if let Some((line, _)) = header {
+            // One byte for another: places in messages stay those of the file.
+            let signs = line.len() - line.trim_start_matches(['#', ' ']).len();
+            let is_name = line[signs..].starts_with([',', ';', '\t', '|']);
+            if !is_name {
+                body = Cow::Owned(format!("{}{}", " ".repeat(signs), &text[start + signs..]));
+            }
+        }
+        let mut lines = body.lines().filter(|line| !line.trim().is_empty());
+        let separator = lines.next().zip(lines.next()).map_or(b',', |(first, second)| separator(first, second));
+        Self { text: body, skipped_lines, separator }
+    }
+}
+
+/// Returns what separates the fields of two rows.
+fn separator(first: &str, second: &str) -> u8 {
+    let is_number = |part: &str| part.trim().replace(',', ".").parse::<f64>().is_ok();
+    let other = OTHERS.into_iter().find(|&other| {
+        let n_fields = first.split(other).count();
+        1 < n_fields
+            && n_fields == second.split(other).count()
+            && second.split(other).any(is_number)
+            && (second.split(other).all(is_number) || !first.contains(','))
+    });
+    other.map_or(b',', |other| other as u8)
+}
+
+/// Reads numbers; in files with semicolons between fields, their decimal mark may be a comma, but for all of them.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    may_have_commas: bool,
+    /// The decimal mark of the numbers so far.
+    mark: Option<char>,
+}
+
+impl Numbers {
+    /// Reads numbers of a file with this separator.
+    pub(super) fn new(separator: u8) -> Self {
+        Self { may_have_commas: separator == b';', mark: None }
+    }
+
+    /// Returns whether a cell is a finite number.
+    pub(super) fn holds(&self, cell: &str) -> bool {
+        Self { mark: self.mark, ..*self }.number(cell).is_ok()
+    }
+
+    /// Returns the finite number in a cell, or a description of the fault, which does not repeat the cell: it may be raw data.
+    pub(super) fn number(&mut self, cell: &str) -> Result<f64, String> {
+        let cell = cell.trim();
+        if is_missing(cell) {
+            let shown = if cell.is_empty() { "an empty cell".to_owned() } else { format!("`{cell}` instead of a number") };
+            return Err(format!("has {shown}"));
+        }
+        let with_point = cell.replace(',', ".");
+        let found = if self.may_have_commas { with_point.parse::<f64>() } else { cell.parse::<f64>() };
+        match found {
+            Ok(value) if value.is_finite() => {
+                let mark = cell.chars().find(|sign| [',', '.'].contains(sign));
+                if let (Some(mark), Some(before)) = (mark, self.mark)
+                    && mark != before
+                {
+                    return Err(format!(
+                        "has a number with `{mark}`, and numbers before it have `{before}`: write a point in all"
+                    ));
+                }
+                self.mark = self.mark.or(mark);
+                Ok(value)
+            }
+            Ok(_) => Err("has a number that is not finite".to_owned()),
+            Err(_) if with_point.parse::<f64>().is_ok() => Err("has a comma in a number: write a point".to_owned()),
+            Err(_) => Err("has text instead of a number".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dialects_are_recognised() {
+        let cases = [
+            ("x,y\n1,2\n", b',', 0, "x,y"),
+            ("x;y\n1;2\n", b';', 0, "x;y"),
+            ("x;y\n1,5;2,5\n", b';', 0, "x;y"),
+            ("x\ty\n1\t2\n", b'\t', 0, "x\ty"),
+            ("# made by hand\n# in May\nx,y\n1,2\n", b',', 2, "x,y"),
+            ("# made by hand\n# x,y\n1,2\n", b',', 1, "  x,y"),
+            ("#x;y\n1,5;2\n", b';', 0, " x;y"),
+            ("#,x\n1,2\n", b',', 0, "#,x"),
+            ("x,y,cost;net\n0,1,2\n", b',', 0, "x,y,cost;net"),
+            ("name,\"a;b\"\nq,\"1;2\"\n", b',', 0, "name,\"a;b\""),
+            ("", b',', 0, ""),
+        ];
+        for (text, separator, skipped, first) in cases {
+            let found = Dialect::of(text);
+            assert_eq!((found.separator, found.skipped_lines), (separator, skipped), "{text:?}");
+            assert_eq!(found.text.lines().next().unwrap_or(""), first, "{text:?}");
+        }
+    }
+}
