@@ -34,7 +34,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
         let data = args.spec.data();
         let backend = Cpu::default();
         let preparation = Preparation::new(&sweep, &data, &backend);
-        let (mut without, mut warnings) = (Vec::new(), Vec::new());
+        let (mut without, mut warnings, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         for plan in &sweep.cells {
             let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
             for ledger in [Some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
@@ -43,6 +43,8 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
                 }
             }
             warnings.push((plan.label(), facts.warnings));
+            let table = facts.facts.iter().find(|(name, _)| name == "table").and_then(|(_, card)| card.as_str());
+            tables.extend(table.filter(|card| !tables.iter().any(|known| known == card)).map(str::to_owned));
         }
         let found = grouped_warnings(warnings.iter().map(|(label, warnings)| (label.as_str(), warnings.as_slice())));
         if args.strict {
@@ -60,6 +62,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
             counted(rows, "recorded row"),
             sweep.hash
         ));
+        tables.iter().for_each(|card| say(&format!("  table {card}")));
         if !without.is_empty() {
             say(&format!("  without a privacy guarantee:\n{}", without.join("\n")));
         }

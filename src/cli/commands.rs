@@ -1,8 +1,8 @@
 //! The command line and its one `match` from outcome to exit code.
 
 use super::{
-    account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, odometer, plan, predict, release, report,
-    run, session, slurm, status, stores, verify,
+    account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, look, odometer, plan, predict, release,
+    report, run, session, slurm, status, stores, verify,
 };
 use crate::engine::{Shard, UnitList};
 use crate::record;
@@ -71,7 +71,9 @@ enum Command {
     Odometer(odometer::OdometerArgs),
     /// Take back the last reward of a session whose rewards pass no mechanism
     Undo(session::UndoArgs),
-    /// Kernel and noise of a table by maximum likelihood, as lines of a spec
+    /// What a table holds: sizes, spread, missing numbers, outliers, columns that look like an index or years
+    Look(look::LookArgs),
+    /// A spec for a table: kernel and noise by maximum likelihood, clip and bound by its values
     Fit(fit::FitArgs),
     /// Attack every stated epsilon: refute false claims
     Audit(audit::AuditArgs),
@@ -192,6 +194,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
         Command::Ledger(args) => ledger::ledger(&args),
         Command::Odometer(args) => odometer::odometer(&args),
         Command::Undo(args) => session::undo(registry, &args),
+        Command::Look(args) => look::look(&args),
         Command::Fit(args) => fit::fit(&args),
         Command::Audit(args) => audit::audit(registry, &args),
         Command::Predict(args) => predict::predict(registry, &args),

@@ -16,6 +16,7 @@ mod devices;
 mod fit;
 mod ledger;
 mod list;
+mod look;
 mod odometer;
 mod plan;
 mod predict;

@@ -62,6 +62,11 @@ impl CellFacts {
             );
         }
         let mut facts = cell.environment.facts();
+        if let (Some([low, high]), true) = (ledger.clip, facts.iter().any(|(name, _)| name == "table"))
+            && let Some(share) = instance.share_outside(low, high)
+        {
+            facts.push(("share of the points whose mean reward the clip cuts off".into(), share.into()));
+        }
         facts.extend(trial.facts.clone());
         if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
             facts.extend(curator.facts(&inputs));

@@ -4,11 +4,11 @@
 
 use super::cell_facts::CellFacts;
 use super::observer::{Observer, Place, Stop};
-use super::warnings::delta_warning;
+use super::warnings::{CellWarning, delta_warning};
 use super::{Measures, Trace};
 use crate::env::contextual::Contextual;
 use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};
-use crate::spec::CellPlan;
+use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::interactions::seal;
@@ -48,7 +48,9 @@ impl ContextualCell {
         if ledger.epsilon.is_some() {
             ledger.notes.extend(self.environment.notes());
         }
-        let warnings = delta_warning(&ledger, self.plan.rounds, "interactions").into_iter().collect();
+        let mut warnings: Vec<CellWarning> = delta_warning(&ledger, self.plan.rounds, "interactions").into_iter().collect();
+        let thin = self.environment.thin_log();
+        warnings.extend(thin.map(|text| CellWarning::new(Misleading::Rounds, text.to_owned())));
         Ok(CellFacts { ledger, inputs: None, facts, warnings })
     }
 

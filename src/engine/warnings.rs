@@ -6,6 +6,7 @@
 //! computed from them. Elsewhere the stated bound takes its place.
 
 use super::ready_cell::{ReadyCell, ReadyTrial};
+use crate::env::csv_table::outlier;
 use crate::env::{MeanRange, ValueUnits};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::{Diagnostic, Error};
@@ -29,7 +30,7 @@ pub struct CellWarning {
 }
 
 impl CellWarning {
-    fn new(topic: Misleading, text: String) -> Self {
+    pub(super) fn new(topic: Misleading, text: String) -> Self {
         Self { topic, text, accepted: false }
     }
 }
@@ -304,27 +305,20 @@ fn prior_mean_warning(
     })
 }
 
-/// Fewest rows of which one must not have over half of the variance.
-const MANY: usize = 10;
-
 /// Returns a warning if one row of a table has over half of the variance of its values.
 fn outlier_warning(cell: &ReadyCell, trial: &ReadyTrial) -> Option<CellWarning> {
-    let (environment, instance) = (&cell.environment, &trial.instance);
+    let environment = &cell.environment;
     let n = environment.points()?.n_points();
-    environment.fingerprint().filter(|_| MANY <= n && environment.simulates())?;
-    let mean = (0..n).map(|row| instance.mean(row)).sum::<f64>() / n as f64;
-    let square = |row: usize| (instance.mean(row) - mean) * (instance.mean(row) - mean);
-    let total = (0..n).map(square).sum::<f64>();
-    let row = (0..n).fold(0, |most, row| if square(most) < square(row) { row } else { most });
-    (total < 2.0 * square(row)).then(|| {
-        let text = format!(
-            "row {} of the table has {} % of the variance of its values, so that the other rows hardly differ beside it; look for a \
-             mistyped cell, or remove the row",
-            environment.file_row(row) + 1,
-            digits(100.0 * square(row) / total)
-        );
-        CellWarning::new(Misleading::Outlier, text)
-    })
+    environment.fingerprint().filter(|_| environment.simulates())?;
+    let means: Vec<f64> = (0..n).map(|point| trial.instance.mean(point)).collect();
+    let (point, share) = outlier(&means)?;
+    let text = format!(
+        "row {} of the table has {} % of the variance of its values, so that the other rows hardly differ beside it; look for a \
+         mistyped cell, or remove the row",
+        environment.file_row(point) + 1,
+        digits(100.0 * share)
+    );
+    Some(CellWarning::new(Misleading::Outlier, text))
 }
 
 /// Returns a warning if points of a table have equal inputs and different values.
@@ -349,7 +343,7 @@ fn replicates_warning(plan: &CellPlan, cell: &ReadyCell) -> Option<CellWarning> 
 }
 
 /// Formats a number with three significant digits.
-fn digits(x: f64) -> String {
+pub(super) fn digits(x: f64) -> String {
     let magnitude = if x == 0.0 { 0.0 } else { libm::floor(libm::log10(x.abs())) };
     if !(-4.0..6.0).contains(&magnitude) {
         return format!("{x:.2e}");

@@ -4,7 +4,7 @@
 //! the arm's reading in a uniformly drawn row. The covariance of the arms comes from a train file. Rewards and B are on the raw
 //! scale.
 
-use super::csv_table::{CsvOptions, CsvTable, drops_missing, read_table};
+use super::csv_table::{CsvOptions, CsvTable, Spread, counts_up, dropped, drops_missing, read_table};
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::{Noise, Resampled};
 use super::synthetic::SyntheticSubstitute;
@@ -132,6 +132,7 @@ impl EnvironmentPlan for ArmsTable {
         let fingerprints = (train.fingerprint(), test.fingerprint());
         let also_test = fingerprints.0 == fingerprints.1;
         let train_readings = Arc::new(TrainReadings::new(&train.values, train.columns, also_test));
+        let card = self.synthetic.is_none().then(|| card(self.test.as_deref().unwrap_or_default(), &test, &means));
         let noise = Arc::new(Resampled::new(test));
         Ok(Arc::new(ArmsEnvironment {
             gram: Arc::new(TableGram::new(train.columns, covariance)),
@@ -139,6 +140,7 @@ impl EnvironmentPlan for ArmsTable {
             noise,
             train_readings,
             index_column,
+            card,
             rows,
             fingerprints,
             synthetic: self.synthetic.is_some(),
@@ -152,10 +154,20 @@ impl EnvironmentPlan for ArmsTable {
 
 /// Returns the name of the first column if it counts up by ones, as numbers of rows and years do.
 fn index_column(table: &CsvTable) -> Option<String> {
-    let cell = |row: usize| table.values[row * table.columns];
-    let counts =
-        3 <= table.rows && libm::trunc(cell(0)) == cell(0) && (1..table.rows).all(|row| cell(row) - cell(row - 1) == 1.0);
-    counts.then(|| table.header.as_ref().map_or_else(|| "1".to_owned(), |names| names[0].clone()))
+    let first: Vec<f64> = table.values.iter().step_by(table.columns).copied().collect();
+    counts_up(&first).then(|| table.header.as_ref().map_or_else(|| "1".to_owned(), |names| names[0].clone()))
+}
+
+/// Says what a table of readings holds.
+fn card(file: &str, table: &CsvTable, means: &[f64]) -> String {
+    let spread = |numbers: &[f64]| Spread::of(numbers.iter().copied()).map_or(String::new(), |spread| spread.words());
+    let dropped = dropped(table.dropped_rows);
+    let (rows, arms) = (table.rows, table.columns);
+    format!(
+        "{file}: {rows} rows of {arms} arms{dropped}; readings {}; means of the arms {}",
+        spread(&table.values),
+        spread(means)
+    )
 }
 
 struct ArmsEnvironment {
@@ -164,6 +176,8 @@ struct ArmsEnvironment {
     noise: Arc<Resampled>,
     train_readings: Arc<TrainReadings>,
     index_column: Option<String>,
+    /// What the table holds, in a sentence; `None` of generated readings.
+    card: Option<String>,
     rows: usize,
     /// Fingerprints of the train and the test table.
     fingerprints: (String, String),
@@ -220,6 +234,7 @@ impl Environment for ArmsEnvironment {
             ("v, mean squared test reading".into(), self.second_moment().into()),
         ];
         facts.push(self.regret.fact());
+        facts.extend(self.card.clone().map(|card| ("table".into(), card.into())));
         facts.push(("fingerprint of the train readings".into(), self.fingerprints.0.clone().into()));
         facts.push(("fingerprint of the test readings".into(), self.fingerprints.1.clone().into()));
         if self.synthetic {

@@ -1,7 +1,7 @@
 //! Implements `points-table`: a table with columns of coordinates and a column of mean rewards.
 
 use super::Replicates;
-use super::csv_table::{CsvOptions, CsvTable, drops_missing, read_table};
+use super::csv_table::{CsvOptions, CsvTable, Spread, digits, dropped, drops_missing, read_table};
 use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::instance::within_range;
@@ -55,6 +55,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         "column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated",
     );
     let log = args.flag("log", "take the logarithm of the values", false);
+    if let Some(name) = value.as_ref().filter(|name| inputs.contains(name)) {
+        args.reject("value", format!("column `{name}` is an input and the value at once"), "a column that is not among `inputs`");
+    }
     let bound = MeanRange::parse(args, "the largest |value|");
     let in_data_units = args.word(
         "units",
@@ -157,6 +160,7 @@ impl EnvironmentPlan for PointsTable {
             Some(name) => self.values(name, column(width - 1), &replicates).map(|(values, units)| (Some(values), Some(units)))?,
             None => (None, None),
         };
+        let in_file = self.value.is_some().then(|| Spread::of(column(width - 1).into_iter())).flatten();
         let (centre, scale) = units.map_or((0.0, 1.0), |units| (units.centre, units.scale));
         let units = units.filter(|_| self.in_data_units);
         let bound = match (self.bound, units) {
@@ -212,7 +216,21 @@ impl EnvironmentPlan for PointsTable {
             // Before standardisation, since the standardised mean is 0.
             if self.regret == RegretUnit::Relative { made.relative(centre, scale) } else { Ok(made) }
         };
+        let card = self.synthetic.is_none().then(|| {
+            let rows = format!("{}: {rows} rows{}", self.file, dropped(table.dropped_rows));
+            let n_points = points.n_points();
+            let points = if n_points == table.rows { String::new() } else { format!(", {n_points} points of distinct inputs") };
+            let values = match (in_file, &self.value) {
+                (Some(spread), Some(name)) => format!("; `{name}` {}", spread.words()),
+                _ => String::new(),
+            };
+            let scatter = scatter.map_or(String::new(), |scatter| {
+                format!("; rewards of equal inputs scatter by {} beside the noise", digits(scatter))
+            });
+            format!("{rows}{points}{values}{scatter}")
+        });
         Ok(Arc::new(PointsEnvironment {
+            card,
             // Noisy released inputs are not coordinates of the function: a model must know their noise to use them.
             kernel: (noise_variance == 0.0).then_some(kernel),
             gram: tabulated(gram),
@@ -331,6 +349,8 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(f64, f64), Error> {
 }
 
 struct PointsEnvironment {
+    /// What the table holds, in a sentence; `None` of a generated one.
+    card: Option<String>,
     points: Points,
     kernel: Option<Arc<dyn Kernel>>,
     gram: Arc<dyn GramSource>,
@@ -405,6 +425,7 @@ impl Environment for PointsEnvironment {
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
         let mut facts: Vec<(String, serde_json::Value)> =
             vec![("points".into(), self.points.n_points().into()), ("dimension".into(), self.points.dimension().into())];
+        facts.extend(self.card.clone().map(|card| ("table".into(), card.into())));
         if let Some(instance) = &self.instance {
             let best = instance.best();
             facts.push(("best row (1-based)".into(), (self.replicates.file_row(best) + 1).into()));

@@ -6,7 +6,7 @@ use super::collect::ReportRun;
 use super::compare::ComparedPoint;
 use super::figures::{Figure, Group, N_PANELS};
 use super::page_ledger::{ledger, provenance};
-use super::page_tables::{FALSE, facts, legend, misleading, numbers, results, shown};
+use super::page_tables::{FALSE, distinct, facts, legend, misleading, numbers, results, shown};
 use super::summary::SummaryRow;
 use super::words::capital;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -50,6 +50,9 @@ pub(super) fn page(
                         summary { "Settings that the specification means, although they may mislead." }
                         ul { @for line in &misleading.accepted { li { (with_code(line)) } } }
                     }
+                }
+                @for card in distinct(run, |cell| &cell.info.facts["table"]).iter().filter_map(|(card, _)| card.info.facts["table"].as_str()) {
+                    p.note { "The table " (card) "." }
                 }
                 nav aria-label="Contents" {
                     ol { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }

@@ -293,7 +293,7 @@ fn cut(text: &str, widest: usize) -> String {
 }
 
 /// Returns the cells grouped by equal values of a field, in order of first appearance.
-fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
+pub(super) fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
     let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
     let mut group_of: BTreeMap<String, usize> = BTreeMap::new();
     for cell in &run.cells {

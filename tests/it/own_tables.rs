@@ -374,3 +374,80 @@ fn a_bound_may_be_a_range() {
     };
     assert_eq!((laplace("[-1, 3]"), laplace("3")), (Some([-1.5, 3.5]), Some([-3.5, 3.5])));
 }
+
+/// The card of a table: as a command, in `check`, and at the head of the page.
+#[test]
+fn a_table_has_a_card() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let rows: String =
+        (0..40).map(|i| format!("{i},{},{},{}\n", i % 5, i % 4, if i == 7 { 900.0 } else { f64::from(i % 9) })).collect();
+    fs::write(here.join("t.csv"), format!("row,x,y,value\n{rows}41,1,NA,3\n")).expect("written");
+    let look = ["look", "t.csv", "--inputs", "x,y", "--value", "value", "--clip", "0,5"];
+    let (code, text) = said(here, &look);
+    // 40 rows of 20 inputs; values 6, 7, 8 and 900 are above 5: 12 rows.
+    for part in ["41 rows", "20 distinct inputs in 40 rows, whose values scatter by", "row 8 has", "30 % of the rows"] {
+        assert!(code == Some(0) && text.contains(part), "{part}: {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&said(here, &[&look[..], &["--json"]].concat()).1).expect("JSON");
+    assert_eq!((&json["rows"], &json["columns"][2]["missing"]), (&41.into(), &1.into()));
+    let (code, text) = said(here, &["look", "t.csv", "--value", "value", "--clip", "5,0"]);
+    assert!(code == Some(2) && text.contains("`--clip` is no range"), "{text}");
+    let (code, text) = said(here, &["look", "t.csv", "--value", "valeu"]);
+    assert!(code == Some(2) && text.contains("did you mean `value`?"), "{text}");
+    spec(here, &format!("missing = \"drop\"\n{NOISE}"), "[-9, 9]");
+    let card = "t.csv: 40 rows, 1 more left out for a missing number, 20 points of distinct inputs; `value` from 0 to 900";
+    assert!(said(here, &["check", "t.toml"]).1.contains(card), "{}", said(here, &["check", "t.toml"]).1);
+    assert_eq!(said(here, &["run", "t.toml", "--rounds", "20", "--out", "out"]).0, Some(0));
+    let page = fs::read_to_string(here.join("out/report.html")).expect("a page");
+    assert!(page.find("The table t.csv: 40 rows").is_some_and(|at| at < page.find("<nav").unwrap_or(0)));
+}
+
+/// A log from which nothing can be learnt is named.
+#[test]
+fn a_thin_log_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let check = |every: usize| {
+        let rows: String = (0..2000).map(|i| format!("{},{},{},0.05\n", i % 7, i % 20, u8::from(i % every == 0))).collect();
+        fs::write(here.join("l.csv"), format!("x,arm,reward,p\n{rows}")).expect("written");
+        let text = "rounds = 2000\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"l.csv\"\nnumbers = [\"x\"]\nlows = [0]\n\
+                    highs = [7]\narm = \"arm\"\narms = [\"0\", \"1\", \"2\", \"3\"]\nreward = \"reward\"\npropensity = \"p\"\n[[policy]]\nkind = \"random-arm\"\n";
+        fs::write(here.join("l.toml"), text).expect("written");
+        said(here, &["check", "l.toml", "--strict"])
+    };
+    assert_eq!(check(3).0, Some(0));
+    let (code, text) = check(211);
+    assert!(code == Some(2) && text.contains("learns from about 100 rows of the log"), "{text}");
+}
+
+/// No column is an input and what comes of it.
+#[test]
+fn a_feature_is_not_an_outcome() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let rows: String = (0..60).map(|i| format!("{},{},{},{},{},0.5\n", i % 7, i % 5, i % 3, i % 2, 1 - i % 2)).collect();
+    fs::write(here.join("u.csv"), format!("a,b,label,r,s,p\n{rows}")).expect("written");
+    let users = "kind = \"contexts-table\"\nlows = [0, 0]\nhighs = [7, 7]\nnumbers =";
+    let log = "kind = \"logged-replay\"\nlows = [0, 0]\nhighs = [7, 7]\narm = \"label\"\narms = [\"0\", \"1\"]\nreward = \"r\"\npropensity = \"p\"\nnumbers =";
+    let points = "kind = \"points-table\"\nkernel = { kind = \"linear\" }\nnoise = \"none\"\nvalue = \"r\"\ninputs =";
+    for (keys, policy, is_right) in [
+        (format!("{users} [\"a\", \"b\"]\nlabel = \"label\"\ncuts = [1]"), "random-arm", true),
+        (format!("{users} [\"a\", \"label\"]\nlabel = \"label\"\ncuts = [1]"), "random-arm", false),
+        (format!("{users} [\"a\", \"r\"]\nrewards = [\"r\", \"s\"]"), "random-arm", false),
+        (format!("{users} [\"a\", \"b\"]\ncategories = [\"b\"]\nrewards = [\"r\", \"s\"]"), "random-arm", false),
+        (format!("{log} [\"a\", \"b\"]"), "random-arm", true),
+        (format!("{log} [\"a\", \"r\"]"), "random-arm", false),
+        (format!("{log} [\"a\", \"label\"]"), "random-arm", false),
+        (format!("{points} [\"a\", \"b\"]"), "uniform", true),
+        (format!("{points} [\"a\", \"r\"]"), "uniform", false),
+    ] {
+        fs::write(
+            here.join("u.toml"),
+            format!("rounds = 50\n[environment]\nfile = \"u.csv\"\n{keys}\n[[policy]]\nkind = \"{policy}\"\n"),
+        )
+        .expect("written");
+        let (code, text) = said(here, &["check", "u.toml"]);
+        assert!(code == Some(if is_right { 0 } else { 2 }) && (is_right || text.contains("error: column `")), "{keys}: {text}");
+    }
+}

@@ -181,7 +181,7 @@ fn warfarin() {
         categories = [\"Gender\"]";
     let refused = format!("rounds = 5528\n[environment]\n{environment}\n[[policy]]\nkind = \"random-arm\"\n");
     let message = prepared(&refused, &data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect_err("NA").to_string());
-    assert!(message.contains("`Height (cm)` has text instead of a number"), "{message}");
+    assert!(message.contains("`Height (cm)` has `NA` instead of a number"), "{message}");
     let facts = told(&format!("{environment}\nmissing = \"middle\""), 5528, &data);
     let fact = |name: &str| facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone());
     assert_eq!(fact("users in the file"), Some(5528.into()));

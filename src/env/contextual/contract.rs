@@ -47,6 +47,11 @@ pub trait Contextual: Send + Sync {
         DerivedNumbers::default()
     }
 
+    /// Says that a policy can hardly learn from the log that the users come from, if they come from one.
+    fn thin_log(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns further notes for the ledger.
     fn notes(&self) -> Vec<String> {
         Vec::new()

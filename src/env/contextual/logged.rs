@@ -6,7 +6,7 @@
 use super::table::Order;
 use super::table_features::FeaturePlan;
 use super::{ContextInstance, Contextual, ContextualPlan, Logged, link, synthetic};
-use crate::env::csv_table::{CellKind, Cells, read_columns};
+use crate::env::csv_table::{CellKind, Cells, Spread, digits, read_columns};
 use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -42,6 +42,8 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
         .texts("arms", "the arms that policies choose among, as that column names them; rows with others count as not matched");
     let reward = args.required_text("reward", "column with what came of it");
     let range = args.numbers("reward_range", "public range of a reward; absent: [0, 1]");
+    features.keep_apart(args, "arm", &[&arm]);
+    features.keep_apart(args, "reward", &[&reward]);
     let propensity = args.text("propensity", "column with the probability with which the arm was shown to this user");
     if propensity.is_none() {
         args.missing("propensity", "without the log's propensities nothing can be said of another policy");
@@ -171,6 +173,29 @@ impl ContextualPlan for LoggedReplayPlan {
             ("least propensity, with which rows are taken".into(), floor.into()),
             ("rows that a policy learns from, at most".into(), facts.rounds.into()),
         ];
+        let deviation = libm::sqrt(variance * self.arms.len() as f64 / expected);
+        if !self.synthetic {
+            let card = format!(
+                "{}: {n_rows} rows, {} with the {} arms, whose least propensity is {}; a policy learns from about {expected:.0} of them; \
+                 rewards {}",
+                self.file,
+                known().count(),
+                self.arms.len(),
+                digits(floor),
+                Spread::of(rewards.iter().copied()).map_or(String::new(), Spread::words),
+            );
+            told.push(("table".into(), card.into()));
+        }
+        // Nothing that an arm may gain over the worst or lose to the best rises above the chance of its few rewards.
+        let is_thin = (logged_value - low).min(high - logged_value) < deviation;
+        let thin = is_thin.then(|| {
+            format!(
+                "a policy learns from about {expected:.0} rows of the log, whose mean reward, {}, has a standard error of {} for each arm: \
+                 hardly any policy can tell its arms apart; use a longer log, one with larger propensities, or fewer arms",
+                digits(logged_value),
+                digits(deviation)
+            )
+        });
         told.extend(features.facts);
         told.extend(self.synthetic.then(synthetic::fact));
         let rows = arms
@@ -182,7 +207,7 @@ impl ContextualPlan for LoggedReplayPlan {
         let notes = vec!["of the policy where it is live: what a replay leaves out of the log is not priced".to_owned()];
         let takes_levels = features.takes_levels && !self.synthetic;
         let derived = self.public.split(takes_levels.then_some(DataDerived::Levels));
-        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes, derived });
+        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes, derived, thin });
         Ok(Arc::new(LoggedReplayEnvironment { log, streams: context.streams.clone() }))
     }
 }
@@ -195,6 +220,8 @@ struct Log {
     told: Vec<(String, serde_json::Value)>,
     notes: Vec<String>,
     derived: DerivedNumbers,
+    /// Says that a policy can hardly learn from the log.
+    thin: Option<String>,
 }
 
 struct LoggedReplayEnvironment {
@@ -210,6 +237,10 @@ impl Contextual for LoggedReplayEnvironment {
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
         let order = Order::new(self.log.rows.len(), false, self.streams.of(trial, Purpose::Contexts));
         Ok(Box::new(LoggedReplayInstance { log: Arc::clone(&self.log), order }))
+    }
+
+    fn thin_log(&self) -> Option<&str> {
+        self.log.thin.as_deref()
     }
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {

@@ -60,6 +60,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
         (None, None, None, Some(columns)) => Some(Payoff::Columns(columns)),
         _ => None,
     };
+    let outcomes = payoff.as_ref().map_or_else(Vec::new, |payoff| payoff.columns(CellKind::Number));
+    let outcomes: Vec<&str> = outcomes.iter().map(|(name, _)| name.as_str()).collect();
+    features.keep_apart(args, if args.has("label") { "label" } else { "rewards" }, &outcomes);
     let n_arms = payoff.as_ref().map(Payoff::n_arms);
     let key = ["rewards", "label", "file"].into_iter().find(|key| args.has(key)).unwrap_or("file");
     match (&payoff, n_arms) {
@@ -228,6 +231,16 @@ impl ContextualPlan for ContextsTablePlan {
             ("users in the file".into(), n_users.into()),
             ("share of users for whom each arm is best".into(), shares(&rewards, n_arms).into()),
         ];
+        if !self.synthetic {
+            let card = format!(
+                "{}: {n_users} users, {} numbers and {} categories as features; {n_arms} arms, best for {} of the users",
+                self.file,
+                self.features.n_numbers(),
+                of_features - self.features.n_numbers(),
+                shares(&rewards, n_arms).iter().map(|share| format!("{:.0} %", 100.0 * share)).collect::<Vec<_>>().join(", "),
+            );
+            told.push(("table".into(), card.into()));
+        }
         told.extend(features.facts);
         told.push(("range of rewards".into(), serde_json::json!([range.0, range.1])));
         let takes_range = matches!(payoff, Payoff::Columns(_)) && self.range.is_none();

@@ -89,6 +89,27 @@ impl FeaturePlan {
         if self.missing == "drop" { CellKind::NumberOrDropped } else { CellKind::Number }
     }
 
+    /// Refuses a feature that is named twice or is one of `outcomes`, which the key `key` names.
+    pub(super) fn keep_apart(&self, args: &Args<'_>, key: &str, outcomes: &[&str]) {
+        for (at, name) in self.numbers.iter().chain(&self.categories).enumerate() {
+            if outcomes.contains(&name.as_str()) {
+                args.reject(key, format!("column `{name}` is a feature of the users and what comes of them"), "two columns");
+            }
+            if self.numbers.iter().chain(&self.categories).take(at).any(|earlier| earlier == name) {
+                args.reject(
+                    "categories",
+                    format!("column `{name}` is two features"),
+                    "each column once in `numbers` or `categories`",
+                );
+            }
+        }
+    }
+
+    /// Returns the number of columns of numbers.
+    pub(super) fn n_numbers(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// Returns the public ranges of the numbers.
     pub(super) fn ranges(&self) -> Vec<(f64, f64)> {
         self.lows.iter().copied().zip(self.highs.iter().copied()).collect()

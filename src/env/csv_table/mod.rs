@@ -2,6 +2,7 @@
 //!
 //! The meaning of the columns belongs to the environments.
 
+mod card;
 mod dialect;
 mod faults;
 mod parquet_text;
@@ -10,6 +11,8 @@ mod shape;
 mod table;
 mod text;
 
+pub(super) use card::dropped;
+pub use card::{ColumnCard, Spread, counts_up, digits, outlier};
 pub use read::{CellKind, Cells, CsvOptions, read_columns, read_table};
 pub(super) use read::{drops_missing, listed};
 pub use shape::{CsvShape, text_sha256};

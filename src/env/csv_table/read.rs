@@ -72,8 +72,8 @@ pub(in crate::env) fn drops_missing(args: &Args<'_>) -> bool {
 const DROP: &str = r#"`missing = "drop"` leaves such rows out"#;
 
 /// Holds the header and the sizes of a file, without its cells.
-struct FileHeader {
-    header: Option<Vec<String>>,
+pub(super) struct FileHeader {
+    pub(super) header: Option<Vec<String>>,
     rows: usize,
     columns: usize,
     dropped_rows: usize,
@@ -84,7 +84,7 @@ struct FileHeader {
 /// A row with a missing cell is left out where `may_drop` holds of the cell's index.
 ///
 /// An error of `take` becomes a fault with its place in the file.
-fn scan(
+pub(super) fn scan(
     path: &Path,
     options: &CsvOptions,
     may_drop: impl Fn(usize) -> bool,
