@@ -94,7 +94,7 @@ enum Command {
     Slurm(slurm::SlurmArgs),
     /// What of a run or of an array is done, from its folder alone
     Status(status::StatusArgs),
-    /// Check every part of a results folder, and its manifest, against the digests that were written with them
+    /// Check every file of a results folder: against its digest, or against what the parts give
     Verify(verify::VerifyArgs),
     /// Write summary, plots and page again from the recorded parts, or export one figure or table
     Report(report::ReportArgs),

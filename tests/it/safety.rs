@@ -197,7 +197,7 @@ fn folders_of_an_older_version_are_refused_by_name() {
     let here = folder.path();
     fs::write(here.join("out/manifest.json"), "{\"schema_version\": 1}").expect("written");
     for words in [&RUN[..], &["report", "out"], &["verify", "out"], &["merge", "out", "--out", "all"]] {
-        ends(&run(here, words), 2, &["schema version 1; this program reads version 3", "hint: "]);
+        ends(&run(here, words), 2, &["schema version 1; this program reads version 4", "hint: "]);
     }
 }
 
