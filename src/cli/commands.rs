@@ -1,5 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
+use super::limits::mind_limits;
 use super::{
     account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, odometer, plan, predict, release, report,
     run, session, slurm, status, stores, verify,
@@ -132,6 +133,9 @@ pub fn captured(registry: &Registry, arguments: impl IntoIterator<Item = OsStrin
 
 /// Runs the program with what a registry adds to its lists; the `main` of a program with policies or environments of its own.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    mind_limits();
+    #[cfg(feature = "gpu")]
+    super::drivers::this_is_the_program();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {

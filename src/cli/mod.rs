@@ -13,8 +13,11 @@ mod curate;
 mod data;
 mod deployment;
 mod devices;
+#[cfg(feature = "gpu")]
+mod drivers;
 mod fit;
 mod ledger;
+mod limits;
 mod list;
 mod odometer;
 mod plan;
