@@ -130,9 +130,14 @@ impl Manifest {
     /// Those of [`read_part`], and [`Error::Corrupt`] where the part is of another spec or cell.
     pub fn read_part(&self, out: &Path, id: PartId) -> Result<Trace, Error> {
         let path = id.path(out);
-        let (header, rows) = read_part(&path)?;
+        let (header, rows) = read_part(&path, self.most_rows())?;
         self.check_header(&path, id, &header)?;
         Ok(rows)
+    }
+
+    /// Returns the largest number of rows of a part: trials of a block times rounds.
+    pub(super) fn most_rows(&self) -> u64 {
+        u64::from(self.block.min(self.trials)) * u64::from(self.rounds)
     }
 
     /// Refuses a part of another spec or cell.

@@ -77,7 +77,7 @@ pub fn compare_file(out: &Path, name: &str, bytes: &[u8]) -> Result<FileState, E
 /// Returns what is wrong with a part whose bytes are listed: its rows, or columns that the manifest contradicts.
 fn part_problem(out: &Path, manifest: &Manifest, id: PartId) -> Result<Option<String>, Error> {
     let path = id.path(out);
-    let (header, rows) = match read_part(&path) {
+    let (header, rows) = match read_part(&path, manifest.most_rows()) {
         Ok(read) => read,
         Err(Error::Corrupt { problem, .. }) => return Ok(Some(problem)),
         Err(error) => return Err(error),

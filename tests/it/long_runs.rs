@@ -482,7 +482,7 @@ fn clips_and_bounds_count_in_units_of_the_file_where_that_is_stated() {
         fs::write(root.join("spec.toml"), spec).expect("a spec");
         let output = run(root, &["run", "spec.toml", "--out", name]);
         done(&output);
-        let rows: Vec<_> = parts(&root.join(name)).iter().map(|path| read_part(path).expect("a part").1).collect();
+        let rows: Vec<_> = parts(&root.join(name)).iter().map(|path| read_part(path, 60).expect("a part").1).collect();
         assert!(!rows.is_empty());
         (stderr(&output), rows)
     };
