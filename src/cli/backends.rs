@@ -1,8 +1,8 @@
 //! Which backend scores, by name.
 
-use super::commands::note;
 #[cfg(feature = "gpu")]
 use super::drivers::quietly;
+use super::output::note;
 #[cfg(feature = "gpu")]
 use crate::engine::{Preparation, scoring_error, workloads};
 use crate::env::DataFolder;

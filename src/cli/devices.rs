@@ -1,6 +1,6 @@
 //! `privateer devices`: adapters, their limits, and what would be used, for a spec with reasons.
 
-use super::commands::say;
+use super::output::say;
 use super::source::SpecArgs;
 use crate::registry::Registry;
 use clap::Args;

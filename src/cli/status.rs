@@ -1,6 +1,6 @@
 //! `privateer status`: what of a run is done, from its folder alone.
 
-use super::commands::{note, say};
+use super::output::{note, say};
 use super::plan::duration;
 use super::stores;
 use crate::engine::{Shard, Share, Unit, UnitList};

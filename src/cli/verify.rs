@@ -1,7 +1,7 @@
 //! `privateer verify`: whether a results folder holds what was written and its report what the parts give, and on request whether
 //! computing it again gives the same bytes.
 
-use super::commands::{note, say};
+use super::output::{note, say};
 use super::source::data_folder;
 use crate::record::{self, Verification};
 use crate::registry::Registry;
