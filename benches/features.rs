@@ -26,7 +26,7 @@ struct Trial {
 impl Trial {
     fn new((points, nodes): (usize, usize)) -> Self {
         let mut stream = Streams::new(0, "bench").shared(Purpose::Domain);
-        let domain = Points::random_uniform(2, points, 0.0, 1.0, &mut stream);
+        let domain = Points::random_in(&[(0.0, 1.0); 2], points, &mut stream);
         let values = (0..points).map(|_| stream.normal()).collect();
         let posterior = FeaturePosterior::new(Arc::new(quadrature_fourier(&domain, nodes, 0.5)), 0.01);
         let screen = Cpu::default().prepare(&posterior.basis()).expect("a CPU screen").open(1);

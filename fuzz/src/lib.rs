@@ -9,7 +9,7 @@ use privateer::engine::{Preparation, Session};
 use privateer::env::csv_table::{CsvOptions, read_table};
 use privateer::env::{CuratedLedger, DataFolder};
 use privateer::privacy::odometer::Odometer;
-use privateer::record::{DigestList, Manifest, StateFile, StateKind, decode_part};
+use privateer::record::{DigestList, Manifest, StateFile, StateKind};
 use privateer::spec::Sweep;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -263,13 +263,6 @@ pub fn manifest(bytes: &[u8]) {
             }
         }
     });
-}
-
-/// A part.
-pub fn part(bytes: &[u8]) {
-    if let Ok((_, rows)) = decode_part(bytes.to_vec()) {
-        assert!(rows.len() <= 4 * bytes.len());
-    }
 }
 
 /// A list of digests.

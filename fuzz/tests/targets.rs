@@ -1,7 +1,7 @@
 //! One test a target. With `cargo bolero` the same tests are guided by coverage.
 
 use bolero::check;
-use privateer_fuzz::{Target, csv, ledger, list, manifest, odometer, part, restores, set, spec, state};
+use privateer_fuzz::{Target, csv, ledger, list, manifest, odometer, restores, set, spec, state};
 
 macro_rules! targets {
     ($($name:ident),*) => {
@@ -55,4 +55,4 @@ fn sessions_of_the_corpus_are_restored() {
     }
 }
 
-targets!(spec, set, csv, state, odometer, ledger, manifest, part, list);
+targets!(spec, set, csv, state, odometer, ledger, manifest, list);

@@ -2,7 +2,7 @@
 
 use super::failure::{Phase, exception, named};
 use super::guard::RunGuard;
-use super::run::raised;
+use super::run::{raised, refuse_fork};
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
 use privateer::{AskTell, AskTellState, Cpu, Error, Preparation};
@@ -38,6 +38,7 @@ fn made(
     data: Option<PathBuf>,
     make: impl FnOnce(&Preparation<'_>, &privateer::spec::CellPlan) -> Result<AskTell, Error> + Send,
 ) -> PyResult<AskedTrials> {
+    refuse_fork(py)?;
     let Some(plan) = sweep.sweep.cells.get(cell) else {
         return Err(sweep.no_cell(py, cell));
     };

@@ -1,6 +1,6 @@
 //! An environment of the user: points, with mean rewards or a black box.
 
-use super::guard::{RunGuard, UserFailure, raised_message};
+use super::guard::{RunGuard, UserFailure, asks_to_end, raised_message};
 use super::items::{KeyValues, OwnItem};
 use super::policy::{described, generator, written};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -38,7 +38,15 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
                 let reward = guard.call(|py| {
                     drawn(py, &instance, &class_name, x, random).map_err(|(problem, exception)| {
                         let message = format!("{problem}, at the point {x:?}");
-                        guard.store(UserFailure { message, exception, of_environment: true, round: None, is_only: true })
+                        let asks_to_end = exception.as_ref().is_some_and(asks_to_end);
+                        guard.store(UserFailure {
+                            message,
+                            exception,
+                            asks_to_end,
+                            of_environment: true,
+                            round: None,
+                            is_only: true,
+                        })
                     })
                 });
                 // The engine ends the run at a reward that is not finite.

@@ -1,6 +1,7 @@
 //! Carries the first failure of the user's code out of a run, and the request to stop into it.
 
 use privateer::PolicyFailure;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,8 @@ pub struct UserFailure {
     pub message: String,
     /// The exception, if the code raised one.
     pub exception: Option<PyErr>,
+    /// Whether the exception asks the program to end, as `KeyboardInterrupt` and `SystemExit` do.
+    pub asks_to_end: bool,
     /// Whether an environment failed.
     ///
     /// The error of the run then states a reward that is not finite, not this message.
@@ -55,6 +58,11 @@ impl RunGuard {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes the exception that asks the program to end, if code of the user raised one: it comes out as itself.
+    pub fn take_request_to_end(&self) -> Option<PyErr> {
+        self.first().take_if(|failure| failure.asks_to_end)?.exception
+    }
+
     /// Takes the first failure of the user's code.
     pub fn take(&self) -> Option<UserFailure> {
         self.first().take()
@@ -72,10 +80,12 @@ impl RunGuard {
         // Nothing of Python runs under the lock: it could pass the interpreter on to a thread that waits for the lock.
         {
             let mut first = self.first();
-            if first.is_none() {
-                *first = failure.take();
-            } else if let Some(first) = first.as_mut() {
-                first.is_only = false;
+            match first.as_mut() {
+                // A request to end counts more than what failed before it.
+                Some(earlier) if !failure.as_ref().is_some_and(|failure| failure.asks_to_end) || earlier.asks_to_end => {
+                    earlier.is_only = false;
+                }
+                _ => std::mem::swap(&mut *first, &mut failure),
             }
         }
         drop(failure);
@@ -84,13 +94,13 @@ impl RunGuard {
 
     /// Stores that code of the user returned something wrong.
     pub fn refuse(&self, round: Option<u64>, message: String) -> PolicyFailure {
-        self.store(UserFailure { message, exception: None, of_environment: false, round, is_only: true })
+        self.store(UserFailure { message, exception: None, asks_to_end: false, of_environment: false, round, is_only: true })
     }
 
     /// Stores an exception and returns its message.
     pub fn raised(&self, round: Option<u64>, place: &str, error: PyErr) -> PolicyFailure {
-        let message = raised_message(place, &error);
-        self.store(UserFailure { message, exception: Some(error), of_environment: false, round, is_only: true })
+        let (message, asks_to_end) = (raised_message(place, &error), asks_to_end(&error));
+        self.store(UserFailure { message, exception: Some(error), asks_to_end, of_environment: false, round, is_only: true })
     }
 
     /// Calls code of the user, unless the run was stopped.
@@ -102,6 +112,11 @@ impl RunGuard {
         // Without an interpreter, at the end of the program, there is nobody to call.
         Python::try_attach(call).unwrap_or_else(|| Err(stopped()))
     }
+}
+
+/// Whether an exception asks the program to end: Python derives such exceptions from `BaseException` alone.
+pub fn asks_to_end(error: &PyErr) -> bool {
+    Python::try_attach(|py| !error.is_instance_of::<PyException>(py)).unwrap_or(false)
 }
 
 /// Returns the message of an exception.

@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_millis(50);
 /// Longest that an interrupted run is waited for; then it ends in the background.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Process whose run is under way; 0 without one. A fork of a running process has none.
+/// Process whose run is under way; 0 without one. In a fork of a running process it stays the other one's.
 static RUNNING: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the run under way was interrupted: it ends soon, and the next run waits for that.
@@ -32,20 +32,31 @@ fn current() -> MutexGuard<'static, Option<(Arc<Stop>, Arc<RunGuard>)>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Refuses to compute in a process that was forked while a run was under way: threads of that run held locks that nobody opens.
+pub fn refuse_fork(py: Python<'_>) -> PyResult<()> {
+    match RUNNING.load(Ordering::Acquire) {
+        running if running == 0 || running == std::process::id() => Ok(()),
+        _ => {
+            let text = "this process was forked while a run was under way, of which it has no threads\n\
+                hint: start processes by `multiprocessing.get_context(\"spawn\")`, or fork between runs";
+            Err(named(py, "RunError", text))
+        }
+    }
+}
+
 /// Marks a run as under way until it is dropped.
 struct Turn;
 
 impl Turn {
     /// Takes the turn; `None` while another run has it.
     fn take() -> Option<Self> {
-        let own = std::process::id();
-        let taken = |running: u32| (running != own).then_some(own);
-        RUNNING.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).ok()?;
+        RUNNING.compare_exchange(0, std::process::id(), Ordering::AcqRel, Ordering::Acquire).ok()?;
         Some(Self)
     }
 
     /// Takes the turn, after an interrupted run has ended.
     fn wait(py: Python<'_>) -> PyResult<Self> {
+        refuse_fork(py)?;
         loop {
             if let Some(turn) = Self::take() {
                 ENDING.store(false, Ordering::Release);
@@ -162,6 +173,9 @@ fn in_background<T: Send + 'static>(
         }
     };
     let result = result.map_err(with_hint).map_err(|error| raised(py, guard, &error))?;
+    if let Some(request) = guard.take_request_to_end() {
+        return Err(request);
+    }
     if let Some(UserFailure { message, exception: cause, .. }) = guard.take() {
         let problem = format!("code of your own failed in the last round: {message}");
         let failure = of_class(py, "PolicyError", &Error::Failed { problem, hint: "the results are kept".to_owned() });
@@ -177,6 +191,9 @@ fn in_background<T: Send + 'static>(
 
 /// Returns the exception for an error, which code of the user may have caused.
 pub fn raised(py: Python<'_>, guard: &RunGuard, error: &Error) -> PyErr {
+    if let Some(request) = guard.take_request_to_end() {
+        return request;
+    }
     let Some(user_failure) = guard.take() else {
         return exception(py, error, Phase::Running);
     };

@@ -2,7 +2,7 @@
 
 use super::failure::{Phase, exception, named};
 use super::guard::{RunGuard, UserFailure};
-use super::run::raised;
+use super::run::{raised, refuse_fork};
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
 use privateer::{Cpu, Error, Preparation, Simulator, SimulatorStep};
@@ -39,6 +39,7 @@ impl Simulators {
     #[new]
     #[pyo3(signature = (sweep, cell, trials, data=None))]
     fn new(py: Python<'_>, sweep: &Sweep, cell: usize, trials: Vec<u64>, data: Option<PathBuf>) -> PyResult<Self> {
+        refuse_fork(py)?;
         let Some(plan) = sweep.sweep.cells.get(cell) else {
             return Err(sweep.no_cell(py, cell));
         };

@@ -31,6 +31,9 @@ impl Sweep {
         let guard = Arc::new(RunGuard::default());
         let registry = registry(py, items, &guard)?;
         let sweep = registry.parse(file, text, &overrides).map_err(|error| {
+            if let Some(request) = guard.take_request_to_end() {
+                return request;
+            }
             let mistake = exception(py, &error, Phase::Reading);
             mistake.set_cause(py, guard.take().and_then(|failure| failure.exception));
             mistake

@@ -217,6 +217,98 @@ def test_a_forked_process_can_run(spec: pv.Spec) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+FORKS = """
+import os, pathlib, signal, sys, threading, time, warnings
+import privateer as pv
+warnings.simplefilter("ignore")
+spec = pv.Spec.load(pathlib.Path(sys.argv[1]).read_text())
+for attempt in range(8):
+    run = threading.Thread(target=lambda: pv.run(spec.rounds(3000).trials(20), progress=False))
+    run.start()
+    time.sleep(0.02 * attempt)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            for compute in (pv.run, lambda spec: pv.AskTell(spec, 1)):
+                try:
+                    compute(spec)
+                except pv.RunError as error:
+                    assert "forked while a run was under way" in str(error), error
+            os._exit(0)
+        except BaseException as error:
+            print(type(error), error, flush=True)
+            os._exit(1)
+    status = os.waitpid(child, 0)[1]
+    assert status == 0, f"attempt {attempt}: {status}"
+    run.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_forked_while_a_run_is_under_way_never_hangs(spec: pv.Spec, tmp_path: Path) -> None:
+    """The child computes, or is told at once why it cannot."""
+    (tmp_path / "spec.toml").write_text(spec.text)
+    command = [sys.executable, "-c", FORKS, str(tmp_path / "spec.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+NOISY = """
+import os, pathlib, subprocess, sys, threading
+import privateer as pv
+spec = pv.Spec.load(pathlib.Path(sys.argv[1]).read_text()).rounds(5).trials(2)
+runs = threading.Thread(target=lambda: [pv.run(spec, progress=False) for _ in range(10)])
+runs.start()
+written = 0
+while runs.is_alive():
+    os.write(2, b"a line\\n")
+    written += 1
+    if written % 50 == 0:
+        assert "null" not in subprocess.run(["readlink", "/proc/self/fd/2"], stdout=subprocess.PIPE, text=True).stdout
+print(written)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_the_standard_error_of_the_process_is_its_own(spec: pv.Spec, tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(spec.text)
+    command = [sys.executable, "-c", NOISY, str(tmp_path / "spec.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stderr.count("a line\n") == int(done.stdout) > 50
+
+
+@pytest.mark.parametrize("request_to_end", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("place", ["__init__", "start", "ask", "tell"])
+def test_a_request_to_end_comes_out_as_itself(spec: pv.Spec, tmp_path: Path, request_to_end: type, place: str) -> None:
+    class Ends:
+        def __init__(self) -> None:
+            if place == "__init__":
+                raise request_to_end("now")
+
+        def start(self, problem: object, trials: list, rngs: list) -> None:
+            self.n = len(trials)
+            if place == "start":
+                raise request_to_end("now")
+
+        def ask(self, t: int) -> np.ndarray:
+            if place == "ask" and t == 3:
+                raise request_to_end("now")
+            return np.zeros(self.n, dtype=np.int64)
+
+        def tell(self, points: np.ndarray, released: np.ndarray) -> None:
+            if place == "tell":
+                raise request_to_end("now")
+
+    with pytest.raises(request_to_end, match="now"):
+        pv.run(spec.without_policies().policy(Ends), tmp_path / "out", progress=False)
+    with pytest.raises(request_to_end, match="now"):
+        trials = pv.AskTell(spec.without_policies().policy(Ends), 2)
+        for _ in range(4):
+            trials.tell(np.zeros(len(trials.ask())))
+
+
 SLOW = """
 import time, numpy as np, pathlib, sys, privateer as pv
 class Slow:

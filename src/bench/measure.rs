@@ -3,7 +3,7 @@
 use super::Ceilings;
 use super::outcome::{Measured, checksum};
 use crate::engine::{Preparation, Stop};
-use crate::record::{DIGESTS_NAME, Manifest};
+use crate::record::{DIGESTS_NAME, RunRecord};
 use crate::registry::Registry;
 use crate::run::{RunOptions, forget_peak, peak_bytes, run_to_folder};
 use crate::spec::Sweep;
@@ -140,9 +140,6 @@ fn into_folder(sweep: &Sweep, options: &RunOptions) -> Result<Fastest, Error> {
     let (_, cpu, wall, peak) = timed(|| run_to_folder(sweep, &out, options, &Stop::new(), &()))?;
     let path = out.join(DIGESTS_NAME);
     let digests = std::fs::read_to_string(&path).map_err(|source| Error::io("read the list of digests", &path, source))?;
-    // Lines are in the order in which parts were finished.
-    let mut lines: Vec<&str> = digests.lines().collect();
-    lines.sort_unstable();
-    let counters = Manifest::load(&out)?.counters;
-    Ok(Fastest { cpu, wall: vec![wall], peak, results: checksum(lines.join("\n").as_bytes()), counters })
+    let counters = RunRecord::of(&out).map_or(serde_json::Value::Null, |record| record.counters);
+    Ok(Fastest { cpu, wall: vec![wall], peak, results: checksum(digests.as_bytes()), counters })
 }

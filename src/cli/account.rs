@@ -1,7 +1,7 @@
 //! `privateer account`: what a mechanism or a spec costs, without running anything; or the least noise for a budget.
 
-use super::commands::say;
 use super::deployment::{budget, filter};
+use super::output::say;
 use super::price::{self, DeploymentPrice};
 use super::source::SpecArgs;
 use crate::engine::Preparation;

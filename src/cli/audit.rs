@@ -1,6 +1,6 @@
 //! `privateer audit`: attacks every stated epsilon, and counts false alarms.
 
-use super::commands::say;
+use super::output::say;
 use super::source::SpecArgs;
 use crate::audit::deployment::StatedLoss;
 use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};

@@ -1,6 +1,8 @@
 //! Which backend scores, by name.
 
-use super::commands::note;
+#[cfg(feature = "gpu")]
+use super::drivers::quietly;
+use super::output::note;
 #[cfg(feature = "gpu")]
 use crate::engine::{Preparation, scoring_error, workloads};
 use crate::env::DataFolder;
@@ -124,7 +126,7 @@ pub fn gpu(precision: Option<Precision>, quiet: bool, time_passes: bool) -> Resu
     use privateer_backend::device::Device;
     use privateer_backend::gpu::{AdapterChoice, Gpu, GpuOptions};
     let options = GpuOptions { time_passes, ..GpuOptions::default() };
-    let gpu = Gpu::with_options(AdapterChoice::Any, options).map_err(scoring_error)?;
+    let gpu = quietly(|| Gpu::with_options(AdapterChoice::Any, options)).map_err(scoring_error)?;
     if let Some(precision) = precision.filter(|&precision| !gpu.computes_in(precision)) {
         return Err(Error::Device {
             problem: format!("{} does not compute in {precision:?}", gpu.facts().name),
@@ -150,7 +152,7 @@ fn automatic(quiet: bool) -> Option<OpenedBackend> {
 /// Opens the hardware adapter, if there is one.
 #[cfg(feature = "gpu")]
 fn hardware() -> Option<privateer_backend::gpu::Gpu> {
-    privateer_backend::gpu::Gpu::automatic().unwrap_or_else(|error| {
+    quietly(privateer_backend::gpu::Gpu::automatic).unwrap_or_else(|error| {
         note(&format!("warning: {error}; the CPU scores, with the same answers"));
         None
     })
@@ -160,7 +162,7 @@ fn hardware() -> Option<privateer_backend::gpu::Gpu> {
 #[cfg(feature = "gpu")]
 fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>) -> Result<OpenedBackend, Error> {
     use privateer_backend::gpu::adapters;
-    if !adapters().iter().any(|adapter| adapter.taken_by_auto) {
+    if !quietly(adapters).iter().any(|adapter| adapter.taken_by_auto) {
         return Ok(cpu());
     }
     let (backend, threads) = (Cpu::default(), threads.unwrap_or_else(cores));

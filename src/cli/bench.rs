@@ -1,7 +1,7 @@
 //! `privateer bench`: what runs cost.
 
 use super::backends::{self, OpenedBackend};
-use super::commands::{note, say};
+use super::output::{note, say};
 use super::source::SpecArgs;
 use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, Size, SpeedJob};
 use crate::registry::Registry;

@@ -1,6 +1,6 @@
 //! `privateer check`: everything short of running.
 
-use super::commands::say;
+use super::output::say;
 use super::progress::count;
 use super::source::SpecArgs;
 use crate::engine::{Preparation, grouped_warnings, units};

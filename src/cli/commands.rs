@@ -1,21 +1,19 @@
 //! The command line and its one `match` from outcome to exit code.
 
+use super::limits::mind_limits;
+use super::output::{CapturedText, begin_capture, end_capture, note, printed, say};
 use super::{
     account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, look, odometer, plan, predict, release,
     report, run, session, slurm, status, stores, verify,
 };
-use crate::engine::{Shard, UnitList};
 use crate::record;
 use crate::registry::Registry;
 use crate::report::write_report;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
-use privateer_config::error::{Diagnostic, Error, ExitCode, printable, renamed};
-use std::cell::RefCell;
+use privateer_config::error::{Diagnostic, Error, ExitCode, renamed};
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 /// What does privacy cost this optimizer?
 #[derive(Debug, Parser)]
@@ -96,7 +94,7 @@ enum Command {
     Slurm(slurm::SlurmArgs),
     /// What of a run or of an array is done, from its folder alone
     Status(status::StatusArgs),
-    /// Check every part of a results folder, and its manifest, against the digests that were written with them
+    /// Check every file of a results folder: against its digest, or against what the parts give
     Verify(verify::VerifyArgs),
     /// Write summary, plots and page again from the recorded parts, or export one figure or table
     Report(report::ReportArgs),
@@ -123,17 +121,20 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// # Errors
 /// As the command's; arguments that it refuses are [`Error::Input`].
 pub fn captured(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> (Result<(), Error>, CapturedText) {
-    CAPTURED.replace(Some(CapturedText::default()));
+    begin_capture();
     let refused = |error: clap::Error| {
         let text = error.to_string();
         Error::input(Diagnostic::new(text.trim().trim_start_matches("error: ").to_owned()))
     };
     let done = Cli::try_parse_from(arguments).map_err(refused).and_then(|cli| dispatch(registry, cli.command));
-    (done.map_err(backends::with_hint), CAPTURED.take().unwrap_or_default())
+    (done.map_err(backends::with_hint), end_capture())
 }
 
 /// Runs the program with what a registry adds to its lists; the `main` of a program with policies or environments of its own.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    mind_limits();
+    #[cfg(feature = "gpu")]
+    super::drivers::this_is_the_program();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -214,82 +215,4 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
             Ok(())
         }
     }
-}
-
-/// What a command has printed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CapturedText {
-    /// Results, of the standard output.
-    pub said: String,
-    /// Warnings and notes, of the standard error, one for each line or more.
-    pub noted: Vec<String>,
-}
-
-thread_local! {
-    static CAPTURED: RefCell<Option<CapturedText>> = const { RefCell::new(None) };
-}
-
-/// Passes printed text to the caller of [`captured`]; returns whether there is one.
-fn capture(keep: impl FnOnce(&mut CapturedText)) -> bool {
-    CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(keep).is_some())
-}
-
-/// Why something could not be printed, for the exit code.
-static UNPRINTED: Mutex<Option<io::Error>> = Mutex::new(None);
-
-/// Prints bytes to stdout; a closed pipe (`| head`) is not an error, anything else is one at the end.
-pub(super) fn print(bytes: &[u8]) {
-    let mut out = io::stdout();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        }
-        _ => {}
-    }
-}
-
-/// Returns the error of what could not be printed.
-fn printed() -> Result<(), Error> {
-    match UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        None => Ok(()),
-        Some(source) => Err(Error::Failed {
-            problem: format!("cannot print: {source}"),
-            hint: "what the command did stands; print where there is space".to_owned(),
-        }),
-    }
-}
-
-/// Prints to stdout; see [`print`].
-pub(super) fn say(text: &str) {
-    if capture(|captured| captured.said.extend([text.trim_end_matches('\n'), "\n"])) {
-        return;
-    }
-    print(format!("{}\n", printable(text.trim_end_matches('\n'))).as_bytes());
-}
-
-/// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
-pub(super) fn note(text: &str) {
-    if capture(|captured| captured.noted.push(text.trim_end_matches('\n').to_owned())) {
-        return;
-    }
-    drop(writeln!(io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
-}
-
-/// Says that unfinished files of killed commands were removed.
-pub(super) fn say_removed(n_files: usize) {
-    match n_files {
-        0 => {}
-        1 => note("removed an unfinished file of a killed command"),
-        n => note(&format!("removed {n} unfinished files of killed commands")),
-    }
-}
-
-/// Reads `I/N`.
-pub(super) fn shard(text: &str) -> Result<Shard, String> {
-    text.parse::<Shard>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
-}
-
-/// Reads `a-b,c`.
-pub(super) fn unit_list(text: &str) -> Result<UnitList, String> {
-    text.parse::<UnitList>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
 }

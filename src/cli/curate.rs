@@ -1,9 +1,9 @@
 //! `privateer curate`: gives out the inputs of a table, by row, with exact noise from the operating system.
 
 use super::columns::ColumnNames;
-use super::commands::{note, say_removed};
 use super::deployment::{SharedOdometer, new_name, refused};
 use super::odometer::refuse_large_delta;
+use super::output::{note, say_removed};
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::record::{Leftover, PreparedFile, hash_bytes, remove_file, remove_leftovers_of, unfinished_of};

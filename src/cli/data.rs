@@ -1,6 +1,6 @@
 //! `privateer data`: which files specs need, where their publishers have them, and whether they are here.
 
-use super::commands::say;
+use super::output::say;
 use super::source::SpecArgs;
 use crate::env::csv_table::{read_text, text_sha256};
 use crate::registry::Registry;

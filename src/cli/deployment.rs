@@ -4,7 +4,7 @@
 //! odometer there are three writes: the intent in the session (a random ticket), the spend in the odometer, the answer in the session.
 //! A command that is killed after the second leaves a spend without an answer, which the ticket tells from a stale copy of the session.
 
-use super::commands::note;
+use super::output::note;
 use crate::record::{StateFile, StateKind};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -299,7 +299,7 @@ impl SharedOdometer {
     /// [`Error::Corrupt`] where it is damaged or in use, [`Error::Io`] where it cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = StateFile::open(path, StateKind::Odometer)?;
-        super::commands::say_removed(file.removed());
+        super::output::say_removed(file.removed());
         let (id, odometer) = read_odometer(path, |key| file.get(key).clone())?;
         Ok(Self { file, id, odometer })
     }

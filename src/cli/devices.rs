@@ -1,6 +1,6 @@
 //! `privateer devices`: adapters, their limits, and what would be used, for a spec with reasons.
 
-use super::commands::say;
+use super::output::say;
 use super::source::SpecArgs;
 use crate::registry::Registry;
 use clap::Args;
@@ -67,10 +67,14 @@ mod explained {
         let (data, backend) = (args.spec.data(), Cpu::default());
         let workloads = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
         let threads = args.threads.unwrap_or_else(cores);
-        let found = privateer_backend::gpu::adapters();
+        let found = crate::cli::drivers::quietly(privateer_backend::gpu::adapters);
         let adapter = found.iter().find(|adapter| adapter.taken_by_gpu);
         let measured = match adapter {
-            Some(_) => Some(Gpu::open(AdapterChoice::Any).and_then(|gpu| rates(&gpu)).map_err(scoring_error)?),
+            Some(_) => Some(
+                crate::cli::drivers::quietly(|| Gpu::open(AdapterChoice::Any))
+                    .and_then(|gpu| rates(&gpu))
+                    .map_err(scoring_error)?,
+            ),
             None => None,
         };
         if args.json {
@@ -148,10 +152,10 @@ fn listed(json: bool) {
     use privateer_backend::gpu::{AdapterChoice, Gpu, adapters};
     use privateer_backend::precision::F64Rate;
     use privateer_config::error::readable_bytes;
-    let found = adapters();
+    let found = super::drivers::quietly(adapters);
     // Only the adapter that `gpu` takes is opened and measured.
     let taken = found.iter().any(|adapter| adapter.taken_by_gpu);
-    let rate = taken.then(|| Gpu::open(AdapterChoice::Any).ok()).flatten().map(|gpu| gpu.f64_rate());
+    let rate = taken.then(|| super::drivers::quietly(|| Gpu::open(AdapterChoice::Any)).ok()).flatten().map(|gpu| gpu.f64_rate());
     if json {
         let adapters: Vec<serde_json::Value> = found
             .iter()

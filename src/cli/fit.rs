@@ -1,7 +1,7 @@
 //! `privateer fit`: kernel and noise by maximum likelihood, as a spec.
 
 use super::columns::ColumnNames;
-use super::commands::{note, say};
+use super::output::{note, say};
 use super::progress::Progress;
 use crate::env::Replicates;
 use crate::env::csv_table::{CsvOptions, read_table};

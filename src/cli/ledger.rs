@@ -1,7 +1,7 @@
 //! `privateer ledger`: what sessions, releases, curated tables and odometers have spent, one by one and together.
 
-use super::commands::{note, say};
 use super::deployment::{AnswerName, StatedAnswers, filter, read_odometer};
+use super::output::{note, say};
 use crate::audit::deployment::{self, Fact, StatedFile, StatedLoss};
 use crate::env::CuratedLedger;
 use crate::record::{StateFile, StateKind};

@@ -1,6 +1,6 @@
 //! `privateer list`: the registry with the keys that each entry reads.
 
-use super::commands::say;
+use super::output::say;
 use crate::registry::{Kind, Registry, kinds};
 use crate::spec::listing;
 use privateer_config::error::{Diagnostic, Error, closest};

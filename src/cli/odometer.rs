@@ -1,7 +1,7 @@
 //! `privateer odometer`: makes the file in which several sessions, releases and curated tables count what each record has spent.
 
-use super::commands::{note, say_removed};
 use super::deployment::{bad_budget, budget, filter, new_name};
+use super::output::{note, say_removed};
 use crate::record::{StateFile, StateKind};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};

@@ -1,7 +1,7 @@
 //! `privateer plan`: the units of a sweep, what they cost, and how to deal them to tasks.
 
 use super::backends;
-use super::commands::say;
+use super::output::say;
 use super::source::SpecArgs;
 use crate::engine::Stop;
 use crate::registry::Registry;

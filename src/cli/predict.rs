@@ -1,7 +1,7 @@
 //! `privateer predict`: posterior mean and standard deviation of a finished run's model at any points. What it knows of rewards are the released parameters
 //! alone; the problem is made again from the spec (and its data, where the spec names any).
 
-use super::commands::say;
+use super::output::say;
 use super::source::data_folder;
 use crate::engine::Preparation;
 use crate::env::csv_table::{CsvOptions, read_table};

@@ -1,6 +1,6 @@
 //! Shows progress: a bar on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`.
 
-use super::commands::note;
+use super::output::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;

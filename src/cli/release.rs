@@ -1,7 +1,7 @@
 //! `privateer release`: the data holder's side of a session. One value leaves with exact noise, once for each record and round.
 
-use super::commands::{note, say, say_removed};
 use super::deployment::{Account, AnswerName, BudgetArgs, Deployment, statement};
+use super::output::{note, say, say_removed};
 use crate::record::{StateFile, StateKind, seal_text};
 use crate::registry::MECHANISMS;
 use clap::Args;

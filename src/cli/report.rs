@@ -1,6 +1,6 @@
 //! `privateer report` and `privateer compare`: the report of a folder, one figure or table of it, and two folders against each other.
 
-use super::commands::{print, say, say_removed};
+use super::output::{print, say, say_removed};
 use crate::report::{self, Export, ExportFormat, Height};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};

@@ -1,8 +1,9 @@
 //! `privateer run`: reads specs, runs each into its folder and shows progress, notices and results.
 
 use super::backends;
-use super::commands::{note, say, say_removed, shard, unit_list};
+use super::output::{note, say, say_removed};
 use super::progress::Progress;
+use super::share_arguments::{shard, unit_list};
 use super::source::{SpecArgs, folder_name};
 use super::stores;
 use crate::engine::{Shard, Share, Stop, UnitList};

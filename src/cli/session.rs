@@ -1,8 +1,8 @@
 //! `privateer init`, `ask`, `tell`, `undo`: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
-use super::commands::{note, say, say_removed};
 use super::deployment::{Account, AnswerName, BudgetArgs, Deployment, statement};
 use super::odometer::refuse_large_delta;
+use super::output::{note, say, say_removed};
 use super::source::SpecArgs;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;

@@ -1,6 +1,6 @@
 //! `privateer slurm`: a sweep as an array job, and a job that joins and reports.
 
-use super::commands::{note, say};
+use super::output::{note, say};
 use super::plan::{duration, planned};
 use super::source::{SpecArgs, folder_name};
 use crate::registry::Registry;

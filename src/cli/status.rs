@@ -1,10 +1,10 @@
 //! `privateer status`: what of a run is done, from its folder alone.
 
-use super::commands::{note, say};
+use super::output::{note, say};
 use super::plan::duration;
 use super::stores;
 use crate::engine::{Shard, Share, Unit, UnitList};
-use crate::record::{DigestList, Folder, Manifest, PartId, SPEC_NAME};
+use crate::record::{DigestList, Folder, Manifest, PartId, RunRecord, SPEC_NAME};
 use clap::Args;
 use privateer_config::error::Error;
 use serde_json::json;
@@ -127,11 +127,11 @@ fn shares(out: &Path) -> Result<Vec<TaskStatus>, Error> {
         return Ok(vec![single(out, &Folder::manifest(out)?)?]);
     }
     let first = Folder::manifest(&folders[0])?;
-    let count = shard_of(&first).map(|shard| shard.count);
+    let count = shard_of(&folders[0]).map(|shard| shard.count);
     let mut found = Vec::new();
     for folder in &folders {
         let manifest = Folder::manifest(folder)?;
-        if manifest.spec_hash == first.spec_hash && shard_of(&manifest).map(|shard| shard.count) == count {
+        if manifest.spec_hash == first.spec_hash && shard_of(folder).map(|shard| shard.count) == count {
             found.push(single(folder, &manifest)?);
         } else {
             note(&format!(
@@ -153,13 +153,14 @@ fn shares(out: &Path) -> Result<Vec<TaskStatus>, Error> {
 }
 
 /// Returns which shard a folder is of; `None` for other shares and whole runs.
-fn shard_of(manifest: &Manifest) -> Option<Shard> {
-    manifest.shard.as_deref().and_then(|text| text.parse().ok())
+fn shard_of(out: &Path) -> Option<Shard> {
+    RunRecord::of(out)?.shard?.parse().ok()
 }
 
 /// Reads one results folder. Of the folder of a share, parts and total are those of the share that was run last.
 fn single(out: &Path, manifest: &Manifest) -> Result<TaskStatus, Error> {
-    let share: Share = match (shard_of(manifest), manifest.shard.as_deref()) {
+    let named = RunRecord::of(out).and_then(|record| record.shard);
+    let share: Share = match (shard_of(out), named.as_deref()) {
         (Some(shard), _) => Share::Shard(shard),
         (None, Some(text)) => text.trim_start_matches("units ").parse().map_or(Share::All, Share::Units),
         (None, None) => Share::All,

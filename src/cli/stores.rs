@@ -1,7 +1,7 @@
 //! Places for results: folders, folders of shards, and object stores as `s3://BUCKET/PREFIX`.
 
 use crate::engine::{Shard, Stop};
-use crate::record::{Folder, Manifest, shares_in};
+use crate::record::{Folder, Manifest, RunRecord, shares_in};
 use crate::run::{RunFolder, RunObserver, RunOptions, run_to_folder};
 use crate::spec::Sweep;
 #[cfg(feature = "stores")]
@@ -27,7 +27,8 @@ pub fn place_of_shard(out: &Path, shard: Shard) -> Result<PathBuf, Error> {
         return Ok(out.to_owned());
     }
     if Manifest::path(out).exists() {
-        let of = Folder::manifest(out)?.shard;
+        Folder::manifest(out)?;
+        let of = RunRecord::of(out).and_then(|record| record.shard);
         // The folder that the shard itself has made.
         if of.as_deref().and_then(|text| text.parse::<Shard>().ok()) == Some(shard) {
             return Ok(out.to_owned());

@@ -1,9 +1,11 @@
-//! `privateer verify`: whether a results folder holds what was written, and on request whether computing it again gives the same bytes.
+//! `privateer verify`: whether a results folder holds what was written and its report what the parts give, and on request whether
+//! computing it again gives the same bytes.
 
-use super::commands::{note, say};
+use super::output::{note, say};
 use super::source::data_folder;
 use crate::record::{self, Verification};
 use crate::registry::Registry;
+use crate::report::{ComparedReport, compare_report};
 use crate::run::{RunOptions, choose_parts, run_again};
 use clap::Args;
 use privateer_config::error::Error;
@@ -42,21 +44,37 @@ pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
         let options = RunOptions { data: data_folder(args.data.clone()), threads: args.threads, ..RunOptions::default() };
         problems.extend(run_again(registry, &args.folder, &manifest, &chosen, &options)?);
     }
+    let is_whole = done.len() == manifest.n_parts();
+    let is_checkable = is_whole && manifest.program_version == env!("CARGO_PKG_VERSION");
+    // A report is made of sound parts.
+    let report = if is_checkable && problems.is_empty() { compare_report(&args.folder)? } else { ComparedReport::default() };
+    problems.extend(
+        report.altered.iter().map(|name| format!("`{name}` is not what the parts give; `privateer report` writes it again")),
+    );
     if !problems.is_empty() {
         let shown = problems.iter().take(N_SHOWN).map(|problem| format!("\n  {problem}")).collect::<String>();
         let rest = problems.len().saturating_sub(N_SHOWN);
         let more = if rest == 0 { String::new() } else { format!("\n  and {rest} more") };
         return Err(Error::CheckSaidNo(format!("`{}` does not hold what was written:{shown}{more}", args.folder.display())));
     }
-    if done.len() < manifest.n_parts() {
-        return Err(Error::Incomplete {
-            done: done.len(),
-            total: manifest.n_parts(),
-            reason: "what is there is intact".to_owned(),
-            hint: "finish the run with the command that started it".to_owned(),
-        });
+    let incomplete = |reason: String, hint: &str| {
+        Err(Error::Incomplete { done: done.len(), total: manifest.n_parts(), reason, hint: hint.to_owned() })
+    };
+    if !is_whole {
+        return incomplete("the parts that are there are intact".to_owned(), "finish the run with the command that started it");
     }
-    say(&format!("{n_files} files are those that were written, {} parts among them", done.len()));
+    if !report.missing.is_empty() {
+        let reason = format!("the report lacks `{}`", report.missing.join("`, `"));
+        return incomplete(reason, "`privateer report DIR` writes it");
+    }
+    say(&format!("{} files are those that were written, {} parts among them", n_files + report.n_intact, done.len()));
+    if !is_checkable {
+        say(&format!(
+            "summary.csv, plots and report.html were not checked: version {} made them, and this is {}",
+            manifest.program_version,
+            env!("CARGO_PKG_VERSION")
+        ));
+    }
     if !chosen.is_empty() {
         say(&format!("{} parts were computed again, with the same bytes", chosen.len()));
     }

@@ -163,7 +163,7 @@ mod tests {
     fn a_known_process_is_recognised() {
         let mut stream = Streams::new(5, "fit").of(0, Purpose::Function);
         let (n, truth) = (180, SquaredExponential::new(Lengthscales::Isotropic(0.3), 2.0));
-        let points = Points::random_uniform(2, n, 0.0, 2.0, &mut stream);
+        let points = Points::random_in(&[(0.0, 2.0); 2], n, &mut stream);
         let mut a = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..=i {

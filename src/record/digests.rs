@@ -1,7 +1,8 @@
 //! Keeps the list of digests next to the manifest: SHA-256 of every part, of released parameters and of the audit.
 //!
 //! `SHA256SUMS` has one line for each file, in the form that `sha256sum -c` reads. A line is appended and flushed after its file is in
-//! place, so a file without a line is one whose command was stopped between the two: it counts as unfinished and is made again.
+//! place, so a file without a line is one whose command was stopped between the two: it counts as unfinished and is made again. A
+//! finished folder has its lines in the order of names: equal runs have equal lists.
 
 use super::disk;
 use super::manifest::hash_bytes;
@@ -92,10 +93,37 @@ impl DigestList {
         let _one = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut list = Self::load(out)?;
         list.by_name.retain(|name, _| keep(name));
-        let text: String = list.by_name.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect();
-        let path = Self::path(out);
+        let (path, text) = (Self::path(out), list.text());
         let same = path.exists() && disk::read(&path, "read the list of digests")? == text.as_bytes();
         if same { Ok(()) } else { write_whole(&path, text.as_bytes(), "write the list of digests") }
+    }
+
+    /// Puts the lines in the order of names, as a finished folder has them.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn sort(out: &Path) -> Result<(), Error> {
+        Self::rewrite(out, |_| true)
+    }
+
+    /// Whether the file, of which this is the list, has nothing but its lines; a run under way may leave half a line at the end.
+    ///
+    /// # Errors
+    /// As [`DigestList::load`].
+    pub(super) fn is_sound(&self, out: &Path, is_under_way: bool) -> Result<bool, Error> {
+        let path = Self::path(out);
+        if !path.exists() {
+            return Ok(true);
+        }
+        let bytes = disk::read(&path, "read the list of digests")?;
+        let end = if is_under_way { bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1) } else { bytes.len() };
+        // Lines that count for nothing or twice make the file longer than the list.
+        Ok(end == self.text().len())
+    }
+
+    /// Returns the list as a file, in the order of names.
+    fn text(&self) -> String {
+        self.by_name.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect()
     }
 }
 

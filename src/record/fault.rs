@@ -47,11 +47,18 @@ pub(super) fn announce(operation: Operation, path: &Path) -> FaultVerdict {
     };
     match fault.kind.as_str() {
         "torn" if operation == Operation::Write => FaultVerdict::Tear,
-        "kill" | "torn" => std::process::abort(),
+        "kill" | "torn" => kill(),
         "EIO" => FaultVerdict::Refuse(Error::from_raw_os_error(5)),
         "EACCES" => FaultVerdict::Refuse(Error::from_raw_os_error(13)),
         "EROFS" => FaultVerdict::Refuse(Error::from_raw_os_error(30)),
         "EMFILE" => FaultVerdict::Refuse(Error::from_raw_os_error(24)),
         _ => FaultVerdict::Refuse(Error::from_raw_os_error(28)),
     }
+}
+
+/// Ends the process at once, as nothing can hold up.
+pub(super) fn kill() -> ! {
+    #[cfg(unix)]
+    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGKILL);
+    std::process::abort();
 }

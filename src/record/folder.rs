@@ -4,7 +4,6 @@ use super::digests::{DigestList, FileState};
 use super::whole_file::{is_temporary, remove_leftovers, write_whole};
 use super::{Manifest, Parameters, PartId, disk, part_read, shares_in};
 use privateer_config::error::Error;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -30,8 +29,6 @@ pub struct OpenedFolder {
     pub folder: Folder,
     /// Parts that are whole and of this spec: not to be computed again.
     pub done: BTreeSet<PartId>,
-    /// What earlier runs counted, from the manifest that was there; empty for a fresh folder.
-    pub counters: serde_json::Value,
     /// What the user should know: parts of another version, parts that were not finished.
     pub warnings: Vec<String>,
     /// Files that are not the ones that were written; their parts will be computed again.
@@ -42,7 +39,7 @@ pub struct OpenedFolder {
 
 impl Folder {
     /// Creates the folder, or continues an existing one of the same spec; writes manifest and `spec.resolved.toml`, and
-    /// removes files that a killed run left unfinished. Counters of an existing manifest are kept.
+    /// removes files that a killed run left unfinished.
     ///
     /// # Errors
     /// [`Error::Folder`] where the folder holds another spec's results, holds something else, is in use, or may not be written;
@@ -68,10 +65,6 @@ impl Folder {
         let again = |(path, problem): (PathBuf, String)| format!("`{}` {problem}; it will be computed again", path.display());
         let altered = altered.into_iter().map(again).collect();
         let mut warnings: Vec<String> = unlisted.into_iter().map(again).collect();
-        let mut manifest = Cow::Borrowed(manifest);
-        if let Some(older) = &older {
-            manifest.to_mut().counters = older.counters.clone();
-        }
         if let Some(older) = older.filter(|older| older.program_version != manifest.program_version && !done.is_empty()) {
             warnings.push(format!(
                 "{} parts were made by version {}, this is {}; numbers may differ between versions: for one version \
@@ -87,7 +80,7 @@ impl Folder {
         // Parts that will be computed again lose their lines before their files are replaced.
         let listed: BTreeSet<String> = done.iter().flat_map(|id| [id.listed_name(), Parameters::listed_name(*id)]).collect();
         DigestList::rewrite(out, |name| listed.contains(name) || !name.contains('/'))?;
-        Ok(OpenedFolder { folder, done, counters: manifest.counters.clone(), warnings, altered, removed })
+        Ok(OpenedFolder { folder, done, warnings, altered, removed })
     }
 
     /// Returns the manifest and the finished parts of a folder, changing nothing.

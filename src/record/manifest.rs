@@ -1,4 +1,4 @@
-//! Defines the manifest, which states what was run, by which program and on which machine.
+//! Defines the manifest, which states what was run and by which program.
 
 use super::part_read::hex;
 use super::stored_cells::LinesFormatter;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) const FILE_NAME: &str = "manifest.json";
 const HINT: &str = "restore the file, or delete the folder and run the sweep again";
 
-/// Everything about a run that is not in its parts.
+/// Everything about a run that is not in its parts and follows from spec, data and program alone.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Manifest {
     /// Version of the folder's layout: [`FOLDER_VERSION`].
@@ -39,19 +39,6 @@ pub struct Manifest {
     pub n_blocks: u32,
     /// Which rounds are recorded, in words.
     pub recorded: String,
-    /// Name of the backend.
-    pub backend: String,
-    /// Why the backend was chosen, where it was chosen for the user.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backend_reason: Option<String>,
-    /// The graphics adapter, where one was used.
-    pub adapter: Option<String>,
-    /// Features of the processor that the backend used.
-    pub cpu_features: Vec<String>,
-    /// Worker threads.
-    pub threads: usize,
-    /// The shard, as in `1/4`; `None` for a whole run.
-    pub shard: Option<String>,
     /// The resolved spec, as TOML.
     pub spec_text: String,
     /// The cells, in canonical order.
@@ -60,8 +47,6 @@ pub struct Manifest {
     /// Learning rates that validation data have chosen, by cell: further runs of the sweep read them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tuned_rates: BTreeMap<u32, f64>,
-    /// Events worth knowing (repairs, fallbacks), by name.
-    pub counters: serde_json::Value,
 }
 
 /// The version of a manifest of any layout.
@@ -145,9 +130,14 @@ impl Manifest {
     /// Those of [`read_part`], and [`Error::Corrupt`] where the part is of another spec or cell.
     pub fn read_part(&self, out: &Path, id: PartId) -> Result<Trace, Error> {
         let path = id.path(out);
-        let (header, rows) = read_part(&path)?;
+        let (header, rows) = read_part(&path, self.most_rows())?;
         self.check_header(&path, id, &header)?;
         Ok(rows)
+    }
+
+    /// Returns the largest number of rows of a part: trials of a block times rounds.
+    pub(super) fn most_rows(&self) -> u64 {
+        u64::from(self.block.min(self.trials)) * u64::from(self.rounds)
     }
 
     /// Refuses a part of another spec or cell.
@@ -218,16 +208,9 @@ pub(crate) mod tests {
             block: 2,
             n_blocks: 2,
             recorded: "every round".to_owned(),
-            backend: "cpu".to_owned(),
-            backend_reason: None,
-            adapter: None,
-            cpu_features: vec!["avx2".to_owned()],
-            threads: 2,
-            shard: None,
             spec_text: "seed = 7\n".to_owned(),
             cells,
             tuned_rates: BTreeMap::new(),
-            counters: serde_json::json!({}),
         }
     }
 
@@ -243,10 +226,10 @@ pub(crate) mod tests {
     fn newer_and_broken_manifests_say_so() {
         let folder = tempfile::tempdir().expect("a folder");
         for (text, part) in [
-            ("{\"schema_version\": 7}", "schema version 7; this program reads version 3"),
-            ("{\"schema_version\": 1}", "schema version 1; this program reads version 3"),
-            ("{\"schema_version\": 3}", "is not the file that was written"),
-            (&sealed_text::sealed("{\"schema_version\": 3}"), "is not a manifest"),
+            ("{\"schema_version\": 7}", "schema version 7; this program reads version 4"),
+            ("{\"schema_version\": 1}", "schema version 1; this program reads version 4"),
+            ("{\"schema_version\": 4}", "is not the file that was written"),
+            (&sealed_text::sealed("{\"schema_version\": 4}"), "is not a manifest"),
             ("{}", "no `schema_version`"),
             ("{", "is not valid JSON"),
         ] {

@@ -1,6 +1,6 @@
 //! Merges the folders of shards into one.
 
-use super::{Folder, ListedFile, Manifest, Parameters, PartId, disk, timings, write_listed};
+use super::{DigestList, Folder, ListedFile, Manifest, Parameters, PartId, RunRecord, disk, timings, write_listed};
 use privateer_config::error::{Diagnostic, Error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,22 +32,20 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
         }
     }
 
-    let mut merged = first.clone();
-    merged.shard = None;
-    if 1 < manifests.len() {
-        let counters: Vec<_> = manifests.iter().map(|manifest| manifest.counters.clone()).collect();
-        merged.counters = serde_json::json!({ "by_folder": counters });
-    }
     let already = if Manifest::path(out).exists() { Folder::existing(out)?.1 } else { BTreeSet::new() };
     complete(first, &holders, &already)?;
 
-    let opened = Folder::open(out, &merged)?;
-    merged.save(out)?;
+    let records: Vec<RunRecord> = inputs.iter().filter_map(|input| RunRecord::of(input)).collect();
+    let opened = Folder::open(out, first)?;
+    if let Some(record) = RunRecord::joined(&records) {
+        record.save(out)?;
+    }
     let mut copies = Copies { out: opened.folder.path(), files: Vec::new(), n_bytes: 0 };
     for (id, folders) in &holders {
         copy(*id, folders, &opened, &mut copies)?;
     }
     copies.write()?;
+    DigestList::sort(out)?;
     let foreign: Vec<&PathBuf> = inputs.iter().filter(|input| !same_folder(input, out)).collect();
     append_timings(&foreign, out)
 }
@@ -190,8 +188,7 @@ mod tests {
 
     fn shard(out: &Path, name: &str, parts: &[(u32, u32)], slope: f64) -> PathBuf {
         let path = out.join(name);
-        let mut manifest = manifest(vec![cell(0, "a", 0.5), cell(1, "b", 0.5)]);
-        manifest.shard = Some(name.to_owned());
+        let manifest = manifest(vec![cell(0, "a", 0.5), cell(1, "b", 0.5)]);
         drop(Folder::open(&path, &manifest).expect("fresh"));
         for &(cell, block) in parts {
             let id = PartId { cell, block };
@@ -212,8 +209,7 @@ mod tests {
         for _ in 0..2 {
             merge(&inputs, &out).expect("merged");
         }
-        let (manifest, done) = Folder::existing(&out).expect("whole");
-        assert_eq!((manifest.shard, done.len()), (None, 4));
+        assert_eq!(Folder::existing(&out).expect("whole").1.len(), 4);
         let id = PartId { cell: 1, block: 0 };
         assert_eq!(fs::read(id.path(&out)).expect("copy"), fs::read(id.path(&inputs[1])).expect("original"));
         // Merged twice: one header, and each shard's lines once.

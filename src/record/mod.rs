@@ -4,7 +4,7 @@
 //! A file is written under a temporary name, flushed to the disk and renamed, so that a part either is whole or is not there, and
 //! its SHA-256 is listed beside the manifest, so that a part that was altered later is noticed. Parts hold
 //! nothing of the machine: the same spec gives the same bytes wherever and however often it was stopped. What a machine
-//! knows (time, backend, threads) goes to the manifest and to `timings.csv`.
+//! knows (time, backend, threads, counts) goes to `run.json` and to `timings.csv`, which have no digest.
 //!
 //! **Not here:** running anything, aggregating anything. This room neither knows a policy nor computes a mean.
 
@@ -18,15 +18,14 @@ mod manifest;
 mod merge;
 mod parameters;
 mod part;
-mod part_bounds;
 mod part_id;
 mod part_read;
 mod part_writer;
+mod run_record;
 mod sealed_text;
 mod shares;
 mod state_file;
 mod stored_cells;
-mod thrift;
 mod timings;
 mod verify;
 mod whole_file;
@@ -41,12 +40,13 @@ pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};
 pub use part::{part_bytes, remove_part, write_part};
 pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
-pub use part_read::{check_part, decode_part, read_part};
+pub use part_read::{check_part, read_part};
 pub use part_writer::{PartTiming, PartWriter};
+pub use run_record::RunRecord;
 pub use sealed_text::{is_sealed, seal_text};
 pub use shares::shares_in;
 pub use state_file::{StateFile, StateKind};
 pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME};
-pub use verify::{Verification, verify};
+pub use verify::{Verification, compare_file, verify};
 pub use whole_file::{Leftover, PreparedFile, remove_file, remove_leftovers_of, unfinished_of, write_whole};
 pub use written_rows::WrittenRows;

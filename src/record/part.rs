@@ -159,7 +159,7 @@ pub(crate) mod tests {
         let id = PartId { cell: 2, block: 1 };
         let written = rows(4..7, 50, |trial, round| f64::from(trial * round));
         write_part(folder.path(), "abc", id, &cell(2, "gp-ucb", 0.5), &written).expect("written");
-        let (header, read) = read_part(&id.path(folder.path())).expect("read");
+        let (header, read) = read_part(&id.path(folder.path()), u64::MAX).expect("read");
         assert_eq!(read, written);
         assert_eq!((header.cell, header.block, header.spec_hash.as_str()), (2, 1, "abc"));
     }

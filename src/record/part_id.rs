@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Version of the layout of a results folder and its manifest; 2 added digests, 3 writes equal ledgers and
-/// parameters of cells once. A reader refuses every other one.
-pub const FOLDER_VERSION: u32 = 3;
+/// parameters of cells once, 4 keeps what the machine did in `run.json`. A reader refuses every other one.
+pub const FOLDER_VERSION: u32 = 4;
 
 /// Holds one part: a block of trials of one cell. Ordered by cell, then by block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,6 @@
 
 use super::columns::part_columns;
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
-use super::part_bounds::check_bounds;
 use super::{Measures, PartHeader, SCHEMA_VERSION, Trace, disk};
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
@@ -13,14 +12,16 @@ use sha2::{Digest, Sha256};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Reads a part and checks it against the digest that it carries.
+/// Reads a part, whose listed digest the caller has compared, and checks its rows against the digest that it carries.
+///
+/// * `most_rows` — trials times rounds that the specification gives: a forged part takes no memory beyond them
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be read, [`Error::Corrupt`] where it is cut short, altered, not a part, or of a
 /// newer layout.
-pub fn read_part(path: &Path) -> Result<(PartHeader, Trace), Error> {
+pub fn read_part(path: &Path, most_rows: u64) -> Result<(PartHeader, Trace), Error> {
     let bytes = disk::read(path, "read the part")?;
-    decode_part(bytes).map_err(|problem| corrupt(path, problem))
+    decode_part(bytes, most_rows).map_err(|problem| corrupt(path, problem))
 }
 
 /// Reads only what a part says about itself; enough to tell a whole part from one cut short.
@@ -32,14 +33,14 @@ pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
     guarded(|| open(bytes).map(|(_, header, ..)| header)).map_err(|problem| corrupt(path, problem))
 }
 
-/// Reads a part from its bytes; the memory taken is bounded by their number.
+/// Reads a part of at most `most_rows` rows from its bytes.
 ///
 /// # Errors
 /// What is wrong with the bytes.
-pub fn decode_part(bytes: Vec<u8>) -> Result<(PartHeader, Trace), String> {
+pub fn decode_part(bytes: Vec<u8>, most_rows: u64) -> Result<(PartHeader, Trace), String> {
     guarded(|| {
         let (reader, header, digest, measures) = open(bytes)?;
-        let rows = rows(&reader, measures)?;
+        let rows = rows(&reader, measures, most_rows)?;
         if rows_hash(&rows) != digest {
             return Err("is altered: its rows do not match the digest written with them".to_owned());
         }
@@ -63,7 +64,6 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 type OpenPart = (SerializedFileReader<Bytes>, PartHeader, String, Measures);
 
 fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
-    check_bounds(&bytes)?;
     let reader =
         SerializedFileReader::new(Bytes::from(bytes)).map_err(|source| format!("is not a whole Parquet file ({source})"))?;
     let metadata = reader.metadata().file_metadata();
@@ -96,13 +96,17 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
     Ok((reader, header, digest, measures))
 }
 
-fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures) -> Result<Trace, String> {
+fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures, most_rows: u64) -> Result<Trace, String> {
+    let groups = reader.metadata().row_groups();
+    let claimed = groups.iter().fold(0_u64, |sum, group| sum.saturating_add(group.num_rows().try_into().unwrap_or(u64::MAX)));
+    if most_rows < claimed {
+        return Err(format!("claims {claimed} rows, and the specification gives at most {most_rows}"));
+    }
     let names = part_columns(measures);
     let mut rows = Trace::new(measures);
     for group_idx in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group_idx).map_err(|source| format!("cannot be decoded ({source})"))?;
         let group = group.as_ref();
-        // `check_bounds` has compared this number with the file's size.
         let n_rows = usize::try_from(group.metadata().num_rows()).map_err(|_| "has a negative number of rows".to_owned())?;
         rows.trial.extend(column::<Int32Type>(group, &names, 1, n_rows)?.0.into_iter().map(i32::cast_unsigned));
         rows.round.extend(column::<Int32Type>(group, &names, 2, n_rows)?.0.into_iter().map(i32::cast_unsigned));
@@ -176,11 +180,19 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns::schema;
     use super::super::part::tests::rows as some_rows;
     use super::super::{PartId, write_part};
     use super::*;
     use crate::engine::test_cell as cell;
+    use parquet::basic::Compression;
+    use parquet::column::writer::ColumnWriter;
+    use parquet::data_type::ByteArray;
+    use parquet::file::metadata::KeyValue;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
     use std::fs;
+    use std::sync::Arc;
 
     fn part(folder: &Path) -> std::path::PathBuf {
         let id = PartId { cell: 0, block: 0 };
@@ -196,7 +208,7 @@ mod tests {
         let whole = fs::read(&path).expect("bytes");
         for kept in [0, 1, 4, 100, whole.len() / 2, whole.len() - 1] {
             fs::write(&path, &whole[..kept]).expect("cut");
-            for error in [read_part(&path).map(|_| ()), check_part(&path).map(|_| ())] {
+            for error in [read_part(&path, 60).map(|_| ()), check_part(&path).map(|_| ())] {
                 assert!(matches!(error, Err(Error::Corrupt { .. })), "{kept} bytes: {error:?}");
             }
         }
@@ -207,12 +219,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = part(folder.path());
         let whole = fs::read(&path).expect("bytes");
-        let (_, rows) = read_part(&path).expect("whole");
+        let (_, rows) = read_part(&path, 60).expect("whole");
         for at in (0..whole.len()).step_by(7) {
             let mut altered = whole.clone();
             altered[at] ^= 0x15;
             fs::write(&path, &altered).expect("altered");
-            if let Ok((_, read)) = read_part(&path) {
+            if let Ok((_, read)) = read_part(&path, 60) {
                 assert_eq!(read, rows, "byte {at}");
             }
         }
@@ -234,5 +246,48 @@ mod tests {
         fs::write(&path, "not parquet at all").expect("junk");
         let error = check_part(&path).expect_err("junk").to_string();
         assert!(error.contains("is not a whole Parquet file"), "{error}");
+    }
+
+    /// Returns a file of a few kilobytes, sound in itself, that unpacks to as many rows as it likes: every column is one run
+    /// of one value.
+    fn packed_without_bound(n_rows: usize) -> Vec<u8> {
+        let info = cell(0, "a", 1.0);
+        let pairs = [(KEY_SCHEMA, "1"), (KEY_SPEC, "spec"), (KEY_CELL, "0"), (KEY_BLOCK, "0"), (KEY_ROWS, "0")];
+        let pairs = pairs.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(pairs.to_vec()))
+            .set_data_page_row_count_limit(usize::MAX)
+            .build();
+        let schema = Arc::new(schema(&info).expect("a schema"));
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("memory");
+        let mut group = writer.next_row_group().expect("memory");
+        let n_chunk = 100_000.min(n_rows);
+        while let Some(mut column) = group.next_column().expect("memory") {
+            for _ in 0..n_rows / n_chunk {
+                match column.untyped() {
+                    ColumnWriter::Int32ColumnWriter(typed) => drop(typed.write_batch(&vec![1; n_chunk], None, None)),
+                    ColumnWriter::Int64ColumnWriter(typed) => {
+                        drop(typed.write_batch(&vec![1; n_chunk], Some(&vec![1; n_chunk]), None));
+                    }
+                    ColumnWriter::DoubleColumnWriter(typed) => drop(typed.write_batch(&vec![1.0; n_chunk], None, None)),
+                    ColumnWriter::ByteArrayColumnWriter(typed) => {
+                        drop(typed.write_batch(&vec![ByteArray::from("a"); n_chunk], None, None));
+                    }
+                    _ => unreachable!("parts have no other columns"),
+                }
+            }
+            column.close().expect("memory");
+        }
+        group.close().expect("memory");
+        writer.into_inner().expect("memory")
+    }
+
+    #[test]
+    fn a_small_part_of_many_rows_is_refused() {
+        let bytes = packed_without_bound(1_000_000);
+        assert!(bytes.len() < 20_000, "{} bytes", bytes.len());
+        let problem = decode_part(bytes, 600).expect_err("many rows");
+        assert_eq!(problem, "claims 1000000 rows, and the specification gives at most 600");
     }
 }

@@ -1,6 +1,6 @@
 //! Checks every file of a results folder.
 
-use super::digests::{DigestList, FileState};
+use super::digests::{DIGESTS_NAME, DigestList, FileState};
 use super::folder::SPEC_NAME;
 use super::{CellInfo, Folder, Manifest, PartId, disk, hash_text, part_bytes, read_part};
 use privateer_config::error::Error;
@@ -32,13 +32,10 @@ pub fn verify(out: &Path) -> Result<Verification, Error> {
     if hash_text(&found.manifest.spec_text) != found.manifest.spec_hash {
         found.problems.push("`manifest.json` states a spec whose hash is another".to_owned());
     }
-    match disk::read(&out.join(SPEC_NAME), "read the resolved spec") {
-        Ok(bytes) if bytes == found.manifest.spec_text.as_bytes() => found.n_files += 1,
-        Ok(_) => found.problems.push(format!("`{SPEC_NAME}` is not the spec of `manifest.json`")),
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            found.problems.push(format!("`{SPEC_NAME}` is missing"));
-        }
-        Err(error) => return Err(error),
+    match compare_file(out, SPEC_NAME, found.manifest.spec_text.as_bytes())? {
+        FileState::Intact => found.n_files += 1,
+        FileState::Missing => found.problems.push(format!("`{SPEC_NAME}` is missing")),
+        _ => found.problems.push(format!("`{SPEC_NAME}` is not the spec of `manifest.json`")),
     }
     for name in list.names() {
         match list.state(out, name) {
@@ -58,13 +55,29 @@ pub fn verify(out: &Path) -> Result<Verification, Error> {
             Err(error) => return Err(error),
         }
     }
+    if !list.is_sound(out, found.done.len() < found.manifest.n_parts())? {
+        found.problems.push(format!("`{DIGESTS_NAME}` has a line that is not one of the list"));
+    }
     Ok(found)
+}
+
+/// Compares a file that follows from others with the bytes that they give: intact, altered or missing.
+///
+/// # Errors
+/// [`Error::Io`] where it cannot be read.
+pub fn compare_file(out: &Path, name: &str, bytes: &[u8]) -> Result<FileState, Error> {
+    match disk::read(&out.join(name), "read the file") {
+        Ok(found) if found == bytes => Ok(FileState::Intact),
+        Ok(_) | Err(Error::Corrupt { .. }) => Ok(FileState::Altered),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(FileState::Missing),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns what is wrong with a part whose bytes are listed: its rows, or columns that the manifest contradicts.
 fn part_problem(out: &Path, manifest: &Manifest, id: PartId) -> Result<Option<String>, Error> {
     let path = id.path(out);
-    let (header, rows) = match read_part(&path) {
+    let (header, rows) = match read_part(&path, manifest.most_rows()) {
         Ok(read) => read,
         Err(Error::Corrupt { problem, .. }) => return Ok(Some(problem)),
         Err(error) => return Err(error),

@@ -278,16 +278,9 @@ pub(crate) mod tests {
             block,
             n_blocks: n_trials.div_ceil(block),
             recorded: "every round".to_owned(),
-            backend: "cpu".to_owned(),
-            backend_reason: None,
-            adapter: None,
-            cpu_features: vec!["avx2".to_owned()],
-            threads: 2,
-            shard: None,
             spec_text: "seed = 7\n# a < b & c\n[privacy]\nepsilon = 1.0\n".to_owned(),
             cells,
             tuned_rates: BTreeMap::new(),
-            counters: json!({"repairs": 0}),
         };
         drop(Folder::open(out, &manifest).expect("fresh"));
         for id in manifest.parts() {

@@ -189,26 +189,20 @@ fn synthetic(run: &ReportRun) -> Option<String> {
 
 fn reproduce(run: &ReportRun) -> Markup {
     let manifest = &run.manifest;
-    let counters = shown(&manifest.counters);
     let rows = [
         ("program", format!("privateer {}", manifest.program_version)),
         ("spec hash", manifest.spec_hash.clone()),
         ("seed", manifest.seed.clone()),
         ("recorded rounds", manifest.recorded.clone()),
-        ("backend", manifest.backend.clone()),
-        ("adapter", manifest.adapter.clone().unwrap_or_default()),
-        ("processor features", manifest.cpu_features.join(", ")),
-        ("threads", manifest.threads.to_string()),
-        ("counters", if counters == "–" { String::new() } else { counters }),
     ];
     html! {
         p {
-            "The folder of this page holds the resolved spec. The same version of the program gives the same bytes in every part, on any \
-             machine and backend:"
+            "The folder of this page holds the resolved spec. The same version of the program gives the same bytes in every file, on any \
+             machine and backend, but in " code { "run.json" } " (backend, threads, counts) and " code { "timings.csv" } ":"
         }
         pre { "privateer run spec.resolved.toml --out again" }
         dl.facts {
-            @for (name, text) in rows.iter().filter(|(_, text)| !text.is_empty()) { div { dt { (name) } dd.hash { (text) } } }
+            @for (name, text) in &rows { div { dt { (name) } dd.hash { (text) } } }
         }
         details { summary { "The resolved spec" } pre { (manifest.spec_text) } }
     }

@@ -5,10 +5,13 @@ use super::compare::sweep_points;
 use super::page::page;
 use super::summary::SummaryRow;
 use super::{figures, page_audit, page_tables, summary};
-use crate::record::{WrittenRows, remove_unfinished, write_whole};
+use crate::record::{FileState, WrittenRows, compare_file, remove_unfinished, write_whole};
 use privateer_config::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+const SUMMARY_NAME: &str = "summary.csv";
+const PAGE_NAME: &str = "report.html";
 
 /// Holds the parts of a report.
 #[derive(Clone, Debug)]
@@ -47,24 +50,63 @@ pub fn write_report_of(out: &Path, written: WrittenRows) -> Result<Outcome, Erro
 
 fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
-    let points = sweep_points(&run);
-    let rows = summary::rows(&run, &points);
-    let summary_path = out.join("summary.csv");
-    write_whole(&summary_path, &summary::csv(&summary_path, &run.words, &rows)?, "write the summary")?;
-
+    let Made { files, summary, table } = make(out, &run)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
+    for (name, bytes) in &files {
+        write_whole(&out.join(name), bytes, "write the report")?;
+    }
+    Ok(Outcome { summary, report_path: out.join(PAGE_NAME), summary_path: out.join(SUMMARY_NAME), table, removed })
+}
+
+/// A report that is not written yet.
+struct Made {
+    /// Names relative to the folder, and contents; the page comes last.
+    files: Vec<(String, Vec<u8>)>,
+    summary: Vec<SummaryRow>,
+    table: String,
+}
+
+/// Makes every file of a report: a function of the manifest, the parts and the audit alone.
+fn make(out: &Path, run: &ReportRun) -> Result<Made, Error> {
+    let points = sweep_points(run);
+    let summary = summary::rows(run, &points);
+    let csv = summary::csv(&out.join(SUMMARY_NAME), &run.words, &summary)?;
     let drawn = run.with_references_everywhere();
     let figures = figures::figures(&drawn, &sweep_points(&drawn));
-    for figure in &figures {
-        write_whole(&plots.join(format!("{}.svg", figure.stem)), figure.chart.svg().as_bytes(), "write the plot")?;
-    }
-    write_whole(&plots.join("curves.csv"), figures::curves_csv(&run).as_bytes(), "write the curves")?;
+    let page = page(run, &points, &summary, &figures, page_audit::section(out)?);
+    let mut files = vec![(SUMMARY_NAME.to_owned(), csv)];
+    files.extend(figures.iter().map(|figure| (format!("plots/{}.svg", figure.stem), figure.chart.svg().into_bytes())));
+    files.push(("plots/curves.csv".to_owned(), figures::curves_csv(run).into_bytes()));
+    files.push((PAGE_NAME.to_owned(), page.into_bytes()));
+    Ok(Made { files, table: page_tables::terminal(run, &points, &summary), summary })
+}
 
-    let report_path = out.join("report.html");
-    write_whole(&report_path, page(&run, &points, &rows, &figures, page_audit::section(out)?).as_bytes(), "write the page")?;
-    let table = page_tables::terminal(&run, &points, &rows);
-    Ok(Outcome { summary: rows, report_path, summary_path, table, removed })
+/// States how the report in a folder compares with the one that its parts give.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComparedReport {
+    /// Number of files whose bytes are those that the parts give.
+    pub n_intact: usize,
+    /// Files with other bytes.
+    pub altered: Vec<String>,
+    /// Files that are not there.
+    pub missing: Vec<String>,
+}
+
+/// Makes the report of a finished folder again, in memory, and compares every file; changes nothing.
+///
+/// # Errors
+/// Those of [`write_report`].
+pub fn compare_report(out: &Path) -> Result<ComparedReport, Error> {
+    let mut compared = ComparedReport::default();
+    for (name, bytes) in make(out, &ReportRun::read(out, None)?)?.files {
+        match compare_file(out, &name, &bytes)? {
+            FileState::Intact => compared.n_intact += 1,
+            FileState::Missing => compared.missing.push(name),
+            _ => compared.altered.push(name),
+        }
+    }
+    Ok(compared)
 }
 
 #[cfg(test)]
@@ -105,18 +147,6 @@ mod tests {
         let again = write_report(folder.path()).expect("reported again");
         assert_eq!(fs::read(&again.summary_path).expect("summary"), summary);
         assert_eq!(fs::read_to_string(&again.report_path).expect("page"), page);
-    }
-
-    #[test]
-    fn the_summary_knows_nothing_of_the_machine() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut manifest = plant(folder.path(), &[0.5, 2.0], &[PRIVATE, OPEN], 6);
-        let first = fs::read(write_report(folder.path()).expect("reported").summary_path).expect("summary");
-        manifest.backend = "gpu".to_owned();
-        manifest.threads = 64;
-        manifest.save(folder.path()).expect("saved");
-        let second = fs::read(write_report(folder.path()).expect("reported").summary_path).expect("summary");
-        assert_eq!(first, second);
     }
 
     #[test]

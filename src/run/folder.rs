@@ -1,14 +1,14 @@
 //! Runs a sweep into a results folder.
 
 use super::cells::cell_infos;
-use super::manifest::{added, counters_json, manifest};
+use super::manifest::{added, counters_json, manifest, run_record};
 use super::observer::{Notice, RunObserver};
 use super::recorder::Recorder;
 use super::threads::thread_pool_with;
 use super::{RunOptions, notices};
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
 use crate::engine::{self, Options, Preparation, Stop, Unit};
-use crate::record::{self, Folder, Manifest};
+use crate::record::{self, DigestList, Folder, Manifest, RunRecord};
 use crate::report::{self, Outcome};
 use crate::spec::Sweep;
 use privateer_config::error::Error;
@@ -49,10 +49,15 @@ pub fn run_to_folder(
     let cells = cell_infos(sweep, &preparation)?;
     notices::before(sweep, &cells, options, observer)?;
     let units = options.share.of(engine::units(sweep))?;
-    let mut manifest = manifest(sweep, cells, backend, pool.current_num_threads(), &options.share);
-    manifest.backend_reason.clone_from(&options.backend_reason);
+    let mut manifest = manifest(sweep, cells);
     manifest.tuned_rates = preparation.tuned_rates();
     let opened = Folder::open(out, &manifest)?;
+    let mut record = run_record(backend, pool.current_num_threads(), &options.share);
+    record.backend_reason.clone_from(&options.backend_reason);
+    if let Some(earlier) = RunRecord::of(out) {
+        record.counters = earlier.counters;
+    }
+    record.save(out)?;
     let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
     let open: Vec<&Unit> = units.iter().filter(|unit| !done.contains(unit)).collect();
     let trial_rounds = open.iter().map(|unit| rounds(sweep, **unit)).fold(0, u64::saturating_add);
@@ -78,9 +83,10 @@ pub fn run_to_folder(
         let mut counters = counters_json(&tally.counters);
         counters["private_sums"] =
             released.iter().map(|(cell, summary)| (cell.to_string(), summary.json())).collect::<serde_json::Map<_, _>>().into();
-        manifest.counters = added(opened.counters.clone(), &counters);
-        manifest.save(out)?;
+        record.counters = added(record.counters, &counters);
+        record.save(out)?;
     }
+    DigestList::sort(out)?;
     if tally.stopped {
         return Err(Error::Incomplete {
             done: tally.finished + tally.skipped,
@@ -94,10 +100,11 @@ pub fn run_to_folder(
     if !engine::units(sweep).iter().all(|unit| done.contains(unit) || units.contains(unit)) {
         return Ok(RunFolder { path, report: None, audit_error: None });
     }
-    if manifest.shard.take().is_some() {
-        manifest.save(out)?;
+    if record.shard.take().is_some() {
+        record.save(out)?;
     }
     let audited = sweep.audit.map(|samples| pool.install(|| audit(sweep, samples, options, out)));
+    DigestList::sort(out)?;
     // The report reads the manifest again: with many cells two of them fill memory.
     drop((manifest, preparation));
     let report = report::write_report_of(out, written)?;

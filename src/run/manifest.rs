@@ -1,14 +1,21 @@
-//! Writes down what is run, by which program and on which machine.
+//! Writes down what is run and by which program, and apart from it what the machine did.
 
 use crate::engine::CellInfo;
 use crate::engine::Share;
-use crate::record::{self, Manifest};
+use crate::record::{self, Manifest, RunRecord};
 use crate::spec::{Recorded, Sweep};
 use privateer_backend::{Backend, Counters};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the manifest of a run that has counted nothing yet.
-pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backend, threads: usize, share: &Share) -> Manifest {
+/// Returns the record of a run that has counted nothing yet.
+pub(super) fn run_record(backend: &dyn Backend, threads: usize, share: &Share) -> RunRecord {
+    let mut record = RunRecord::new(backend.name().to_owned(), backend.adapter(), cpu_features(), threads);
+    record.shard = (*share != Share::All).then(|| share.to_string());
+    record
+}
+
+/// Returns the manifest of a run.
+pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>) -> Manifest {
     let environments: BTreeSet<&str> = cells.iter().map(|cell| cell.environment.as_str()).collect();
     Manifest {
         schema_version: record::FOLDER_VERSION,
@@ -25,20 +32,13 @@ pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backen
             Recorded::All => "every round".to_owned(),
             Recorded::Log { per_decade } => format!("about {per_decade} rounds for each factor of ten"),
         },
-        backend: backend.name().to_owned(),
-        backend_reason: None,
-        adapter: backend.adapter(),
-        cpu_features: cpu_features(),
-        threads,
-        shard: (*share != Share::All).then(|| share.to_string()),
         spec_text: sweep.resolved.clone(),
         cells,
         tuned_rates: BTreeMap::new(),
-        counters: serde_json::json!({}),
     }
 }
 
-/// Returns the counts of all screens as they appear in the manifest.
+/// Returns the counts of all screens as they appear in `run.json`.
 pub fn counters_json(counters: &Counters) -> serde_json::Value {
     serde_json::json!({
         "rounds_screened": counters.rounds,
@@ -82,7 +82,7 @@ pub(super) fn added(mut earlier: serde_json::Value, now: &serde_json::Value) -> 
     earlier
 }
 
-/// Returns the vector instructions of this processor, for the manifest: they change speed, never a recorded byte.
+/// Returns the vector instructions of this processor: they change speed, never a recorded byte.
 fn cpu_features() -> Vec<String> {
     #[cfg(target_arch = "x86_64")]
     let known = [

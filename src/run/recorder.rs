@@ -111,7 +111,6 @@ mod tests {
     use super::super::cells::cell_infos;
     use super::super::manifest::manifest;
     use super::*;
-    use crate::engine::Share;
     use crate::engine::{self, Options, Preparation, Stop};
     use crate::env::DataFolder;
     use crate::record::Folder;
@@ -127,7 +126,7 @@ mod tests {
         let (data, backend, folder) = (DataFolder::default(), Cpu::default(), tempfile::tempdir().expect("a folder"));
         let preparation = Preparation::new(&sweep, &data, &backend);
         let cells = cell_infos(&sweep, &preparation).expect("cells");
-        let manifest = manifest(&sweep, cells, &backend, 1, &Share::All);
+        let manifest = manifest(&sweep, cells);
         let out = folder.path().join("out");
         Folder::open(&out, &manifest).expect("a new folder");
         let recorder = Recorder::new(&out, &manifest, &sweep, &());

@@ -1,6 +1,6 @@
 //! Starts worker threads.
 
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::Error;
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::fmt;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl fmt::Debug for ThreadSetup {
 /// Returns a pool of `threads` threads, or of one for each core if absent.
 ///
 /// # Errors
-/// [`Error::Input`] if the system refuses to start them.
+/// [`Error::Failed`] if the system refuses to start them.
 pub fn thread_pool(threads: Option<usize>) -> Result<ThreadPool, Error> {
     thread_pool_with(threads, &ThreadSetup::default())
 }
@@ -61,9 +61,8 @@ pub(super) fn thread_pool_with(threads: Option<usize>, setup: &ThreadSetup) -> R
         let setup = setup.clone();
         std::thread::Builder::new().spawn(move || setup.run(|| thread.run())).map(drop)
     };
-    ThreadPoolBuilder::new()
-        .num_threads(threads.unwrap_or(0))
-        .spawn_handler(spawned)
-        .build()
-        .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("use fewer threads")))
+    ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).spawn_handler(spawned).build().map_err(|problem| Error::Failed {
+        problem: format!("the system refuses to start threads: {problem}"),
+        hint: "use fewer threads, or raise the limits on memory and processes".to_owned(),
+    })
 }

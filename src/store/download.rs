@@ -1,7 +1,7 @@
 //! Makes a results folder from the objects below a prefix.
 
 use super::bucket::{AT_ONCE, Bucket};
-use crate::record::{ListedFile, Manifest, PartId, SPEC_NAME, TIMINGS_NAME, write_listed, write_whole};
+use crate::record::{ListedFile, Manifest, PartId, RunRecord, SPEC_NAME, TIMINGS_NAME, write_listed, write_whole};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,18 +18,14 @@ pub fn download(bucket: &Bucket, out: &Path) -> Result<bool, Error> {
     if !parts(bucket, out, |_| true)? {
         return Ok(false);
     }
-    let mut manifest = Manifest::load(out)?;
     let named = |folder: &str| -> Result<Vec<String>, Error> {
         Ok(bucket.names(folder)?.into_iter().map(|name| format!("{folder}/{name}")).collect())
     };
-    let mut counters = Vec::new();
-    for bytes in bucket.get_all(&named("manifests")?)? {
-        fs::write(Manifest::path(out), bytes).map_err(|source| Error::io("write the manifest", out, source))?;
-        let run = Manifest::load(out)?;
-        counters.push(serde_json::json!({ "shard": run.shard, "counters": run.counters }));
+    let records = bucket.get_all(&named("runs")?)?;
+    let records: Vec<RunRecord> = records.iter().filter_map(|bytes| RunRecord::parse(bytes)).collect();
+    if let Some(record) = RunRecord::joined(&records) {
+        record.save(out)?;
     }
-    manifest.counters = serde_json::json!({ "by_run": counters });
-    manifest.save(out)?;
     let timings = bucket.get_all(&named("timings")?)?;
     // Each begins with the same heading.
     let heading = |bytes: &[u8]| bytes.iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |at| at + 1);
@@ -56,14 +52,11 @@ pub fn stored_parts(bucket: &Bucket) -> Result<Option<(u64, u64)>, Error> {
     Ok(Some((done as u64, manifest.n_parts() as u64)))
 }
 
-/// Fills an empty folder with the manifest, without counts of its own, and the parts that `wanted` names.
+/// Fills an empty folder with the manifest and the parts that `wanted` names.
 pub(super) fn parts(bucket: &Bucket, out: &Path, wanted: impl Fn(PartId) -> bool) -> Result<bool, Error> {
     let Some(bytes) = bucket.get(MANIFEST_NAME)? else { return Ok(false) };
     write_whole(&Manifest::path(out), &bytes, "write the manifest")?;
-    let mut manifest = Manifest::load(out)?;
-    manifest.shard = None;
-    manifest.counters = serde_json::json!({});
-    manifest.save(out)?;
+    let manifest = Manifest::load(out)?;
     write_whole(&out.join(SPEC_NAME), manifest.spec_text.as_bytes(), "write the resolved spec")?;
     let ids = |name: &String| PartId::from_file_name(name).filter(|&id| manifest.has(id) && wanted(id));
     let found: BTreeSet<PartId> = bucket.names("cells")?.iter().filter_map(ids).collect();

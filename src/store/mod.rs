@@ -2,7 +2,7 @@
 //!
 //! Objects have the names of the files of a results folder. A part, the released parameters beside it and the resolved spec are put
 //! only where nothing is: an object with the same bytes is success, one with other bytes an error. `manifest.json` is the one of the
-//! run that came first; every run that finished a part adds `manifests/DIGEST.json` and `timings/DIGEST.csv`. Each part carries its
+//! run that came first; every run that finished a part adds `runs/DIGEST.json` and `timings/DIGEST.csv`. Each part carries its
 //! SHA-256 as metadata. Credentials come from the environment and are written nowhere.
 //!
 //! **Not here:** simulating, recording, merging. A run works in a temporary folder, whose listed parts are put while it runs.

@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::download::{MANIFEST_NAME, parts};
 use crate::engine::{Stop, Unit, units};
-use crate::record::{DigestList, Manifest, PartId, SPEC_NAME, TIMINGS_NAME, hash_bytes};
+use crate::record::{DigestList, Manifest, PartId, RunRecord, SPEC_NAME, TIMINGS_NAME, hash_bytes};
 use crate::run::{RunFolder, RunObserver, RunOptions, run_to_folder};
 use crate::spec::Sweep;
 use privateer_config::error::Error;
@@ -176,7 +176,7 @@ impl Upload<'_> {
         let bytes = fs::read(&path).map_err(|source| Error::io("read the manifest", &path, source))?;
         match self.bucket.put_new(&[(MANIFEST_NAME.to_owned(), bytes)]) {
             Ok(_) => {}
-            // That of another run: threads and times differ, cells may not.
+            // That of another version of the program: cells may not differ.
             Err(Error::Corrupt { .. }) => {
                 let other =
                     tempfile::tempdir().map_err(|source| Error::io("create a folder in", std::env::temp_dir(), source))?;
@@ -218,10 +218,10 @@ impl Upload<'_> {
             let path = self.staging.join(name);
             fs::read(&path).map_err(|source| Error::io("read", &path, source))
         };
-        let (manifest, timings) = (read(MANIFEST_NAME)?, read(TIMINGS_NAME)?);
+        let (record, timings) = (read(RunRecord::NAME)?, read(TIMINGS_NAME)?);
         // Runs of one share may count the same, but not in the same time.
-        let name = hash_bytes(format!("{} {}", hash_bytes(&manifest), hash_bytes(&timings)).as_bytes());
-        let files = [(format!("timings/{name}.csv"), timings), (format!("manifests/{name}.json"), manifest)];
+        let name = hash_bytes(format!("{} {}", hash_bytes(&record), hash_bytes(&timings)).as_bytes());
+        let files = [(format!("timings/{name}.csv"), timings), (format!("runs/{name}.json"), record)];
         self.bucket.put_new(&files).map(|_| ())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::program::{code, run, stderr, stdout};
 use privateer::bench::JOBS;
-use privateer::record::Manifest;
+use privateer::record::RunRecord;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -95,12 +95,7 @@ fn shipped_specs_take_the_fast_paths() {
     let folder = tempfile::tempdir().expect("a folder");
     let spec =
         |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/speed/{name}.toml")).display().to_string();
-    let digests = |out: &Path| {
-        let text = fs::read_to_string(out.join("SHA256SUMS")).expect("digests");
-        let mut lines: Vec<&str> = text.lines().collect();
-        lines.sort_unstable();
-        lines.join("\n")
-    };
+    let digests = |out: &Path| fs::read_to_string(out.join("SHA256SUMS")).expect("digests");
     for (name, counters, rounds) in [
         ("constant-factor", &["rounds_pruned"][..], "60"),
         ("wide-factor", &["rounds_pruned", "blocks_bounded_by_interpolation"], "20"),
@@ -117,7 +112,7 @@ fn shipped_specs_take_the_fast_paths() {
                 ["run", &spec(name), "--trials", "6", "--rounds", rounds, "--set", points, "--threads", "1", "--out", &shown];
             let output = run(folder.path(), &[&words[..], more].concat());
             assert_eq!(code(&output), Some(0), "{}", stderr(&output));
-            (Manifest::load(&out).expect("a manifest").counters, digests(&out))
+            (RunRecord::of(&out).expect("what the machine did").counters, digests(&out))
         };
         let (fast, bytes) = made(name, &["--backend", "cpu"]);
         for counter in counters {

@@ -216,3 +216,25 @@ fn malformed_files_are_failures_and_never_panics() {
         assert!(!outcome.failures.is_empty(), "{text}");
     }
 }
+
+/// Each number of a file's own settings, replaced by one that does not fit.
+#[test]
+fn settings_that_do_not_fit_are_failures_and_never_panics() {
+    let mut n_run = 0;
+    for (name, whole) in cases() {
+        let kind = check::recognise(&whole).expect("known");
+        for pointer in ["", "/params", "/parameters"] {
+            let Some(settings) = whole.pointer(pointer).and_then(Value::as_object) else { continue };
+            for (key, _) in settings.iter().filter(|(_, value)| value.is_number()) {
+                for replaced in [-1.0, 0.0, 0.5, 3.0, 1e9, 1e300] {
+                    let mut file = whole.clone();
+                    file.pointer_mut(pointer).expect("the settings")[key] = replaced.into();
+                    let checked = std::panic::catch_unwind(|| drop((kind.check)(&file)));
+                    assert!(checked.is_ok(), "{name}: `{pointer}/{key}` = {replaced}");
+                    n_run += 1;
+                }
+            }
+        }
+    }
+    assert!(50 < n_run, "{n_run}");
+}

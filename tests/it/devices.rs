@@ -34,8 +34,8 @@ fn without_an_adapter() {
     assert!(!folder.path().join("out").exists(), "a refused run made a folder");
     let output = without_drivers(folder.path(), &["run", "spec.toml", "--quiet"]);
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
-    let manifest = std::fs::read_to_string(folder.path().join("out/spec/manifest.json")).expect("a manifest");
-    assert!(manifest.contains("\"backend\": \"cpu\""), "{manifest}");
+    let record = std::fs::read_to_string(folder.path().join("out/spec/run.json")).expect("what the machine did");
+    assert!(record.contains("\"backend\": \"cpu\""), "{record}");
     let output = without_drivers(folder.path(), &["devices"]);
     assert_eq!(code(&output), Some(0));
     assert!(stdout(&output).contains("CPU"), "{}", stdout(&output));
@@ -53,7 +53,7 @@ fn without_an_adapter() {
     assert_eq!(stdout(&output).trim(), "{\"adapters\":[]}");
 }
 
-/// A whole run on whatever adapter there is: the manifest names it, the parts are those of the CPU, `auto` takes no software.
+/// A whole run on whatever adapter there is: `run.json` names it, the parts are those of the CPU, `auto` takes no software.
 #[test]
 #[cfg(feature = "gpu")]
 fn with_an_adapter() {
@@ -77,13 +77,13 @@ fn with_an_adapter() {
             .map(|path| (path.file_name().map(ToOwned::to_owned), std::fs::read(&path).expect("a part")))
             .collect();
         parts.sort();
-        let manifest = std::fs::read_to_string(folder.path().join(&out).join("manifest.json")).expect("a manifest");
-        (parts, manifest)
+        let record = std::fs::read_to_string(folder.path().join(&out).join("run.json")).expect("what the machine did");
+        (parts, record)
     };
     let (on_cpu, _) = parts("cpu");
-    let (on_gpu, manifest) = parts("gpu");
+    let (on_gpu, record) = parts("gpu");
     assert!(on_cpu == on_gpu && !on_cpu.is_empty(), "other bytes in the parts");
-    assert!(manifest.contains("\"backend\": \"gpu\"") && manifest.contains(&found[0].name), "{manifest}");
+    assert!(record.contains("\"backend\": \"gpu\"") && record.contains(&found[0].name), "{record}");
     let output = privateer(folder.path()).arg("devices").output().expect("the program starts");
     assert!(stdout(&output).contains(&found[0].name) && stdout(&output).contains("--backend gpu"), "{}", stdout(&output));
 }

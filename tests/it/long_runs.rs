@@ -269,7 +269,7 @@ fn a_full_disk_keeps_what_was_finished() {
     // Files may grow to `limit` KiB: too little for the manifest, then for parts, then for the report.
     let (mut limit, mut failed_at) = (1, Vec::new());
     loop {
-        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec '{program}' run spec.toml --out out");
+        let script = format!("ulimit -f {limit}; exec '{program}' run spec.toml --out out");
         let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().expect("bash starts");
         if code(&output) == Some(0) {
             break;
@@ -289,6 +289,26 @@ fn a_full_disk_keeps_what_was_finished() {
     }
     assert!(failed_at.starts_with(&["manifest".to_owned(), "part".to_owned()]) && 2 < failed_at.len(), "{failed_at:?}");
     assert_same(&out, &reference);
+}
+
+/// Whatever size the system refuses, the program says so and ends with exit code 4.
+#[test]
+#[cfg(target_os = "linux")]
+fn low_memory_is_said_and_is_exit_code_4() {
+    let folder = folder_with(SPEC);
+    let program = env!("CARGO_BIN_EXE_privateer");
+    let mut n_refused = 0;
+    for kib in [60_000, 120_000, 200_000, 400_000, 3_000_000] {
+        let set = "--set environment.domain.points=200000 --threads 2 --backend cpu";
+        let script = format!("ulimit -v {kib}; exec '{program}' run spec.toml --rounds 50 --out out-{kib} {set}");
+        let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().expect("bash starts");
+        match code(&output) {
+            Some(0) => {}
+            Some(4) => n_refused += usize::from(stderr(&output).contains("memory") || stderr(&output).contains("threads")),
+            other => panic!("{kib} KiB: {other:?}: {}", stderr(&output)),
+        }
+    }
+    assert!(0 < n_refused);
 }
 
 #[test]
@@ -462,7 +482,7 @@ fn clips_and_bounds_count_in_units_of_the_file_where_that_is_stated() {
         fs::write(root.join("spec.toml"), spec).expect("a spec");
         let output = run(root, &["run", "spec.toml", "--out", name]);
         done(&output);
-        let rows: Vec<_> = parts(&root.join(name)).iter().map(|path| read_part(path).expect("a part").1).collect();
+        let rows: Vec<_> = parts(&root.join(name)).iter().map(|path| read_part(path, 60).expect("a part").1).collect();
         assert!(!rows.is_empty());
         (stderr(&output), rows)
     };

@@ -12,6 +12,7 @@ mod contract;
 mod deployment_ledgers;
 mod deployments;
 mod devices;
+mod equal_folders;
 mod examples;
 mod extremes;
 mod identity;

@@ -106,16 +106,9 @@ fn manifest() -> Manifest {
         block: BLOCK,
         n_blocks: N_TRIALS.div_ceil(BLOCK),
         recorded: "every round".to_owned(),
-        backend: "cpu".to_owned(),
-        backend_reason: None,
-        adapter: None,
-        cpu_features: vec!["avx2".to_owned(), "fma".to_owned()],
-        threads: 2,
-        shard: None,
         spec_text: spec_text.to_owned(),
         cells: cells(),
         tuned_rates: std::collections::BTreeMap::new(),
-        counters: json!({"cholesky_repairs": 0, "screen_overflows": 2}),
     }
 }
 

@@ -61,15 +61,9 @@ impl Points {
         Self::new(dimension, coordinates)
     }
 
-    /// Draws `n_points` independent uniform points of the cube `[lo, hi]^dimension`.
+    /// Draws `n_points` independent uniform points of the box with these ends per coordinate.
     ///
     /// The points use one word per coordinate, point by point.
-    #[must_use]
-    pub fn random_uniform(dimension: usize, n_points: usize, lo: f64, hi: f64, stream: &mut Stream) -> Self {
-        Self::random_in(&vec![(lo, hi); dimension], n_points, stream)
-    }
-
-    /// Draws points as [`Points::random_uniform`] does, on the box with these ends per coordinate.
     #[must_use]
     pub fn random_in(edges: &[(f64, f64)], n_points: usize, stream: &mut Stream) -> Self {
         let mut coordinates = Vec::with_capacity(n_points * edges.len());
@@ -165,7 +159,7 @@ mod tests {
     #[test]
     fn random_points_stay_in_the_cube() {
         let mut stream = Streams::new(3, "points").shared(Purpose::Domain);
-        let points = Points::random_uniform(3, 200, -0.5, 2.0, &mut stream);
+        let points = Points::random_in(&[(-0.5, 2.0); 3], 200, &mut stream);
         assert_eq!((points.n_points(), points.dimension()), (200, 3));
         assert!((0..200).all(|i| points.point(i).iter().all(|x| (-0.5..=2.0).contains(x))));
     }

@@ -4,7 +4,7 @@
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, released, said, unused_streams};
 use super::joint::{joint_spectrum, local_spectrum};
 use super::outcome::Outcome;
-use super::read::{field, number, optional_number};
+use super::read::{self, field, number, optional_number};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer_gp::Points;
 use privateer_gp::kernel::linear::LinearKernel;
@@ -41,7 +41,7 @@ pub fn check(file: &Value) -> Outcome {
     if !unbounded.is_null() {
         let found = || -> Result<Vec<f64>, String> {
             let (bound, noise) = (number(unbounded, "B")?, number(unbounded, "rho")?);
-            Ok(vec![dubey2021::squared_norm(bound, noise, number(unbounded, "T")? as u64, number(unbounded, "beta")?)])
+            Ok(vec![dubey2021::squared_norm(bound, noise, read::rounds(unbounded, "T")?, number(unbounded, "beta")?)])
         };
         outcome.compare("sens_subgaussian", found(), &Value::Array(vec![unbounded["L"].clone()]));
     }
@@ -86,7 +86,7 @@ fn replacement(row: &Value) -> Result<Vec<f64>, String> {
 }
 
 fn nodes(row: &Value) -> Result<u32, String> {
-    Ok(dubey2021::nodes_printed(number(row, "T")? as u64))
+    Ok(dubey2021::nodes_printed(read::rounds(row, "T")?))
 }
 
 /// The printed sigmas, and those of concentrated and Gaussian accounting at squared norm L.
@@ -105,13 +105,13 @@ fn sigmas(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
 }
 
 fn printed_spectrum(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
-    let (n, rounds, (m, zeta, l)) = (nodes(row)?, number(row, "T")? as u64, JDP);
+    let (n, rounds, (m, zeta, l)) = (nodes(row)?, read::rounds(row, "T")?, JDP);
     let sigma = dubey2021::sigma_of_the_proof(n, l, number(row, "alpha")?, number(row, "beta")?);
     Ok(joint_spectrum(sigma, m, rounds, zeta))
 }
 
 fn printed_local(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
-    let (rounds, a, b, (m, zeta, _)) = (number(row, "T")? as u64, number(row, "alpha")?, number(row, "beta")?, JDP);
+    let (rounds, a, b, (m, zeta, _)) = (read::rounds(row, "T")?, number(row, "alpha")?, number(row, "beta")?, JDP);
     let (x, u) = (dubey2021_local::sigma_gram(a, b), dubey2021_local::sigma_reward_bounded(1.0, a, b));
     Ok([vec![("sigma_x", x), ("sigma_u", u)], local_spectrum((x, u), m, rounds, zeta)].concat())
 }
@@ -126,7 +126,7 @@ fn constants(row: &Value) -> Result<Constants, String> {
         ridge: number(row, "lam")?,
         failure_prob: number(row, "delta")?,
         scale: 1.0,
-        rounds: number(row, "T")? as u64,
+        rounds: read::rounds(row, "T")?,
         noise_moment: optional_number(row, "c")?.unwrap_or(0.0),
     })
 }
@@ -171,7 +171,7 @@ fn igp_betas(row: &Value) -> Result<Vec<f64>, String> {
 
 fn tgp_betas(row: &Value) -> Result<Vec<f64>, String> {
     let wanted = field(row, "tgp_beta")?.as_array().ok_or("`tgp_beta` is not a list")?;
-    wanted.iter().map(|at| beta(row, truncating(row)?, number(at, "t")? as u64, number(at, "info")?)).collect()
+    wanted.iter().map(|at| beta(row, truncating(row)?, read::rounds(at, "t")?, number(at, "info")?)).collect()
 }
 
 fn tgp_levels(row: &Value) -> Result<Vec<f64>, String> {

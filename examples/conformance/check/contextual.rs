@@ -1,7 +1,7 @@
 //! Runs of contextual bandits with stored users, noise and draws: `hdb_60`, `dpucb`.
 
 use super::outcome::{Outcome, Part};
-use super::read::{field, matrix, number, optional_number};
+use super::read::{self, field, matrix, number, optional_number};
 use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
@@ -53,12 +53,12 @@ impl StoredUsers {
         policy: &mut dyn ContextPolicy,
         privatizer: &mut dyn InteractionPrivatizer,
         mut watch: impl FnMut(usize, &dyn ContextPolicy),
-    ) -> (Vec<f64>, Vec<f64>) {
+    ) -> Result<(Vec<f64>, Vec<f64>), String> {
         let mut stream: Stream = Streams::new(0, "unused").of(0, Purpose::Noise);
         let (mut arms, mut regrets, mut total) = (Vec::new(), Vec::new(), 0.0);
         let mut scratch = Scratch::default();
         for (t, x) in self.contexts.chunks_exact(self.dimension).enumerate() {
-            let arm = policy.choose(x, &mut stream, &mut scratch).expect("an arm");
+            let arm = policy.choose(x, &mut stream, &mut scratch).map_err(|error| error.to_string())?;
             let best = (0..self.n_arms).map(|arm| self.mean(x, arm)).fold(f64::NEG_INFINITY, f64::max);
             total += best - self.mean(x, arm);
             let reward = self.mean(x, arm) + self.noise[t * self.n_arms + arm];
@@ -67,7 +67,7 @@ impl StoredUsers {
             regrets.push(total);
             watch(t + 1, &*policy);
         }
-        (arms, regrets)
+        Ok((arms, regrets))
     }
 }
 
@@ -130,7 +130,7 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         dimension: d,
         radius,
         link,
-        warm_up: number(file, "t0")? as u64,
+        warm_up: read::rounds(file, "t0")?,
         start: Start::Full,
         law,
         bounds: None,
@@ -146,7 +146,7 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         let estimate =
             counts.chunks_exact(d).zip(steps).flat_map(|(arm, step)| arm.iter().map(move |c| radius * c / (step + 1.0)));
         estimates.push(estimate.collect());
-    });
+    })?;
     Ok(Choices { arms, regrets, estimates })
 }
 
@@ -166,8 +166,8 @@ pub fn check_sums(file: &Value) -> Outcome {
 }
 
 fn constants(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
-    let (rounds, alpha) = (number(row, "T")? as u64, number(row, "alpha")?);
-    let (n, norm) = (number(row, "dim")? as usize, number(row, "L_tilde")?);
+    let (rounds, alpha) = (read::rounds(row, "T")?, number(row, "alpha")?);
+    let (n, norm) = (read::size(row, "dim")?, number(row, "L_tilde")?);
     let nodes = dubey2021::nodes_printed(rounds);
     let sigma = shariff2018::sigma(nodes, norm * norm, number(row, "eps")?, number(row, "delta")?);
     let upsilon = dubey2021::spectrum(sigma, nodes, n, rounds, alpha);
@@ -259,5 +259,5 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         .collect();
     let mut privatizer = InteractionSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
     let mut policy = prepared.maker.make();
-    Ok(users.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
+    users.run(policy.as_mut(), privatizer.as_mut(), |_, _| {})
 }

@@ -1,7 +1,7 @@
 //! Curators [Kharkovskii2020, algorithm 1]: the threshold omega, centring, lifting, released inputs; the largest r on grids.
 
 use super::outcome::{Outcome, Part};
-use super::read::{matrix, number};
+use super::read::{self, matrix, number};
 use privateer_gp::Points;
 use privateer_privacy::curator::Inputs;
 use privateer_privacy::curator::projection::{centred, lifted, released_inputs, singular_values};
@@ -101,7 +101,7 @@ fn added(centred: &[f64], d: usize, singular: &[f64], omega: f64) -> Result<Vec<
 
 pub fn check_grid(file: &Value) -> Outcome {
     with_tolerance(file, &["m", "max_norm", "singular_values", "closed_form_value", "largest_r"], |outcome| {
-        let sizes = || Ok::<_, String>((number(file, "m")? as usize, number(file, "max_norm")?));
+        let sizes = || Ok::<_, String>((read::size(file, "m")?, number(file, "max_norm")?));
         let singular = sizes().and_then(|(m, norm)| {
             let a = norm / std::f64::consts::SQRT_2;
             let grid = Points::grid(2, m, -a, a);

@@ -3,7 +3,7 @@
 
 use super::bandit::{said, table, unused_streams};
 use super::outcome::Outcome;
-use super::read::{field, matrix, number, numbers};
+use super::read::{self, field, matrix, number, numbers};
 use privateer::engine::decide;
 use privateer::policy::{FeaturesPlan, KnownInputs, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
 use privateer::policy::{jdp_gp_ucb, local_jdp_gp_ucb};
@@ -70,7 +70,7 @@ type Prefixes = (Vec<f64>, Vec<f64>, Vec<f64>);
 /// Of every prefix from none to all.
 fn prefixes(file: &Value) -> Result<Prefixes, String> {
     let (n, items) = matrix(file, "items")?;
-    let rounds = number(file, "T")? as u64;
+    let rounds = read::rounds(file, "T")?;
     let mut draws = node_draws(file, rounds, n, false)?.into_iter();
     let factorisation: Arc<dyn Factorisation> = Arc::new(Tree::new(rounds));
     let mut sums = PrefixSums::new(&factorisation, Shape::Symmetric(n), 1.0);
@@ -169,7 +169,7 @@ fn half_layout(points: &[f64], nodes: usize, lengthscale: f64) -> Result<Feature
 fn case(file: &Value) -> Result<Case, String> {
     let local = file.get("noise_matrix").is_some();
     let params = field(file, "params")?;
-    let (m, rounds, arms) = (number(params, "m")? as usize, number(params, "T")? as u64, number(params, "n")? as usize);
+    let (m, rounds, arms) = (read::size(params, "m")?, read::rounds(params, "T")?, read::size(params, "n")?);
     let mut points = Vec::new();
     for round in field(file, "X")?.as_array().ok_or("`X` is not a list")? {
         for arm in round.as_array().ok_or("`X` is not a list of lists")? {
@@ -180,7 +180,10 @@ fn case(file: &Value) -> Result<Case, String> {
     if width != arms || points.len() as u64 != rounds * arms as u64 || rewards.len() != points.len() || !(1..64).contains(&m) {
         return Err("the arms do not fit the rounds".to_owned());
     }
-    let table = half_layout(&points, number(params, "mbar")? as usize, number(params, "l")?)?;
+    let table = half_layout(&points, read::size(params, "mbar")?, number(params, "l")?)?;
+    if table.n_features != m {
+        return Err("`mbar` nodes do not make `m` features".to_owned());
+    }
     let need = SumsNeed { n_features: m, releases: rounds, rounds, epochs: Epochs::One, linear: false };
     let (privatizer, spectrum) = if local {
         let (gram, moment) = (number(params, "sigma_x")?, number(params, "sigma_u")?);
@@ -189,6 +192,9 @@ fn case(file: &Value) -> Result<Case, String> {
         let draws = matrices.iter().zip(vectors.chunks_exact(m)).map(|(z, vector)| {
             let wrapped = serde_json::json!({ "z": z });
             let z = matrix(&wrapped, "z")?.1;
+            if z.len() != m * m {
+                return Err("`noise_matrix` does not fit `m`".to_owned());
+            }
             // The lower triangle counts.
             let packed = (0..m).flat_map(|i| (i..m).map(move |j| (i, j))).map(|(i, j)| z[j * m + i]);
             Ok(packed.chain(vector.iter().copied()).collect())
@@ -228,7 +234,7 @@ pub fn local_spectrum((x, u): (f64, f64), m: usize, rounds: u64, zeta: f64) -> V
 
 fn spectrum(file: &Value) -> Result<Vec<(&'static str, f64)>, String> {
     let params = field(file, "params")?;
-    let (m, rounds, zeta) = (number(params, "m")? as usize, number(params, "T")? as u64, number(params, "zeta")?);
+    let (m, rounds, zeta) = (read::size(params, "m")?, read::rounds(params, "T")?, number(params, "zeta")?);
     if file.get("noise_matrix").is_some() {
         return Ok(local_spectrum((number(params, "sigma_x")?, number(params, "sigma_u")?), m, rounds, zeta));
     }

@@ -3,7 +3,7 @@
 use super::bandit::{released, said, unused_streams};
 use super::curator::with_tolerance;
 use super::outcome::{Outcome, Part};
-use super::read::{indices, number, numbers, points};
+use super::read::{self, indices, number, numbers, points};
 use privateer::engine::AskedPolicy;
 use privateer::policy::{KnownInputs, Problem, ReleasedFacts, Setting, SharedInputs};
 use privateer::registry::{POLICIES, find};
@@ -103,7 +103,7 @@ impl Setup {
             Some("projected") => points(file, "Z_projected")?,
             _ => return Err("`space` is neither `original` nor `projected`".to_owned()),
         };
-        let (f, noise, rounds) = (numbers(file, "f")?, numbers(file, "noise")?, number(file, "rounds")? as usize);
+        let (f, noise, rounds) = (numbers(file, "f")?, numbers(file, "noise")?, read::size(file, "rounds")?);
         let initial = indices(file, "initial", f.len())?;
         if f.len() != inputs.n_points() || noise.len() <= rounds {
             return Err("`f` or `noise` is too short".to_owned());

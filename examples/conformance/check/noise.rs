@@ -1,7 +1,7 @@
 //! The generalised Gaussian law, and the levels that its formulas give.
 
 use super::outcome::Outcome;
-use super::read::{matrix, number, numbers};
+use super::read::{self, matrix, number, numbers};
 use super::stored::norm;
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::from_lq;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Dual exponent, exponent, multiplier and kappa of the smooth norm.
 fn smooth(row: &Value) -> Result<(f64, f64, f64, f64), String> {
-    let (q, d) = (norm(row, "p")?.dual().exponent(), number(row, "d")? as usize);
+    let (q, d) = (norm(row, "p")?.dual().exponent(), read::size(row, "d")?);
     if 2.0 <= q {
         let (exponent, kappa) = han2022_tree::lemma_3_2_corrected(q, d);
         return Ok((q, exponent, 1.0, kappa));
@@ -58,7 +58,7 @@ fn squares(row: &Value) -> Result<Vec<f64>, String> {
     let (_, exponent, multiplier, _) = smooth(row)?;
     let norm = Norm::of(exponent).ok_or("the exponent is below 1")?;
     let y = scaled(row)?;
-    Ok(y.chunks(number(row, "d")? as usize).map(|y| (multiplier * norm.size(y)).powi(2)).collect())
+    Ok(y.chunks(read::size(row, "d")?).map(|y| (multiplier * norm.size(y)).powi(2)).collect())
 }
 
 pub fn check_levels(file: &Value) -> Outcome {

@@ -1,7 +1,7 @@
 //! Quadrature and random Fourier features.
 
 use super::outcome::Outcome;
-use super::read::{matrix, number, points};
+use super::read::{self, matrix, number, points};
 use privateer_gp::Points;
 use privateer_gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
 use privateer_gp::features::random_fourier::random_fourier;
@@ -36,7 +36,7 @@ fn kernel(entry: &Value) -> Result<SquaredExponential, String> {
 }
 
 fn nodes(entry: &Value) -> Result<usize, String> {
-    number(entry, "mbar").map(|nodes| nodes as usize)
+    read::size(entry, "mbar")
 }
 
 /// The map over points of a box.

@@ -47,6 +47,27 @@ pub fn number(value: &Value, name: &str) -> Result<f64, String> {
     field(value, name)?.as_f64().filter(|x| x.is_finite()).ok_or_else(|| format!("`{name}` is not a number"))
 }
 
+/// Largest number of rounds or samples that a file may state.
+const MOST_ROUNDS: u64 = 1 << 40;
+/// Largest dimension or number of features that a file may state.
+const MOST_SIZE: u64 = 4096;
+
+fn whole(value: &Value, name: &str, most: u64) -> Result<u64, String> {
+    let found = number(value, name)?;
+    let is_whole = (1.0..=most as f64).contains(&found) && found.fract() == 0.0;
+    is_whole.then_some(found as u64).ok_or_else(|| format!("`{name}` is {found}, not a whole number from 1 to {most}"))
+}
+
+/// A number of rounds.
+pub fn rounds(value: &Value, name: &str) -> Result<u64, String> {
+    whole(value, name, MOST_ROUNDS)
+}
+
+/// A dimension, or a number of features, nodes or arms.
+pub fn size(value: &Value, name: &str) -> Result<usize, String> {
+    whole(value, name, MOST_SIZE).map(|found| found as usize)
+}
+
 /// A number that the file may leave out or say to be absent.
 pub fn optional_number(value: &Value, name: &str) -> Result<Option<f64>, String> {
     match value.get(name) {

@@ -2,7 +2,7 @@
 
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, released, said, unused_streams};
 use super::outcome::{Outcome, Part};
-use super::read::{kernel, line, number, numbers, optional_number};
+use super::read::{self, kernel, line, number, numbers, optional_number};
 use privateer::engine::decide;
 use privateer::policy::Proposal;
 use privateer::policy::moma_gp_ucb::median_distances;
@@ -109,7 +109,7 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
         ridge: number(params, "lam")?,
         failure_prob: number(file, "delta")?,
         scale: number(params, "scale")?,
-        rounds: number(file, "T")? as u64,
+        rounds: read::rounds(file, "T")?,
         noise_moment: number(params, "c")?,
     };
     let nystrom = Nystrom {

@@ -313,7 +313,7 @@ fn kernels() -> Vec<(&'static str, Arc<dyn Kernel>)> {
 }
 
 pub fn points(n: usize, label: &str) -> Points {
-    Points::random_uniform(2, n, 0.0, 1.0, &mut stream(label))
+    Points::random_in(&[(0.0, 1.0); 2], n, &mut stream(label))
 }
 
 /// A covariance that is a formula and never a table, as that of a large domain.

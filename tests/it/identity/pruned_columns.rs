@@ -82,7 +82,7 @@ fn choices(case: &Case, band: Band) -> (Vec<usize>, Counters) {
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut stream = Streams::new(5, "pruned columns").shared(Purpose::Domain);
-    let mut random = |d: usize, n: usize, side: f64| Points::random_uniform(d, n, 0.0, side, &mut stream);
+    let mut random = |d: usize, n: usize, side: f64| Points::random_in(&vec![(0.0, side); d], n, &mut stream);
     let (plane, line, cube) = (random(2, 611, 3.0), random(1, 400, 5.0), random(3, 520, 1.5));
     let grid = Points::grid(2, 22, 0.0, 3.0);
     // Large enough for a lattice.

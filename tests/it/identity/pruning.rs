@@ -47,7 +47,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for seed in 0..4 {
         let mut stream = Streams::new(seed, "lazy").shared(Purpose::Domain);
-        let random = Points::random_uniform(2, 640 + 37 * seed as usize, 0.0, 1.0, &mut stream);
+        let random = Points::random_in(&[(0.0, 1.0); 2], 640 + 37 * seed as usize, &mut stream);
         // Symmetric about its middle: mirror images tie in exact arithmetic at first.
         let grid = Points::grid(2, 26, 0.0, 1.0);
         for (name, points, lengthscale, noise, growth) in [
@@ -108,7 +108,7 @@ fn pruned_screens_choose_what_exact_scores_choose() {
 /// Domains that are large enough for a lattice: even, on a grid, on a line along either axis, and crowded in places.
 fn large_cases() -> Vec<Case> {
     let mut stream = Streams::new(21, "lazy").shared(Purpose::Domain);
-    let random = Points::random_uniform(2, 4200, 0.0, 1.0, &mut stream);
+    let random = Points::random_in(&[(0.0, 1.0); 2], 4200, &mut stream);
     let bent = |of: fn(f64, f64) -> [f64; 2]| {
         Points::new(2, (0..random.n_points()).flat_map(|x| of(random.point(x)[0], random.point(x)[1])).collect())
     };
@@ -148,7 +148,7 @@ fn lattices_choose_what_exact_scores_choose() {
 #[test]
 fn pruned_screens_follow_long_runs() {
     let mut stream = Streams::new(9, "lazy").shared(Purpose::Domain);
-    let points = Points::random_uniform(2, 700, 0.0, 1.0, &mut stream);
+    let points = Points::random_in(&[(0.0, 1.0); 2], 700, &mut stream);
     let table = Arc::new(quadrature_fourier(&points, 6, 0.5));
     let case = Case { name: "long".to_owned(), table, noise: 1.0, growth: 0.3, ridge: 0.5, seed: 9 };
     let (pruned, counters) = choices(&case, 4500, Band::Proved);

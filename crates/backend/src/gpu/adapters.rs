@@ -3,6 +3,8 @@
 use super::workgroup::{self, Workgroup, WorkgroupLimits};
 use crate::BackendError;
 use crate::device::Precision;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Which adapters may be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,17 +53,40 @@ pub struct AdapterFacts {
 /// Storage buffers that the shaders require.
 const STORAGE_BUFFERS: u32 = 8;
 
-/// Returns all adapters, in the order of preference.
+/// The process that searched first; 0 before.
+static SEARCHED_BY: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this process was forked from one that has used graphics drivers, whose threads and locks do not survive that.
+fn is_forked() -> bool {
+    let own = std::process::id();
+    match SEARCHED_BY.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => false,
+        Err(first) => first != own,
+    }
+}
+
+/// Returns all adapters, in the order of preference; drivers are asked once in a process, and never in a fork of one that asked.
 #[must_use]
 pub fn adapters() -> Vec<AdapterFacts> {
-    found().into_iter().map(|(_, facts)| facts).collect()
+    static FACTS: Mutex<Option<Vec<AdapterFacts>>> = Mutex::new(None);
+    // Before the lock: a thread of the process that was forked may have held it.
+    if is_forked() {
+        return Vec::new();
+    }
+    let mut facts = FACTS.lock().unwrap_or_else(PoisonError::into_inner);
+    facts.get_or_insert_with(|| found().into_iter().map(|(_, facts)| facts).collect()).clone()
 }
 
 /// Returns the adapter to use.
 ///
 /// # Errors
-/// [`BackendError::NoAdapter`] if none is suitable.
+/// [`BackendError::NoAdapter`] if none is suitable, [`BackendError::Unsuitable`] in a fork of a process that has used drivers.
 pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), BackendError> {
+    if is_forked() {
+        let problem =
+            "this process was forked from one that has used graphics drivers, which do not survive that; start it by `spawn`";
+        return Err(BackendError::unsuitable(problem));
+    }
     let mut found = found();
     let taken = |facts: &AdapterFacts| if choice == AdapterChoice::Auto { facts.taken_by_auto } else { facts.taken_by_gpu };
     if let Some(at) = found.iter().position(|(_, facts)| taken(facts)) {
@@ -87,11 +112,7 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = interfaces;
     descriptor.flags = wgpu::InstanceFlags::empty();
-    let adapters = {
-        let _quiet = QuietDrivers::start();
-        let instance = wgpu::Instance::new(descriptor);
-        pollster::block_on(instance.enumerate_adapters(interfaces))
-    };
+    let adapters = pollster::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(interfaces));
     let mut found: Vec<_> = adapters
         .into_iter()
         .map(|adapter| {
@@ -106,46 +127,6 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
         first.taken_by_auto = first.kind != "software";
     }
     found
-}
-
-/// Suppresses the output of drivers to standard error while they start.
-///
-/// Some report missing desktops there, which no user asked for.
-struct QuietDrivers {
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    saved: Option<std::os::fd::OwnedFd>,
-    /// One thread at a time: a second one would save the redirected stream and restore that.
-    _one: std::sync::MutexGuard<'static, ()>,
-}
-
-static REDIRECTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-impl QuietDrivers {
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    fn start() -> Self {
-        let redirect = || {
-            let nowhere = std::fs::File::options().write(true).open("/dev/null").ok()?;
-            let saved = std::os::fd::AsFd::as_fd(&std::io::stderr()).try_clone_to_owned().ok()?;
-            rustix::stdio::dup2_stderr(&nowhere).ok()?;
-            Some(saved)
-        };
-        let one = REDIRECTING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Self { saved: redirect(), _one: one }
-    }
-
-    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-    fn start() -> Self {
-        Self { _one: REDIRECTING.lock().unwrap_or_else(std::sync::PoisonError::into_inner) }
-    }
-}
-
-impl Drop for QuietDrivers {
-    fn drop(&mut self) {
-        #[cfg(any(target_os = "linux", target_os = "macos"))]
-        if let Some(saved) = &self.saved {
-            let _ = rustix::stdio::dup2_stderr(saved);
-        }
-    }
 }
 
 fn rank(kind: &str) -> usize {

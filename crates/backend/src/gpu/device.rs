@@ -1,6 +1,6 @@
 //! Opens, tests and shares the device.
 
-use super::adapters::{AdapterChoice, AdapterFacts, choose};
+use super::adapters::{AdapterChoice, AdapterFacts, adapters, choose};
 use super::clock::PassTimes;
 use super::pipeline::{Pass, Pipeline};
 use super::readback::Health;
@@ -94,6 +94,9 @@ impl Gpu {
     /// # Errors
     /// if there is an adapter that cannot be opened.
     pub fn automatic() -> Result<Option<Self>, BackendError> {
+        if !adapters().iter().any(|adapter| adapter.taken_by_auto) {
+            return Ok(None);
+        }
         choose(AdapterChoice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
     }
 

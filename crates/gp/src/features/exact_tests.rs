@@ -29,7 +29,7 @@ proptest! {
     #[test]
     fn features_reproduce_the_gram(which in 0..4_usize, d in 1..4_usize, n in 0..60_usize, l in 0.1..2.0_f64, seed: u64, digits in 3..12_i32) {
         let mut stream = Streams::new(seed, "exact").shared(Purpose::Domain);
-        let gram = KernelGram::new(kernel(which, l), Points::random_uniform(d, n, 0.0, 1.0, &mut stream));
+        let gram = KernelGram::new(kernel(which, l), Points::random_in(&vec![(0.0, 1.0); d], n, &mut stream));
         let tolerance = libm::pow(10.0, f64::from(-digits));
         let table = exact(&gram, tolerance, n).expect("n features are always enough");
         let scale = (0..n).map(|i| gram.diagonal(i)).fold(0.0, f64::max);

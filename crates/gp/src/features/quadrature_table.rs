@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn features_reproduce_the_kernel() {
         let mut stream = Streams::new(1, "qff").shared(Purpose::Domain);
-        let points = Points::random_uniform(2, 60, 0.0, 1.0, &mut stream);
+        let points = Points::random_in(&[(0.0, 1.0); 2], 60, &mut stream);
         // Measured errors: 2e-4, 1e-8 and rounding.
         for (q, lengthscale, bound) in [(4, 0.5, 0.05), (8, 0.5, 2e-4), (12, 0.5, 1e-7), (12, 1.0, 1e-13)] {
             let table = quadrature_fourier(&points, q, lengthscale);

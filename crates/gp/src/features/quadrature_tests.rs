@@ -12,7 +12,7 @@ fn plan(nodes: usize) -> QuadratureFourier {
 }
 
 fn random(dimension: usize, n: usize) -> Points {
-    Points::random_uniform(dimension, n, -1.0, 1.0, &mut Streams::new(1, "qff").shared(Purpose::Domain))
+    Points::random_in(&vec![(-1.0, 1.0); dimension], n, &mut Streams::new(1, "qff").shared(Purpose::Domain))
 }
 
 /// Checks that |phi|² is the prior variance, never above it, and that the error bound holds.

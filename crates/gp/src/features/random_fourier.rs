@@ -93,7 +93,7 @@ mod tests {
         for kernel in kernels() {
             let variance = kernel.variance().expect("stationary");
             let mut stream = Streams::new(5, "rff").shared(Purpose::Features);
-            let points = Points::random_uniform(2, 60, 0.0, 1.0, &mut stream);
+            let points = Points::random_in(&[(0.0, 1.0); 2], 60, &mut stream);
             let mut error = |m: usize| {
                 let w = draw_frequencies(&*kernel, 2, m, &mut stream).expect("has a spectral density");
                 let table = random_fourier(&points, &w, variance, Some(&*kernel));

@@ -33,6 +33,91 @@ fn stream(label: &str) -> Stream {
     Streams::new(1, label).of(0, Purpose::Noise)
 }
 
+/// Returns the number `floor(log2 T) + 1` of nodes that hold a leaf and that prefix sums use (E10).
+fn nodes_released(rounds: u64) -> u32 {
+    rounds.max(1).ilog2() + 1
+}
+
+/// Returns the loss of the proof's own composition, which exceeds `alpha` for large alpha (E8).
+/// It composes `n` nodes of `alpha / sqrt(8 n ln(2/beta))` each by advanced composition.
+fn tree_composed_by_the_proof(nodes: u32, epsilon: f64, delta: f64) -> f64 {
+    let (n, log) = (f64::from(nodes), libm::log(2.0 / delta));
+    let each = epsilon / libm::sqrt(8.0 * n * log);
+    libm::sqrt(2.0 * n * log) * each + n * each * libm::expm1(each)
+}
+
+/// Returns the loss of the proof's composition.
+/// It exceeds epsilon at n = 2 and for large epsilon (E29). It is `sum eps_t² + sqrt(2 ln(1/delta) sum eps_t²)` with
+/// `eps_t = epsilon/(2 sqrt(t ln(n) ln(1/delta)))`. If `exact`, the first sum is of `eps_t (e^eps_t - 1)`.
+fn choices_composed_by_the_proof(rounds: u64, epsilon: f64, delta: f64, exact: bool) -> f64 {
+    let log = libm::log(1.0 / delta);
+    let (mut squares, mut drift) = (0.0, 0.0);
+    for t in 1..=rounds {
+        let each = epsilon / (2.0 * libm::sqrt(t as f64 * libm::log(rounds as f64) * log));
+        squares += each * each;
+        drift += if exact { each * libm::expm1(each) } else { each * each };
+    }
+    drift + libm::sqrt(2.0 * log * squares)
+}
+
+/// Returns the `rho` that printed Laplace noise delivers.
+/// Each choice is pure, hence `eps_t²/2`-concentrated, with `eps_t` the range over the scale.
+fn delivered_rho(rounds: u64, scale_of: impl Fn(u64) -> f64, range_of: impl Fn(u64) -> f64) -> f64 {
+    (1..=rounds)
+        .map(|t| {
+            let each = range_of(t) / scale_of(t);
+            0.5 * each * each
+        })
+        .sum()
+}
+
+/// Returns the scale in round 1 of Gumbel noise that spends `rho` over all rounds (E29).
+/// `D (beta D + L) sqrt(sum t/(t + 1)² / (2 rho))`; the scale decreases as 1/sqrt(t).
+fn gumbel_scale(diameter: f64, smoothness: f64, lipschitz: f64, rounds: u64, rho: f64) -> f64 {
+    let sum: f64 = (1..=rounds).map(|t| t as f64 / ((t as f64 + 1.0) * (t as f64 + 1.0))).sum();
+    diameter * (smoothness * diameter + lipschitz) * libm::sqrt(sum / (2.0 * rho))
+}
+
+/// Returns the largest Frobenius distance between `z z^T` and `z' z'^T`, `z = [phi, y]`.
+/// `|phi| <= 1`, `|y| <= reward` (E7); the bottom right corner `y²` is released too. Exact.
+pub(super) fn gram_with_corner_frobenius(reward: f64, relation: Relation) -> f64 {
+    libm::sqrt(gram_with_corner_squared(reward, relation))
+}
+
+/// Returns the effective sensitivity of the matrix with its corner: `1 + Y²` for `Y <= 1` (E7).
+pub(super) fn gram_with_corner(reward: f64, relation: Relation) -> f64 {
+    libm::sqrt(0.5 * gram_with_corner_squared(reward, relation))
+}
+
+fn gram_with_corner_squared(reward: f64, relation: Relation) -> f64 {
+    let square = |y: f64| (1.0 + y * y) * (1.0 + y * y);
+    if relation == Relation::AddRemove {
+        return square(reward);
+    }
+    if reward <= 1.0 {
+        return 2.0 * square(reward);
+    }
+    // |zz^T - z'z'^T|² = |z|⁴ + |z'|⁴ - 2 (z·z')² with z·z' = phi·phi' - Y b: the square is smallest for b in [0, Y], phi' =
+    // -+phi.
+    let squared = |b: f64| square(reward) + square(b) - 2.0 * (reward * b - 1.0) * (reward * b - 1.0);
+    let inside = cubic_roots(1.0 - reward * reward, reward).into_iter().filter(|b| (0.0..=reward).contains(b));
+    // For Y b <= 1 the scalar product can be made zero; the largest of these b is 1/Y.
+    let split = square(reward) + square(1.0 / reward);
+    inside.map(squared).fold(squared(reward).max(split), f64::max)
+}
+
+/// Returns the real roots of `b³ + p b + q`.
+fn cubic_roots(p: f64, q: f64) -> Vec<f64> {
+    let discriminant = 0.25 * q * q + p * p * p / 27.0;
+    if 0.0 <= discriminant {
+        let root = libm::sqrt(discriminant);
+        return vec![libm::cbrt(-0.5 * q + root) + libm::cbrt(-0.5 * q - root)];
+    }
+    let radius = 2.0 * libm::sqrt(-p / 3.0);
+    let angle = libm::acos((3.0 * q / (p * radius)).clamp(-1.0, 1.0)) / 3.0;
+    (0..3).map(|k| radius * libm::cos(angle - 2.0 * std::f64::consts::PI * f64::from(k) / 3.0)).collect()
+}
+
 /// Compares the second moment of released rewards with v at the epsilon of privacy (E4).
 /// Noise of rewards is uniform, so that its square is a third of R² where v has R².
 #[test]
@@ -81,7 +166,7 @@ fn lemma_six() {
 
 #[test]
 fn nodes() {
-    assert_eq!([1024, 1023, 10_000].map(dubey2021::nodes_released), [11, 10, 14]);
+    assert_eq!([1024, 1023, 10_000].map(nodes_released), [11, 10, 14]);
     assert_eq!([1024, 1023, 10_000].map(dubey2021::nodes_printed), [11, 11, 15]);
     for (rounds, most, mean) in [(1024_u64, 10, 5.0), (10_000, 13, 6.5)] {
         let counts: Vec<u32> = (1..=rounds).map(u64::count_ones).collect();
@@ -94,17 +179,17 @@ fn nodes() {
 /// Erratum E8, `docs/privacy.md`.
 #[test]
 fn lemma_two() {
-    shows(dubey2021::composed_by_the_proof(11, 10.0, 0.1), 10.77, 4);
+    shows(tree_composed_by_the_proof(11, 10.0, 0.1), 10.77, 4);
     // alpha -> [least, greatest] reward bound over the failure probabilities and horizons of the reference.
     for (epsilon, least, greatest, digits) in [(10.0, 9.2, 14.8, 2), (1.0, 20.0, 25.0, 2), (0.1, 27.0, 95.0, 2)] {
         let mut limits = Vec::new();
         for rounds in [1024_u64, 10_000] {
             for delta in [0.01, 0.1, 1.0 / rounds as f64] {
-                let (nodes, released) = (dubey2021::nodes_printed(rounds), f64::from(dubey2021::nodes_released(rounds)));
+                let (nodes, released) = (dubey2021::nodes_printed(rounds), f64::from(nodes_released(rounds)));
                 let mu = gdp_mu(e(epsilon), d(delta));
                 let private = |reward: f64| {
                     let sigma = dubey2021::sigma_of_the_proof(nodes, 1.0 + reward * reward, epsilon, delta);
-                    sensitivity::gram_with_corner(reward, Relation::Replace) * libm::sqrt(released) <= mu * sigma
+                    gram_with_corner(reward, Relation::Replace) * libm::sqrt(released) <= mu * sigma
                 };
                 let (mut yes, mut no) = (1.0, 1e3);
                 while 1e-9 < no - yes {
@@ -154,7 +239,8 @@ fn lemma_five() {
     for (epsilon, delta, printed, needed, isotropic, delivered) in rows {
         let sigma = dubey2021_local::sigma_gram(epsilon, delta);
         let half = analytic_gaussian_sigma(e(epsilon / 2.0), d(delta / 2.0));
-        let frobenius = sensitivity::gram_frobenius(Relation::Replace);
+        // The largest Frobenius distance between two `phi phi^T` with `|phi| <= 1` (E13).
+        let frobenius = std::f64::consts::SQRT_2;
         shows(sigma, printed, 3);
         shows(frobenius * half, needed, if needed == 10.40 { 4 } else { 3 });
         shows(half, isotropic, 3);
@@ -256,12 +342,10 @@ fn generalised_gaussians() {
             .fold(f64::INFINITY, f64::min);
         assert!((kappa - by_hand).abs() <= 1e-8 * by_hand && (2.0..=q).contains(&exponent), "{q} {n}: {kappa} {by_hand}");
     }
-    // The direct check of E23: at q = 2 the coordinates are Gaussian of variance sigma².
-    assert!((han2022_tree::coordinate_variance(3.0, 2.0, 7) - 9.0).abs() < 1e-12);
     for (horizon, epsilon) in [(1000_u64, 0.5), (1000, 1.0), (1000, 4.0), (10_000, 0.5), (10_000, 1.0), (10_000, 4.0)] {
         let delta = 1.0 / horizon as f64;
         let printed = han2022_tree::theorem_3_1(1.0, 1.0, horizon, epsilon, delta);
-        let nodes = f64::from(dubey2021::nodes_released(horizon));
+        let nodes = f64::from(nodes_released(horizon));
         let needed = libm::sqrt(nodes / (2.0 * zcdp::rho(e(epsilon), d(delta))));
         assert!((4.05..6.05).contains(&(printed / needed)), "{horizon} {epsilon}: {}", printed / needed);
     }
@@ -299,17 +383,17 @@ fn noisy_choices() {
     shows(std::f64::consts::SQRT_2 * scale(1.0)(1), 234.0, 3);
     assert_eq!(han2022_choice::laplace_scale(diameter, 1.0, 1.0, 1, 1, 1.0, 0.1), 0.0);
     for (epsilon, delivered) in [(0.5, 0.20), (1.0, 0.45), (4.0, 2.3)] {
-        let rho = han2022_choice::delivered_rho(n, scale(epsilon), |t| han2022_choice::range(diameter, 1.0, 1.0, t));
+        let rho = delivered_rho(n, scale(epsilon), |t| han2022_choice::range(diameter, 1.0, 1.0, t));
         shows(zcdp::epsilon(rho, d(1e-3)), delivered, 2);
     }
     for (n, claimed) in [(10, 6.2), (100, 4.09)] {
-        let composed = [true, false].map(|exact| han2022_choice::composed_by_the_proof(n, 4.0, 1.0 / n as f64, exact));
+        let composed = [true, false].map(|exact| choices_composed_by_the_proof(n, 4.0, 1.0 / n as f64, exact));
         let digits = if n == 10 { 2 } else { 3 };
         let unit = if n == 10 { 0.05 } else { 0.005 };
         assert!(composed.iter().any(|c| (c - claimed).abs() <= unit * 1.01), "{composed:?} {claimed} {digits}");
     }
-    assert!(1.0 < han2022_choice::composed_by_the_proof(2, 1.0, 0.5, false));
-    let b1 = han2022_choice::gumbel_scale(diameter, 1.0, 1.0, n, zcdp::rho(e(1.0), d(1e-3)));
+    assert!(1.0 < choices_composed_by_the_proof(2, 1.0, 0.5, false));
+    let b1 = gumbel_scale(diameter, 1.0, 1.0, n, zcdp::rho(e(1.0), d(1e-3)));
     shows(b1, 42.1, 3);
     shows(b1 * std::f64::consts::PI / libm::sqrt(6.0), 54.0, 2);
     // The same budget, as choices composed by their Rényi divergences.
@@ -321,8 +405,7 @@ fn noisy_choices() {
     for (horizon, epsilon) in [(1000_u64, 0.5), (1000, 4.0), (10_000, 0.5), (10_000, 4.0)] {
         let delta = 1.0 / horizon as f64;
         let printed = std::f64::consts::SQRT_2 * han2022_choice::laplace_scale(2.0, 1.0, 1.0, horizon, 1, epsilon, delta);
-        let ours = std::f64::consts::PI / libm::sqrt(6.0)
-            * han2022_choice::gumbel_scale(2.0, 1.0, 1.0, horizon, zcdp::rho(e(epsilon), d(delta)));
+        let ours = std::f64::consts::PI / libm::sqrt(6.0) * gumbel_scale(2.0, 1.0, 1.0, horizon, zcdp::rho(e(epsilon), d(delta)));
         assert!((3.35..4.85).contains(&(printed / ours)), "{horizon} {epsilon}: {}", printed / ours);
     }
 }

@@ -69,48 +69,6 @@ pub fn from_lq(distance: f64, q: f64, n: usize) -> f64 {
     distance * libm::pow(n as f64, (0.5 - 1.0 / q).max(0.0))
 }
 
-/// Returns the largest Frobenius distance between `z z^T` and `z' z'^T`, `z = [phi, y]`.
-/// `|phi| <= 1`, `|y| <= reward` (E7); the bottom right corner `y²` is released too. Exact.
-#[must_use]
-pub fn gram_with_corner_frobenius(reward: f64, relation: Relation) -> f64 {
-    libm::sqrt(gram_with_corner_squared(reward, relation))
-}
-
-fn gram_with_corner_squared(reward: f64, relation: Relation) -> f64 {
-    let square = |y: f64| (1.0 + y * y) * (1.0 + y * y);
-    if relation == Relation::AddRemove {
-        return square(reward);
-    }
-    if reward <= 1.0 {
-        return 2.0 * square(reward);
-    }
-    // |zz^T - z'z'^T|² = |z|⁴ + |z'|⁴ - 2 (z·z')² with z·z' = phi·phi' - Y b: the square is smallest for b in [0, Y], phi' =
-    // -+phi.
-    let squared = |b: f64| square(reward) + square(b) - 2.0 * (reward * b - 1.0) * (reward * b - 1.0);
-    let inside = cubic_roots(1.0 - reward * reward, reward).into_iter().filter(|b| (0.0..=reward).contains(b));
-    // For Y b <= 1 the scalar product can be made zero; the largest of these b is 1/Y.
-    let split = square(reward) + square(1.0 / reward);
-    inside.map(squared).fold(squared(reward).max(split), f64::max)
-}
-
-/// Returns the real roots of `b³ + p b + q`.
-fn cubic_roots(p: f64, q: f64) -> Vec<f64> {
-    let discriminant = 0.25 * q * q + p * p * p / 27.0;
-    if 0.0 <= discriminant {
-        let root = libm::sqrt(discriminant);
-        return vec![libm::cbrt(-0.5 * q + root) + libm::cbrt(-0.5 * q - root)];
-    }
-    let radius = 2.0 * libm::sqrt(-p / 3.0);
-    let angle = libm::acos((3.0 * q / (p * radius)).clamp(-1.0, 1.0)) / 3.0;
-    (0..3).map(|k| radius * libm::cos(angle - 2.0 * std::f64::consts::PI * f64::from(k) / 3.0)).collect()
-}
-
-/// Returns the effective sensitivity of the matrix with its corner: `1 + Y²` for `Y <= 1` (E7).
-#[must_use]
-pub fn gram_with_corner(reward: f64, relation: Relation) -> f64 {
-    libm::sqrt(0.5 * gram_with_corner_squared(reward, relation))
-}
-
 /// Returns `mu²` of releasing `phi phi^T` and `y phi` with Gaussian noise, for the worst pair.
 /// The matrix has off-diagonal standard deviation `sigma_gram`, the vector `sigma_reward`; `|phi| <= 1`, `|y| <= reward`,
 /// without the corner (E7). Exact.
@@ -135,19 +93,9 @@ pub fn gram_and_reward(reward: f64, relation: Relation) -> f64 {
     libm::sqrt(gram_and_reward_mu_squared(reward, 1.0, 1.0, relation))
 }
 
-/// Returns the largest Frobenius distance between two `phi phi^T`, `|phi| <= 1`.
-/// `sqrt(2)` for replaced data, 1 for data present or left out. This is the sensitivity for noise with the same variance on the
-/// diagonal as off it (E13).
-#[must_use]
-pub fn gram_frobenius(relation: Relation) -> f64 {
-    match relation {
-        Relation::Replace => std::f64::consts::SQRT_2,
-        Relation::AddRemove => 1.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::reference_tests::{gram_with_corner, gram_with_corner_frobenius};
     use super::*;
 
     /// Compares the closed forms with a search over pairs in the plane.

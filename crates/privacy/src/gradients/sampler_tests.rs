@@ -6,7 +6,6 @@ use super::{
     Sample, SampleClip, Start, VectorNoise, VertexChoice, Vertices,
 };
 use crate::Raw;
-use crate::printed::han2022_tree;
 use crate::streams::tree::Tree;
 use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -16,8 +15,16 @@ fn stream(trial: u64) -> Stream {
     Streams::new(17, "noise").of(trial, Purpose::Mechanism("test"))
 }
 
+/// Returns the variance of a coordinate of the generalised Gaussian in `n` dimensions.
+/// Under the l_q norm it is `n sigma² Gamma(3/q) Gamma(n/q) / (Gamma(1/q) Gamma((n + 2)/q))` (E23).
+fn coordinate_variance(sigma_plus: f64, q: f64, n: usize) -> f64 {
+    let n = n as f64;
+    let log = libm::lgamma(3.0 / q) + libm::lgamma(n / q) - libm::lgamma(1.0 / q) - libm::lgamma((n + 2.0) / q);
+    n * sigma_plus * sigma_plus * libm::exp(log)
+}
+
 /// Returns z-scores of `E|Z|_+² = n sigma²`, `Var = 2 n sigma⁴` and a coordinate's mean square.
-/// The mean square is compared with [`han2022_tree::coordinate_variance`], over `count` draws of noise made with `sigma` and
+/// The mean square is compared with [`coordinate_variance`], over `count` draws of noise made with `sigma` and
 /// tested against `believed`.
 fn scores(exponent: f64, n: usize, (sigma, believed): (f64, f64), count: usize, trial: u64) -> [f64; 3] {
     let mut law = GeneralizedGaussian::new(exponent, 1.0, sigma);
@@ -39,7 +46,7 @@ fn scores(exponent: f64, n: usize, (sigma, believed): (f64, f64), count: usize, 
     let k = 0.5 * d;
     let fourth = (3.0 * k * k + 6.0 * k) * (2.0 * s2).powi(4);
     let deviation = (fourth - (2.0 * d * s2 * s2).powi(2)).sqrt();
-    let variance = han2022_tree::coordinate_variance(believed, exponent, n);
+    let variance = coordinate_variance(believed, exponent, n);
     // The mean of z⁴ comes from the sample itself: only its size enters the error.
     let error = (mean(&coordinates.iter().map(|x| x * x).collect::<Vec<_>>()) - mean(&coordinates).powi(2)).sqrt();
     [
@@ -47,6 +54,12 @@ fn scores(exponent: f64, n: usize, (sigma, believed): (f64, f64), count: usize, 
         (mean(&deviations) - 2.0 * d * s2 * s2) / deviation * root,
         (mean(&coordinates) - variance) / error * root,
     ]
+}
+
+/// The direct check of E23: at q = 2 the coordinates are Gaussian of variance sigma².
+#[test]
+fn coordinates_of_the_euclidean_law_are_gaussian() {
+    assert!((coordinate_variance(3.0, 2.0, 7) - 9.0).abs() < 1e-12);
 }
 
 /// Checks the moments to five standard errors.
@@ -80,7 +93,7 @@ fn planted_laws_are_caught() {
     }
     let mean = sum.iter().sum::<f64>() / f64::from(count);
     let deviation = (sum.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(count)).sqrt();
-    let gap = mean - han2022_tree::coordinate_variance(1.0, 21.0, n);
+    let gap = mean - coordinate_variance(1.0, 21.0, n);
     assert!(5.0 < (gap / deviation).abs() * f64::from(count).sqrt(), "{gap}");
 }
 
@@ -107,7 +120,8 @@ fn choices_have_the_exponential_law() {
         let mut counts = [0_u32; 4];
         for _ in 0..count {
             let mut stream_of_one = VertexChoice::new(Arc::new(Line), 1, Start::Half, None, Arc::new(Fixed), choice());
-            counts[*stream_of_one.release_nothing(&mut stream).value()] += 1;
+            stream_of_one.round += 1;
+            counts[*stream_of_one.choose(&mut stream).value()] += 1;
         }
         let z = |(count_here, share): (&u32, &f64)| {
             let p = share / total;

@@ -35,7 +35,7 @@ pub struct VertexChoice {
     direction: Vec<f64>,
     scores: Vec<f64>,
     noise: Vec<f64>,
-    round: u64,
+    pub(super) round: u64,
 }
 
 impl VertexChoice {
@@ -71,14 +71,7 @@ impl VertexChoice {
         self.choose(stream)
     }
 
-    /// Releases a choice for a sample whose gradients are zero.
-    /// Estimate, noise and step are those of [`VertexChoice::release`].
-    pub fn release_nothing(&mut self, stream: &mut Stream) -> Released<usize> {
-        self.round += 1;
-        self.choose(stream)
-    }
-
-    fn choose(&mut self, stream: &mut Stream) -> Released<usize> {
+    pub(super) fn choose(&mut self, stream: &mut Stream) -> Released<usize> {
         let t = self.round as f64;
         self.direction.iter_mut().zip(&self.sum).for_each(|(direction, sum)| *direction = sum / (t + 1.0));
         self.vertices.scores(&self.direction, &mut self.scores);

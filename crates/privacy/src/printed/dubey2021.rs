@@ -2,16 +2,10 @@
 //! Source: [Dubey2021, algorithm 2, lemmas 2 and 3].
 
 /// Returns the number `1 + ceil(log2 T)` of nodes that hold a leaf in the full tree.
-/// Fewer nodes are used: see [`nodes_released`] (erratum E10, `docs/privacy.md`).
+/// Prefix sums use fewer, `floor(log2 T) + 1` (erratum E10, `docs/privacy.md`).
 #[must_use]
 pub fn nodes_printed(rounds: u64) -> u32 {
     1 + if rounds <= 1 { 0 } else { (rounds - 1).ilog2() + 1 }
-}
-
-/// Returns the number `floor(log2 T) + 1` of nodes that hold a leaf and that prefix sums use (E10).
-#[must_use]
-pub fn nodes_released(rounds: u64) -> u32 {
-    rounds.max(1).ilog2() + 1
 }
 
 /// Returns `S = 1 + B² + 2 rho² ln(8 T/beta)`, a bound on `|z|²`.
@@ -41,15 +35,6 @@ pub fn sigma_of_the_statement(nodes: u32, squared_norm: f64, epsilon: f64, delta
 #[must_use]
 pub fn sigma_right_power(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
     4.0 * libm::sqrt(f64::from(nodes)) * squared_norm * libm::log(10.0 / delta) / epsilon
-}
-
-/// Returns the loss of the proof's own composition, which exceeds `alpha` for large alpha (E8).
-/// It composes `n` nodes of `alpha / sqrt(8 n ln(2/beta))` each by advanced composition.
-#[must_use]
-pub fn composed_by_the_proof(nodes: u32, epsilon: f64, delta: f64) -> f64 {
-    let (n, log) = (f64::from(nodes), libm::log(2.0 / delta));
-    let each = epsilon / libm::sqrt(8.0 * n * log);
-    libm::sqrt(2.0 * n * log) * each + n * each * libm::expm1(each)
 }
 
 /// Returns `Lambda = sigma sqrt(2 n)(4 sqrt(m) + 2 ln(2T/zeta))` [lemma 3].

@@ -72,12 +72,3 @@ pub fn noise_norm(q: f64, n: usize) -> (f64, f64) {
 pub fn gamma_scale_printed(sigma_plus: f64) -> f64 {
     2.0 * sigma_plus
 }
-
-/// Returns the variance of a coordinate of the generalised Gaussian in `n` dimensions.
-/// Under the l_q norm it is `n sigma² Gamma(3/q) Gamma(n/q) / (Gamma(1/q) Gamma((n + 2)/q))` (E23).
-#[must_use]
-pub fn coordinate_variance(sigma_plus: f64, q: f64, n: usize) -> f64 {
-    let n = n as f64;
-    let log = libm::lgamma(3.0 / q) + libm::lgamma(n / q) - libm::lgamma(1.0 / q) - libm::lgamma((n + 2.0) / q);
-    n * sigma_plus * sigma_plus * libm::exp(log)
-}

@@ -141,7 +141,7 @@ mod tests {
     use std::sync::Arc;
 
     fn table(lengthscale: f64, nodes: usize, stream: &mut Stream) -> Arc<FeatureTable> {
-        let points = Points::random_uniform(2, 4800, -0.3, 1.1, stream);
+        let points = Points::random_in(&[(-0.3, 1.1); 2], 4800, stream);
         Arc::new(quadrature_fourier(&points, nodes, lengthscale))
     }
 

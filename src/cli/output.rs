@@ -1,0 +1,84 @@
+//! What commands print: results on standard output, notes on standard error, or both to a caller that captures them.
+
+use privateer_config::error::{Error, printable};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// What a command has printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CapturedText {
+    /// Results, of the standard output.
+    pub said: String,
+    /// Warnings and notes, of the standard error, one for each line or more.
+    pub noted: Vec<String>,
+}
+
+thread_local! {
+    static CAPTURED: RefCell<Option<CapturedText>> = const { RefCell::new(None) };
+}
+
+/// Begins to keep what this thread prints.
+pub(super) fn begin_capture() {
+    CAPTURED.replace(Some(CapturedText::default()));
+}
+
+/// Returns what this thread has printed since [`begin_capture`], and prints again from now on.
+pub(super) fn end_capture() -> CapturedText {
+    CAPTURED.take().unwrap_or_default()
+}
+
+/// Passes printed text to whoever captures it; returns whether there is anyone.
+fn capture(keep: impl FnOnce(&mut CapturedText)) -> bool {
+    CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(keep).is_some())
+}
+
+/// Why something could not be printed, for the exit code.
+static UNPRINTED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints bytes to stdout; a closed pipe (`| head`) is not an error, anything else is one at the end.
+pub(super) fn print(bytes: &[u8]) {
+    let mut out = io::stdout();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+        _ => {}
+    }
+}
+
+/// Returns the error of what could not be printed.
+pub(super) fn printed() -> Result<(), Error> {
+    match UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        None => Ok(()),
+        Some(source) => Err(Error::Failed {
+            problem: format!("cannot print: {source}"),
+            hint: "what the command did stands; print where there is space".to_owned(),
+        }),
+    }
+}
+
+/// Prints to stdout; see [`print`].
+pub(super) fn say(text: &str) {
+    if capture(|captured| captured.said.extend([text.trim_end_matches('\n'), "\n"])) {
+        return;
+    }
+    print(format!("{}\n", printable(text.trim_end_matches('\n'))).as_bytes());
+}
+
+/// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
+pub(super) fn note(text: &str) {
+    if capture(|captured| captured.noted.push(text.trim_end_matches('\n').to_owned())) {
+        return;
+    }
+    drop(writeln!(io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
+}
+
+/// Says that unfinished files of killed commands were removed.
+pub(super) fn say_removed(n_files: usize) {
+    match n_files {
+        0 => {}
+        1 => note("removed an unfinished file of a killed command"),
+        n => note(&format!("removed {n} unfinished files of killed commands")),
+    }
+}

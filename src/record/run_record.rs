@@ -1,0 +1,109 @@
+//! Keeps what the machine did in a run: backend, threads, share of the sweep, counts. Results never depend on it.
+
+use super::disk;
+use super::whole_file::write_whole;
+use privateer_config::error::Error;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const NOTE: &str = "what the machine did: differs between equal runs, has no digest, and is not compared by `privateer verify`";
+
+/// States how a run was computed; written to `run.json`, outside of digests and comparisons.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct RunRecord {
+    /// Says to readers what the file is.
+    #[serde(default)]
+    note: String,
+    /// Name of the backend.
+    pub backend: String,
+    /// Why the backend was chosen, where it was chosen for the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend_reason: Option<String>,
+    /// The graphics adapter, where one was used.
+    pub adapter: Option<String>,
+    /// Features of the processor that the backend used.
+    pub cpu_features: Vec<String>,
+    /// Worker threads.
+    pub threads: usize,
+    /// The shard, as in `1/4`; `None` for a whole run.
+    pub shard: Option<String>,
+    /// Events worth knowing (repairs, fallbacks), by name.
+    pub counters: serde_json::Value,
+}
+
+impl RunRecord {
+    /// Name of the file in a results folder.
+    pub const NAME: &str = "run.json";
+
+    /// Creates the record of a whole run that has counted nothing yet.
+    #[must_use]
+    pub fn new(backend: String, adapter: Option<String>, cpu_features: Vec<String>, threads: usize) -> Self {
+        let counters = serde_json::json!({});
+        Self { note: NOTE.to_owned(), backend, backend_reason: None, adapter, cpu_features, threads, shard: None, counters }
+    }
+
+    /// Returns the record of a folder that joins those of several runs; `None` without any.
+    #[must_use]
+    pub fn joined(records: &[Self]) -> Option<Self> {
+        let first = records.first()?;
+        let counters = match records {
+            [only] => only.counters.clone(),
+            several => serde_json::json!({ "by_folder": several }),
+        };
+        Some(Self { shard: None, counters, ..first.clone() })
+    }
+
+    /// Returns where the record lies in a results folder.
+    #[must_use]
+    pub fn path(out: &Path) -> PathBuf {
+        out.join(Self::NAME)
+    }
+
+    /// Writes `run.json` whole.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn save(&self, out: &Path) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| Error::Failed { problem: format!("`run.json`: {error}"), hint: "please report this".to_owned() })?;
+        write_whole(&Self::path(out), format!("{text}\n").as_bytes(), "write what the machine did")
+    }
+
+    /// Reads `run.json`; `None` where it is missing or unreadable, since no result depends on it.
+    #[must_use]
+    pub fn of(out: &Path) -> Option<Self> {
+        Self::parse(&disk::read(&Self::path(out), "read what the machine did").ok()?)
+    }
+
+    /// Reads a record from its bytes; `None` where they hold something else.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(shard: &str) -> RunRecord {
+        RunRecord { shard: Some(shard.to_owned()), ..RunRecord::new("cpu".to_owned(), None, vec!["avx2".to_owned()], 2) }
+    }
+
+    #[test]
+    fn a_record_comes_back_and_a_damaged_one_counts_as_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(RunRecord::of(folder.path()), None);
+        record("1/2").save(folder.path()).expect("saved");
+        assert_eq!(RunRecord::of(folder.path()), Some(record("1/2")));
+        std::fs::write(RunRecord::path(folder.path()), "{ half").expect("written");
+        assert_eq!(RunRecord::of(folder.path()), None);
+    }
+
+    #[test]
+    fn joined_records_keep_what_each_machine_did() {
+        assert_eq!(RunRecord::joined(&[]), None);
+        let joined = RunRecord::joined(&[record("1/2"), record("2/2")]).expect("two");
+        assert_eq!((joined.shard, &joined.counters["by_folder"][1]["shard"]), (None, &"2/2".into()));
+    }
+}
