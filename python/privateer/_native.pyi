@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "plan", "rows", "run", "toml_as_json"]
+__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "plan", "rows", "run", "spec_text", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -232,6 +232,11 @@ def rows(folder: str | PathLike[str]) -> dict:
 def run(sweep: Sweep, out: str | PathLike[str], *, backend: str, threads: SupportsIndex | None = None, batch: SupportsIndex | None = None, data: str | PathLike[str] | None = None, progress: Any | None = None, units: str | None = None) -> list[str]:
     """
     Runs a sweep, or some of its units, into a folder, which may hold finished parts of it. Returns notes.
+    """
+
+def spec_text(path: str | PathLike[str]) -> str:
+    """
+    Reads a spec file.
     """
 
 def toml_as_json(text: str) -> str:

@@ -114,7 +114,7 @@ class Session:
         found = self._run("ask")
         return Asked(found["row"], found["round"])
 
-    def tell(self, row: int, reward: "float | str | os.PathLike[str] | Answer") -> dict[str, Any]:
+    def tell(self, row: int, reward: "float | str | os.PathLike[str] | Answer", *, yes: bool = False) -> dict[str, Any]:
         """Tells the reward that was observed at the asked row.
 
         Parameters
@@ -123,6 +123,8 @@ class Session:
             The row that was asked for.
         reward
             The reward, a number in its unit; with `form="data-holder"` what `Releases.release` returned, or a file with its `text`.
+        yes
+            Takes a reward that lies far outside of the clip, which is refused else: what it spends cannot be taken back.
 
         Returns
         -------
@@ -137,7 +139,7 @@ class Session:
             if isinstance(reward, Answer):
                 answer, reward = reward, Path(folder) / "answer.json"
                 reward.write_bytes(answer.text.encode())
-            return json.loads(command(["tell", *self._moved, *self._released, "--json", "--", self.state, row, reward]))
+            return json.loads(command(["tell", *self._moved, *self._released, *(["--yes"] if yes else []), "--json", "--", self.state, row, reward]))
 
     def best(self) -> int:
         """Returns the best row so far, by posterior mean."""
@@ -194,8 +196,15 @@ class Releases:
         stated = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "clip": clip, "budget": budget, "filter": filter}
         self._options = options({**stated, "odometer": odometer, "allow_large_delta": allow_large_delta, "key": key})
 
-    def release(self, row: int, value: float, *, round: int = 1) -> Answer:
+    def release(self, row: int, value: float, *, round: int = 1, yes: bool = False) -> Answer:
         """Releases the value of a record for the round of a session that asks for it.
+
+        Parameters
+        ----------
+        row, value, round
+            The record, its value and the round that `Session.ask` names.
+        yes
+            Takes a value that lies far outside of the clip, which is refused else: it spends as any other.
 
         Returns
         -------
@@ -207,7 +216,7 @@ class Releases:
         CheckError
             Where the record's budget is spent.
         """
-        return Answer(command(["release", *self._options, "--state", self.state, "--round", round, "--", row, number(value, "value")]))
+        return Answer(command(["release", *self._options, "--state", self.state, "--round", round, *(["--yes"] if yes else []), "--", row, number(value, "value")]))
 
     def ledger(self) -> dict[str, Any]:
         """Returns what each record has spent."""

@@ -39,12 +39,7 @@ class Spec:
         if isinstance(source, str) and ("\n" in source or "=" in source and not os.path.exists(source)):
             return Spec("spec", source)
         path = Path(source)
-        try:
-            return Spec(str(path), path.read_text(encoding="utf-8"), path.parent)
-        except UnicodeDecodeError:
-            raise SpecError(f"`{path}` is not a text file\nexpected a spec in TOML") from None
-        except OSError as error:
-            raise SpecError(f"cannot read the spec `{path}`: {error.strerror}\nhint: name a TOML file, or give its text or a dict") from None
+        return Spec(str(path), _native.spec_text(path), path.parent)
 
     def set(self, path: str, value: Any) -> "Spec":
         """Sets a key, or sweeps it.

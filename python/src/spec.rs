@@ -1,6 +1,6 @@
 //! Specs that were read and checked.
 
-use super::failure::{Phase, exception, named};
+use super::failure::{Phase, exception, named, of_class};
 use super::guard::RunGuard;
 use super::items::{OwnItem, registry};
 use privateer::DataFolder;
@@ -90,6 +90,12 @@ impl Sweep {
         let data = DataFolder::new(stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
         data.limited_to(self.folder.iter().cloned().collect())
     }
+}
+
+/// Reads a spec file.
+#[pyfunction]
+pub fn spec_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    privateer::spec::SPEC_FILE.read_text(&path).map_err(|error| of_class(py, "SpecError", &error))
 }
 
 /// Returns a TOML text as JSON.

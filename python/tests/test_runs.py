@@ -71,7 +71,7 @@ def test_mistakes_have_places_and_hints(spec: pv.Spec) -> None:
     assert "did you mean `epsilon`?" in text and "did you mean `igp-ucb`?" in text and "^^^" in text and "--> spec:" in text
     with pytest.raises(pv.SpecError, match=r"rounds = -3"):
         spec.rounds(-3).check()
-    with pytest.raises(pv.SpecError, match="cannot read the spec `absent.toml`"):
+    with pytest.raises(pv.SpecError, match="there is no spec `absent.toml`"):
         pv.Spec.load("absent.toml")
     with pytest.raises(pv.SpecError, match="expected a finite number"):
         spec.set("privacy.epsilon", float("nan"))

@@ -9,6 +9,7 @@ use crate::env::csv_table::{CsvOptions, read_table};
 use crate::record::{Leftover, PreparedFile, hash_bytes, remove_file, remove_leftovers_of, unfinished_of};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
+use privateer_config::input::Input;
 use privateer_privacy::curator::PUBLIC_SEED;
 use privateer_privacy::planted::{self, PlantedFault};
 use privateer_privacy::release::{MOST_BOUND, ReleaseError, RowsRelease};
@@ -227,7 +228,7 @@ impl PublicNumbers {
             let (centre, scales) = (args.centre.clone(), args.scales.clone());
             return Ok(Self { bound: args.bound.unwrap_or(f64::NAN), centre, scales, source });
         };
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io("read the public numbers", path, source))?;
+        let text = Input::small("file of public numbers", "JSON, as `privateer curate --help` shows").read_text(path)?;
         let file: PublicFile = serde_json::from_str(&text).map_err(|why| {
             Error::input(
                 Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display()))
@@ -249,12 +250,12 @@ impl PublicNumbers {
 
 /// Asks whether a first row with numbers is a header; without a terminal it is refused.
 fn ask_about_header(path: &Path, name: &str) -> Result<(), Error> {
-    use std::io::{IsTerminal, stdin};
+    use std::io::{BufRead, IsTerminal, Read, stdin};
     let problem = format!("the first row of `{}` has the number `{name}`, and would be released as a name", path.display());
     if stdin().is_terminal() {
         note(&format!("{problem}\nis the first row a header, and not a record? [y/N]"));
         let mut line = String::new();
-        stdin().read_line(&mut line).map_err(|source| Error::io("read the answer", "standard input", source))?;
+        stdin().lock().take(100).read_line(&mut line).map_err(|source| Error::io("read the answer", "standard input", source))?;
         if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use super::output::say;
 use super::source::SpecArgs;
-use crate::env::csv_table::{read_text, text_sha256};
+use crate::env::csv_table::{MOST_BYTES, read_text, text_sha256};
 use crate::registry::Registry;
 use clap::Args;
 use privateer_config::error::Error;
@@ -131,7 +131,7 @@ pub fn data(registry: &Registry, args: &DataArgs) -> Result<(), Error> {
             say(&format!("  sha256     {}{}", file.sha256, if name.ends_with(".gz") { " (unpacked)" } else { "" }));
             say(&format!("  made by    {}", file.made));
         }
-        let state = match folder.find(name, None, false).and_then(|path| read_text(&path)) {
+        let state = match folder.find(name, None, false).and_then(|path| read_text(&path, MOST_BYTES)) {
             Err(_) => "missing".to_owned(),
             Ok(text) => match known {
                 Some(file) if text_sha256(&text) == file.sha256 => "present, with this digest".to_owned(),

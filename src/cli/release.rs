@@ -44,6 +44,9 @@ pub struct ReleaseArgs {
     /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// Take a value that lies far outside of the clip: it spends as any other. Stated always, an exit code says nothing of a value
+    #[arg(long)]
+    yes: bool,
     /// The record, counted from 0
     #[arg(value_name = "ROW")]
     row: u64,
@@ -129,6 +132,7 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
         ));
         known
     } else {
+        super::session::refuse_far("value", value, Some(declaration.clip), args.yes)?;
         let mechanism = RewardRelease::of(&ledger).map_err(|why| failed(&why))?;
         account.pay(&next, None, &mut file)?;
         let released = mechanism.release(Raw::seal(value)).map_err(|why| failed(&why))?;

@@ -12,6 +12,7 @@ use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::input::Input;
 use privateer_privacy::Guarantee;
 use privateer_privacy::odometer::{DeploymentForm, Odometer, Spend};
 use privateer_privacy::release::HolderRelease;
@@ -89,6 +90,10 @@ pub struct TellArgs {
     /// The file with the key that sealed the answer (`privateer release --key`); answers without its seal are refused
     #[arg(long, value_name = "FILE", requires = "released")]
     key: Option<PathBuf>,
+    /// Take a reward that lies far outside of the clip: it spends as any other, and cannot be taken back. Stated always, an exit
+    /// code says nothing of a reward
+    #[arg(long, conflicts_with = "released")]
+    yes: bool,
     /// As JSON, with the reward as it was released
     #[arg(long)]
     json: bool,
@@ -244,7 +249,10 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
     with_session(&mut open, |session, file| {
         let form = Deployment::read(file)?.form;
         match (&answer, form) {
-            (Answer::Raw(reward), DeploymentForm::TrustedCurator) => session.check_reward(args.row, *reward)?,
+            (Answer::Raw(reward), DeploymentForm::TrustedCurator) => {
+                session.check_reward(args.row, *reward)?;
+                refuse_far("reward", *reward, session.ledger(form).clip, args.yes)?;
+            }
             (Answer::Released(value), DeploymentForm::DataHolder) => {
                 session.check_received(args.row, value)?;
             }
@@ -321,12 +329,14 @@ enum Answer {
 
 /// Reads what `privateer release` wrote; `-` is standard input.
 fn received(path: &str, key: Option<&[u8]>) -> Result<HolderRelease, Error> {
-    let mut text = if path == "-" {
-        limited_text("the released value", "standard input", std::io::stdin())?
+    let input = Input::small("released value", "the line that `privateer release` printed");
+    let bytes = if path == "-" {
+        input.read_stream(Path::new("standard input"), std::io::stdin())?
     } else {
-        let file = open_regular(Path::new(path), "the released value")?;
-        limited_text("the released value", path, file)?
+        input.read(Path::new(path))?
     };
+    // Bytes that are not text fit no seal.
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
     // What was pasted may have lost its line end.
     if !text.ends_with('\n') {
         text.push('\n');
@@ -350,32 +360,6 @@ fn received(path: &str, key: Option<&[u8]>) -> Result<HolderRelease, Error> {
     Ok(read)
 }
 
-/// Largest size of a released value or a key, in bytes.
-const MOST_BYTES: u64 = 1 << 20;
-
-/// Opens a regular file: anything else may never end.
-fn open_regular(path: &Path, what: &str) -> Result<std::fs::File, Error> {
-    let failed = |source| Error::io(format!("read {what}"), path, source);
-    // Looked at before it is opened: opening a pipe waits for its other end.
-    if path.metadata().map_err(failed)?.is_file() {
-        return std::fs::File::open(path).map_err(failed);
-    }
-    Err(Error::input(
-        Diagnostic::new(format!("`{}` is not a regular file", path.display())).expected(format!("a file with {what}")),
-    ))
-}
-
-/// Reads a text of at most [`MOST_BYTES`].
-fn limited_text(what: &str, from: &str, source: impl Read) -> Result<String, Error> {
-    let mut text = String::new();
-    source.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|source| Error::io(format!("read {what}"), from, source))?;
-    if MOST_BYTES < text.len() as u64 {
-        let problem = Diagnostic::new(format!("{what} from {from} has more than {MOST_BYTES} bytes"));
-        return Err(Error::input(problem.expected("the line that `privateer release` printed")));
-    }
-    Ok(text)
-}
-
 /// Least length of a key, in bytes.
 const LEAST_KEY: usize = 16;
 
@@ -385,9 +369,7 @@ const LEAST_KEY: usize = 16;
 /// A file that cannot be read, or that is too short to be a key.
 pub fn key(path: Option<&Path>) -> Result<Option<Vec<u8>>, Error> {
     let Some(path) = path else { return Ok(None) };
-    let mut key = Vec::new();
-    let mut file = open_regular(path, "the key")?.take(MOST_BYTES);
-    file.read_to_end(&mut key).map_err(|source| Error::io("read the key", path, source))?;
+    let key = Input::small("key", "a file of random bytes, as `head -c 32 /dev/urandom` writes them").read(path)?;
     if key.len() < LEAST_KEY {
         let problem = Diagnostic::new(format!("the key in `{}` has {} bytes", path.display(), key.len()));
         return Err(Error::input(problem.expected(format!("at least {LEAST_KEY}, as `head -c 32 /dev/urandom` writes them"))));
@@ -414,6 +396,28 @@ fn stopped(why: Error, state: &Path) -> Error {
         )),
         other => other,
     }
+}
+
+/// Values that lie more than this many widths of the clip outside of it are taken for slips.
+const FAR: f64 = 100.0;
+
+/// Refuses a value that is most likely a slip, unless `yes` says that it is meant: what it spends is spent for good.
+///
+/// # Errors
+/// A value far outside of the clip; it is not repeated.
+pub fn refuse_far(what: &str, value: f64, clip: Option<[f64; 2]>, yes: bool) -> Result<(), Error> {
+    let Some([low, high]) = clip else { return Ok(()) };
+    let widths = (low - value).max(value - high) / FAR;
+    if yes || widths <= high - low {
+        return Ok(());
+    }
+    Err(Error::input(
+        Diagnostic::new(format!(
+            "the {what}, which is not shown, lies more than {FAR} times the width of the clip outside of it"
+        ))
+        .expected(format!("a {what} near {low} to {high}, the clip"))
+        .hint("nothing was spent; `--yes` takes it, clipped, and what that spends cannot be taken back"),
+    ))
 }
 
 /// Most bytes of a number on standard input.

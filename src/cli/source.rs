@@ -1,8 +1,8 @@
 //! Finds a spec and its data, and applies the changes that the command line states.
 
-use crate::env::{DataFolder, similar_file};
+use crate::env::DataFolder;
 use crate::registry::Registry;
-use crate::spec::Sweep;
+use crate::spec::{SPEC_FILE, Sweep};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use std::cell::RefCell;
@@ -71,14 +71,7 @@ impl SpecArgs {
     /// # Errors
     /// An unreadable file.
     pub fn text(&self, path: &Path) -> Result<String, Error> {
-        let bytes = std::fs::read(path).map_err(|source| unreadable(path, &source))?;
-        let Ok(text) = String::from_utf8(bytes) else {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{}` is not a text file", path.display()))
-                    .expected("a spec in TOML")
-                    .hint("specs end in `.toml`; see `examples/`"),
-            ));
-        };
+        let text = SPEC_FILE.read_text(path)?;
         self.folders.borrow_mut().push(path.parent().unwrap_or(Path::new("")).to_owned());
         Ok(text)
     }
@@ -145,17 +138,4 @@ impl SpecArgs {
 /// Returns the folder of data files that an option names; without one, `$PRIVATEER_DATA`.
 pub fn data_folder(option: Option<PathBuf>) -> DataFolder {
     DataFolder::new(option.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)))
-}
-
-fn unreadable(path: &Path, source: &std::io::Error) -> Error {
-    use std::io::ErrorKind as K;
-    let shown = path.display();
-    Error::input(match source.kind() {
-        K::NotFound => Diagnostic::new(format!("there is no spec `{shown}`")).hint(match similar_file(path) {
-            Some(near) => format!("did you mean `{}`?", near.display()),
-            None => "check the path; ready specs are in `examples/`".to_owned(),
-        }),
-        K::IsADirectory => Diagnostic::new(format!("the spec `{shown}` is a folder")).hint("name a TOML file in it"),
-        _ => Diagnostic::new(format!("cannot read the spec `{shown}`: {source}")).hint("a spec is a TOML file that you may read"),
-    })
 }

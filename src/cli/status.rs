@@ -7,6 +7,7 @@ use crate::engine::{Shard, Share, Unit, UnitList};
 use crate::record::{DigestList, Folder, Manifest, PartId, RunRecord, SPEC_NAME};
 use clap::Args;
 use privateer_config::error::Error;
+use privateer_config::input::Input;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -174,7 +175,8 @@ fn single(out: &Path, manifest: &Manifest) -> Result<TaskStatus, Error> {
 
 /// Reads the folder of an array job.
 fn array(out: &Path, list: &Path) -> Result<Vec<TaskStatus>, Error> {
-    let text = std::fs::read_to_string(list).map_err(|source| Error::io("read the tasks", list, source))?;
+    let text = Input { most_bytes: 1 << 28, ..Input::small("list of tasks", "the file that `privateer slurm` wrote") }
+        .read_text(list)?;
     let corrupt = |line: &str| Error::Corrupt {
         path: list.to_owned(),
         problem: format!("holds `{line}`, which is no list of units"),
@@ -184,7 +186,8 @@ fn array(out: &Path, list: &Path) -> Result<Vec<TaskStatus>, Error> {
         .enumerate()
         .map(|(number, line)| {
             let units: UnitList = line.parse().map_err(|_| corrupt(line))?;
-            let exit = std::fs::read_to_string(out.join(format!("exit-{number}"))).ok().and_then(|text| text.trim().parse().ok());
+            let exit = Input::small("exit code", "a number").read_text(&out.join(format!("exit-{number}"))).ok();
+            let exit = exit.and_then(|text| text.trim().parse().ok());
             TaskStatus::of(format!("task-{number}"), &out.join(format!("task-{number}")), units.len(), exit, |part| {
                 part.starts_with("cells/")
             })

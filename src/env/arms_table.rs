@@ -101,6 +101,7 @@ impl ArmsTable {
             header: self.header,
             columns: self.columns.clone(),
             except: self.except.clone(),
+            most_bytes: context.file_bytes(),
             ..CsvOptions::dropping(self.drops_missing)
         };
         let table = read_table(&path, &options)?;

@@ -39,6 +39,12 @@ pub struct BuildContext<'a> {
 }
 
 impl BuildContext<'_> {
+    /// Largest size of the text of a data file, packed and unpacked: an eighth of the memory of a table.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        (self.memory_bytes / 8.0) as u64
+    }
+
     /// Checks a memory need against the spec's limit.
     ///
     /// # Errors

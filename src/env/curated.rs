@@ -2,6 +2,7 @@
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
+use privateer_config::input::Input;
 use privateer_privacy::odometer::{InputSpace, RowsFacts, Spend};
 use privateer_privacy::release::{PublicProjection, Release};
 use serde::{Deserialize, Serialize};
@@ -123,7 +124,8 @@ impl CuratedLedger {
     /// # Errors
     /// [`Error::Io`] if the file cannot be read, [`Error::Corrupt`] if it is not a ledger or has a newer layout.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::io("read the ledger", path, source))?;
+        let expected = "the `.ledger.json` that `privateer curate` wrote beside the released inputs";
+        let bytes = Input { most_bytes: 1 << 26, ..Input::small("ledger", expected) }.read(path)?;
         let corrupt = |problem: String| Error::Corrupt {
             path: path.to_owned(),
             problem,

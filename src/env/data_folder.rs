@@ -1,8 +1,9 @@
 //! Finds data files, and limits which files a spec may read.
 
-use privateer_config::error::{Diagnostic, Error, closest};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::input::similar_file;
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Names the folder of the data files and checks access to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,21 +28,14 @@ impl DataFolder {
         Self { limits: Some(folders), ..self }
     }
 
-    /// Returns whether a file may be read.
-    ///
-    /// Links inside a folder may lead out of it, because the folder's owner made them.
+    /// Returns whether a file may be read: every link is followed first, so that none leads out of the folders.
     fn allows(&self, path: &Path) -> bool {
         let Some(limits) = &self.limits else { return true };
         let root = self.root.as_deref().unwrap_or(Path::new("."));
-        let climbs = path.components().any(|component| component == Component::ParentDir);
-        let found = path.canonicalize();
-        limits.iter().map(PathBuf::as_path).chain([root]).any(|folder| {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            let plainly_inside = !climbs && (path.starts_with(folder) || (folder == Path::new(".") && path.is_relative()));
-            let really_inside =
-                || matches!((&found, folder.canonicalize()), (Ok(found), Ok(folder)) if found.starts_with(&folder));
-            plainly_inside || really_inside()
-        })
+        let real = |path: &Path| if path.as_os_str().is_empty() { Path::new(".") } else { path }.canonicalize().ok();
+        // Of a file that is missing, the folder that would hold it decides: a spec must not learn what is elsewhere.
+        let Some(found) = path.ancestors().find_map(real) else { return false };
+        limits.iter().map(PathBuf::as_path).chain([root]).filter_map(real).any(|folder| found.starts_with(folder))
     }
 
     /// Returns the folder as an absolute path, which stays valid from another working folder.
@@ -69,8 +63,8 @@ impl DataFolder {
                     .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`"),
             ));
         }
-        // A folder passes this check too; its reader reports that it is not a table.
-        if path.exists() {
+        // Whoever reads it reports a folder, a pipe or a link to itself.
+        if path.symlink_metadata().is_ok() {
             return Ok(path);
         }
         let what = about.map(|about| format!(" ({about})")).unwrap_or_default();
@@ -86,18 +80,6 @@ impl DataFolder {
             format!("{}name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}", near.unwrap_or_default())
         })))
     }
-}
-
-/// Returns the file of the same folder whose name is closest to that of a missing file, if one is likely meant.
-#[must_use]
-pub fn similar_file(missing: &Path) -> Option<PathBuf> {
-    let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entries = std::fs::read_dir(folder).ok()?;
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
-    names.sort();
-    let near = closest(missing.file_name()?.to_str()?, names.iter().map(String::as_str))?;
-    Some(missing.with_file_name(near))
 }
 
 impl fmt::Display for DataFolder {

@@ -30,7 +30,7 @@ pub(crate) use bad_reward::catch_bad_reward;
 pub use contract::{BuildContext, Environment, EnvironmentPlan};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
-pub use data_folder::{DataFolder, similar_file};
+pub use data_folder::DataFolder;
 pub use domain::DomainPlan;
 pub use fn_environment::FnEnvironment;
 pub use instance::{Instance, RegretUnit};

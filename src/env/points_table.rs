@@ -267,7 +267,12 @@ impl PointsTable {
         let noise_variance = self.noise_variance(context, &path)?;
         let mut columns = self.inputs.clone();
         columns.extend(self.value.clone());
-        let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::dropping(self.drops_missing) };
+        let options = CsvOptions {
+            columns: Some(columns),
+            header: Some(true),
+            most_bytes: context.file_bytes(),
+            ..CsvOptions::dropping(self.drops_missing)
+        };
         Ok((read_table(&path, &options)?, noise_variance))
     }
 

@@ -1,6 +1,7 @@
 //! File operations of this room: each one passes the fault seam, which is empty without the feature `fault-injection`.
 
 use privateer_config::error::Error;
+use privateer_config::input::{is_not_regular, open_regular, regular_or_absent};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -66,8 +67,7 @@ pub(super) fn open_lock(path: &Path) -> io::Result<File> {
 /// Opens a regular file for reading; a pipe, a device or a folder is refused without being opened.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     announce(Operation::Open, path)?;
-    regular_or_absent(path)?;
-    File::open(path)
+    open_regular(path)
 }
 
 /// Opens a regular file so that it can be locked: network file systems lock only files that are open for writing.
@@ -88,25 +88,6 @@ pub(super) fn has_other_names(file: &File) -> bool {
     }
 }
 
-fn regular_or_absent(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(io::Error::new(ErrorKind::InvalidInput, NotRegular)),
-        _ => Ok(()),
-    }
-}
-
-/// Marks the refusal of a file that is not a regular one.
-#[derive(Debug)]
-struct NotRegular;
-
-impl std::fmt::Display for NotRegular {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("not a regular file")
-    }
-}
-
-impl std::error::Error for NotRegular {}
-
 /// Reads a whole regular file.
 ///
 /// # Errors
@@ -120,28 +101,28 @@ pub(super) fn read(path: &Path, action: &str) -> Result<Vec<u8>, Error> {
 pub(super) fn read_all(file: File, path: &Path, action: &str) -> Result<Vec<u8>, Error> {
     let read = || {
         announce(Operation::Read, path)?;
+        // The stated size of a file spares reading it.
+        if MOST_BYTES < file.metadata()?.len() {
+            return Ok(None);
+        }
         let mut bytes = Vec::new();
         file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
     };
-    let bytes = read().map_err(|source| refused(path, action, source))?;
-    if MOST_BYTES < bytes.len() as u64 {
-        return Err(Error::Corrupt {
-            path: path.to_owned(),
-            problem: "is larger than 4 GiB".to_owned(),
-            hint: "no file of a results folder is that large: remove it".to_owned(),
-        });
-    }
-    Ok(bytes)
+    read().map_err(|source| refused(path, action, source))?.ok_or_else(|| Error::Corrupt {
+        path: path.to_owned(),
+        problem: "is larger than 4 GiB".to_owned(),
+        hint: "check that it is the file you mean: no file of this program is that large".to_owned(),
+    })
 }
 
 /// Returns the error for a refused open or read: bad content is told from a failure of the system, which may pass.
 pub(super) fn refused(path: &Path, action: &str, source: io::Error) -> Error {
-    if source.get_ref().is_some_and(|inner| inner.is::<NotRegular>()) {
+    if is_not_regular(&source) {
         return Error::Corrupt {
             path: path.to_owned(),
             problem: "is not a regular file".to_owned(),
-            hint: "remove the folder, pipe or device of that name and run the same command again".to_owned(),
+            hint: "name a regular file, or move the folder, pipe or device of that name away".to_owned(),
         };
     }
     Error::io(action, path, source)

@@ -163,7 +163,8 @@ fn agreed(mut paths: impl Iterator<Item = PathBuf>) -> Result<Option<Vec<u8>>, E
 fn append_timings(inputs: &[&PathBuf], out: &Path) -> Result<(), Error> {
     for input in inputs {
         // Timings are a convenience; a shard without them merges all the same.
-        if let Ok(text) = std::fs::read_to_string(input.join(timings::FILE_NAME)) {
+        if let Ok(bytes) = disk::read(&input.join(timings::FILE_NAME), "read the timings") {
+            let text = String::from_utf8_lossy(&bytes);
             timings::append_missing(out, text.strip_prefix(timings::HEADER).unwrap_or(&text))?;
         }
     }

@@ -58,7 +58,8 @@ impl DeviceFigures {
 
 /// Adds the lines that the file does not have yet: merging the same shards twice doubles nothing.
 pub(super) fn append_missing(out: &Path, lines: &str) -> Result<(), Error> {
-    let present = std::fs::read_to_string(out.join(FILE_NAME)).unwrap_or_default();
+    let present = disk::read(&out.join(FILE_NAME), "read the timings").unwrap_or_default();
+    let present = String::from_utf8_lossy(&present);
     let present: BTreeSet<&str> = present.lines().collect();
     let missing: String = lines.lines().filter(|line| !present.contains(line)).map(|line| format!("{line}\n")).collect();
     if missing.is_empty() { Ok(()) } else { append(out, &missing) }

@@ -31,7 +31,7 @@ pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};
 pub use listing::listing;
 pub use misleading::Misleading;
 pub use online::OnlinePlan;
-pub use plan::Sweep;
+pub use plan::{SPEC_FILE, Sweep};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
 pub use references::{GUESSING, is_privacy_key};

@@ -16,6 +16,7 @@ mod equal_folders;
 mod examples;
 mod extremes;
 mod identity;
+mod inputs;
 mod long_runs;
 mod mechanisms;
 mod messages;

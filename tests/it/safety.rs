@@ -262,7 +262,7 @@ fn a_reward_far_beyond_its_bound_is_refused_and_the_last_one_can_be_taken_back()
     spec(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n", "kind = \"igp-ucb\"");
     fine(here, &["init", "private", "modeler.toml"]);
     let row = fine(here, &["ask", "private"]);
-    fine(here, &["tell", "private", row.trim(), "1e308"]);
+    fine(here, &["tell", "private", row.trim(), "1e308", "--yes"]);
     refused(here, &["undo", "private"], &["was released with noise"]);
 }
 
@@ -338,7 +338,7 @@ fn bad_ledgers_and_specs_are_bad_input() {
         assert!(said.contains("`k9`") && !said.contains("`k300`") && said.len() < 200_000, "{}", said.len());
         let more: usize =
             said.split("and ").last().and_then(|rest| rest.split(' ').next()).and_then(|n| n.parse().ok()).expect("a number");
-        assert!((n - 100..n).contains(&more), "{more}");
+        assert!(n - 20 <= more && said.matches("error: ").count() == 20, "{more}");
     }
     assert!(started.elapsed() < Duration::from_secs(20), "quadratic time took over a minute: {:?}", started.elapsed());
 }
@@ -428,8 +428,15 @@ fn a_spec_reads_its_own_folders_alone() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("../elsewhere/elsewhere.csv", here.join("data/link.csv")).expect("a link");
-        write("link.csv");
+        std::os::unix::fs::symlink("data.csv", here.join("data/inside.csv")).expect("a link");
+        std::os::unix::fs::symlink("../elsewhere", here.join("data/folder")).expect("a link");
+        write("inside.csv");
         fine(here, &["check", "specs/s.toml", "--data", "data"]);
+        // A link is followed before the rule is asked, wherever in the path it is and whether its file is there or not.
+        for file in ["link.csv", "folder/elsewhere.csv", "folder/absent.csv", "folder/../elsewhere/elsewhere.csv"] {
+            write(file);
+            refused(here, &["check", "specs/s.toml", "--data", "data"], &["outside of the data folder", "--allow-outside"]);
+        }
     }
 }
 

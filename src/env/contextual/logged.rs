@@ -108,7 +108,7 @@ impl ContextualPlan for LoggedReplayPlan {
         } else {
             let kinds = [CellKind::Text, self.features.outcome(), self.features.outcome()];
             columns.extend([&self.arm, &self.reward, propensity].into_iter().cloned().zip(kinds));
-            read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
+            read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns, context.file_bytes())?
         };
         let [Cells::Texts(shown), Cells::Numbers(rewards), Cells::Numbers(propensities)] = &cells[of_features..] else {
             return Err(Error::input(Diagnostic::new("the log's columns could not be read")));

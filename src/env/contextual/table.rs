@@ -188,7 +188,7 @@ impl ContextualPlan for ContextsTablePlan {
             cells
         } else {
             columns.extend(payoff.columns(self.features.outcome()));
-            read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
+            read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns, context.file_bytes())?
         };
         let rewards = payoff.rewards(&cells[of_features..], self.right)?;
         let n_users = rewards.len() / n_arms;

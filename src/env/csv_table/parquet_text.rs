@@ -1,14 +1,15 @@
 //! Writes the columns of a Parquet file as CSV text, so that one reader serves both.
 
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::input::Input;
 use std::path::Path;
 
 /// Returns the rows as CSV with a header; a missing value is an empty field.
 ///
 /// # Errors
-/// An input error if the file is damaged, or has a column of lists or groups.
+/// An input error if the file is damaged, has a column of lists or groups, or is too large as text.
 #[cfg(feature = "parquet")]
-pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
+pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>, input: Input<'_>) -> Result<String, Error> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
     let damaged = |why: String| {
@@ -34,6 +35,10 @@ pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>) -> Result<String, Error>
             other => other.to_string(),
         };
         writer.write_record(row.get_column_iter().map(|(_, field)| cell(field))).map_err(told)?;
+        // Runs of equal values take next to nothing while they are packed.
+        if input.most_bytes < writer.get_ref().len() as u64 {
+            return Err(Input { what: "unpacked data file", ..input }.too_large(path));
+        }
     }
     let text = writer.into_inner().map_err(|error| damaged(error.to_string()))?;
     String::from_utf8(text).map_err(|_| damaged("a text is not UTF-8".to_owned()))
@@ -44,7 +49,7 @@ pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>) -> Result<String, Error>
 /// # Errors
 /// Always.
 #[cfg(not(feature = "parquet"))]
-pub(super) fn parquet_text(path: &Path, _bytes: Vec<u8>) -> Result<String, Error> {
+pub(super) fn parquet_text(path: &Path, _bytes: Vec<u8>, _input: Input<'_>) -> Result<String, Error> {
     let message = format!("`{}` is a Parquet file", path.display());
     Err(Error::input(Diagnostic::new(message).expected("CSV text").hint("build with the feature `parquet`, or export it as CSV")))
 }

@@ -8,6 +8,9 @@ use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
 use privateer_config::params::Args;
 use std::path::Path;
 
+/// Largest size of a text where nothing else is stated: larger than the intended data sets, smaller than usual memory.
+pub const MOST_BYTES: u64 = 1 << 30;
+
 /// Holds the options for parsing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
@@ -26,12 +29,14 @@ pub struct CsvOptions {
     pub columns: Option<Vec<String>>,
     /// The columns to leave out, where all others are read.
     pub except: Vec<String>,
+    /// Largest size of the text, packed and unpacked.
+    pub most_bytes: u64,
 }
 
 impl Default for CsvOptions {
     /// Returns the defaults: all columns and rows, and a header if the first row looks like one.
     fn default() -> Self {
-        Self { header: None, drops_missing: false, missing: None, columns: None, except: Vec::new() }
+        Self { header: None, drops_missing: false, missing: None, columns: None, except: Vec::new(), most_bytes: MOST_BYTES }
     }
 }
 
@@ -41,7 +46,7 @@ impl Default for CsvOptions {
 ///
 /// # Errors
 /// [`Error::Input`] with the first mistake of each column, at most eight, with file, line and field (the place's column counts
-/// fields, except where the text is not UTF-8); [`Error::TooLarge`] beyond 1 GiB; [`Error::Io`] if the operating system refuses
+/// fields, except where the text is not UTF-8); or for a file that is too large; [`Error::Io`] if the operating system refuses
 /// access.
 pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> {
     let mut values = Vec::new();
@@ -90,7 +95,7 @@ pub(super) fn scan(
     may_drop: impl Fn(usize) -> bool,
     mut take: impl FnMut(usize, &str, &mut Numbers) -> Result<(), String>,
 ) -> Result<FileHeader, Error> {
-    let text = read_text(path)?;
+    let text = read_text(path, options.most_bytes)?;
     let dialect = Dialect::of(&text);
     let shown = path.display().to_string();
     let mut reader = csv::ReaderBuilder::new()
@@ -192,9 +197,9 @@ pub enum Cells {
 ///
 /// # Errors
 /// As [`read_table`].
-pub fn read_columns(path: &Path, columns: &[(String, CellKind)]) -> Result<Vec<Cells>, Error> {
+pub fn read_columns(path: &Path, columns: &[(String, CellKind)], most_bytes: u64) -> Result<Vec<Cells>, Error> {
     let names = columns.iter().map(|(name, _)| name.clone()).collect();
-    let options = CsvOptions { header: Some(true), columns: Some(names), ..CsvOptions::dropping(false) };
+    let options = CsvOptions { header: Some(true), columns: Some(names), most_bytes, ..CsvOptions::dropping(false) };
     let mut read: Vec<Cells> = columns
         .iter()
         .map(|(_, kind)| if *kind == CellKind::Text { Cells::Texts(Vec::new()) } else { Cells::Numbers(Vec::new()) })
@@ -272,13 +277,14 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::GzEncoder;
+    use std::fs;
     use std::io::Write;
 
     /// Writes the bytes to `t.csv` in a fresh folder and reads them; messages omit the folder.
     fn read(bytes: &[u8], options: &CsvOptions) -> Result<CsvTable, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("t.csv");
-        std::fs::write(&path, bytes).expect("a file");
+        fs::write(&path, bytes).expect("a file");
         read_table(&path, options).map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
     }
 
@@ -438,11 +444,32 @@ mod tests {
         assert_eq!(
             message(&missing),
             format!(
-                "error: no data file `{}`\nhint: name the folder that holds it with `--data DIR` or PRIVATEER_DATA",
+                "error: there is no data file `{}`\nexpected CSV text, plain or gzip, or Parquet\nhint: check the path",
                 missing.display()
             )
         );
-        assert!(message(folder.path()).contains("is a folder\nexpected CSV text, plain or gzip\nhint: name a CSV file in it"));
+        assert!(message(folder.path()).contains("is not a regular file\nexpected CSV text, plain or gzip, or Parquet"));
+    }
+
+    /// A limit holds of the text as it is stored and as it is unpacked; a text of just its size is read.
+    #[test]
+    fn no_more_than_the_limit_is_read() {
+        let (folder, text) = (tempfile::tempdir().expect("a folder"), format!("x\n{}", "1\n".repeat(5000)));
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(text.as_bytes()).expect("written");
+        let packed = packed.finish().expect("packed");
+        let (plain, gz) = (folder.path().join("t.csv"), folder.path().join("t.csv.gz"));
+        fs::write(&plain, &text).expect("written");
+        fs::write(&gz, packed).expect("written");
+        for (path, noun) in [(&plain, "the data file"), (&gz, "the unpacked data file")] {
+            let read = |most_bytes| read_table(path, &CsvOptions { most_bytes, ..CsvOptions::default() });
+            assert_eq!(read(text.len() as u64).expect("a table").rows, 5000);
+            let said = read(text.len() as u64 - 1).expect_err("too large").to_string();
+            assert!(
+                said.contains(noun) && said.contains("larger than the limit of 9.8 KiB") && said.contains("memory_gib"),
+                "{said}"
+            );
+        }
     }
 
     /// Any bytes give a table of finite numbers or a message, and never a panic.

@@ -1,5 +1,6 @@
 //! Describes a file before its numbers are read: columns, rows, and the hash of its text.
 
+use super::MOST_BYTES;
 use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error};
 use sha2::{Digest, Sha256};
@@ -38,7 +39,7 @@ impl CsvShape {
     /// # Errors
     /// As [`super::read_table`], except for the numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        Self::of(&read_text(path)?)
+        Self::of(&read_text(path, MOST_BYTES)?)
             .map_err(|problem| Error::input(Diagnostic::new(format!("`{}` is not CSV: {problem}", path.display()))))
     }
 }

@@ -85,7 +85,7 @@ pub enum Error {
 }
 
 /// Largest number of errors that are shown for one input.
-const MOST_SHOWN: usize = 100;
+const MOST_SHOWN: usize = 20;
 
 impl Error {
     /// Creates an error from one diagnostic of the user's input.
@@ -104,7 +104,9 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             // A path of the caller that names nothing.
-            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => ExitCode::BadInput,
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound || is_link_loop(source) => {
+                ExitCode::BadInput
+            }
             Self::Input(_) | Self::TooLarge { .. } | Self::Folder { .. } | Self::Corrupt { .. } => ExitCode::BadInput,
             Self::Io { .. } | Self::Incomplete { .. } | Self::Failed { .. } | Self::Untrusted { .. } => ExitCode::Incomplete,
             Self::Device { .. } => ExitCode::NoDevice,
@@ -136,7 +138,7 @@ impl fmt::Display for Error {
             ),
             Self::Folder { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
             Self::Io { action, path, source } => {
-                write!(f, "error: cannot {action} `{}`: {source}\nhint: {}", path.display(), io_hint(source))
+                write!(f, "error: cannot {action} `{}`: {source}\nhint: {}", path.display(), io_hint(action, source))
             }
             Self::Corrupt { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
             Self::Failed { problem, hint } => write!(f, "error: {problem}\nhint: {hint}"),
@@ -154,16 +156,34 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-fn io_hint(source: &std::io::Error) -> &'static str {
+/// Whether a path led through links without an end; the standard library has no stable name for it.
+#[must_use]
+pub fn is_link_loop(source: &std::io::Error) -> bool {
+    const CODE: i32 = if cfg!(windows) {
+        1921
+    } else if cfg!(target_os = "linux") {
+        40
+    } else {
+        62
+    };
+    source.raw_os_error() == Some(CODE)
+}
+
+/// Returns what to do, by the direction of the attempted action.
+fn io_hint(action: &str, source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind as K;
+    let reads = ["read", "find", "look", "open"].iter().any(|verb| action.starts_with(verb));
     match source.kind() {
         K::NotFound => "check the path",
-        K::PermissionDenied | K::ReadOnlyFilesystem => "choose a folder you may write to (`--out DIR`) or fix its permissions",
+        _ if is_link_loop(source) => "name the file itself: the link leads to itself, or through too many others",
+        K::PermissionDenied if reads => "name a file that you may read, or let its owner give you the permission",
+        K::PermissionDenied | K::ReadOnlyFilesystem => "choose a folder that you may write to, or fix its permissions",
         K::StorageFull | K::QuotaExceeded | K::FileTooLarge => {
-            "make room, then run the same command again: finished parts are kept and the run resumes"
+            "make room, then run the same command again: what is finished is kept"
         }
+        K::OutOfMemory => "free memory, raise the limit on it (`ulimit -v`, the job's or the container's), or use a smaller file",
         K::NotADirectory | K::IsADirectory | K::AlreadyExists => "a file stands where a folder should be, or the reverse",
-        _ => "run the same command again once the cause is gone; finished parts are kept",
+        _ => "run the same command again once the cause is gone; what is finished is kept",
     }
 }
 
@@ -184,10 +204,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_hundred_mistakes_are_shown() {
+    fn the_first_mistakes_are_shown() {
         let shown = Error::Input((0..4000).map(|i| Diagnostic::new(format!("mistake {i}"))).collect()).to_string();
-        assert_eq!(shown.matches("error: mistake").count(), 100);
-        assert!(shown.ends_with("mistake 99\n\nand 3900 more mistakes"), "{shown}");
+        assert_eq!(shown.matches("error: mistake").count(), 20);
+        assert!(shown.ends_with("mistake 19\n\nand 3980 more mistakes"), "{shown}");
     }
 
     #[test]

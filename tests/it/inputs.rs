@@ -1,0 +1,136 @@
+//! What enters: every file that a command is given may be a pipe, a device, a link to itself, a folder, endless or missing.
+#![cfg(unix)]
+
+use crate::program::{code, privateer, stderr};
+use crate::two_parties::{CURATE, fine, refused, spec, table};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// A reward or a value far outside of the clip, of either sign and any size, spends nothing until `--yes` says that it is meant.
+#[test]
+fn values_far_outside_of_the_clip_are_asked_about() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    fine(here, &CURATE);
+    spec(here, "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [0.0, 1.0]\n", "kind = \"igp-ucb\"");
+    fine(here, &["init", "state", "modeler.toml"]);
+    let row = fine(here, &["ask", "state"]).trim().to_owned();
+    let release = ["release", "--state", "rel", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "3"];
+    fine(here, &[&release[..9], &["0", "0.5"]].concat());
+    for far in ["1e308", "-1e308", "1e6", "-101", "1.7976931348623157e308"] {
+        let states = || ["state", "rel"].map(|name| fs::read(here.join(name)).expect("a state"));
+        let before = states();
+        refused(here, &["tell", "state", &row, far], &["not shown", "0 to 1", "--yes", "nothing was spent"]);
+        refused(here, &[&release[..], &[far]].concat(), &["not shown", "--yes"]);
+        assert_eq!(states(), before, "{far}");
+    }
+    fine(here, &[&release[..], &["1e308", "--yes"]].concat());
+    fine(here, &["tell", "state", &row, "1e308", "--yes"]);
+    let row = fine(here, &["ask", "state"]).trim().to_owned();
+    fine(here, &["tell", "state", &row, "-99"]);
+}
+
+/// Runs a command that must end soon; returns its exit code and what it said.
+fn ends_soon(here: &Path, words: &[&str]) -> (Option<i32>, String) {
+    let mut child =
+        privateer(here).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("started");
+    let start = Instant::now();
+    while child.try_wait().expect("known").is_none() {
+        if Duration::from_secs(20) < start.elapsed() {
+            child.kill().expect("killed");
+            panic!("{words:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().expect("ended");
+    (code(&output), stderr(&output))
+}
+
+/// Every place at which a command takes a file from its user; `X` stands for the file.
+const PLACES: [&[&str]; 22] = [
+    &["check", "X"],
+    &["check", "table.toml"],
+    &["check", "ledger.toml"],
+    &["run", "X"],
+    &["plan", "X"],
+    &["account", "X.toml"],
+    &["data", "X"],
+    &["audit", "X.toml"],
+    &["init", "new", "X"],
+    &["fit", "X", "--inputs", "x,y", "--value", "outcome"],
+    &["curate", "X", "--columns", "x,y", "--epsilon", "8", "--delta", "1e-6", "--radius", "1", "--bound", "2", "-o", "o.csv"],
+    &[
+        "curate",
+        "data.csv",
+        "--columns",
+        "x,y",
+        "--epsilon",
+        "8",
+        "--delta",
+        "1e-6",
+        "--radius",
+        "1",
+        "-o",
+        "o.csv",
+        "--public",
+        "X",
+    ],
+    &["predict", "X", "--points", "data.csv"],
+    &["ask", "X"],
+    &["undo", "X"],
+    &["tell", "X", "0", "0.5"],
+    &["tell", "state", "0", "X", "--released"],
+    &["tell", "state", "0", "spec.toml", "--released", "--key", "X"],
+    &["release", "--state", "X", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "0", "0.5"],
+    &["release", "--state", "new", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "--odometer", "X", "0", "0.5"],
+    &["ledger", "X"],
+    &["audit", "ledger.json", "X"],
+];
+
+#[test]
+fn whatever_stands_where_a_file_is_named_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    fine(here, &CURATE);
+    spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
+    fine(here, &["init", "state", "modeler.toml"]);
+    fs::copy(here.join("released.csv.ledger.json"), here.join("ledger.json")).expect("copied");
+    let text = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
+    fs::write(here.join("table.toml"), text.replace("\"released.csv\"", "\"X\"")).expect("written");
+    fs::write(here.join("ledger.toml"), text.replace("\"released.csv.ledger.json\"", "\"X\"")).expect("written");
+    type Make = fn(&Path);
+    let forms: [(&str, Make); 7] = [
+        ("pipe", |x| rustix::fs::mknodat(rustix::fs::CWD, x, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe")),
+        ("device", |x| symlink("/dev/zero", x).expect("a link")),
+        ("loop", |x| symlink(x.file_name().expect("a name"), x).expect("a link")),
+        ("folder", |x| fs::create_dir(x).expect("a folder")),
+        ("endless", |x| fs::File::create(x).expect("a file").set_len(64 << 30).expect("a sparse file")),
+        ("binary", |x| fs::write(x, [0x1f, 0x8b, 0xff, 0x00, 0xfe]).expect("written")),
+        ("missing", |_| ()),
+    ];
+    let mut faults = Vec::new();
+    for words in PLACES {
+        let name = if words.contains(&"X.toml") { "X.toml" } else { "X" };
+        for (form, make) in forms {
+            let path = here.join(name);
+            make(&path);
+            let (code, said) = ends_soon(here, words);
+            // A state file that is missing is made, and the files of a folder are audited.
+            let may_begin = form == "missing" && words.starts_with(&["release", "--state", "X"])
+                || form == "folder" && words.starts_with(&["audit", "ledger.json"]);
+            let verdict = code == Some(2) && ["hint: ", "expected "].iter().any(|advice| said.contains(advice));
+            let forbidden = ["--out DIR", "remove the folder", "panicked"];
+            if !(verdict || may_begin) || forbidden.iter().any(|text| said.contains(text)) {
+                faults.push(format!("{form}: {words:?}: {code:?}, {said}"));
+            }
+            drop(fs::remove_file(&path).or_else(|_| fs::remove_dir(&path)));
+            drop(fs::remove_file(here.join("new")));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
