@@ -99,7 +99,7 @@ impl DomainPlan {
                         let message = format!("the domain ends at {hi}, not above its start {lo}");
                         nested.reject("hi", message, format!("a number > {lo}"));
                     }
-                    nested.documents("radius", "of a ball around 0: a number > 0, 1 unless given");
+                    nested.documents("radius", "of a ball around 0: a number >= 1e-50 and <= 1e50, 1 unless given");
                     vec![(lo, hi); dimension]
                 }
             }

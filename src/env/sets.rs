@@ -30,7 +30,7 @@ impl SetsPlan {
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "points that may be played in a round: the whole domain, a number of points drawn each round, or one good point among bad ones";
         let Some(variant) = args.variant("sets", doc, &["whole", "random", "gap"], Some("whole")) else { return Self::Whole };
-        args.documents("sets.points", "points of a set, a whole number >= 1: 25 unless given");
+        args.documents("sets.points", "points of a set, a whole number from 1 to 4294967295: 25 unless given");
         args.documents("sets.good", "for `gap`: least mean of the good point, 0.8 unless given");
         args.documents("sets.bad", "for `gap`: largest mean of the others, 0.6 unless given");
         let nested = &variant.args;

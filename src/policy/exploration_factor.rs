@@ -51,14 +51,14 @@ impl ExplorationFactor {
         let Some(variant) = args.variant("beta", doc, &kinds, Some("order")) else {
             return Self::Order { factor: USUAL_FACTOR, noise: NoiseMeasure::Deviation };
         };
-        args.documents("beta.factor", "a number >= 0: required by `scaled`; for `order`, 0.5 unless given");
+        args.documents("beta.factor", "a number >= 0 and <= 1e12: required by `scaled`; for `order`, 0.5 unless given");
         if measures {
             args.documents(
                 "beta.noise",
                 "`deviation` or `range`, for `order`: whether the noise of a released reward counts by its standard deviation, a heuristic, or by the bound or second moment of a released reward, as in the papers; `deviation` unless given",
             );
         }
-        args.documents("beta.value", "a number >= 0: required by `constant`");
+        args.documents("beta.value", "a number >= 0 and <= 1e12: required by `constant`");
         args.documents(
             "beta.of",
             "`order`, `theory` or `constant`, for `tuned`: what the factors multiply; `order` unless given",
@@ -69,7 +69,7 @@ impl ExplorationFactor {
         );
         args.documents(
             "beta.pilot",
-            "a whole number >= 1, for `tuned`: pilot trials of each factor, apart from those of the run; 10 unless given",
+            "a whole number from 1 to 4294967295, for `tuned`: pilot trials of each factor, apart from those of the run; 10 unless given",
         );
         let factor = |default: Option<f64>| {
             let number = variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);

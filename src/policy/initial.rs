@@ -26,7 +26,7 @@ impl Initial {
         ) else {
             return Self::Random(1);
         };
-        args.documents("initial.points", "a whole number >= 1: random starting points, required by `random`");
+        args.documents("initial.points", "a whole number from 1 to 4294967295: random starting points, required by `random`");
         let initial = match variant.kind.as_str() {
             "lowest-index" => Self::LowestIndex,
             "random" => Self::Random(variant.args.count("points", "random starting points").between(1, 1_000_000).required()),

@@ -44,7 +44,7 @@ impl SpectrumPlan {
     /// Reads the key `repair`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what keeps the noisy Gram matrix positive: `multiple` of 2 Lambda on its diagonal, eigenvalues raised to that, or nothing";
-        args.documents("repair.multiple", "a number >= 0: 1 unless given");
+        args.documents("repair.multiple", "a number >= 0 and <= 1e6: 1 unless given");
         args.documents(
             "repair.spectrum",
             "`as-printed` or `tight`: whose Lambda bounds the noise; that of the calibration unless given",

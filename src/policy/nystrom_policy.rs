@@ -69,7 +69,7 @@ impl Sketch {
             None => Resample::EveryRound,
         };
         args.documents("resample.points", "an array of numbers, for `fixed`: the dictionary as indices of points, from 0");
-        args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
+        args.documents("resample.size", "a whole number from 1 to 4294967295, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
         let q = args.number("q", "a play enters the dictionary with probability min(1, q times the posterior variance)");
         Self {
             beta,

@@ -38,14 +38,14 @@ impl ReleaseRule {
         let kinds = ["every-round", "interval", "count", "determinant"];
         let doc = "when sums are released: after every round, every `rounds`, or when the count of users or the determinant has grown by `factor`";
         let Some(variant) = args.variant("release", doc, &kinds, Some("every-round")) else { return Self::EveryRound };
-        args.documents("release.rounds", "a whole number >= 1: required by `interval`");
+        args.documents("release.rounds", "a whole number from 1 to 4294967295: required by `interval`");
         args.documents(
             "release.factor",
-            "a number >= 1.01: growth between releases of `count` and `determinant`, 2 unless given",
+            "a number >= 1.01 and <= 1e6: growth between releases of `count` and `determinant`, 2 unless given",
         );
         args.documents(
             "release.most",
-            "a whole number >= 1: most releases of `determinant`, 4 for each doubling of the horizon unless given",
+            "a whole number from 1 to 4294967295: most releases of `determinant`, 4 for each doubling of the horizon unless given",
         );
         let factor = || variant.args.number("factor", "growth between two releases").at_least(1.01).at_most(1e6).or(2.0);
         let rule = match variant.kind.as_str() {

@@ -24,7 +24,7 @@ impl RunKeys {
     /// Reads the keys; `stem` is the name of the spec's file.
     pub(super) fn parse(top: &Args<'_>, stem: String) -> Self {
         let name = top.one_line("name", "title of the report; absent: the name of the spec's file").unwrap_or(stem);
-        let seed = top.count("seed", "seed of all streams").or(1);
+        let seed = top.count("seed", "seed of all streams").between(0, i64::MAX as u64).or(1);
         let trials = top.count("trials", "independent repetitions of every cell").between(1, u64::from(u32::MAX)).or(10);
         let block = top.count("block", "trials of one part file").between(1, u64::from(u32::MAX)).or(50);
         top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();

@@ -73,7 +73,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
     let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
     let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(ContextLaw::Gaussian);
-    args.documents("contexts.nonzeros", "a whole number >= 1: entries of a `sparse` context, 5 unless given");
+    args.documents("contexts.nonzeros", "a whole number from 1 to 4294967295: entries of a `sparse` context, 5 unless given");
     let scale = match args.word(
         "scale",
         "what is 1 of every context: its largest entry, its Euclidean length, or neither (entries are cut off at 6)",
@@ -86,7 +86,10 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
     };
     let parameters =
         law(args, "parameters", "law of an arm's parameters before they are scaled", "sparse").unwrap_or(ContextLaw::Sparse(5));
-    args.documents("parameters.nonzeros", "a whole number >= 1: entries of a `sparse` arm, 5 unless given, all of the same size");
+    args.documents(
+        "parameters.nonzeros",
+        "a whole number from 1 to 4294967295: entries of a `sparse` arm, 5 unless given, all of the same size",
+    );
     let signs = args.word("signs", "signs of the entries of sparse arms", &["positive", "random"], Some("positive"));
     let radius = args.number("radius", "l1 norm of every arm's parameters").above(0.0).at_most(1e6).or(1.0);
     let link = link::read(args);

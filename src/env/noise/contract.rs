@@ -50,14 +50,11 @@ pub fn parse_noise(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>>
     Some(noise)
 }
 
-/// Largest scale: above it, sums and squares of rewards could overflow f64.
-pub(super) const LARGEST: f64 = 1e100;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use privateer_config::error::Sources;
-    use privateer_config::params::{Entry, Node, Sink, Table, Value};
+    use privateer_config::params::{Entry, LARGEST, Node, Sink, Table, Value};
     use privateer_numerics::rng::{Purpose, Streams};
 
     fn table(keys: &[(&str, f64)]) -> Table {

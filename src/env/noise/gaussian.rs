@@ -1,7 +1,6 @@
 //! Implements normal noise around the mean.
 
 use super::Noise;
-use super::contract::LARGEST;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ struct GaussianNoise {
 
 /// Reads `sd`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
-    let sd = args.number("sd", "standard deviation of a reward around its mean").above(0.0).at_most(LARGEST).required();
+    let sd = args.number("sd", "standard deviation of a reward around its mean").above(0.0).required();
     args.finish();
     Arc::new(GaussianNoise { sd })
 }

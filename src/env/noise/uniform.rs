@@ -1,7 +1,6 @@
 //! Implements uniform noise around the mean: the bounded noise of [Zhou2021, experiments].
 
 use super::Noise;
-use super::contract::LARGEST;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ struct UniformNoise {
 
 /// Reads `bound`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
-    let bound = args.number("bound", "largest distance of a reward from its mean").above(0.0).at_most(LARGEST).required();
+    let bound = args.number("bound", "largest distance of a reward from its mean").above(0.0).required();
     args.finish();
     Arc::new(UniformNoise { bound })
 }

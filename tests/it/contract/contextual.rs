@@ -14,7 +14,7 @@ use privateer_privacy::interactions::seal;
 use privateer_privacy::{Guarantee, Raw};
 
 /// Settings of every environment, as lines of its table.
-fn environments() -> Vec<String> {
+pub fn environments() -> Vec<String> {
     let settings = |name: &str| -> Vec<&str> {
         match name {
             "generalized-linear" => vec![
@@ -37,14 +37,14 @@ fn environments() -> Vec<String> {
         .collect()
 }
 
-fn spec(environment: &str, privacy: &str, policies: &str) -> String {
+pub fn spec(environment: &str, privacy: &str, policies: &str) -> String {
     format!(
         "seed = 5\nrounds = 60\ntrials = 5\nblock = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\n{environment}[privacy]\n{privacy}\n{policies}"
     )
 }
 
 /// One table a policy.
-fn policies() -> String {
+pub fn policies() -> String {
     names(CONTEXTUAL_POLICIES).into_iter().map(|name| format!("[[policy]]\nkind = \"{name}\"\n")).collect()
 }
 

@@ -72,7 +72,7 @@ pub fn settings(name: &str) -> Vec<String> {
     }
 }
 
-fn spec(name: &str, setting: &str) -> String {
+pub fn spec(name: &str, setting: &str) -> String {
     format!("seed = 5\nrounds = 100\n[environment]\nkind = \"{name}\"\n{setting}\n[[policy]]\nkind = \"uniform\"\n")
 }
 

@@ -32,7 +32,7 @@ pub fn settings(name: &str) -> Vec<&'static str> {
 }
 
 /// A spec over random points in two dimensions, or over a generated table.
-fn spec(name: &str, setting: &str) -> String {
+pub fn spec(name: &str, setting: &str) -> String {
     let comma = if setting.is_empty() { "" } else { ", " };
     let kernel = format!("kernel = {{ kind = \"{name}\"{comma}{setting} }}");
     let environment = if name == "empirical-covariance" {

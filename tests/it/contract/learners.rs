@@ -13,7 +13,7 @@ use privateer_privacy::gradients::Sample;
 use privateer_privacy::{Calibration, Guarantee, Raw};
 
 /// Sets on which each learner runs, all in two dimensions or more.
-fn sets(learner: &str) -> Vec<&'static str> {
+pub fn sets(learner: &str) -> Vec<&'static str> {
     const BALL: &str = "{ kind = \"lp-ball\", p = 1.5, radius = 2.0 }";
     const CUBE: &str = "{ kind = \"lp-ball\", p = \"inf\" }";
     const CROSS: &str = "{ kind = \"lp-ball\", p = 1, radius = 2.0 }";
@@ -29,7 +29,7 @@ fn losses() -> [&'static str; 3] {
     ["squared", "logistic", "smoothed-absolute"]
 }
 
-fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) -> String {
+pub fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) -> String {
     format!(
         "rounds = 40\ntrials = 4\nblock = 4\nrecord = {{ rounds = \"all\" }}\n[problem]\nkind = \"{problem}\"\ndimension = 3\n\
          set = {set}\nloss = \"{loss}\"\ntest_samples = 50\n[privacy]\n{privacy}\n[[learner]]\n{learner}"

@@ -7,6 +7,7 @@ mod features;
 mod kernels;
 mod learners;
 mod mechanisms;
+mod numbers;
 mod parameters;
 pub mod policies;
 mod registry;

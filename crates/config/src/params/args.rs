@@ -1,6 +1,6 @@
 //! The reader of one table: typed getters that check, record and report.
 
-use super::{Count, Extensions, Items, List, Node, Number, Table, Value};
+use super::{Count, Extensions, Items, List, Node, Number, Table, Value, is_representable};
 use crate::error::{Diagnostic, Error, Place, Sources, Span, suggestion};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -18,6 +18,9 @@ pub struct Sink {
     /// Source and byte of every key that is unknown: policies that share a table report it once.
     unknown: RefCell<BTreeSet<(usize, usize)>>,
 }
+
+/// The numbers that an array may hold; see [`super::is_representable`].
+const ANY_NUMBER: &str = "0, or a number of size 1e-50 to 1e50";
 
 /// Number of errors that are kept: a text of a million mistakes needs no million explanations.
 const MOST_KEPT: usize = 200;
@@ -291,12 +294,12 @@ impl<'a> Args<'a> {
         let mut numbers = Vec::with_capacity(items.len());
         for item in items {
             match item.value.as_f64() {
-                Some(x) if x.is_finite() => numbers.push(x),
+                Some(x) if is_representable(x) => numbers.push(x),
                 Some(_) => self.sink.push_at(
                     item.span.as_ref(),
-                    Diagnostic::new(format!("`{}` holds {}", self.join(key), item.value.shown())).expected("a finite number"),
+                    Diagnostic::new(format!("`{}` holds {}", self.join(key), item.value.shown())).expected(ANY_NUMBER),
                 ),
-                None => self.wrong_type(key, item, Wanted::Number, "a finite number"),
+                None => self.wrong_type(key, item, Wanted::Number, ANY_NUMBER),
             }
         }
         Some(numbers)

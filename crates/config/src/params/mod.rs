@@ -21,6 +21,6 @@ mod value;
 pub use args::{Args, KeyDoc, Sink, Variant};
 pub use entry::{Named, find, names};
 pub use extensions::{Extension, Extensions, Items, List, ReadItem, interned};
-pub use number::{Count, Number};
+pub use number::{Count, LARGEST, Number, SMALLEST, is_representable};
 pub use scalar::Scalar;
 pub use value::{Entry, Node, Table, Value};

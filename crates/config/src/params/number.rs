@@ -3,6 +3,17 @@
 use super::args::Wanted;
 use super::{Args, Node, Value};
 
+/// Smallest size of a number other than 0 that a spec may state: its square and its inverse are far from the ends of f64.
+pub const SMALLEST: f64 = 1e-50;
+/// Largest size of a number that a spec may state.
+pub const LARGEST: f64 = 1e50;
+
+/// Whether arithmetic holds for a number: 0, or of a size from [`SMALLEST`] to [`LARGEST`].
+#[must_use]
+pub fn is_representable(x: f64) -> bool {
+    x == 0.0 || (SMALLEST..=LARGEST).contains(&x.abs())
+}
+
 /// A number with its range: `.above(0.0).or(1.0)`.
 #[derive(Debug)]
 #[must_use]
@@ -101,15 +112,21 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     fn range(&self) -> String {
-        let bound = |sign: &str, bound: Option<f64>| bound.map(|bound| format!("{sign} {}", shown(bound)));
-        let lower = bound(">", self.above).or(bound(">=", self.at_least));
-        let upper = bound("<", self.below).or(bound("<=", self.at_most));
-        match (lower, upper) {
-            (None, None) => "a finite number".to_owned(),
-            (Some(l), None) => format!("a finite number {l}"),
-            (None, Some(u)) => format!("a finite number {u}"),
-            (Some(l), Some(u)) => format!("a number {l} and {u}"),
-        }
+        let lower = match (self.above, self.at_least) {
+            (Some(0.0), None) => format!(">= {}", shown(self.smallest())),
+            (Some(bound), _) => format!("> {}", shown(bound)),
+            (None, bound) => format!(">= {}", shown(bound.unwrap_or(-LARGEST))),
+        };
+        let upper = match (self.below, self.at_most) {
+            (Some(bound), _) => format!("< {}", shown(bound)),
+            (None, bound) => format!("<= {}", shown(bound.unwrap_or(LARGEST))),
+        };
+        format!("a number {lower} and {upper}")
+    }
+
+    /// Least size of a positive number: one that may be large up to 1e6, say, may be small down to 1e-6.
+    fn smallest(&self) -> f64 {
+        self.at_most.filter(|most| 1e3 <= *most).map_or(SMALLEST, f64::recip)
     }
 
     fn read(&self) -> Option<f64> {
@@ -122,9 +139,10 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     fn holds(&self, x: f64) -> bool {
-        x.is_finite()
+        is_representable(x)
             && self.above.is_none_or(|b| b < x)
             && self.at_least.is_none_or(|b| b <= x)
+            && (self.above != Some(0.0) || self.smallest() <= x)
             && self.below.is_none_or(|b| x < b)
             && self.at_most.is_none_or(|b| x <= b)
     }
@@ -151,7 +169,7 @@ pub struct Count<'r, 'a> {
 
 impl<'r, 'a> Count<'r, 'a> {
     pub(super) fn new(args: &'r Args<'a>, key: &'static str, doc: &'static str) -> Self {
-        Self { args, key, doc, lowest: 0, highest: i64::MAX as u64 }
+        Self { args, key, doc, lowest: 0, highest: u64::from(u32::MAX) }
     }
 
     /// Sets the least allowed value.
@@ -193,11 +211,7 @@ impl<'r, 'a> Count<'r, 'a> {
     }
 
     fn range(&self) -> String {
-        if self.highest == i64::MAX as u64 {
-            format!("a whole number >= {}", self.lowest)
-        } else {
-            format!("a whole number from {} to {}", self.lowest, self.highest)
-        }
+        format!("a whole number from {} to {}", self.lowest, self.highest)
     }
 
     fn read(&self) -> Option<u64> {

@@ -59,15 +59,27 @@ pub fn epsilon(distance: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
     ORDERS.map(at).fold(f64::INFINITY, f64::min).max(0.0)
 }
 
+/// Returns the least epsilon that the bound can give at `delta`, with noise without end.
+#[must_use]
+pub fn least_epsilon(delta: Delta) -> f64 {
+    let log_delta = libm::log(delta.get());
+    let at = |order: u32| libm::log1p(-1.0 / f64::from(order)) - (log_delta + libm::log(f64::from(order))) / f64::from(order - 1);
+    ORDERS.map(at).fold(f64::INFINITY, f64::min).max(0.0)
+}
+
 /// Returns the largest distance (sensitivity over standard deviation) that keeps the budget.
-/// Accurate to one part in 10⁹, on the private side.
+/// Accurate to one part in 10⁹, on the private side; 0 where the bound exceeds the budget at every distance from 1e-50 on, as it
+/// does for budgets below [`least_epsilon`].
 #[must_use]
 pub fn distance(budget: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
     let (mut yes, mut no) = (0.0, 1.0);
     while epsilon(no, n_samples, steps, delta) <= budget && no < 1e6 {
         (yes, no) = (no, 2.0 * no);
     }
-    while 1e-9 * no < no - yes {
+    if budget < least_epsilon(delta) {
+        return 0.0;
+    }
+    while 1e-9 * no < no - yes && 1e-50 < no {
         let middle = 0.5 * (yes + no);
         if epsilon(middle, n_samples, steps, delta) <= budget {
             yes = middle;

@@ -356,11 +356,16 @@ impl Terms {
         let printed = |lipschitz: f64| libm::sqrt(8.0 * libm::log(1.0 / delta.get())) * lipschitz / epsilon.get();
         let lipschitz = from_lq(self.actual.lipschitz, self.q(), self.dimension);
         let sensitivity = 2.0 * lipschitz;
-        let needed = || sensitivity / subsampled::distance(epsilon.get(), self.rounds, steps, delta);
+        let needed = || {
+            let distance = subsampled::distance(epsilon.get(), self.rounds, steps, delta);
+            let message = || format!("`epsilon` is {}, less than the bound on secretly drawn samples can show", epsilon.get());
+            let expected = || format!("a number > {:.1e} at `delta = {}`", subsampled::least_epsilon(delta), delta.get());
+            if 0.0 < distance { Ok(sensitivity / distance) } else { Err(Refusal::new("epsilon", message(), expected())) }
+        };
         let (sigma, noise_formula) = match self.calibration {
             Calibration::AsPrinted => (printed(self.stated.lipschitz), "sqrt(8 ln(1/delta)) L/epsilon as printed"),
-            Calibration::Corrected => (printed(lipschitz).max(needed()), "as printed, never below its price"),
-            Calibration::Tight => (needed(), "by the Rényi bound of secretly drawn samples"),
+            Calibration::Corrected => (printed(lipschitz).max(needed()?), "as printed, never below its price"),
+            Calibration::Tight => (needed()?, "by the Rényi bound of secretly drawn samples"),
         };
         let event = Event::Subsampled { sigma, sensitivity: self.bounded(sensitivity), n_samples: self.rounds, steps };
         Ok(PricedNoise {
