@@ -8,6 +8,7 @@ use super::trace::Trace;
 use crate::spec::CellPlan;
 use privateer_backend::Counters;
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::memory::allow;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::{Ledger, Raw};
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,9 @@ struct TrialState {
     allowed: Option<Vec<u32>>,
 }
 
+/// Least memory of a trial, in bytes: its streams, policy and mechanism before the first round.
+const LEAST_TRIAL: f64 = 4096.0;
+
 /// Version of the state.
 const STATE_VERSION: u32 = 1;
 
@@ -153,6 +157,8 @@ impl AskTell {
             ));
         }
         let first = trials.start;
+        let n_trials = trials.end.saturating_sub(first);
+        allow(cell.memory_bytes, &format!("{n_trials} trials"), LEAST_TRIAL * n_trials as f64, "ask for fewer trials")?;
         let part = LockstepPart::start(&cell, trials, false)?;
         Ok(Self { cell, part, spec_hash: preparation.spec_hash().to_owned(), first, round: 1, is_asked: false })
     }

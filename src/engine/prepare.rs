@@ -16,6 +16,7 @@ use crate::policy::{KnownInputs, Problem, SharedInputs};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
 use privateer_backend::{Backend, Cpu, Domain};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::memory::allow;
 use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -194,7 +195,7 @@ impl<'a> Preparation<'a> {
         let facts = environment.facts();
         // A policy's matrices and sums: the joint matrix of the as-printed calibration is the largest.
         let entries = facts.n_arms as f64 * facts.dimension as f64;
-        BuildContext::allow_bytes(
+        allow(
             self.sweep.memory_bytes,
             &format!("matrices of {} arms in {} dimensions", facts.n_arms, facts.dimension),
             16.0 * entries * facts.dimension as f64,
@@ -301,7 +302,7 @@ impl<'a> Preparation<'a> {
                 (8.0 * (3.0 * n + 2.5 * k * k), columns)
             }
         };
-        BuildContext::allow_bytes(
+        allow(
             self.sweep.memory_bytes,
             &format!("one trial on {n:.0} points over {rounds} rounds"),
             on_device + screens,

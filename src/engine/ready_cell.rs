@@ -1,10 +1,11 @@
 //! Makes the trials of a prepared bandit cell.
 
-use crate::env::{BuildContext, Environment, Instance};
+use crate::env::{Environment, Instance};
 use crate::policy::{Policy, PolicyMaker, Setting};
 use crate::spec::{BanditPlan, CellPlan};
 use privateer_backend::{Domain, UpdateKind};
 use privateer_config::error::Error;
+use privateer_config::memory::allow;
 use privateer_gp::score::AxisFeatures;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
@@ -103,7 +104,7 @@ impl ReadyCell {
         let (facts, units) = (instance.facts(), instance.value_units());
         let mechanism = self.bandit.privacy.channel(facts, instance.stated_range().is_some(), self.maker.sums(), units)?;
         if let Some(sums) = mechanism.sums() {
-            BuildContext::allow_bytes(
+            allow(
                 self.memory_bytes,
                 &format!("the running sums of one trial by `{}` over {} rounds", sums.ledger().mechanism, self.plan.rounds),
                 8.0 * sums.state(),

@@ -4,6 +4,7 @@ use super::data_derived::DerivedNumbers;
 use super::data_folder::DataFolder;
 use super::instance::Instance;
 use privateer_config::error::Error;
+use privateer_config::memory::allow;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
 use privateer_gp::{Points, ProductDomain, TrainReadings};
@@ -50,23 +51,7 @@ impl BuildContext<'_> {
     /// # Errors
     /// [`Error::TooLarge`] if the need exceeds the limit.
     pub fn allow(&self, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
-        Self::allow_bytes(self.memory_bytes, what, needs_bytes, hint)
-    }
-
-    /// Works as [`BuildContext::allow`], with a given limit.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if the need exceeds the limit.
-    pub fn allow_bytes(limit_bytes: f64, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
-        if needs_bytes <= limit_bytes {
-            return Ok(());
-        }
-        Err(Error::TooLarge {
-            what: what.to_owned(),
-            needs_bytes,
-            limit_bytes,
-            hint: format!("{hint}, or raise `limits.memory_gib`"),
-        })
+        allow(self.memory_bytes, what, needs_bytes, hint)
     }
 }
 

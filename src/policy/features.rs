@@ -2,6 +2,7 @@
 
 use super::{FeaturesPlan, KnownInputs, Problem, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::Points;
 use privateer_gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
@@ -49,14 +50,12 @@ impl FeaturesPlan for nystrom::FixedDictionary {
         let gram = problem.shared()?.gram.as_ref();
         let dictionary = self.resolve(gram)?;
         let needs = 16.0 * dictionary.len() as f64 * gram.n_points() as f64;
-        if problem.memory_bytes < needs {
-            return Err(Error::TooLarge {
-                what: format!("Nystrom features of {} points over {}", gram.n_points(), dictionary.len()),
-                needs_bytes: needs,
-                limit_bytes: problem.memory_bytes,
-                hint: "use a smaller dictionary or fewer points, or raise `limits.memory_gib`".to_owned(),
-            });
-        }
+        allow(
+            problem.memory_bytes,
+            &format!("Nystrom features of {} points over {}", gram.n_points(), dictionary.len()),
+            needs,
+            "use a smaller dictionary or fewer points",
+        )?;
         nystrom::nystrom(gram, &dictionary)
     }
 
@@ -79,14 +78,12 @@ impl FeaturesPlan for random_fourier::RandomFourier {
             return Err(refuse("points with coordinates and a kernel between them"));
         };
         let needs = 16.0 * self.frequencies as f64 * points.n_points() as f64;
-        if problem.memory_bytes < needs {
-            return Err(Error::TooLarge {
-                what: format!("{} features of {} points", 2 * self.frequencies, points.n_points()),
-                needs_bytes: needs,
-                limit_bytes: problem.memory_bytes,
-                hint: "lower `features` or the domain's points, or raise `limits.memory_gib`".to_owned(),
-            });
-        }
+        allow(
+            problem.memory_bytes,
+            &format!("{} features of {} points", 2 * self.frequencies, points.n_points()),
+            needs,
+            "lower `features` or the domain's points",
+        )?;
         let mut stream = problem.streams.shared(Purpose::Features);
         let (Some(variance), Some(frequencies)) = (
             kernel.variance(),

@@ -1,8 +1,11 @@
-//! What enters: every file that a command is given may be a pipe, a device, a link to itself, a folder, endless or missing.
+//! What enters: every file that a command is given may be a pipe, a device, a link to itself, a folder, endless or missing, and every
+//! stated size may be more than the machine has.
 #![cfg(unix)]
 
 use crate::program::{code, privateer, stderr};
+use crate::support::prepared;
 use crate::two_parties::{CURATE, fine, refused, spec, table};
+use privateer::{AskTell, DataFolder};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -133,4 +136,31 @@ fn whatever_stands_where_a_file_is_named_is_refused_at_once() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What would need more memory than the process may take is refused before it is made, also below `limits.memory_gib`.
+#[test]
+fn sizes_beyond_the_machine_are_refused_before_they_are_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let wide = "trials = 1\nrounds = 10\naccepted_warnings = [\"delta\"]\n[problem]\nkind = \"linear-regression\"\ndimension = 65535\n\
+                set = { kind = \"lp-ball\", p = 1.5, radius = 2.0 }\n[privacy]\nepsilon = 1.0\n[[learner]]\nkind = \"dp-tofw\"\n";
+    fs::write(here.join("wide.toml"), wide).expect("written");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/million-points.toml");
+    for spec in ["wide.toml", example] {
+        let script = format!("ulimit -v 2000000; exec '{}' check '{spec}'", env!("CARGO_BIN_EXE_privateer"));
+        let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(here).output().expect("a shell");
+        let said = stderr(&output);
+        assert_eq!(code(&output), Some(2), "{spec}: {said}");
+        assert!(["would need", "hint: lower", "ulimit -v"].iter().all(|text| said.contains(text)), "{spec}: {said}");
+    }
+    let text = "trials = 1\nrounds = 3\n[environment]\nkind = \"rkhs\"\nnoise = \"none\"\ndomain = { kind = \"grid\", points = 5 }\n\
+                kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n[[policy]]\nkind = \"igp-ucb\"\n";
+    prepared(text, &DataFolder::default(), |sweep, preparation| {
+        let start = |n| AskTell::new(preparation, &sweep.cells[0], 0..n).map(drop);
+        start(3).expect("three trials");
+        for n in [1_000_000_000, 1_000_000_000_000, u64::MAX] {
+            assert!(start(n).expect_err("too many").to_string().contains("trials would need"), "{n}");
+        }
+    });
 }

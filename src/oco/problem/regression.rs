@@ -11,6 +11,7 @@ use crate::oco::loss::{Loss, logistic::sigmoid};
 use crate::oco::set::parse_set;
 use crate::oco::set::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{Norm, ROWS_TOGETHER, add_outer_products, dot};
 use privateer_numerics::rng::{self, Purpose, Streams};
@@ -104,14 +105,8 @@ impl ProblemPlan for RegressionPlan {
         let set = set.build(d)?;
         let by_moments = self.response == Response::Linear && loss.is_square() && d <= n;
         let needs = 8.0 * if by_moments { (d * d) as f64 } else { (d as f64 + 1.0) * n as f64 };
-        if context.memory_bytes < needs {
-            return Err(Error::TooLarge {
-                what: format!("the data to judge on, {n} samples of {d} features"),
-                needs_bytes: needs,
-                limit_bytes: context.memory_bytes,
-                hint: "lower `test_samples` or `dimension`, or raise `limits.memory_gib`".to_owned(),
-            });
-        }
+        let what = format!("the data to judge on, {n} samples of {d} features");
+        allow(context.memory_bytes, &what, needs, "lower `test_samples` or `dimension`")?;
         let evaluation = Arc::new(self.evaluation(set.as_ref(), loss, by_moments, &mut context.streams.shared(Purpose::Domain)));
         let setting = Setting { set, loss: Arc::clone(loss), rounds: context.rounds, sample_radius: 1.0 };
         Ok(Arc::new(Regression {
