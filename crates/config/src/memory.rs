@@ -14,8 +14,7 @@ const SHARE: f64 = 0.75;
 /// [`Error::TooLarge`].
 pub fn allow(limit_bytes: f64, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
     let refuse = |limit_bytes: f64, hint: String| Err(Error::TooLarge { what: what.to_owned(), needs_bytes, limit_bytes, hint });
-    // Written so that a size that is no number is refused.
-    if !(needs_bytes <= limit_bytes) {
+    if limit_bytes < needs_bytes || needs_bytes.is_nan() {
         return refuse(limit_bytes, format!("{hint}, or raise `limits.memory_gib`"));
     }
     // Small objects are not worth the files that are read here.

@@ -103,7 +103,7 @@ fn bases(data: &DataFolder) -> Vec<Base> {
                 }
                 "problem" => (online("{ kind = \"lp-ball\", p = 1.5 }", "squared", "dp-tofw").replace("linear-regression", name), "problem."),
                 "set" => (online(learners::sets("dp-tofw").iter().find(|set| set.contains(name)).expect("a setting"), "squared", "dp-tofw"), "problem.set."),
-                "loss" => (online("\"simplex\"", &format!("{name}"), "dp-tofw").replace(&format!("loss = \"{name}\""), &format!("loss = {{ kind = \"{name}\" }}")), "problem.loss."),
+                "loss" => (online("\"simplex\"", name, "dp-tofw").replace(&format!("loss = \"{name}\""), &format!("loss = {{ kind = \"{name}\" }}")), "problem.loss."),
                 "gradient-noise" => (online("{ kind = \"lp-ball\", p = 2 }", "squared", "dp-tofw"), "privacy."),
                 "learner" => (online(learners::sets(name)[0], "squared", name), "learner.*."),
                 other => panic!("no spec for the kind `{other}`: add it here"),

@@ -92,7 +92,7 @@ impl<'r, 'a> Number<'r, 'a> {
         };
         let numbers: Vec<f64> = items.iter().filter_map(|item| item.value.as_f64()).collect();
         let ends = match numbers[..] {
-            [low, high] if items.len() == 2 && low < high && low.is_finite() && high.is_finite() => Some((low, high)),
+            [low, high] if items.len() == 2 && low < high && is_representable(low) && is_representable(high) => Some((low, high)),
             _ => None,
         };
         self.or_refuse(ends, node, &expected)
