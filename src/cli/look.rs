@@ -1,7 +1,7 @@
 //! `privateer look`: what a table holds, before anything is asked of it.
 
 use super::columns::ColumnNames;
-use super::commands::say;
+use super::output::say;
 use crate::env::Replicates;
 use crate::env::csv_table::{ColumnCard, CsvOptions, Spread, digits, outlier, read_table};
 use clap::Args;
