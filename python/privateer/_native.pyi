@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "plan", "rows", "run", "spec_text", "toml_as_json"]
+__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "allow_frames", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "plan", "rows", "run", "spec_text", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -233,6 +233,9 @@ def run(sweep: Sweep, out: str | PathLike[str], *, backend: str, threads: Suppor
     """
     Runs a sweep, or some of its units, into a folder, which may hold finished parts of it. Returns notes.
     """
+
+def allow_frames(folder: str | PathLike[str]) -> None:
+    """Lets specs read files of the folder in which data frames are files."""
 
 def spec_text(path: str | PathLike[str]) -> str:
     """

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .errors import SpecError
+from .frames import is_frame, stored
 
 
 def value(item: Any, path: str = "value") -> str:
@@ -14,10 +15,13 @@ def value(item: Any, path: str = "value") -> str:
     Parameters
     ----------
     item
-        A boolean, number, text, mapping, or an iterable of these; NumPy's scalars and arrays too.
+        A boolean, number, text, mapping, or an iterable of these; NumPy's scalars and arrays too. A data frame is the path of a
+        file with its rows.
     path
         Name of the key, for messages.
     """
+    if is_frame(item):
+        item = stored(item)
     if hasattr(item, "tolist"):
         item = item.tolist()
     if isinstance(item, bool):

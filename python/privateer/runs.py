@@ -1,6 +1,7 @@
 """Runs of specs."""
 
 import atexit
+import contextlib
 import os
 import sys
 import tempfile
@@ -15,6 +16,10 @@ from .spec import Spec
 
 # Threads of an interrupted run must not outlive the interpreter.
 atexit.register(_native.finish)
+
+# The first temporary folder of a process takes a lock, for which a process that is forked meanwhile would wait for ever.
+with contextlib.suppress(OSError), tempfile.TemporaryDirectory(prefix="privateer-"):
+    pass
 
 
 def run(

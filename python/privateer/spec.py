@@ -75,7 +75,11 @@ class Spec:
         return self.set("privacy", {"mechanism": mechanism, **keys})
 
     def environment(self, kind: str | Callable[..., Any], **keys: Any) -> "Spec":
-        """Sets the environment: the name of a built-in one, or a class of your own (see `Environment`), and its keys."""
+        """Sets the environment: the name of a built-in one, or a class of your own (see `Environment`), and its keys.
+
+        A pandas, polars or pyarrow table stands where a file does:
+        `environment("points-table", file=frame, inputs=["x", "y"], value="v", ...)`.
+        """
         spec, name = self._named("environment", kind)
         return spec.set("environment", {"kind": name, **keys})
 

@@ -40,5 +40,5 @@ mod _native {
     #[pymodule_export]
     use super::simulator::Simulators;
     #[pymodule_export]
-    use super::spec::{Sweep, spec_text, toml_as_json};
+    use super::spec::{Sweep, allow_frames, spec_text, toml_as_json};
 }

@@ -6,7 +6,7 @@ use super::items::{OwnItem, registry};
 use privateer::DataFolder;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A spec that was read and checked, with the user's own classes.
 #[pyclass(frozen, module = "privateer._native")]
@@ -88,8 +88,18 @@ impl Sweep {
     /// Returns the folder of data files: the stated one, else `$PRIVATEER_DATA`, else the working folder.
     pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
         let data = DataFolder::new(stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
-        data.limited_to(self.folder.iter().cloned().collect())
+        let frames = FRAMES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        data.limited_to(self.folder.iter().cloned().chain(frames).collect())
     }
+}
+
+/// The folder in which data frames are files; `None` before the first.
+static FRAMES: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Lets specs read files of the folder in which data frames are files.
+#[pyfunction]
+pub fn allow_frames(folder: PathBuf) {
+    *FRAMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
 }
 
 /// Reads a spec file.

@@ -10,6 +10,7 @@ use crate::env::csv_table::outlier;
 use crate::env::{MeanRange, ValueUnits};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_numerics::rng::Purpose;
 use privateer_privacy::Ledger;
 use privateer_privacy::sums::Spectrum;
 use serde::{Deserialize, Serialize};
@@ -142,6 +143,13 @@ pub(super) fn bandit_warnings(
     }
     warnings.extend(outlier_warning(cell, trial));
     warnings.extend(replicates_warning(plan, cell));
+    if cell.environment.fingerprint().is_some() && cell.environment.simulates() {
+        // A fit has looked at the table.
+        let is_fitted = plan.resolved["environment"]["hyperparameters"] == "fitted";
+        warnings.extend((!is_fitted).then(|| lengthscale_warning(cell)).flatten());
+        warnings.extend(clipped_rewards_warning(cell, trial, ledger));
+        warnings.extend(observation_noise_warning(plan, trial));
+    }
     warnings.extend(cell.environment.index_column().map(|name| {
         let text = format!(
             "the first column, `{name}`, rises by 1 from row to row, as numbers of rows and years do, and is played as an arm; leave \
@@ -339,6 +347,82 @@ fn replicates_warning(plan: &CellPlan, cell: &ReadyCell) -> Option<CellWarning> 
             points.n_points()
         );
         CellWarning::new(Misleading::Replicates, text)
+    })
+}
+
+/// Correlations above and below which points are one, or strangers.
+const ALIKE: f64 = 0.99;
+const STRANGE: f64 = 0.01;
+
+/// Most points whose correlations are looked at.
+const LOOKED_AT: usize = 60;
+
+/// Returns a warning if the kernel gives a table's points nearly the same value, or half of them nothing from any other.
+fn lengthscale_warning(cell: &ReadyCell) -> Option<CellWarning> {
+    let (points, kernel) = cell.environment.points().zip(cell.environment.kernel())?;
+    let n = points.n_points();
+    let looked_at: Vec<usize> = (0..n).step_by(n.div_ceil(LOOKED_AT)).collect();
+    let prior = |i: usize| kernel.value(points.point(i), points.point(i));
+    let correlation = |i: usize, j: usize| kernel.value(points.point(i), points.point(j)) / libm::sqrt(prior(i) * prior(j));
+    let others = |i: usize| looked_at.iter().copied().filter(move |&j| j != i);
+    let least = looked_at
+        .iter()
+        .flat_map(|&i| others(i).map(move |j| (i, j)))
+        .fold(1.0_f64, |least, (i, j)| least.min(correlation(i, j)));
+    let most = |i: &usize| others(*i).fold(0.0_f64, |most, j| most.max(correlation(*i, j)));
+    // Nearest neighbours are known only where every point is looked at.
+    let strangers = if looked_at.len() == n { looked_at.iter().filter(|i| most(i) < STRANGE).count() } else { 0 };
+    let problem = if 2 < n && ALIKE < least {
+        format!(
+            "the kernel correlates any two points of the table by {} or more, so that the policy takes them for one point",
+            digits(least)
+        )
+    } else if n < 2 * strangers {
+        format!(
+            "the kernel correlates {strangers} of {n} points with no other by {STRANGE}, so that nothing is learnt from one about another"
+        )
+    } else {
+        return None;
+    };
+    let text = format!(
+        "{problem}; `lengthscale` counts in the units of the inputs after `standardise` and `scales`: `privateer fit` finds one"
+    );
+    Some(CellWarning::new(Misleading::Lengthscale, text))
+}
+
+/// Rewards drawn of each point, to see how many are clipped.
+const DRAWS: usize = 10;
+
+/// Returns a warning if over half of the rewards of a table are clipped, although its mean rewards are not.
+fn clipped_rewards_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger) -> Option<CellWarning> {
+    let [low, high] = ledger.clip.filter(|_| ledger.epsilon.is_some())?;
+    trial.instance.share_outside(low, high).filter(|&share| share == 0.0)?;
+    let mut stream = cell.streams.of(0, Purpose::Noise);
+    let share = trial.instance.share_of_rewards_outside(low, high, DRAWS, &mut stream);
+    (0.5 < share).then(|| {
+        let text = format!(
+            "{} % of the rewards lie outside of the clip, [{}, {}], by their noise or the scatter of rows with equal inputs; widen `clip`",
+            digits(100.0 * share),
+            digits(low),
+            digits(high)
+        );
+        CellWarning::new(Misleading::Clip, text)
+    })
+}
+
+/// Returns a warning if the mean of all rewards of a run would scatter more than a table's mean rewards differ.
+fn observation_noise_warning(plan: &CellPlan, trial: &ReadyTrial) -> Option<CellWarning> {
+    let (least, greatest) = trial.instance.range();
+    let deviation = libm::sqrt(trial.instance.facts().noise_variance? / plan.rounds as f64);
+    (greatest - least < deviation).then(|| {
+        let text = format!(
+            "the average of {} rewards has a standard deviation of {} by `noise` alone, and the mean rewards differ by at most {}: no \
+             policy can tell points apart; raise `rounds`, or lower `noise`",
+            plan.rounds,
+            digits(deviation),
+            digits(greatest - least)
+        );
+        CellWarning::new(Misleading::Noise, text)
     })
 }
 

@@ -279,6 +279,20 @@ impl Instance {
         self.plays.is_none().then(|| n_outside as f64 / self.values.len() as f64)
     }
 
+    /// Returns the share of rewards outside of a range, by `draws` rewards of each of at most a hundred points.
+    #[must_use]
+    pub fn share_of_rewards_outside(&self, low: f64, high: f64, draws: usize, stream: &mut Stream) -> f64 {
+        let n = self.values.len();
+        let points = || (0..n).step_by(n.div_ceil(100));
+        let mut outside = 0;
+        for point in points() {
+            for _ in 0..draws {
+                outside += usize::from(!(low..=high).contains(&self.noise.reward(self.mean(point), point, stream)));
+            }
+        }
+        outside as f64 / (draws * points().count()) as f64
+    }
+
     /// Returns the best point (the lowest index among ties).
     #[must_use]
     pub fn best(&self) -> usize {

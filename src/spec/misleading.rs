@@ -26,13 +26,15 @@ pub enum Misleading {
     Outlier,
     /// Points of equal inputs that a policy cannot tell apart.
     Replicates,
+    /// A kernel to which all points of a table are one, or strangers.
+    Lengthscale,
     /// A column that counts rows or years and is played as an arm.
     IndexColumn,
 }
 
 impl Misleading {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Clip,
         Self::Noise,
         Self::ExplorationFactor,
@@ -41,6 +43,7 @@ impl Misleading {
         Self::PriorMean,
         Self::Outlier,
         Self::Replicates,
+        Self::Lengthscale,
         Self::IndexColumn,
     ];
 
@@ -62,6 +65,7 @@ impl Misleading {
             Self::PriorMean => "prior-mean",
             Self::Outlier => "outlier",
             Self::Replicates => "replicates",
+            Self::Lengthscale => "lengthscale",
             Self::IndexColumn => "index-column",
         }
     }
@@ -69,7 +73,7 @@ impl Misleading {
     /// Reads the key `accepted_warnings`.
     pub(super) fn accepted(top: &Args<'_>) -> Vec<Self> {
         let doc = "warnings that are meant, as where a paper is reproduced: `clip`, `noise`, `exploration-factor`, `rounds`, \
-                   `delta`, `prior-mean`, `outlier`, `replicates`, `index-column`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
+                   `delta`, `prior-mean`, `outlier`, `replicates`, `lengthscale`, `index-column`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
         let mut accepted = Vec::new();
         for text in top.texts("accepted_warnings", doc).unwrap_or_default() {
             match Self::ALL.into_iter().find(|kind| kind.name() == text) {

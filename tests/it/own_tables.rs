@@ -451,3 +451,33 @@ fn a_feature_is_not_an_outcome() {
         assert!(code == Some(if is_right { 0 } else { 2 }) && (is_right || text.contains("error: column `")), "{keys}: {text}");
     }
 }
+
+/// Kernels, noises and clips that do not fit a table, and the same ones a factor nearer.
+#[test]
+fn kernels_noises_and_clips_are_held_against_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    points(here, |i| libm::sin(i as f64 * 0.7));
+    let check = |lengthscale: f64, sd: f64, clip: &str| {
+        let keys = format!("standardise = false\nbound = 1.0\nnoise = {{ kind = \"gaussian\", sd = {sd:?} }}");
+        spec(here, &keys, clip);
+        let text = fs::read_to_string(here.join("t.toml")).expect("written");
+        fs::write(here.join("t.toml"), text.replace("lengthscale = 0.4", &format!("lengthscale = {lengthscale:?}")))
+            .expect("written");
+        said(here, &["check", "t.toml", "--strict"])
+    };
+    assert_eq!(check(0.4, 0.1, "[-1.5, 1.5]"), (Some(0), check(0.4, 0.1, "[-1.5, 1.5]").1));
+    for (lengthscale, sd, clip, cause) in [
+        (9.0, 0.1, "[-1.5, 1.5]", "takes them for one point"),
+        (0.03, 0.1, "[-1.5, 1.5]", "correlates 36 of 36 points with no other"),
+        (0.4, 2.0, "[-1.0, 1.0]", "of the rewards lie outside of the clip"),
+        (0.4, 100.0, "[-300, 300]", "no policy can tell points apart"),
+    ] {
+        let (code, text) = check(lengthscale, sd, clip);
+        assert!(code == Some(2) && text.contains(cause), "{lengthscale}, {sd}, {clip}: {text}");
+    }
+    for (lengthscale, sd, clip) in [(2.0, 0.1, "[-1.5, 1.5]"), (0.06, 0.1, "[-1.5, 1.5]"), (0.4, 0.5, "[-1.0, 1.0]")] {
+        let (code, text) = check(lengthscale, sd, clip);
+        assert_eq!(code, Some(0), "{lengthscale}, {sd}, {clip}: {text}");
+    }
+}
