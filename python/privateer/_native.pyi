@@ -180,6 +180,11 @@ class Sweep:
         Number of trials of every cell.
         """
 
+def allow_frames(folder: str | PathLike[str]) -> None:
+    """
+    Lets specs read files of the folder in which data frames are files.
+    """
+
 def arrow_stream(columns: SupportsGetItem[int, tuple[str, Any]]) -> CapsuleType:
     """
     Returns a capsule `arrow_array_stream` of one batch with these columns, of equal length.
@@ -233,9 +238,6 @@ def run(sweep: Sweep, out: str | PathLike[str], *, backend: str, threads: Suppor
     """
     Runs a sweep, or some of its units, into a folder, which may hold finished parts of it. Returns notes.
     """
-
-def allow_frames(folder: str | PathLike[str]) -> None:
-    """Lets specs read files of the folder in which data frames are files."""
 
 def spec_text(path: str | PathLike[str]) -> str:
     """
