@@ -201,6 +201,12 @@ impl<'a> Preparation<'a> {
             16.0 * entries * facts.dimension as f64,
             "lower `arms` or `dimension`",
         )?;
+        allow(
+            self.sweep.memory_bytes,
+            &format!("the releases of `{}` over {} rounds", plan.policy, plan.rounds),
+            task.policy_plan.need_bytes(facts, task.privacy.request()),
+            "lower `rounds`, or raise the policy's `growth`",
+        )?;
         let prepared = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
         let replays = task.environment_plan.replays();
         Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams: kept.streams.clone(), replays })

@@ -147,12 +147,25 @@ fn sizes_beyond_the_machine_are_refused_before_they_are_made() {
                 set = { kind = \"lp-ball\", p = 1.5, radius = 2.0 }\n[privacy]\nepsilon = 1.0\n[[learner]]\nkind = \"dp-tofw\"\n";
     fs::write(here.join("wide.toml"), wide).expect("written");
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/million-points.toml");
-    for spec in ["wide.toml", example] {
-        let script = format!("ulimit -v 2000000; exec '{}' check '{spec}'", env!("CARGO_BIN_EXE_privateer"));
+    // `growth` 1 lists each round as a release.
+    let long = |growth: &str| {
+        format!(
+            "trials = 1\nrounds = 2147483648\naccepted_warnings = [\"delta\"]\n[environment]\nkind = \"generalized-linear\"\n\
+             dimension = 8\narms = 2\nnoise = \"none\"\n[privacy]\nepsilon = 1.0\nclip = [-1.0, 1.0]\n[[policy]]\n\
+             kind = \"dp-linucb\"\n{growth}"
+        )
+    };
+    for (name, growth) in [("long.toml", "growth = 1.0"), ("slow.toml", "growth = 1.000000001"), ("short.toml", "growth = 1.1")] {
+        fs::write(here.join(name), long(growth)).expect("written");
+    }
+    fine(here, &["account", "short.toml"]);
+    for (command, spec) in [("check", "wide.toml"), ("check", example), ("account", "long.toml"), ("account", "slow.toml")] {
+        let script = format!("ulimit -v 2000000; exec '{}' {command} '{spec}'", env!("CARGO_BIN_EXE_privateer"));
         let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(here).output().expect("a shell");
         let said = stderr(&output);
         assert_eq!(code(&output), Some(2), "{spec}: {said}");
-        assert!(["would need", "hint: lower", "ulimit -v"].iter().all(|text| said.contains(text)), "{spec}: {said}");
+        assert!(["would need", "hint: lower"].iter().all(|text| said.contains(text)), "{spec}: {said}");
+        assert!(["ulimit -v", "limits.memory_gib"].iter().any(|text| said.contains(text)), "{spec}: {said}");
     }
     let text = "trials = 1\nrounds = 3\n[environment]\nkind = \"rkhs\"\nnoise = \"none\"\ndomain = { kind = \"grid\", points = 5 }\n\
                 kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n[[policy]]\nkind = \"igp-ucb\"\n";

@@ -54,6 +54,12 @@ pub trait ContextPolicyPlan: Send + Sync {
         None
     }
 
+    /// Returns the bytes that its need takes at most: what it tabulates by rounds.
+    fn need_bytes(&self, facts: &ContextFacts, request: &Request) -> f64 {
+        let _ = (facts, request);
+        0.0
+    }
+
     /// Makes what all trials share, for the mechanism that meets the need.
     ///
     /// # Errors

@@ -79,6 +79,23 @@ fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
     std::iter::successors(Some(1), next).collect()
 }
 
+/// Bytes that each release takes: its round while the list grows and when it is shared, its variance and its deviation.
+const BYTES_PER_RELEASE: f64 = 48.0;
+
+/// Returns how many rounds [`due`] lists at most, in constant time.
+fn releases_at_most(rounds: u64, growth: f64) -> f64 {
+    let rounds = rounds as f64;
+    // Up to round 1/(growth - 1) each step is of one round; from there on each is at least by the factor.
+    let single = 1.0 / (growth - 1.0);
+    if rounds <= single { rounds } else { single.max(1.0) + libm::log(rounds / single.max(1.0)) / libm::log(growth) + 2.0 }
+}
+
+impl DpLinUcbPlan {
+    fn growth(&self, request: &Request) -> f64 {
+        self.growth.unwrap_or(if request.calibration == Calibration::Tight { 1.1 } else { 1.0 })
+    }
+}
+
 impl ContextPolicyPlan for DpLinUcbPlan {
     fn open_kind(&self) -> Option<(&'static str, &'static [&'static str])> {
         Some(("linucb", &["shift", "growth", "context_length"]))
@@ -90,12 +107,15 @@ impl ContextPolicyPlan for DpLinUcbPlan {
             return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
                 .hint("`linucb` is the same policy without privacy"));
         }
-        let growth = self.growth.unwrap_or(if request.calibration == Calibration::Tight { 1.1 } else { 1.0 });
         Ok(InteractionNeed::Sums(InteractionSumsNeed {
-            due: due(facts.rounds, growth),
+            due: due(facts.rounds, self.growth(request)),
             context_length: self.length.unwrap_or(facts.length).min(facts.length),
             local: self.local,
         }))
+    }
+
+    fn need_bytes(&self, facts: &ContextFacts, request: &Request) -> f64 {
+        BYTES_PER_RELEASE * releases_at_most(facts.rounds, self.growth(request))
     }
 
     fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
