@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn bad_input_is_explained() {
@@ -170,4 +170,44 @@ fn no_text_panics() {
     if let Err(failure) = outcome {
         panic!("{failure}");
     }
+}
+
+/// Keys that hints state exist: in the parts that every specification has, or in the environment of the one that is wrong.
+#[test]
+fn hints_name_keys_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let reference = fs::read_to_string(root.join("docs/reference.md")).expect("a reference");
+    // (part, item, key)
+    let (mut part, mut item, mut known) = ("", "", Vec::new());
+    for line in reference.lines() {
+        if let Some(title) = line.strip_prefix("### ") {
+            item = title.trim_matches('`');
+        } else if let Some(title) = line.strip_prefix("## ") {
+            (part, item) = (title, "");
+        } else if let Some(path) = line.strip_prefix("| `").and_then(|rest| rest.split('`').next()) {
+            known.extend(path.split('.').map(|name| (part, item, name.trim_matches(['[', ']']))));
+        }
+    }
+    let of_environments = |part: &str| part == "environment" || part == "contextual-environment";
+    let mut n_keys = 0;
+    for file in fs::read_dir(root.join("tests/it/data/errors")).expect("cases") {
+        let path = file.expect("a case").path();
+        if path.extension().is_none_or(|extension| extension != "txt") {
+            continue;
+        }
+        let spec = fs::read_to_string(path.with_extension("toml")).unwrap_or_default();
+        let said = fs::read_to_string(&path).expect("a message");
+        for hint in said.lines().filter(|line| line.starts_with("hint: ")) {
+            for code in hint.split('`').skip(1).step_by(2) {
+                let Some((key, _)) = code.split_once(" = ") else { continue };
+                let key = key.trim_matches('"').rsplit('.').next().unwrap_or(key);
+                let is_kind = |item: &str| item.is_empty() || spec.contains(&format!("kind = \"{item}\""));
+                let exists = key == "kind"
+                    || known.iter().any(|(part, item, known)| *known == key && (!of_environments(part) || is_kind(item)));
+                assert!(exists, "{}: no key `{key}` in {hint}", path.display());
+                n_keys += 1;
+            }
+        }
+    }
+    assert!(20 < n_keys, "{n_keys}");
 }
