@@ -5,6 +5,7 @@ use super::whole_file::{PreparedFile, remove_leftovers_of, write_private};
 use super::{disk, sealed_text};
 use privateer_config::error::Error;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -122,7 +123,12 @@ impl StateFile {
         let corrupt = |(problem, hint)| Error::Corrupt { path: path.to_owned(), problem, hint };
         // A link is followed once and for all: replacing it by a copy would let the session go on in two files.
         let real = path.canonicalize().map_err(|source| Error::io(action.as_str(), path, source))?;
-        let file = disk::open_to_lock(&real).map_err(|source| disk::refused(path, &action, source))?;
+        // Who may read and not write still sees which row is the best.
+        let file = disk::open_to_lock(&real).or_else(|source| match source.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => disk::open(&real).map_err(|_| source),
+            _ => Err(source),
+        });
+        let file = file.map_err(|source| disk::refused(path, &action, source))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
