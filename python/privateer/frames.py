@@ -27,6 +27,8 @@ def stored(frame: Any) -> str:
     names = [str(name) for name in frame.columns]
     if len(set(names)) != len(names):
         raise DataError("the data frame has two columns of one name\nhint: rename one of them")
+    if all(name.replace(".", "", 1).isdigit() for name in names):
+        raise DataError("the columns of the data frame have numbers for names\nhint: name them: `frame.columns = [...]`")
     text = frame.write_csv() if hasattr(frame, "write_csv") else frame.to_csv(index=False)
     content = text.encode()
     folder = Path(tempfile.gettempdir()) / f"privateer-tables-{getattr(os, 'getuid', int)()}"

@@ -41,6 +41,8 @@ def test_bad_frames_are_named():
     pd = pytest.importorskip("pandas")
     with pytest.raises(pv.DataError, match="two columns of one name"):
         spec(pd.DataFrame([[1, 2, 3]], columns=["x", "x", "v"]))
+    with pytest.raises(pv.DataError, match="numbers for names"):
+        spec(pd.DataFrame([[1, 2, 3]]))
     missing = pd.DataFrame({"x": [0, 1, None], "y": [1, 2, 3], "v": [1, 2, 4]})
     with pytest.raises(pv.DataError, match="column `x` has an empty cell"):
         pv.run(spec(missing), progress=False)

@@ -4,7 +4,7 @@ use super::columns::ColumnNames;
 use super::output::{note, say};
 use super::progress::Progress;
 use crate::env::Replicates;
-use crate::env::csv_table::{CsvOptions, read_table};
+use crate::env::csv_table::{CsvOptions, Spread, read_table};
 use crate::fit::{LikelihoodForm, fit as maximise, most_evaluations};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -101,6 +101,12 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
         None
     };
     let all_values: Vec<f64> = rows.iter().map(|row| row[d]).collect();
+    if let Some(spread) =
+        Spread::of(all_values.iter().copied()).filter(|spread| args.raw && 3.0 * spread.deviation < spread.mean.abs())
+    {
+        let message = format!("`{}` lies far from 0, the prior mean of a policy: {}", args.value, spread.words());
+        return Err(Error::input(Diagnostic::new(message).hint("leave `--raw` out: columns are centred then")));
+    }
     let scatter = replicates.scatter(&all_values);
     // A random subset by a partial shuffle; the order does not matter to the likelihood.
     let (all, used) = (rows.len(), rows.len().min(args.subsample as usize));
@@ -143,7 +149,9 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     lines.push("rounds = 1000\ntrials = 20\n\n[environment]\nkind = \"points-table\"".to_owned());
     let (value, inputs) = columns.split_last().map_or(("", &[][..]), |(value, inputs)| (value.as_str(), inputs));
     let file = args.file.display().to_string();
-    lines.push(format!("file = {file:?}\ninputs = {inputs:?}\nvalue = {value:?}"));
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let inputs: Vec<String> = inputs.iter().map(|name| quoted(name)).collect();
+    lines.push(format!("file = {}\ninputs = [{}]\nvalue = {}", quoted(&file), inputs.join(", "), quoted(value)));
     lines.extend(args.drop_missing.then(|| "missing = \"drop\"".to_owned()));
     lines.extend(args.log.then(|| "log = true".to_owned()));
     lines.extend(args.raw.then(|| "standardise = false".to_owned()));

@@ -116,7 +116,8 @@ fn of_points(file: &Path, inputs: &[String], value: &str, clip: &[f64]) -> Resul
     let in_file = values(&table.values);
     let mut facts = Vec::new();
     if let Some((row, share)) = outlier(&in_file) {
-        facts.push(format!("row {} has {} % of the variance of `{value}`: an outlier?", row + 1, digits(100.0 * share)));
+        let row = table.row_in_file(row) + 1;
+        facts.push(format!("row {row} has {} % of the variance of `{value}`: an outlier?", digits(100.0 * share)));
     }
     if let &[low, high] = clip {
         let outside = in_file.iter().filter(|value| !(low..=high).contains(*value)).count();

@@ -206,9 +206,9 @@ fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues, units
         );
         return Some(CellWarning::new(Misleading::Clip, text));
     }
-    let facts = trial.instance.facts();
-    let around = facts.noise_bound.or_else(|| facts.noise_variance.map(|variance| 3.0 * libm::sqrt(variance)))?;
-    let (least, greatest) = facts.range.unwrap_or((values.least - around, values.greatest + around));
+    let noise = trial.instance.noise();
+    let around = noise.bound().or_else(|| noise.variance().map(|variance| 3.0 * libm::sqrt(variance)))?;
+    let (least, greatest) = trial.instance.facts().range.unwrap_or((values.least - around, values.greatest + around));
     let times = (high - low) / (greatest - least);
     (values.are_read && FAR < times).then(|| {
         let text = format!(
@@ -363,6 +363,10 @@ fn lengthscale_warning(cell: &ReadyCell) -> Option<CellWarning> {
     let n = points.n_points();
     let looked_at: Vec<usize> = (0..n).step_by(n.div_ceil(LOOKED_AT)).collect();
     let prior = |i: usize| kernel.value(points.point(i), points.point(i));
+    // A kernel that gives points of the table different variances compares them in no one unit.
+    if looked_at.iter().any(|&i| 1e-9 * prior(0) < (prior(i) - prior(0)).abs()) {
+        return None;
+    }
     let correlation = |i: usize, j: usize| kernel.value(points.point(i), points.point(j)) / libm::sqrt(prior(i) * prior(j));
     let others = |i: usize| looked_at.iter().copied().filter(move |&j| j != i);
     let least = looked_at
@@ -397,6 +401,18 @@ const DRAWS: usize = 10;
 fn clipped_rewards_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger) -> Option<CellWarning> {
     let [low, high] = ledger.clip.filter(|_| ledger.epsilon.is_some())?;
     trial.instance.share_outside(low, high).filter(|&share| share == 0.0)?;
+    let (least, greatest) = trial.instance.range();
+    let regret = trial.instance.regret_of_clipped_best(low, high);
+    if 0.05 * (greatest - least) < regret {
+        let text = format!(
+            "rows of the table are clipped to [{}, {}], although their means are not, so that another point seems the best, which loses {} \
+             a round; widen `clip`",
+            digits(low),
+            digits(high),
+            digits(regret)
+        );
+        return Some(CellWarning::new(Misleading::Clip, text));
+    }
     let mut stream = cell.streams.of(0, Purpose::Noise);
     let share = trial.instance.share_of_rewards_outside(low, high, DRAWS, &mut stream);
     (0.5 < share).then(|| {
@@ -413,7 +429,7 @@ fn clipped_rewards_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger
 /// Returns a warning if the mean of all rewards of a run would scatter more than a table's mean rewards differ.
 fn observation_noise_warning(plan: &CellPlan, trial: &ReadyTrial) -> Option<CellWarning> {
     let (least, greatest) = trial.instance.range();
-    let deviation = libm::sqrt(trial.instance.facts().noise_variance? / plan.rounds as f64);
+    let deviation = libm::sqrt(trial.instance.noise().variance()? / plan.rounds as f64);
     (greatest - least < deviation).then(|| {
         let text = format!(
             "the average of {} rewards has a standard deviation of {} by `noise` alone, and the mean rewards differ by at most {}: no \

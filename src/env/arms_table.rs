@@ -156,13 +156,16 @@ impl EnvironmentPlan for ArmsTable {
 /// Returns the name of the first column if it counts up by ones, as numbers of rows and years do.
 fn index_column(table: &CsvTable) -> Option<String> {
     let first: Vec<f64> = table.values.iter().step_by(table.columns).copied().collect();
-    counts_up(&first).then(|| table.header.as_ref().map_or_else(|| "1".to_owned(), |names| names[0].clone()))
+    // Without the rows that were left out, a column that counts has gaps.
+    let is_whole = first.iter().all(|x| libm::trunc(*x) == *x);
+    let has_gaps = !table.dropped_rows.is_empty() && 3 <= first.len() && is_whole && first.is_sorted_by(|a, b| a < b);
+    (counts_up(&first) || has_gaps).then(|| table.header.as_ref().map_or_else(|| "1".to_owned(), |names| names[0].clone()))
 }
 
 /// Says what a table of readings holds.
 fn card(file: &str, table: &CsvTable, means: &[f64]) -> String {
     let spread = |numbers: &[f64]| Spread::of(numbers.iter().copied()).map_or(String::new(), |spread| spread.words());
-    let dropped = dropped(table.dropped_rows);
+    let dropped = dropped(table.dropped_rows.len());
     let (rows, arms) = (table.rows, table.columns);
     format!(
         "{file}: {rows} rows of {arms} arms{dropped}; readings {}; means of the arms {}",

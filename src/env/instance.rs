@@ -180,6 +180,30 @@ impl Instance {
         Self { noise, ..self }
     }
 
+    /// Returns the same function, each point of which has rows of its own around its mean.
+    ///
+    /// The public facts stay those of the stated noise; no scale is proved any more.
+    #[must_use]
+    pub(crate) fn scattered_by(self, noise: Arc<dyn Noise>) -> Self {
+        Self { noise, noise_scale: None, ..self }
+    }
+
+    /// Returns the noise of the rewards that are drawn.
+    #[must_use]
+    pub fn noise(&self) -> &dyn Noise {
+        self.noise.as_ref()
+    }
+
+    /// Returns the regret, in the reward's unit, of the point that is the best one after clipping.
+    #[must_use]
+    pub fn regret_of_clipped_best(&self, low: f64, high: f64) -> f64 {
+        let clipped = |point: usize| self.noise.clipped_mean(self.mean(point), point, low, high);
+        let best = (0..self.values.len())
+            .map(|point| (point, clipped(point)))
+            .fold((self.best, clipped(self.best)), |most, other| if most.1 < other.1 { other } else { most });
+        self.best_mean - self.mean(best.0)
+    }
+
     /// Creates a function over a product domain as the sum of functions of its axes.
     ///
     /// * `rows` — values of the rows, one axis after another, `per_axis` each

@@ -152,7 +152,7 @@ impl EnvironmentPlan for PointsTable {
         let fingerprint = table.fingerprint();
         // Whoever tells rewards, or released inputs, counts rows of the file.
         let is_sorted = self.merges && self.value.is_some() && self.released.is_none() && self.synthetic.is_none();
-        let replicates = if is_sorted { Replicates::sort(&mut table, self.inputs.len()) } else { Replicates::apart(table.rows) };
+        let replicates = if is_sorted { Replicates::sort(&mut table, self.inputs.len()) } else { Replicates::apart(&table) };
         let (rows, width) = (table.rows, table.columns);
         let column = |j: usize| (0..rows).map(|i| table.values[i * width + j]).collect::<Vec<f64>>();
         let mut inputs: Vec<Vec<f64>> = (0..self.inputs.len()).map(column).collect();
@@ -211,13 +211,13 @@ impl EnvironmentPlan for PointsTable {
             let means = Arc::new(replicates.means(&values));
             let mut made = Instance::new(means, Arc::clone(&noise), bound, context.rounds, RegretUnit::Raw)?.in_units(units);
             if scatter.is_some() {
-                made = made.observed_through(replicates.noise(noise, values));
+                made = made.scattered_by(replicates.noise(noise, values));
             }
             // Before standardisation, since the standardised mean is 0.
             if self.regret == RegretUnit::Relative { made.relative(centre, scale) } else { Ok(made) }
         };
         let card = self.synthetic.is_none().then(|| {
-            let rows = format!("{}: {rows} rows{}", self.file, dropped(table.dropped_rows));
+            let rows = format!("{}: {rows} rows{}", self.file, dropped(table.dropped_rows.len()));
             let n_points = points.n_points();
             let points = if n_points == table.rows { String::new() } else { format!(", {n_points} points of distinct inputs") };
             let values = match (in_file, &self.value) {

@@ -27,14 +27,15 @@ impl Replicates {
         let mut values = Vec::with_capacity(table.values.len());
         rows.iter().for_each(|&row| values.extend_from_slice(table.row(row)));
         table.values = values;
+        let file_rows = rows.iter().map(|&row| table.row_in_file(row)).collect();
         let is_new = |&row: &usize| row == 0 || table.row(row)[..n_inputs] != table.row(row - 1)[..n_inputs];
         let starts = (0..table.rows).filter(is_new).chain([table.rows]).collect();
-        Self { starts, rows }
+        Self { starts, rows: file_rows }
     }
 
     /// Keeps each row as a point of its own, in the file's order.
-    pub(crate) fn apart(n_rows: usize) -> Self {
-        Self { starts: (0..=n_rows).collect(), rows: (0..n_rows).collect() }
+    pub(crate) fn apart(table: &CsvTable) -> Self {
+        Self { starts: (0..=table.rows).collect(), rows: (0..table.rows).map(|row| table.row_in_file(row)).collect() }
     }
 
     /// Returns the number of points.
@@ -122,6 +123,11 @@ impl Noise for OfRandomRow {
 
     fn variance(&self) -> Option<f64> {
         self.around_rows.variance().map(|variance| variance + self.variance)
+    }
+
+    fn clipped_mean(&self, _mean: f64, point: usize, low: f64, high: f64) -> f64 {
+        let rows = &self.values[self.starts[point]..self.starts[point + 1]];
+        rows.iter().map(|&row| self.around_rows.clipped_mean(row, point, low, high)).sum::<f64>() / rows.len() as f64
     }
 
     fn range(&self) -> Option<(f64, f64)> {

@@ -56,7 +56,7 @@ impl SyntheticSubstitute {
                     values.push(level * daylight * libm::exp(shared + 0.15 * stream.normal()));
                 }
             }
-            CsvTable { header: None, rows, columns: self.arms, values, dropped_rows: 0 }
+            CsvTable { header: None, rows, columns: self.arms, values, dropped_rows: Vec::new() }
         };
         (table(self.train_rows), table(self.test_rows))
     }
@@ -92,5 +92,5 @@ pub fn points_with_values(rows: usize, inputs: usize, stream: &mut Stream) -> Cs
         // The scatter has the size of the smooth function, and changes a value by about a tenth.
         values.push(libm::exp(0.1 * (smooth + 0.5 * draws[inputs])));
     }
-    CsvTable { header: None, rows, columns: inputs + 1, values, dropped_rows: 0 }
+    CsvTable { header: None, rows, columns: inputs + 1, values, dropped_rows: Vec::new() }
 }

@@ -20,18 +20,30 @@ pub(super) struct Dialect<'a> {
 impl<'a> Dialect<'a> {
     /// Recognises the dialect of a text by its first two rows after comments.
     pub(super) fn of(text: &'a str) -> Self {
-        let is_comment = |line: &&str| line.trim_start().starts_with('#');
+        let is_comment = |line: &&str| line.trim_start().starts_with('#') || line.trim().is_empty();
         let comments: Vec<&str> = text.split_inclusive('\n').take_while(is_comment).collect();
         let after: usize = comments.iter().map(|line| line.len()).sum();
         let next = text[after..].lines().find(|line| !line.trim().is_empty());
+        // Rows whose first cell begins with the sign, and no comments.
+        let separated =
+            next.map(|row| [',', ';', '\t', '|'].into_iter().map(|sign| row.matches(sign).count()).max().unwrap_or(0));
+        let like_rows =
+            |line: &&&str| [',', ';', '\t', '|'].into_iter().any(|sign| Some(line.matches(sign).count()) == separated);
+        let rows = if separated == Some(0) { 0 } else { comments.iter().filter(like_rows).count() };
+        if 1 < rows {
+            let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+            let separator = lines.next().zip(lines.next()).map_or(b',', |(first, second)| separator(first, second));
+            return Self { text: Cow::Borrowed(text), skipped_lines: 0, separator };
+        }
         // The last of these lines is the header where it names as many columns as the next row has numbers.
         let header = comments.last().zip(next).filter(|(line, row)| {
             let separator = separator(line.trim_start_matches(['#', ' ']).trim_end(), row);
             let names: Vec<&str> = line.trim_end().split(separator as char).collect();
             let is_name = |name: &&str| name.trim_matches(['#', ' ']).parse::<f64>().is_err();
+            let is_number = |cell: &str| cell.trim().replace(',', ".").parse::<f64>().is_ok();
             names.len() == row.split(separator as char).count()
                 && names.iter().all(is_name)
-                && (1 < names.len() || row.trim().parse::<f64>().is_ok())
+                && row.split(separator as char).any(is_number)
         });
         let (start, skipped_lines) = match header {
             Some((line, _)) => (after - line.len(), comments.len() - 1),
@@ -71,17 +83,24 @@ pub(super) struct Numbers {
     may_have_commas: bool,
     /// The decimal mark of the numbers so far.
     mark: Option<char>,
+    /// Number of decimal commas, and whether each may stand between thousands.
+    commas: (usize, bool),
 }
 
 impl Numbers {
     /// Reads numbers of a file with this separator.
     pub(super) fn new(separator: u8) -> Self {
-        Self { may_have_commas: separator == b';', mark: None }
+        Self { may_have_commas: separator == b';', mark: None, commas: (0, true) }
+    }
+
+    /// Returns whether two commas or more stood in numbers, each where one between thousands would.
+    pub(super) fn may_be_thousands(&self) -> bool {
+        1 < self.commas.0 && self.commas.1
     }
 
     /// Returns whether a cell is a finite number.
     pub(super) fn holds(&self, cell: &str) -> bool {
-        Self { mark: self.mark, ..*self }.number(cell).is_ok()
+        Self { ..*self }.number(cell).is_ok()
     }
 
     /// Returns the finite number in a cell, or a description of the fault, which does not repeat the cell: it may be raw data.
@@ -104,6 +123,11 @@ impl Numbers {
                     ));
                 }
                 self.mark = self.mark.or(mark);
+                if let Some((whole, fraction)) = cell.split_once(',') {
+                    let whole = whole.trim_start_matches(['-', '+']);
+                    let may_be = fraction.len() == 3 && (1..=3).contains(&whole.len()) && !whole.starts_with('0');
+                    self.commas = (self.commas.0 + 1, self.commas.1 && may_be);
+                }
                 Ok(value)
             }
             Ok(_) => Err("has a number that is not finite".to_owned()),
@@ -127,6 +151,9 @@ mod tests {
             ("# made by hand\n# in May\nx,y\n1,2\n", b',', 2, "x,y"),
             ("# made by hand\n# x,y\n1,2\n", b',', 1, "  x,y"),
             ("#x;y\n1,5;2\n", b';', 0, " x;y"),
+            ("# weather, town\nx,y\n1,2\n", b',', 1, "x,y"),
+            ("# by hand\n\n# in May\nx,y\n1,2\n", b',', 3, "x,y"),
+            ("#a,1,2\n#b,2,3\nc,4,9\n", b',', 0, "#a,1,2"),
             ("#,x\n1,2\n", b',', 0, "#,x"),
             ("x,y,cost;net\n0,1,2\n", b',', 0, "x,y,cost;net"),
             ("name,\"a;b\"\nq,\"1;2\"\n", b',', 0, "name,\"a;b\""),

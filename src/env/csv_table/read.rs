@@ -81,7 +81,7 @@ pub(super) struct FileHeader {
     pub(super) header: Option<Vec<String>>,
     rows: usize,
     columns: usize,
-    dropped_rows: usize,
+    dropped_rows: Vec<usize>,
 }
 
 /// Calls `take` on every chosen cell, row by row: the cell's index among the chosen columns, its text, how numbers are read.
@@ -118,8 +118,7 @@ pub(super) fn scan(
         let second = records.peek().and_then(|record| record.as_ref().ok());
         let names_numbers = |second: &csv::StringRecord| {
             let mut pairs = first.iter().zip(second);
-            first.len() == second.len()
-                && pairs.any(|(name, cell)| !name.trim().is_empty() && !is_number(name) && is_number(cell))
+            first.len() == second.len() && pairs.any(|(name, cell)| !is_missing(name) && !is_number(name) && is_number(cell))
         };
         let listed: Vec<&String> = options.columns.iter().flatten().chain(&options.except).collect();
         let names_columns =
@@ -137,7 +136,7 @@ pub(super) fn scan(
     }
 
     let mut faults = Faults::new(&shown, &dialect, options.missing);
-    let (mut rows, mut dropped_rows) = (0, 0);
+    let (mut rows, mut dropped_rows) = (0, Vec::new());
     let data = (!named).then(|| Ok(first.clone())).into_iter().chain(records);
     for record in data {
         let record = match record {
@@ -149,7 +148,7 @@ pub(super) fn scan(
             continue;
         }
         if kept.iter().enumerate().any(|(index, &at)| may_drop(index) && is_missing(&record[at])) {
-            dropped_rows += 1;
+            dropped_rows.push(rows + dropped_rows.len());
             continue;
         }
         rows += 1;
@@ -160,8 +159,12 @@ pub(super) fn scan(
         }
     }
     faults.into_result()?;
+    if numbers.may_be_thousands() {
+        let message = format!("the commas in numbers of `{shown}` have three digits behind each, as between thousands");
+        return Err(Error::input(Diagnostic::new(message).hint("write points in numbers, or no mark where thousands are meant")));
+    }
     if rows == 0 {
-        let (message, expected) = match dropped_rows {
+        let (message, expected) = match dropped_rows.len() {
             0 => (format!("`{shown}` has a header and no rows"), "rows of numbers below the header"),
             _ => (format!("every row of `{shown}` has a missing number"), "rows of numbers, or fewer columns"),
         };
@@ -313,7 +316,7 @@ mod tests {
             rows: 2,
             columns: 2,
             values: vec![1.0, 2.0, 3.0, -40.0],
-            dropped_rows: 0,
+            dropped_rows: Vec::new(),
         };
         let text = "a,b\n1,2\n3,-4e1\n";
         for same in [text, "\u{feff}a,b\n1,2\n3,-4e1", "a,b\r\n1,2\r\n3,-4e1\r\n", "a, b\n\n\"1\", 2 \n\n3,-40\n\n"] {
@@ -327,11 +330,15 @@ mod tests {
         }
         // Years among names, and rows that lack a number.
         assert!(plain("a;b\n1,5;2\n3;1.234\n").expect_err("two marks").contains("numbers before it have `,`"));
+        assert!(plain("a;b\n1,234;2\n3;12,500\n").expect_err("thousands?").contains("as between thousands"));
+        assert!(plain("a;b\n1,234;2\n3;0,500\n").is_ok());
+        assert_eq!(plain("NA,2\n3,4\n").expect_err("missing").matches("NA").count(), 1);
         let mixed = plain("2016,mean\n1,2\n3,-40\n").expect("a table");
         assert_eq!((mixed.header, mixed.values), (Some(vec!["2016".to_owned(), "mean".to_owned()]), expected.values.clone()));
         let dropping = CsvOptions { drops_missing: true, ..CsvOptions::default() };
         let some = read(b"a,b\n1,2\nNA,7\n7,\n3,-40\n", &dropping).expect("a table");
-        assert_eq!(some, CsvTable { dropped_rows: 2, ..expected.clone() });
+        assert_eq!(some, CsvTable { dropped_rows: vec![1, 2], ..expected.clone() });
+        assert_eq!(some.row_in_file(1), 3);
         assert!(read(b"a,b\nNA,7\n", &dropping).expect_err("nothing left").contains("every row"));
         assert_eq!(plain("1,2\n3,-40"), Ok(CsvTable { header: None, ..expected.clone() }));
         // A header of numbers must be declared.

@@ -13,8 +13,8 @@ pub struct CsvTable {
     pub columns: usize,
     /// `rows x columns`, row-major.
     pub values: Vec<f64>,
-    /// Number of rows that were left out because a number is missing.
-    pub dropped_rows: usize,
+    /// Rows of the file, from 0 and ascending, that were left out because a number is missing.
+    pub dropped_rows: Vec<usize>,
 }
 
 impl CsvTable {
@@ -22,6 +22,12 @@ impl CsvTable {
     #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// Returns the file's row, from 0, of one of the rows.
+    #[must_use]
+    pub fn row_in_file(&self, row: usize) -> usize {
+        self.dropped_rows.iter().fold(row, |row, &dropped| row + usize::from(dropped <= row))
     }
 
     /// Returns the first 16 hexadecimal digits of the SHA-256 of shape and values.
@@ -43,7 +49,7 @@ impl CsvTable {
     pub fn transposed(&self) -> Self {
         let value = |column: usize, row: usize| self.values[row * self.columns + column];
         let values = (0..self.columns).flat_map(|column| (0..self.rows).map(move |row| value(column, row))).collect();
-        Self { header: None, rows: self.columns, columns: self.rows, values, dropped_rows: self.dropped_rows }
+        Self { header: None, rows: self.columns, columns: self.rows, values, dropped_rows: Vec::new() }
     }
 
     /// Returns the `columns` means of the columns, each summed from the first row to the last.
@@ -65,7 +71,8 @@ mod tests {
 
     #[test]
     fn rows_become_columns() {
-        let table = CsvTable { header: None, rows: 2, columns: 3, values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], dropped_rows: 0 };
+        let table =
+            CsvTable { header: None, rows: 2, columns: 3, values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], dropped_rows: Vec::new() };
         assert_eq!(table.row(1), [4.0, 5.0, 6.0]);
         assert_eq!(table.column_means(), [2.5, 3.5, 4.5]);
         let turned = table.transposed();

@@ -27,6 +27,11 @@ pub trait Noise: Send + Sync + fmt::Debug {
         self.bound()
     }
 
+    /// Returns the mean reward at `point` after clipping, as far as it does not come from symmetric noise.
+    fn clipped_mean(&self, mean: f64, _point: usize, low: f64, high: f64) -> f64 {
+        mean.clamp(low, high)
+    }
+
     /// Returns the hard range of the reward; `None` if the range depends on the mean.
     fn range(&self) -> Option<(f64, f64)>;
 }

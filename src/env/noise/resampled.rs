@@ -83,8 +83,13 @@ mod tests {
 
     #[test]
     fn readings_of_the_played_column() {
-        let table =
-            CsvTable { header: None, rows: 3, columns: 2, values: vec![1.0, 10.0, 2.0, 20.0, 6.0, 30.0], dropped_rows: 0 };
+        let table = CsvTable {
+            header: None,
+            rows: 3,
+            columns: 2,
+            values: vec![1.0, 10.0, 2.0, 20.0, 6.0, 30.0],
+            dropped_rows: Vec::new(),
+        };
         let noise = Resampled::new(table);
         assert_eq!((noise.bound(), noise.range()), (Some(10.0), None));
         assert!(noise.variance().is_some_and(|v| (v - 200.0 / 3.0).abs() < 1e-12));
