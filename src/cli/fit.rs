@@ -76,8 +76,7 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     // The same subsample for any order of the rows.
     let replicates = Replicates::sort(&mut table, d);
     let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(d + 1).map(<[f64]>::to_vec).collect();
-    let (low, high) =
-        rows.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), row| (low.min(row[d]), high.max(row[d])));
+    let (low, high) = of_column(&rows, d).map_or((0.0, 0.0), |spread| (spread.least, spread.greatest));
     if args.log {
         for (at, row) in rows.iter_mut().enumerate() {
             if row[d] <= 0.0 {
@@ -101,9 +100,7 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
         None
     };
     let all_values: Vec<f64> = rows.iter().map(|row| row[d]).collect();
-    if let Some(spread) =
-        Spread::of(all_values.iter().copied()).filter(|spread| args.raw && 3.0 * spread.deviation < spread.mean.abs())
-    {
+    if let Some(spread) = of_column(&rows, d).filter(|spread| args.raw && 3.0 * spread.deviation < spread.mean.abs()) {
         let message = format!("`{}` lies far from 0, the prior mean of a policy: {}", args.value, spread.words());
         return Err(Error::input(Diagnostic::new(message).hint("leave `--raw` out: columns are centred then")));
     }
@@ -177,14 +174,13 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     Ok(())
 }
 
+fn of_column(rows: &[Vec<f64>], j: usize) -> Option<Spread> {
+    Spread::of(rows.iter().map(|row| row[j]))
+}
+
 /// Divides input columns by their standard deviations where one is over three times another; returns these.
 fn unequal(rows: &mut [Vec<f64>], n_inputs: usize) -> Option<Vec<f64>> {
-    let n = rows.len() as f64;
-    let deviation = |j: usize| {
-        let mean = rows.iter().map(|row| row[j]).sum::<f64>() / n;
-        libm::sqrt(rows.iter().map(|row| (row[j] - mean) * (row[j] - mean)).sum::<f64>() / n)
-    };
-    let deviations: Vec<f64> = (0..n_inputs).map(deviation).collect();
+    let deviations: Vec<f64> = (0..n_inputs).filter_map(|j| of_column(rows, j)).map(|spread| spread.deviation).collect();
     let (least, most) = deviations.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &s| (least.min(s), most.max(s)));
     (0.0 < least && most.is_finite() && 3.0 * least < most).then(|| {
         for row in rows.iter_mut() {
@@ -198,10 +194,8 @@ fn unequal(rows: &mut [Vec<f64>], n_inputs: usize) -> Option<Vec<f64>> {
 ///
 /// Columns that are constant, or whose deviation overflows, are left for the fit to refuse.
 fn standardise(rows: &mut [Vec<f64>]) {
-    let n = rows.len() as f64;
     for j in 0..rows.first().map_or(0, Vec::len) {
-        let mean = rows.iter().map(|row| row[j]).sum::<f64>() / n;
-        let deviation = libm::sqrt(rows.iter().map(|row| (row[j] - mean) * (row[j] - mean)).sum::<f64>() / n);
+        let Some(Spread { mean, deviation, .. }) = of_column(rows, j) else { continue };
         for row in rows.iter_mut().filter(|_| deviation.is_finite()) {
             row[j] = if 0.0 < deviation { (row[j] - mean) / deviation } else { 0.0 };
         }

@@ -26,6 +26,7 @@ mod session;
 mod session_parts;
 mod share;
 mod simulator;
+mod table_warnings;
 mod trace;
 mod tuned;
 mod warnings;
