@@ -1,17 +1,18 @@
 #!/bin/sh
 # Measures the CPU and the GPU path on this machine, in one call of at most ten minutes.
 #
-#     sh examples/speed/measure.sh [PRIVATEER]      # the program; by default target/release/privateer
+#     sh examples/speed/measure.sh [PRIVATEER [SECONDS]]   # by default target/release/privateer, 540
 #
 # Prints: what the adapter is and reaches; what `auto` would take for each job, and why; each job on both backends with the
-# host's half, submissions and bytes; three sweeps as whole runs on both, their parts compared; submissions of several widths.
+# clock, the host's half, submissions and bytes; passes of the device; three sweeps as whole runs on both, their parts compared;
+# submissions of several widths.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 program=$(realpath "${1:-$here/target/release/privateer}")
 cd "$here"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-limit=540
+limit=${2:-540}
 started=$(date +%s)
 left() { [ $(($(date +%s) - started)) -lt $limit ]; }
 part() { printf '\n## %s  [%d s]\n\n' "$*" $(($(date +%s) - started)); }
@@ -32,19 +33,44 @@ for job in constant-factor wide-factor exact-posterior private-sums outsourced s
   "$program" devices --for "examples/speed/$job.toml" --trials 2048 | tail -n 1
 done
 
-# Software drivers take hundreds of times as long as a card.
-if [ "$software" = 0 ]; then trials=64 rounds=40 large=8; else trials=2048 rounds=200 large=512; fi
+# Each line: job, size, trials, rounds: about a second of sixteen cores each. Software drivers take hundreds of times as long.
+jobs="constant-factor small 8192 500
+theory-factor small 4096 500
+wide-factor small 4096 500
+exact-posterior small 4096 300
+private-sums small 1024 200
+outsourced small 2048 200
+constant-factor large 4096 100
+wide-factor large 2048 100
+exact-posterior large 1024 100
+private-sums large 128 50
+many-points small 256 60"
+if [ "$software" = 0 ]; then
+  jobs="constant-factor small 64 40
+private-sums small 16 20
+exact-posterior large 4 20"
+fi
 
-part "jobs on both backends, $trials trials of $rounds rounds"
-for job in constant-factor theory-factor exact-posterior private-sums; do
+part "jobs on both backends, by the clock"
+echo "$jobs" | while read -r job size trials rounds; do
   left || break
-  timeout 120 "$program" bench "$job" --backend both --trials "$trials" --rounds "$rounds" --repeat 1 --passes || echo "$job: stopped"
+  echo "### $job $size, $trials trials of $rounds rounds"
+  timeout 90 "$program" bench "$job" --size "$size" --backend both --trials "$trials" --rounds "$rounds" --repeat 2 || echo "$job: stopped"
 done
 
-part "large jobs on both backends, $large trials of 50 rounds"
-for job in constant-factor exact-posterior private-sums; do
+part "passes of the device, by its own clock"
+echo "$jobs" | while read -r job size trials rounds; do
   left || break
-  timeout 120 "$program" bench "$job" --size large --backend both --trials "$large" --rounds 50 --repeat 1 --passes || echo "$job: stopped"
+  timeout 60 "$program" bench "$job" --size "$size" --backend gpu --trials $((trials / 4)) --rounds $((rounds / 2)) --repeat 1 --passes |
+    grep 'of the device' || echo "$job: stopped"
+done
+
+part "screens in f64"
+echo "$jobs" | while read -r job size trials rounds; do
+  case $job in constant-factor | wide-factor | exact-posterior) ;; *) continue ;; esac
+  left || break
+  timeout 60 "$program" bench "$job" --size "$size" --backend gpu --precision f64 --trials "$trials" --rounds "$rounds" --repeat 1 ||
+    echo "$job: stopped"
 done
 
 part "whole runs: CPU, GPU, and whether their parts are equal"
@@ -64,10 +90,11 @@ for spec in examples/ldp-epsilon-sweep.toml examples/joint-dp.toml examples/heav
 done
 
 part "submissions of several widths"
-for width in 2 64 512 2048; do
+if [ "$software" = 0 ]; then trials=64 rounds=40; else trials=4096 rounds=200; fi
+for width in 64 512 2048 4096; do
   left || break
   timeout 60 "$program" bench constant-factor --backend gpu --trials "$trials" --rounds "$rounds" --repeat 1 --batch "$width" |
-    grep 'host' || echo "width $width: stopped"
+    grep 'constant-factor small' || echo "width $width: stopped"
 done
 
 part "done"

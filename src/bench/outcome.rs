@@ -29,10 +29,10 @@ pub struct Measured {
     pub software_adapter: bool,
     /// Worker threads; all cores if absent.
     pub threads: Option<usize>,
-    /// CPU seconds of a further trial-round.
-    pub marginal_seconds: f64,
-    /// Seconds of a further trial-round.
-    pub marginal_wall: f64,
+    /// CPU seconds of a further trial-round; absent where twice the trials took hardly longer.
+    pub marginal_seconds: Option<f64>,
+    /// Seconds of a further trial-round; absent where twice the trials took hardly longer.
+    pub marginal_wall: Option<f64>,
     /// CPU seconds of the whole run.
     pub cpu_seconds: f64,
     /// Seconds of each whole run.
@@ -49,6 +49,12 @@ pub struct Measured {
     pub counters: Value,
     /// Passes of a device, with the microseconds of a trial-round by its own clock.
     pub passes: Vec<(&'static str, f64)>,
+}
+
+/// Returns what twice the trials take beyond the time of once; `None` where that is less than a fifth of it, which is how far
+/// two runs of the same work differ.
+fn further(once: f64, twice: f64) -> Option<f64> {
+    Some(twice - once).filter(|more| *more >= 0.2 * once)
 }
 
 /// Returns CRC-32.
@@ -70,8 +76,8 @@ impl Measured {
             device: machine.device.clone(),
             software_adapter: machine.software_adapter,
             threads,
-            marginal_seconds: f64::NAN,
-            marginal_wall: f64::NAN,
+            marginal_seconds: None,
+            marginal_wall: None,
             cpu_seconds: f64::NAN,
             wall_seconds: Vec::new(),
             peak_bytes: None,
@@ -87,8 +93,8 @@ impl Measured {
     pub(super) fn with_runs(self, small: &Fastest, large: &Fastest) -> Self {
         let by = (self.trials * self.rounds) as f64;
         Self {
-            marginal_seconds: (large.cpu - small.cpu) / by,
-            marginal_wall: (large.best_wall() - small.best_wall()) / by,
+            marginal_seconds: further(small.cpu, large.cpu).map(|seconds| seconds / by),
+            marginal_wall: further(small.best_wall(), large.best_wall()).map(|seconds| seconds / by),
             cpu_seconds: small.cpu,
             wall_seconds: small.wall.clone(),
             peak_bytes: small.peak,
@@ -107,18 +113,18 @@ impl Measured {
     #[must_use]
     pub fn of_arithmetic(&self) -> Option<f64> {
         let ceiling = self.ceilings.f64_flops.or(self.ceilings.f32_flops)?;
-        Some(self.work?.flops / self.busy_seconds() / ceiling)
+        Some(self.work?.flops / self.busy_seconds()? / ceiling)
     }
 
     /// Returns the share of the rate of a large copy that the plain algorithm would run at.
     #[must_use]
     pub fn of_copy(&self) -> Option<f64> {
-        Some(self.work?.bytes / self.busy_seconds() / self.ceilings.copy_bytes)
+        Some(self.work?.bytes / self.busy_seconds()? / self.ceilings.copy_bytes)
     }
 
     /// Returns the seconds of a trial-round for which all that the ceilings belong to is busy.
-    fn busy_seconds(&self) -> f64 {
-        self.ceilings.threads.map_or(self.marginal_wall, |threads| self.marginal_seconds / threads as f64)
+    fn busy_seconds(&self) -> Option<f64> {
+        self.ceilings.threads.map_or(self.marginal_wall, |threads| Some(self.marginal_seconds? / threads as f64))
     }
 
     /// Returns a count of the screens.
@@ -150,8 +156,9 @@ impl Measured {
             "program": concat!("privateer ", env!("CARGO_PKG_VERSION")),
             "job": self.job, "cells": self.cells, "trials": self.trials, "rounds": self.rounds,
             "backend": self.backend, "device": self.device, "software_adapter": self.software_adapter, "threads": self.threads,
-            "us_per_trial_round": 1e6 * self.marginal_seconds, "wall_us_per_trial_round": 1e6 * self.marginal_wall,
-            "trial_rounds_per_cpu_s": 1.0 / self.marginal_seconds,
+            "us_per_trial_round": self.marginal_seconds.map(|seconds| 1e6 * seconds),
+            "wall_us_per_trial_round": self.marginal_wall.map(|seconds| 1e6 * seconds),
+            "trial_rounds_per_cpu_s": self.marginal_seconds.map(f64::recip),
             "run_cpu_s": self.cpu_seconds, "run_s": self.best_wall(), "run_s_all": self.wall_seconds,
             "peak_bytes": self.peak_bytes,
             "dense_flops_per_trial_round": self.work.map(|work| work.flops),

@@ -3,7 +3,19 @@
 use super::Measured;
 use std::fmt::Write;
 
-const HEAD: [&str; 8] = ["job", "backend", "µs a trial-round", "run, CPU s", "run, s", "peak memory", "of arithmetic", "of copy"];
+const HEAD: [&str; 9] = [
+    "job",
+    "backend",
+    "CPU µs a trial-round",
+    "µs a trial-round",
+    "run, CPU s",
+    "run, s",
+    "peak memory",
+    "of arithmetic",
+    "of copy",
+];
+
+const TOO_SHORT: &str = "too short";
 
 /// Returns the table with the notes below it.
 #[must_use]
@@ -14,7 +26,8 @@ pub fn table(all: &[Measured]) -> String {
         [
             m.job.clone(),
             if m.software_adapter { format!("{} (software)", m.backend) } else { m.backend.clone() },
-            digits(1e6 * m.marginal_seconds),
+            m.marginal_seconds.map_or_else(|| TOO_SHORT.to_owned(), |seconds| digits(1e6 * seconds)),
+            m.marginal_wall.map_or_else(|| TOO_SHORT.to_owned(), |seconds| digits(1e6 * seconds)),
             digits(m.cpu_seconds),
             digits(m.best_wall()),
             m.peak_bytes.map_or_else(|| "–".to_owned(), |bytes| format!("{} MB", digits(bytes as f64 / 1e6))),
@@ -22,7 +35,7 @@ pub fn table(all: &[Measured]) -> String {
             share(m.of_copy()),
         ]
     }));
-    let widths: [usize; 8] = std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let widths: [usize; 9] = std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
     let mut text = String::new();
     for row in &rows {
         let mut line = String::new();
@@ -34,9 +47,13 @@ pub fn table(all: &[Measured]) -> String {
     }
     text.push('\n');
     text.push_str(
-        "µs a trial-round: CPU time that one more trial costs, by its rounds. Of arithmetic, of copy: the rate of an algorithm that\n\
-         scores every point, as a share of what the machine reaches; more than 1 where points are skipped.\n",
+        "A trial-round: what one more trial costs, by its rounds: CPU time of all threads, and seconds by the clock. Of arithmetic, of\n\
+         copy: the rate of an algorithm that scores every point, as a share of what the machine reaches; more than 1 where points\n\
+         are skipped.\n",
     );
+    if all.iter().any(|m| m.marginal_seconds.is_none() || m.marginal_wall.is_none()) {
+        text.push_str("Too short: twice the trials took hardly longer, so the figure would be noise: state more `--trials`.\n");
+    }
     let mut said = Vec::new();
     for m in all.iter().filter(|m| m.work.is_some()) {
         let line = format!("{}: {}\n", m.backend, m.ceilings.how);
@@ -64,7 +81,22 @@ pub fn table(all: &[Measured]) -> String {
             let _ = writeln!(text, "{}, {}: µs of the device a trial-round: {}", m.job, m.backend, passes.join(", "));
         }
     }
+    for pair in all.windows(2).filter(|pair| pair[0].job == pair[1].job) {
+        text.push_str(&compared(&pair[0], &pair[1]));
+    }
     text
+}
+
+/// Says by the clock how many times as fast the second backend is.
+fn compared(first: &Measured, second: &Measured) -> String {
+    let names = format!("{} / {}", second.backend.to_uppercase(), first.backend.to_uppercase());
+    let further = match (first.marginal_wall, second.marginal_wall) {
+        (Some(first), Some(second)) => format!("{} times for further trials", digits(first / second)),
+        _ => "too short to say for further trials".to_owned(),
+    };
+    let whole = digits(first.best_wall() / second.best_wall());
+    let software = if second.software_adapter { "; a software adapter: says nothing of a card" } else { "" };
+    format!("{}: {names}: {whole} times as fast a whole run, {further}{software}\n", first.job)
 }
 
 /// Writes three digits.
