@@ -41,6 +41,10 @@ class FolderError(PrivateerError, OSError):
         return str(self.args[0])
 
 
+class InUseError(FolderError):
+    """Another program holds a results folder or a file; the same call may succeed later."""
+
+
 class DeviceError(PrivateerError, RuntimeError):
     """No device of the requested kind exists, or it failed."""
 

@@ -18,6 +18,7 @@ pub fn exception(py: Python<'_>, error: &Error, phase: Phase) -> PyErr {
     let class = match (error, phase) {
         (Error::Input(_), Phase::Reading) | (Error::TooLarge { .. }, _) => "SpecError",
         (Error::Input(_), Phase::Running) => "DataError",
+        (Error::InUse { .. }, _) => "InUseError",
         (Error::Folder { .. } | Error::Corrupt { .. } | Error::Io { .. }, _) => "FolderError",
         (Error::Device { .. } | Error::Untrusted { .. }, _) => "DeviceError",
         (Error::CheckSaidNo(_), _) => "CheckError",

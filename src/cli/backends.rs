@@ -80,13 +80,16 @@ pub fn open_for(
     Ok(choice)
 }
 
-/// Adds to a device's error how to do without the device, unless it has another hint.
+/// Adds to a device's error how to do without the device, unless it has another hint; to that of a folder in use, how to wait.
 pub fn with_hint(mut error: Error) -> Error {
     if let Error::Device { hint, .. } = &mut error {
         hint.get_or_insert_with(|| "use `--backend cpu`: the answers are the same".to_owned());
     }
     if let Error::Untrusted { hint, .. } = &mut error {
         hint.get_or_insert_with(|| "use `--backend cpu`: the answers are the same; check the graphics driver".to_owned());
+    }
+    if let Error::InUse { hint, .. } = &mut error {
+        hint.push_str("; `--wait SECONDS` waits");
     }
     error
 }

@@ -2,6 +2,7 @@
 
 use super::limits::mind_limits;
 use super::output::{CapturedText, begin_capture, end_capture, note, printed, say};
+use super::wait::WaitArgs;
 use super::{
     account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, look, odometer, plan, predict, release,
     report, run, session, slurm, status, stores, verify,
@@ -14,6 +15,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use privateer_config::error::{Diagnostic, Error, ExitCode, renamed};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What does privacy cost this optimizer?
 #[derive(Debug, Parser)]
@@ -29,7 +31,7 @@ Simulates differentially private bandits, Bayesian optimization and online conve
 dimension, mechanism and policy, and writes tables, plots and a report.
 
 Exit codes: 0 done; 1 a check said no; 2 bad spec, data, folder or arguments; 3 no such device; 4 incomplete or failed run \
-(what was finished is kept; the same command resumes).";
+(what was finished is kept; the same command resumes); 5 another program holds the folder or file (see `--wait`).";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -46,6 +48,8 @@ enum Command {
         /// Print nothing but errors
         #[arg(long)]
         quiet: bool,
+        #[command(flatten)]
+        wait: WaitArgs,
     },
     /// Read a spec and its data, and say what would be run
     Check(check::CheckArgs),
@@ -172,10 +176,28 @@ pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsStri
     }
 }
 
+impl Command {
+    /// Returns how long the command waits for what another program holds.
+    fn patience(&self) -> Duration {
+        match self {
+            Self::Run(args) => args.wait.wait,
+            Self::Merge { wait, .. } => wait.wait,
+            Self::Curate(args) => args.wait.wait,
+            Self::Init(args) => args.wait.wait,
+            Self::Ask(args) => args.wait.wait,
+            Self::Tell(args) => args.wait.wait,
+            Self::Release(args) => args.wait.wait,
+            Self::Undo(args) => args.wait.wait,
+            _ => Duration::ZERO,
+        }
+    }
+}
+
 fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
+    record::wait_at_most(command.patience());
     match command {
         Command::Run(args) => run::run(registry, &args),
-        Command::Merge { folders, out, quiet } => {
+        Command::Merge { folders, out, quiet, wait: _ } => {
             record::merge(&stores::Inputs::of(&folders)?.folders, &out)?;
             let outcome = write_report(&out)?;
             if !quiet {

@@ -4,9 +4,10 @@ use super::columns::ColumnNames;
 use super::deployment::{SharedOdometer, new_name, refused};
 use super::odometer::refuse_large_delta;
 use super::output::{note, say_removed};
+use super::wait::WaitArgs;
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::record::{Leftover, PreparedFile, hash_bytes, remove_file, remove_leftovers_of, unfinished_of};
+use crate::record::{Leftover, PreparedFile, hash_bytes, once_free, remove_file, remove_leftovers_of, unfinished_of};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_config::input::Input;
@@ -15,6 +16,7 @@ use privateer_privacy::planted::{self, PlantedFault};
 use privateer_privacy::release::{MOST_BOUND, ReleaseError, RowsRelease};
 use privateer_privacy::{Delta, Epsilon, Raw};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Arguments of `privateer curate`.
 #[derive(Debug, Args)]
@@ -69,6 +71,8 @@ pub struct CurateArgs {
     /// Refused: noise from a seed can be subtracted
     #[arg(long, hide = true)]
     seed: Option<String>,
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
 }
 
 /// Releases the released inputs.
@@ -116,7 +120,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         );
     }
     let ledger_path = beside(&args.out);
-    clear_interrupted(&args.out, &ledger_path)?;
+    once_free(Duration::ZERO, || clear_interrupted(&args.out, &ledger_path))?;
     for path in [&args.out, &ledger_path] {
         if path.symlink_metadata().is_ok() {
             return Err(already(path));
@@ -316,8 +320,8 @@ fn publish(
 /// Destroys what a killed `curate` left of a release that was not made, and says so.
 ///
 /// # Errors
-/// [`Error::Folder`] where another command is at work on the release, or a ledger is there without released inputs and nothing
-/// tells whether they were given out; [`Error::Corrupt`] where that ledger was altered; [`Error::Io`] where the disk refuses.
+/// [`Error::InUse`] where another command is at work on the release; [`Error::Folder`] where a ledger is there without released
+/// inputs and nothing tells whether they were given out; [`Error::Corrupt`] where that ledger was altered; [`Error::Io`] where the disk refuses.
 fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
     let found = || [out, ledger_path].map(|path| path.symlink_metadata().is_ok());
     // The leftovers are held to the end: of two commands that find them, one alone destroys the release and its ledger.
@@ -330,11 +334,11 @@ fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
         }
     };
     if !is_published && unpublished.in_use {
-        return Err(Error::Folder {
+        return Err(Error::InUse {
             path: out.to_owned(),
-            problem: "is in use by another command".to_owned(),
+            holder: "another command",
             hint: format!(
-                "wait for it to end, then check whether `{}` was released; if no command is at work, remove `.privateer-*.tmp` beside it",
+                "then check whether `{}` was released; if no command is at work, remove `.privateer-*.tmp` beside it",
                 out.display()
             ),
         });

@@ -296,7 +296,7 @@ impl SharedOdometer {
     /// Opens and locks an odometer.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where it is damaged or in use, [`Error::Io`] where it cannot be read.
+    /// [`Error::Corrupt`] where it is damaged, [`Error::InUse`], [`Error::Io`] where it cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = StateFile::open(path, StateKind::Odometer)?;
         super::output::say_removed(file.removed());

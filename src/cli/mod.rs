@@ -36,6 +36,7 @@ mod source;
 mod status;
 mod stores;
 mod verify;
+mod wait;
 
 pub use backends::{OpenedBackend, open as open_backend, with_hint};
 pub use commands::{captured, main, main_with};

@@ -2,6 +2,7 @@
 
 use super::deployment::{Account, AnswerName, BudgetArgs, Deployment, statement};
 use super::output::{note, say, say_removed};
+use super::wait::WaitArgs;
 use crate::record::{StateFile, StateKind, seal_text};
 use crate::registry::MECHANISMS;
 use clap::Args;
@@ -41,6 +42,8 @@ pub struct ReleaseArgs {
     allow_large_delta: bool,
     #[command(flatten)]
     budget: BudgetArgs,
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
     /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,

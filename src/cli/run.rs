@@ -6,6 +6,7 @@ use super::progress::Progress;
 use super::share_arguments::{shard, unit_list};
 use super::source::{SpecArgs, folder_name};
 use super::stores;
+use super::wait::WaitArgs;
 use crate::engine::{Shard, Share, Stop, UnitList};
 use crate::registry::Registry;
 use crate::run::{MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions};
@@ -60,6 +61,8 @@ pub struct RunArgs {
     /// Print nothing but errors
     #[arg(long)]
     quiet: bool,
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
 }
 
 /// Longest that a stopped run may take to end by itself.

@@ -4,6 +4,7 @@ use super::deployment::{Account, AnswerName, BudgetArgs, Deployment, statement};
 use super::odometer::refuse_large_delta;
 use super::output::{note, say, say_removed};
 use super::source::SpecArgs;
+use super::wait::WaitArgs;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
 use crate::record::{StateFile, StateKind, is_sealed};
@@ -42,6 +43,8 @@ pub struct InitArgs {
     budget: BudgetArgs,
     #[command(flatten)]
     source: SpecArgs,
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
 }
 
 /// Arguments of `privateer ask`.
@@ -58,6 +61,8 @@ pub struct AskArgs {
     json: bool,
     #[command(flatten)]
     moved: MovedArgs,
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
 }
 
 /// States where the files of a session are, if they have moved.
@@ -99,6 +104,8 @@ pub struct TellArgs {
     json: bool,
     #[command(flatten)]
     moved: MovedArgs,
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
 }
 
 /// Arguments of `privateer undo`.
@@ -110,6 +117,8 @@ pub struct UndoArgs {
     /// Folder of the points file, if it has moved
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
 }
 
 /// Starts a session.

@@ -42,8 +42,8 @@ impl Folder {
     /// removes files that a killed run left unfinished.
     ///
     /// # Errors
-    /// [`Error::Folder`] where the folder holds another spec's results, holds something else, is in use, or may not be written;
-    /// [`Error::Corrupt`] where its manifest cannot be read; [`Error::Io`] where the disk refuses.
+    /// [`Error::Folder`] where the folder holds another spec's results, holds something else, or may not be written;
+    /// [`Error::InUse`] where another run holds it; [`Error::Corrupt`] where its manifest cannot be read; [`Error::Io`] where the disk refuses.
     pub fn open(out: &Path, manifest: &Manifest) -> Result<OpenedFolder, Error> {
         Self::open_as_found(out, manifest).map_err(|error| not_permitted(out, error))
     }
@@ -302,10 +302,10 @@ fn lock(out: &Path) -> Result<Option<File>, Error> {
     let file = disk::open_lock(&path).map_err(|source| disk::refused(&path, "open the lock file", source))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Err(Error::Folder {
+        Err(TryLockError::WouldBlock) => Err(Error::InUse {
             path: out.to_owned(),
-            problem: "is in use by another run".to_owned(),
-            hint: "wait for it to end, or choose another folder with `--out DIR`".to_owned(),
+            holder: "another run",
+            hint: "or choose another folder with `--out DIR`".to_owned(),
         }),
         Err(TryLockError::Error(_)) => Ok(None),
     }

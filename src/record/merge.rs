@@ -1,9 +1,10 @@
 //! Merges the folders of shards into one.
 
-use super::{DigestList, Folder, ListedFile, Manifest, Parameters, PartId, RunRecord, disk, timings, write_listed};
+use super::{DigestList, Folder, ListedFile, Manifest, Parameters, PartId, RunRecord, disk, once_free, timings, write_listed};
 use privateer_config::error::{Diagnostic, Error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Most copies that are held before they are written: files, and bytes. A flush costs more than a small file.
 const MOST_FILES: usize = 256;
@@ -36,7 +37,7 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
     complete(first, &holders, &already)?;
 
     let records: Vec<RunRecord> = inputs.iter().filter_map(|input| RunRecord::of(input)).collect();
-    let opened = Folder::open(out, first)?;
+    let opened = once_free(Duration::ZERO, || Folder::open(out, first))?;
     if let Some(record) = RunRecord::joined(&records) {
         record.save(out)?;
     }

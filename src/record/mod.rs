@@ -14,6 +14,7 @@ mod disk;
 #[cfg(feature = "fault-injection")]
 mod fault;
 mod folder;
+mod in_use;
 mod manifest;
 mod merge;
 mod parameters;
@@ -35,6 +36,7 @@ pub use crate::engine::{CellInfo, GroupedWarnings, Measures, Quantity, Role, Tra
 pub use columns::part_columns;
 pub use digests::{DIGESTS_NAME, DigestList, FileState, ListedFile, read_listed, rewrite_listed, write_listed};
 pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};
+pub use in_use::{once_free, wait_at_most};
 pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};

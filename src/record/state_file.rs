@@ -2,7 +2,7 @@
 //! used by one program at a time.
 
 use super::whole_file::{PreparedFile, remove_leftovers_of, write_private};
-use super::{disk, sealed_text};
+use super::{disk, once_free, sealed_text};
 use privateer_config::error::Error;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -55,9 +55,8 @@ impl StateKind {
 const VERSION: u64 = 4;
 /// The key under which a file says where it stands, by which a copy is told from a file that has moved.
 const PLACE: &str = "place";
-/// How often a busy odometer is tried, and how long a command waits in between: two seconds in all.
-const ATTEMPTS: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long a command waits at least for an odometer: several share it, each for a moment.
+const SHARED: Duration = Duration::from_secs(2);
 
 /// An open session file: locked until it is dropped.
 #[derive(Debug)]
@@ -98,22 +97,16 @@ impl StateFile {
     /// Opens, locks and reads a file, and removes what killed commands left unfinished of it.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no session, altered, of another version, or in use.
+    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no session, altered or of another version,
+    /// [`Error::InUse`] where another command holds it.
     pub fn open(path: &Path, kind: StateKind) -> Result<Self, Error> {
-        // Several commands share an odometer, each for a moment; of a session a second command is a mistake.
-        let patience = if kind == StateKind::Odometer { ATTEMPTS } else { 1 };
-        for attempt in 1..=patience {
-            if let Some(file) = Self::open_unless_busy(path, kind)? {
-                return Ok(file);
-            }
-            if attempt < patience {
-                std::thread::sleep(PAUSE);
-            }
-        }
-        Err(Error::Corrupt {
-            path: path.to_owned(),
-            problem: "is being used by another command".to_owned(),
-            hint: "wait for it, then try again".to_owned(),
+        let least = if kind == StateKind::Odometer { SHARED } else { Duration::ZERO };
+        once_free(least, || {
+            Self::open_unless_busy(path, kind)?.ok_or_else(|| Error::InUse {
+                path: path.to_owned(),
+                holder: "another command",
+                hint: "then try again".to_owned(),
+            })
         })
     }
 
@@ -327,7 +320,9 @@ mod tests {
         let path = folder.path().join("state");
         StateFile::create(&path, StateKind::Session, serde_json::json!({ "session": { "revision": 1 } })).expect("written");
         let mut first = StateFile::open(&path, StateKind::Session).expect("a session");
-        assert!(StateFile::open(&path, StateKind::Session).expect_err("locked").to_string().contains("used by another command"));
+        assert!(
+            StateFile::open(&path, StateKind::Session).expect_err("locked").to_string().contains("in use by another command")
+        );
         // A second command as on a file system without locks: the same text, read before the first one wrote.
         let value = first.value.clone();
         let mut second = StateFile {

@@ -14,6 +14,7 @@ use crate::spec::Sweep;
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A results folder after a run.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ pub fn run_to_folder(
     let units = options.share.of(engine::units(sweep))?;
     let mut manifest = manifest(sweep, cells);
     manifest.tuned_rates = preparation.tuned_rates();
-    let opened = Folder::open(out, &manifest)?;
+    let opened = record::once_free(Duration::ZERO, || Folder::open(out, &manifest))?;
     let mut record = run_record(backend, pool.current_num_threads(), &options.share);
     record.backend_reason.clone_from(&options.backend_reason);
     if let Some(earlier) = RunRecord::of(out) {

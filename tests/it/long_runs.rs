@@ -414,8 +414,15 @@ fn two_runs_cannot_share_a_folder() {
     let mut first = start(folder.path());
     wait_for_parts(&out, 0);
     let second = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
-    refused(&second, 2, &["`out` is in use by another run", "wait for it to end, or choose another folder"]);
+    refused(&second, 5, &["`out` is in use by another run", "wait for it to end, or choose another folder", "`--wait SECONDS`"]);
     assert_eq!(first.try_wait().expect("known"), None, "the first run was over too early for this test");
+    // Its shares are there when the wait ends: nothing is computed twice.
+    let third = run(folder.path(), &["run", "spec.toml", "--out", "out", "--wait", "600"]);
+    let said = stderr(&third);
+    let resumed =
+        said.lines().find_map(|line| line.strip_prefix("resuming: ")?.strip_suffix(" blocks are done")?.split_once(" of "));
+    assert!(resumed.is_some_and(|(done, all)| done == all), "{said}");
+    done(&third);
     done(&first.wait_with_output().expect("ended"));
     assert_same(&out, &SLOW_REFERENCE);
 }

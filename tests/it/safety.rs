@@ -3,7 +3,7 @@
 
 use crate::program::{code, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, fine, refused, spec, table};
-use privateer::record::{Manifest, PartId, PreparedFile, Quantity, StateFile, part_bytes, read_part, rewrite_listed};
+use privateer::record::{Manifest, PartId, PreparedFile, Quantity, StateFile, StateKind, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
 use std::fs;
 use std::path::Path;
@@ -88,11 +88,8 @@ fn at_once(folder: &Path, words: &[&str]) -> usize {
     for output in outputs {
         match code(&output) {
             Some(0) => n_done += 1,
-            _ => {
-                ends(&output, 2, &["hint: "]);
-                let said = stderr(&output);
-                assert!(["is there already", "is in use by another command"].iter().any(|text| said.contains(text)), "{said}");
-            }
+            Some(5) => ends(&output, 5, &["is in use by another command", "`--wait SECONDS`"]),
+            _ => ends(&output, 2, &["is there already", "hint: "]),
         }
     }
     n_done
@@ -290,6 +287,28 @@ fn a_session_of_another_spec_is_refused_before_anything_is_built() {
 }
 
 #[test]
+fn files_in_use_are_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    fine(here, &CURATE);
+    spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
+    fine(here, &["init", "state", "modeler.toml"]);
+    let held = StateFile::open(&here.join("state"), StateKind::Session).expect("a session");
+    for words in [&["ask", "state"][..], &["tell", "state", "0", "0.5"], &["undo", "state"]] {
+        ends(&run(here, words), 5, &["`state` is in use by another command", "`--wait SECONDS` waits"]);
+    }
+    let waiting = privateer(here).args(["ask", "state", "--wait", "600"]).stdout(Stdio::piped()).spawn().expect("started");
+    std::thread::sleep(Duration::from_millis(200));
+    drop(held);
+    let output = waiting.wait_with_output().expect("ended");
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    for wrong in ["-1", "nan", "1e9", "soon"] {
+        ends(&run(here, &["ask", "state", "--wait", wrong]), 2, &["--wait"]);
+    }
+}
+
+#[test]
 fn bad_ledgers_and_specs_are_bad_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
@@ -307,7 +326,9 @@ fn bad_ledgers_and_specs_are_bad_input() {
     refused(here, &CURATE, &["is there without its released inputs"]);
     // Unless another command is about to publish them: then nobody should delete the ledger.
     let living = PreparedFile::write(&here.join("released.csv"), b"x", "write", false).expect("written");
-    refused(here, &CURATE, &["`released.csv` is in use by another command", "hint: wait for it"]);
+    ends(&run(here, &CURATE), 5, &["`released.csv` is in use by another command", "hint: wait for it"]);
+    let waiting = [&CURATE[..], &["--wait", "0.1"]].concat();
+    ends(&run(here, &waiting), 5, &["`released.csv` is in use by another command"]);
     drop(living);
 
     fs::write(here.join("...toml"), SPEC).expect("written");

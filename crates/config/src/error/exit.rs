@@ -14,4 +14,6 @@ pub enum ExitCode {
     NoDevice = 3,
     /// The run stopped early or failed (disk full, file unreadable); finished work is stored.
     Incomplete = 4,
+    /// Another program holds the folder or file that the command needs.
+    InUse = 5,
 }

@@ -30,6 +30,15 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
+    /// A folder or file that another program holds: nothing was changed, and the same command may succeed later.
+    InUse {
+        /// The folder or file.
+        path: PathBuf,
+        /// Who holds it, as in "another run".
+        holder: &'static str,
+        /// What to do beside waiting.
+        hint: String,
+    },
     /// The operating system refused a read or a write.
     Io {
         /// The attempted action, as in "write the part".
@@ -109,6 +118,7 @@ impl Error {
             }
             Self::Input(_) | Self::TooLarge { .. } | Self::Folder { .. } | Self::Corrupt { .. } => ExitCode::BadInput,
             Self::Io { .. } | Self::Incomplete { .. } | Self::Failed { .. } | Self::Untrusted { .. } => ExitCode::Incomplete,
+            Self::InUse { .. } => ExitCode::InUse,
             Self::Device { .. } => ExitCode::NoDevice,
             Self::CheckSaidNo(_) => ExitCode::CheckSaidNo,
         }
@@ -137,6 +147,9 @@ impl fmt::Display for Error {
                 readable_bytes(*limit_bytes)
             ),
             Self::Folder { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
+            Self::InUse { path, holder, hint } => {
+                write!(f, "error: `{}` is in use by {holder}\nhint: wait for it to end, {hint}", path.display())
+            }
             Self::Io { action, path, source } => {
                 write!(f, "error: cannot {action} `{}`: {source}\nhint: {}", path.display(), io_hint(action, source))
             }
