@@ -332,6 +332,8 @@ pub struct Account {
     /// Spends of this session.
     pub own: Odometer,
     shared: Option<SharedOdometer>,
+    /// Ticket of the last spend from the shared odometer.
+    ticket: Option<String>,
 }
 
 impl Account {
@@ -363,7 +365,7 @@ impl Account {
                 Some(shared)
             }
         };
-        Ok(Some(Self { deployment, own, shared }))
+        Ok(Some(Self { deployment, own, shared, ticket: None }))
     }
 
     /// Fails where a spend would exceed a budget.
@@ -394,7 +396,9 @@ impl Account {
             self.deployment.pending = Some(ticket.clone());
             file.replace("deployment", serde_json::json!(self.deployment))?;
             shared.odometer.spend_once(spend, &ticket).map_err(refused)?;
-            shared.write()?;
+            let written = shared.write();
+            self.ticket = Some(ticket.clone());
+            written.inspect_err(|_| self.say_whether_spent())?;
         }
         self.deployment.pending = None;
         self.deployment.counter = self.deployment.counter.saturating_add(1);
@@ -406,10 +410,31 @@ impl Account {
         Ok(())
     }
 
-    /// Sets what the file will say of its spends.
-    pub fn state_in(&self, file: &mut StateFile) {
+    /// Puts an answer that was paid for on the disk, with what the file says of its spends.
+    ///
+    /// # Errors
+    /// Those of [`StateFile::replace`]; a note says before whether the spend counts all the same.
+    pub fn keep(&self, file: &mut StateFile, key: &str, content: serde_json::Value) -> Result<(), Error> {
         file.set("deployment", serde_json::json!(self.deployment));
         file.set("spent", self.statement());
+        file.replace(key, content).inspect_err(|_| self.say_whether_spent())
+    }
+
+    /// Says after a failure whether the last spend counts, as the disk has it.
+    fn say_whether_spent(&self) {
+        let answer = "the answer was not kept and not given out";
+        let Some(shared) = &self.shared else { return note(&format!("nothing was spent: {answer}")) };
+        let path = shared.file.path();
+        let recorded = StateFile::peek(path).ok().flatten().and_then(|(_, state)| {
+            let (_, odometer) = read_odometer(path, |key| state[key].clone()).ok()?;
+            Some(odometer.mark(&self.deployment.id).map(|mark| mark.ticket.clone()) == self.ticket)
+        });
+        let path = path.display();
+        note(&match recorded {
+            Some(true) => format!("the spend is recorded in `{path}` and counts; {answer}: the same command spends again"),
+            Some(false) => format!("nothing was spent from `{path}`: {answer}"),
+            None => format!("`{path}` cannot be read now: the next command says whether the spend counts; {answer}"),
+        });
     }
 
     /// Returns what this session states of its spends.

@@ -141,9 +141,8 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
         let released = mechanism.release(Raw::seal(value)).map_err(|why| failed(&why))?;
         let Some(released) = released.reward() else { return Err(damaged(&file)) };
         answers.push(StoredAnswer { row: args.row, round: args.round, released });
-        account.state_in(&mut file);
         // On the disk before it leaves: spend and answer in one write.
-        file.replace("answers", serde_json::json!(answers))?;
+        account.keep(&mut file, "answers", serde_json::json!(answers))?;
         answers.len() - 1
     };
     let (Some(answer), Some(AnswerName { name, .. })) = (answers.get(at), account.deployment.answers.get(at)) else {

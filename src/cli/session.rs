@@ -296,11 +296,11 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
             Answer::Raw(reward) => session.tell(args.row, *reward)?,
             Answer::Released(value) => session.tell_received(args.row, value)?,
         };
-        if let Some((account, _)) = &paid {
-            account.state_in(file);
-        }
         // Saved before anything is printed: noise that was seen is never drawn again.
-        file.replace("session", session.save())?;
+        match &paid {
+            Some((account, _)) => account.keep(file, "session", session.save())?,
+            None => file.replace("session", session.save())?,
+        }
         let (round, rounds) = session.progress();
         if args.json {
             say(&serde_json::json!({ "row": told.row, "released": told.released, "round": round, "rounds": rounds }).to_string());

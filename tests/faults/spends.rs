@@ -1,6 +1,6 @@
 //! Spends and answers: a fault never lets an answer leave before its spend is on the disk, and never blocks the next command.
 
-use super::campaign::{Campaign, Faulted, assert_tidy, fine};
+use super::campaign::{Campaign, Faulted, assert_tidy, fine, said};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -25,6 +25,13 @@ fn spends(faulted: &Faulted) -> u64 {
     spends.iter().filter_map(|spend| spend["count"].as_u64()).sum()
 }
 
+/// Whoever reads of a failure knows whether it was paid for.
+fn says_what_counts(faulted: &Faulted, spent: bool) {
+    let text = said(&faulted.output);
+    let counts = text.contains("the spend is recorded in") && text.contains("and counts");
+    assert!(faulted.killed() || counts == spent, "{}: {text}", faulted.case);
+}
+
 #[test]
 fn tell_on_a_shared_odometer() {
     let mut campaign = Campaign::new("tell shared", &[], |folder| {
@@ -41,6 +48,7 @@ fn tell_on_a_shared_odometer() {
         let (answers, spent) = (told(), spends(faulted));
         assert!(answers <= spent && spent <= 1, "{}: {answers} answers for {spent} spends", faulted.case);
         assert!(faulted.killed() || (answers == 1) == (faulted.code() == Some(0)), "{}", faulted.case);
+        says_what_counts(faulted, answers < spent);
         let asked = faulted.then(&["ask", "state", "--odometer", "shared"], &[0]);
         assert_tidy(faulted);
         if answers == 0 {
@@ -73,7 +81,9 @@ fn releases(name: &'static str, words: &[&'static str], prepare: impl FnOnce(&Pa
             assert_eq!(printed["released"], kept["released"], "{}", faulted.case);
         }
         if is_shared {
-            assert!(answers(faulted).len() as u64 <= spends(faulted), "{}: an answer without a spend", faulted.case);
+            let (answers, spent) = (answers(faulted).len() as u64, spends(faulted));
+            assert!(answers <= spent, "{}: an answer without a spend", faulted.case);
+            says_what_counts(faulted, answers < spent);
         }
         assert!(faulted.killed() || printed.is_some() == (faulted.code() == Some(0)), "{}", faulted.case);
         let again = faulted.then(&campaign.words, &[0]);
