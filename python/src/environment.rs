@@ -174,8 +174,11 @@ impl PythonEnvironment {
         };
         let samples = match attribute(&instance, "samples", ".samples")? {
             Some(samples) => match samples.extract::<u32>() {
-                Ok(samples) => samples,
-                Err(_) => return Err(wrong(format!("has as `samples` {}, expected a whole number", described(&samples)))),
+                Ok(samples @ 2..) => samples,
+                _ => {
+                    let found = samples.extract::<i64>().map_or_else(|_| described(&samples), |count| count.to_string());
+                    return Err(wrong(format!("has as `samples` {found}, expected a whole number from 2 to {}", u32::MAX)));
+                }
             },
             None => SAMPLES,
         };

@@ -329,7 +329,10 @@ def test_mistakes_of_environments(spec: pv.Spec) -> None:
             raise OSError("no range")
 
     class Worded(BlackBox):
-        samples = "50"
+        samples: Any = "50"
+
+    class Once(BlackBox):
+        samples = 1
 
     class Lazy(BlackBox):
         def reward(self, point: np.ndarray, rng: np.random.Generator) -> Any:
@@ -343,6 +346,8 @@ def test_mistakes_of_environments(spec: pv.Spec) -> None:
         spec.environment(Unranged, kernel=KERNEL).check()
     with pytest.raises(pv.SpecError, match="^`Worded` has as `samples` a value of type str, expected a whole number"):
         spec.environment(Worded, kernel=KERNEL).check()
+    with pytest.raises(pv.SpecError, match="^`Once` has as `samples` 1, expected a whole number from 2 to"):
+        spec.environment(Once, kernel=KERNEL).check()
     with pytest.raises(pv.PolicyError, match="^`Lazy.reward` raised OSError: not computed"):
         pv.run(spec.environment(Lazy, kernel=KERNEL), progress=False)
     with pytest.raises(pv.PolicyError, match="^`Nothing.reward` returned a value of type NoneType, expected a finite number"):

@@ -107,7 +107,7 @@ impl ReadyCell {
             allow(
                 self.memory_bytes,
                 &format!("the running sums of one trial by `{}` over {} rounds", sums.ledger().mechanism, self.plan.rounds),
-                8.0 * sums.state(),
+                8.0 * (sums.state() + self.plan.rounds as f64),
                 "lower the number of features or `rounds`, take `blt`, or release on a schedule",
             )?;
         }

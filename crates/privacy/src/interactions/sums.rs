@@ -19,7 +19,7 @@ use crate::gram::GramLayout;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
-use crate::streams::{Factorisation, PrefixSums};
+use crate::streams::{Deviations, Factorisation, PrefixSums};
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, Released, analytic_gaussian_sigma,
     automatic,
@@ -50,6 +50,11 @@ pub struct SumsTerms {
     pub local: bool,
 }
 
+/// Returns the standard deviation of sums to which every user has added a draw.
+fn local_std(sigma: f64, users: u64) -> f64 {
+    sigma * libm::sqrt(users as f64)
+}
+
 /// Holds calibrated sums, shared by all trials.
 #[derive(Debug)]
 pub struct InteractionSums {
@@ -57,8 +62,8 @@ pub struct InteractionSums {
     factorisation: Arc<dyn Factorisation>,
     name: &'static str,
     sigma: f64,
-    /// Standard deviation of the noise in each release.
-    stds: Arc<[f64]>,
+    /// Standard deviations of the noise in the releases of a curator.
+    stds: Arc<Deviations>,
     /// Factorisation, as the event names it.
     factor: Factor,
     /// Largest length of a context after division by its unit.
@@ -142,12 +147,7 @@ impl InteractionSums {
             return Err(Refusal::overflow(name, epsilon));
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
-        let stds = if terms.local {
-            // One draw per user.
-            terms.due.iter().map(|&users| sigma * libm::sqrt(users as f64)).collect()
-        } else {
-            factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect()
-        };
+        let stds = Arc::new(Deviations::new(&factorisation, sigma));
         Ok(Self {
             terms,
             factorisation,
@@ -210,7 +210,8 @@ impl InteractionSums {
     /// `at` is from 1 to [`InteractionSums::releases`].
     #[must_use]
     pub fn std(&self, at: u64) -> f64 {
-        self.stds[at as usize - 1]
+        let at = at as usize - 1;
+        if self.terms.local { local_std(self.sigma, self.terms.due[at]) } else { self.stds.at(at) }
     }
 
     /// Makes the privatizer of a trial before its first round.
@@ -303,7 +304,7 @@ struct InteractionSumsPrivatizer {
     sums: PrefixSums,
     sigma: f64,
     local: bool,
-    stds: Arc<[f64]>,
+    stds: Arc<Deviations>,
     z: Vec<f64>,
     round: u64,
     releases: usize,
@@ -352,7 +353,8 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
                 out.iter_mut().zip(next).for_each(|(out, next)| *out = sigma * next);
             }
         });
-        let gram_std = self.stds[self.releases];
+        let at = self.releases;
+        let gram_std = if self.local { local_std(self.sigma, self.due[at]) } else { self.stds.at(at) };
         self.releases += 1;
         match released {
             Ok(entries) => entries.map(|entries| InteractionSignal::Sums { layout, entries, gram_std }),

@@ -7,7 +7,7 @@ use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::{ReleaseError, SamplerLaw, discrete};
 use crate::planted::{self, PlantedFault};
-use crate::streams::{NoiseState, PrefixNoise, RowTransform, Shape};
+use crate::streams::{Deviations, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::sums::{Epochs, ExactSums, Sums};
 use crate::{Query, Raw, ReleaseCounts, Released, Signal, gdp_mu};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ struct SumsReleaseStream {
     /// Computes `B (C x + z)` from noisy values only.
     decoder: Box<dyn PrefixNoise>,
     /// Standard deviations of the noise on the prefixes.
-    stds: Vec<f64>,
+    stds: Deviations,
 }
 
 /// Holds the saved state, with raw rows in the joint model.
@@ -172,7 +172,7 @@ impl SumsRelease {
                 row: vec![0; shape.len()],
                 transform: factorisation.transform(shape.len())?,
                 decoder: factorisation.noise(shape),
-                stds: factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect(),
+                stds: Deviations::new(factorisation, sigma),
             })
         });
     }
@@ -219,10 +219,10 @@ impl SumsRelease {
         let (Some(epoch), Some(grid)) = (self.plan.epochs.get(self.epoch), self.grids.get(self.epoch)) else {
             return Signal::Nothing;
         };
-        let Some(stream) = self.stream.as_mut().filter(|stream| stream.rows < stream.stds.len() as u64) else {
+        let Some(stream) = self.stream.as_mut().filter(|stream| stream.rows < stream.stds.len()) else {
             return Signal::Nothing;
         };
-        let std = stream.stds[stream.rows as usize];
+        let std = stream.stds.at(stream.rows as usize);
         stream.rows += 1;
         let row: Vec<f64> = stream.row.iter().map(|&steps| steps as f64).collect();
         if !planted::is(PlantedFault::ReleasedRowSum) {
@@ -321,7 +321,7 @@ impl SumsRelease {
         }
         let fits = match (&mut self.stream, state.stream) {
             (Some(stream), Some(state)) => {
-                let rows = state.rows <= state.transform.round.min(stream.stds.len() as u64);
+                let rows = state.rows <= state.transform.round.min(stream.stds.len());
                 let same = state.transform.round == state.rows && state.decoder.round == state.rows && state.row.len() == length;
                 // Each row holds at least one user's item, and sums stay below the limit of `new`.
                 let small = |x: f64| x.abs() <= MOST_STEPS;

@@ -9,6 +9,8 @@ use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplit
 use crate::accounting::sensitivity::Participation;
 use privateer_numerics::linalg::wide;
 use pulp::NullaryFnOnce;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// A buffered matrix over a number of rounds.
 /// Any parameters give privacy, because the sensitivity is computed from them; only the accuracy depends on the fit.
@@ -18,15 +20,30 @@ pub struct Blt {
     omega: Vec<f64>,
     rounds: u64,
     norm: f64,
+    /// Variance of the noise on the last prefix, the largest.
+    last_variance: f64,
 }
 
 impl Blt {
-    /// Fits a matrix for `rounds >= 1` (0 counts as 1); takes milliseconds.
+    /// Fits a matrix for `rounds >= 1` (0 counts as 1); takes milliseconds, and at once for the rounds of an earlier fit.
     /// The number of buffers follows from `rounds`.
     #[must_use]
     pub fn fitted(rounds: u64) -> Self {
+        /// Fits by their rounds: all cells of a sweep ask for a few of them.
+        static FITS: Mutex<BTreeMap<u64, Blt>> = Mutex::new(BTreeMap::new());
+        const MOST_FITS: usize = 64;
         let rounds = rounds.max(1);
-        Self::of_poles(&blt_fit::fit(rounds, blt_fit::buffers(rounds)), rounds)
+        let fits = || FITS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fit) = fits().get(&rounds) {
+            return fit.clone();
+        }
+        let fit = Self::of_poles(&blt_fit::fit(rounds, blt_fit::buffers(rounds)), rounds);
+        let mut fits = fits();
+        if MOST_FITS <= fits.len() {
+            fits.pop_first();
+        }
+        fits.insert(rounds, fit.clone());
+        fit
     }
 
     /// Makes a matrix of stated decay rates and weights, one of each per buffer.
@@ -47,7 +64,8 @@ impl Blt {
     }
 
     fn made(theta: Vec<f64>, omega: Vec<f64>, rounds: u64) -> Self {
-        let mut blt = Self { theta, omega, rounds, norm: 0.0 };
+        let mut blt = Self { theta, omega, rounds, norm: 0.0, last_variance: 0.0 };
+        blt.last_variance = blt.growing().take(rounds as usize).last().unwrap_or(0.0);
         blt.norm = libm::sqrt(blt.column().map(|c| c * c).sum());
         blt
     }
@@ -116,6 +134,9 @@ impl Factorisation for Blt {
     }
 
     fn variance(&self, round: u64) -> f64 {
+        if round == self.rounds {
+            return self.last_variance;
+        }
         self.growing().take(round as usize).last().unwrap_or(0.0)
     }
 

@@ -88,6 +88,11 @@ pub trait Factorisation: fmt::Debug + Send + Sync {
         (1..=self.rounds()).map(|round| self.variance(round)).collect()
     }
 
+    /// Returns the largest variance on a prefix; that on the last one, unless overridden.
+    fn largest_variance(&self) -> f64 {
+        self.variance(self.rounds())
+    }
+
     /// Returns the noise of one stream, from its first round on.
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise>;
 

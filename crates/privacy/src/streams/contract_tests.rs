@@ -2,9 +2,10 @@
 
 use super::blt::Blt;
 use super::honaker::Honaker;
+use super::own::Own;
 use super::toeplitz::SquareRoot;
 use super::tree::Tree;
-use super::{Factorisation, PrefixSums, Shape};
+use super::{Deviations, Factorisation, PrefixSums, Shape};
 use crate::Raw;
 use crate::accounting::sensitivity::Participation;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -113,6 +114,22 @@ fn transforms_are_the_other_half() {
         }
         let (_, crossed) = through(&Tree::new(rounds), &SquareRoot::new(rounds));
         assert_eq!(far(&crossed, &prefixes) < 1e-10, rounds == 1);
+    }
+}
+
+/// The largest deviation is that of one of the prefixes, to the bit, and found without them.
+#[test]
+fn largest_deviations() {
+    for rounds in (1_u64..140).chain([255, 256, 257, 1000]) {
+        for factorisation in all(rounds).into_iter().chain([Arc::new(Own::new(rounds)) as Arc<dyn Factorisation>]) {
+            let name = factorisation.name();
+            let each: Vec<f64> = factorisation.variances();
+            assert_eq!(each.len() as u64, rounds, "{name}");
+            let stds = Deviations::new(&factorisation, 0.3);
+            let largest = (0..each.len()).map(|at| stds.at(at)).fold(0.0, f64::max);
+            assert_eq!(stds.largest().to_bits(), largest.to_bits(), "{name} {rounds}");
+            assert!(stds.at(each.len()).is_nan(), "{name}");
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! complete. Right children are used too: two draws per round on average.
 
 use super::transform::TreeRows;
-use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, tree::Tree};
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use super::tree::{Tree, largest_over_nodes};
 use crate::accounting::sensitivity::Participation;
 
 /// The weighted tree over a number of rounds.
@@ -42,6 +43,10 @@ impl Factorisation for Honaker {
 
     fn variance(&self, round: u64) -> f64 {
         (0..64).zip(variances()).filter(|(level, _)| round >> level & 1 == 1).map(|(_, variance)| variance).sum()
+    }
+
+    fn largest_variance(&self) -> f64 {
+        largest_over_nodes(self.rounds(), |round| self.variance(round))
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {

@@ -12,6 +12,7 @@
 pub mod blt;
 mod blt_fit;
 mod contract;
+mod deviations;
 pub mod honaker;
 mod online;
 pub mod own;
@@ -28,6 +29,7 @@ mod contract_tests;
 mod reference_tests;
 
 pub use contract::{Factorisation, PrefixNoise, Shape};
+pub use deviations::Deviations;
 pub use prefix::{Exhausted, PrefixState, PrefixStatement, PrefixSums};
 pub use state::NoiseState;
 pub use transform::RowTransform;

@@ -16,7 +16,7 @@ use privateer_numerics::vectorised;
 /// The square-root matrix over a number of rounds.
 #[derive(Debug, Clone)]
 pub struct SquareRoot {
-    coefficients: Vec<f64>,
+    rounds: u64,
 }
 
 impl SquareRoot {
@@ -24,7 +24,11 @@ impl SquareRoot {
     /// Memory of a stream grows with its rounds, and time per round with the square of their logarithm.
     #[must_use]
     pub fn new(rounds: u64) -> Self {
-        Self { coefficients: coefficients().take(rounds.max(1) as usize).collect() }
+        Self { rounds: rounds.max(1) }
+    }
+
+    fn column(&self) -> impl Iterator<Item = f64> {
+        coefficients().take(self.rounds as usize)
     }
 }
 
@@ -72,20 +76,23 @@ impl Factorisation for SquareRoot {
     }
 
     fn rounds(&self) -> u64 {
-        self.coefficients.len() as u64
+        self.rounds
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        column_norm(&self.coefficients, participation)
+        if participation.count <= 1 {
+            return libm::sqrt(optimum(self.rounds));
+        }
+        column_norm(&self.column().collect::<Vec<_>>(), participation)
     }
 
     fn variance(&self, round: u64) -> f64 {
         // Both factors are the same matrix.
-        self.coefficients[..round as usize].iter().map(|c| c * c).sum()
+        optimum(round)
     }
 
     fn variances(&self) -> Vec<f64> {
-        let growing = self.coefficients.iter().scan(0.0, |sum, c| {
+        let growing = self.column().scan(0.0, |sum, c| {
             *sum += c * c;
             Some(*sum)
         });
@@ -93,11 +100,11 @@ impl Factorisation for SquareRoot {
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
-        Box::new(SquareRootNoise::new(&self.coefficients, shape.len(), online::BLOCK))
+        Box::new(SquareRootNoise::new(self.rounds, shape.len(), online::BLOCK))
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
-        Some(Box::new(Kept::new(&self.coefficients, length)))
+        Some(Box::new(Kept::new(self.column().collect(), length)))
     }
 }
 
@@ -127,9 +134,10 @@ struct SquareRootNoise {
 }
 
 impl SquareRootNoise {
-    fn new(coefficients: &[f64], length: usize, block: usize) -> Self {
-        let online = OnlineSums::new(block, coefficients.len(), length);
-        let backward = coefficients.iter().take(block).rev().copied().collect();
+    fn new(rounds: u64, length: usize, block: usize) -> Self {
+        let online = OnlineSums::new(block, rounds as usize, length);
+        let mut backward: Vec<f64> = coefficients().take(block.min(rounds as usize)).collect();
+        backward.reverse();
         Self { backward, draws: Vec::new(), online, ahead: Vec::new(), sum: vec![0.0; length] }
     }
 
@@ -256,7 +264,7 @@ mod tests {
     use super::*;
 
     fn noise(length: usize, block: usize) -> SquareRootNoise {
-        SquareRootNoise::new(&SquareRoot::new(50).coefficients, length, block)
+        SquareRootNoise::new(50, length, block)
     }
 
     fn draw(round: usize, length: usize) -> Vec<f64> {

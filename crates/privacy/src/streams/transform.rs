@@ -150,8 +150,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn new(coefficients: &[f64], length: usize) -> Self {
-        Self { coefficients: coefficients.to_vec(), length, rows: Vec::new() }
+    pub(super) fn new(coefficients: Vec<f64>, length: usize) -> Self {
+        Self { coefficients, length, rows: Vec::new() }
     }
 }
 

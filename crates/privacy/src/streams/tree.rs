@@ -29,6 +29,15 @@ impl Tree {
     }
 }
 
+/// Returns the largest variance on the prefixes `1 ..= rounds`, where that of a prefix is a sum over the nodes it is made of.
+///
+/// A prefix is made of the nodes of its binary digits. Of all that agree with `rounds` down to a digit and are smaller there, the
+/// one whose later digits are all 1 has every node of the others.
+pub(super) fn largest_over_nodes(rounds: u64, variance: impl Fn(u64) -> f64) -> f64 {
+    let smaller = (0..64).filter(|digit| rounds >> digit & 1 == 1).map(|digit| rounds - 1 - rounds % (1 << digit));
+    smaller.chain([rounds]).filter(|&round| 0 < round).map(variance).fold(0.0, f64::max)
+}
+
 impl Factorisation for Tree {
     fn name(&self) -> &'static str {
         "tree"
@@ -56,6 +65,10 @@ impl Factorisation for Tree {
 
     fn variance(&self, round: u64) -> f64 {
         f64::from(round.count_ones())
+    }
+
+    fn largest_variance(&self) -> f64 {
+        largest_over_nodes(self.rounds, |round| self.variance(round))
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {

@@ -15,7 +15,7 @@ use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::event::Factor;
 use crate::mechanism::window::Window;
 use crate::printed::{dubey2021, shariff2018};
-use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
+use crate::streams::{Deviations, Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
 use crate::{
     Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal,
     ReleaseCounts, Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
@@ -64,7 +64,7 @@ struct Epoch {
     factorisation: Arc<dyn Factorisation>,
     sigma: f64,
     /// Standard deviations of the noise on its prefixes.
-    stds: Arc<[f64]>,
+    stds: Arc<Deviations>,
 }
 
 #[derive(Debug, Clone)]
@@ -119,7 +119,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
         if !(sigma * sigma).is_normal() {
             return Err(Refusal::overflow(request.mechanism, epsilon));
         }
-        let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
+        let stds = Arc::new(Deviations::new(&factorisation, sigma));
         Ok((Epoch { rounds, horizon, factorisation, sigma, stds }, noise_formula))
     };
     let made: Vec<(Epoch, String)> = match need.epochs {
@@ -152,7 +152,7 @@ fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
         (Calibration::AsPrinted | Calibration::Corrected, Factor::Tree) => {
             epoch.sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(epoch.factorisation.rounds())))
         }
-        _ => epoch.stds.iter().copied().fold(0.0, f64::max),
+        _ => epoch.stds.largest(),
     };
     epochs.iter().map(of).fold(0.0, f64::max)
 }
@@ -430,7 +430,7 @@ impl JointPrivatizer {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
         // The noise carried over is independent of this epoch's noise.
-        let std = libm::hypot(epoch.stds[row], self.before.gram_std);
+        let std = libm::hypot(epoch.stds.at(row), self.before.gram_std);
         let users = self.before.users + self.rounds;
         self.counts.releases += 1;
         let sums = Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon });
@@ -494,7 +494,7 @@ impl Privatizer for JointPrivatizer {
 #[must_use]
 pub fn stored(need: SumsNeed, sigma: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
     let factorisation = Factor::Tree.factorisation(need.releases);
-    let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
+    let stds = Arc::new(Deviations::new(&factorisation, sigma));
     let shared = JointSumsShared {
         factor: Factor::Tree,
         calibration: Calibration::AsPrinted,
