@@ -23,6 +23,30 @@ const MOST_BYTES: usize = 1 << 30;
 #[global_allocator]
 static MEMORY: Cap<std::alloc::System> = Cap::new(std::alloc::System, MOST_BYTES);
 
+/// Does work while all of the process may hold no more memory than this; a reader that takes more ends it.
+pub fn with_at_most(bytes: usize, work: impl FnOnce()) {
+    MEMORY.set_limit(bytes).expect("the process holds more already");
+    work();
+    MEMORY.set_limit(MOST_BYTES).expect("more than before");
+}
+
+/// Returns the corpus of a target.
+#[must_use]
+pub fn seeds(name: &str) -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join("corpus").join(name)];
+    if name == "spec" {
+        folders.push(root.join("../examples"));
+    }
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a corpus"));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.is_file() && (name != "spec" || path.extension().is_some_and(|ending| ending == "toml")));
+    paths.sort();
+    let seeds: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).expect("a seed")).collect();
+    assert!(!seeds.is_empty(), "no corpus for {name}");
+    seeds
+}
+
 /// A target: its name, which is that of its corpus, and what it does with an edited seed.
 pub struct Target {
     name: &'static str,
@@ -35,20 +59,7 @@ impl Target {
     /// Loads the corpus.
     #[must_use]
     pub fn new(name: &'static str, read: fn(&[u8])) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut folders = vec![root.join("corpus").join(name)];
-        if name == "spec" {
-            folders.push(root.join("../examples"));
-        }
-        let mut paths: Vec<PathBuf> = folders
-            .iter()
-            .flat_map(|folder| fs::read_dir(folder).expect("a corpus"))
-            .map(|entry| entry.expect("an entry").path())
-            .collect();
-        paths.retain(|path| path.is_file() && (name != "spec" || path.extension().is_some_and(|ending| ending == "toml")));
-        paths.sort();
-        let seeds: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).expect("a seed")).collect();
-        assert!(!seeds.is_empty(), "no corpus for {name}");
+        let seeds = seeds(name);
         seeds.iter().for_each(|seed| read(seed));
         Self { name, seeds, read, executions: AtomicU64::new(0) }
     }
@@ -67,7 +78,7 @@ impl Drop for Target {
 }
 
 /// What is put into seeds: words that readers know, and counts that they should not believe.
-const WORDS: [&[u8]; 24] = [
+pub const WORDS: [&[u8]; 24] = [
     b"[sweep.product]\n",
     b"[[policy]]\n",
     b"kind = \"",

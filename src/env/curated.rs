@@ -2,7 +2,7 @@
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
-use privateer_config::input::Input;
+use privateer_config::input::{FileHead, Input};
 use privateer_privacy::odometer::{InputSpace, RowsFacts, Spend};
 use privateer_privacy::release::{PublicProjection, Release};
 use serde::{Deserialize, Serialize};
@@ -131,16 +131,20 @@ impl CuratedLedger {
             problem,
             hint: "name the `.ledger.json` that `privateer curate` wrote beside the released inputs".to_owned(),
         };
-        let value: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
-        if value["format"] != Self::FORMAT {
-            return Err(corrupt("is not the ledger of released inputs".to_owned()));
-        }
-        match value["version"].as_u64() {
+        // Other files are not worth the memory that their values take.
+        let head = match serde_json::from_slice::<FileHead>(&bytes) {
+            Ok(head) if head.format == Self::FORMAT => head,
+            Err(source) if !source.is_data() => return Err(corrupt(format!("is not JSON ({source})"))),
+            _ => return Err(corrupt("is not the ledger of released inputs".to_owned())),
+        };
+        let value = match head.version {
             Some(version) if version == u64::from(Self::VERSION) => {
+                let value: serde_json::Value =
+                    serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
                 if value["digest"] != digest(&value) {
                     return Err(corrupt("is not the ledger that was written: its SHA-256 is not the one at its end".to_owned()));
                 }
+                value
             }
             Some(version) if u64::from(Self::VERSION) < version => {
                 return Err(Error::Corrupt {
@@ -150,7 +154,7 @@ impl CuratedLedger {
                 });
             }
             _ => return Err(corrupt("has no version that this program knows".to_owned())),
-        }
+        };
         serde_json::from_value(value).map_err(|source| corrupt(format!("is not a whole ledger ({source})")))
     }
 

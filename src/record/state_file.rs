@@ -4,6 +4,7 @@
 use super::whole_file::{PreparedFile, remove_leftovers_of, write_private};
 use super::{disk, once_free, sealed_text};
 use privateer_config::error::Error;
+use privateer_config::input::FileHead;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -163,8 +164,8 @@ impl StateFile {
     /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is altered or of another version.
     pub fn peek(path: &Path) -> Result<Option<(StateKind, serde_json::Value)>, Error> {
         let Ok(text) = String::from_utf8(disk::read(path, "read the file")?) else { return Ok(None) };
-        let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) else { return Ok(None) };
-        let Some(kind) = StateKind::ALL.into_iter().find(|kind| value["format"] == kind.format()) else { return Ok(None) };
+        let Ok(head) = serde_json::from_str::<FileHead>(&text) else { return Ok(None) };
+        let Some(kind) = StateKind::ALL.into_iter().find(|kind| head.format == kind.format()) else { return Ok(None) };
         let corrupt = |(problem, hint)| Error::Corrupt { path: path.to_owned(), problem, hint };
         Self::parse(&text, kind).map(|value| Some((kind, value))).map_err(corrupt)
     }
@@ -177,13 +178,13 @@ impl StateFile {
         let noun = kind.noun();
         let refuse = |problem: String| Err((problem, format!("name a file that `{}` wrote", kind.command())));
         let article = if kind == StateKind::Odometer { "an" } else { "a" };
-        let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
-            return refuse(format!("is not {article} {noun} (no JSON)"));
+        // What is not sealed is not worth the memory that its values take.
+        let head = match serde_json::from_str::<FileHead>(text) {
+            Ok(head) if head.format == kind.format() => head,
+            Err(error) if !error.is_data() => return refuse(format!("is not {article} {noun} (no JSON)")),
+            _ => return refuse(format!("is not {article} {noun} of this program")),
         };
-        if value["format"] != kind.format() {
-            return refuse(format!("is not {article} {noun} of this program"));
-        }
-        match value["version"].as_u64() {
+        match head.version {
             Some(VERSION) => {}
             Some(version) => {
                 let hint = if VERSION < version {
@@ -204,7 +205,7 @@ impl StateFile {
                 "restore the file from a copy".to_owned(),
             ));
         }
-        Ok(value)
+        serde_json::from_str(text).or_else(|_| refuse(format!("is not {article} {noun} (no JSON)")))
     }
 
     /// Returns the text of a state file that holds an object: with its digest at the end.

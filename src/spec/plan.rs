@@ -12,7 +12,7 @@ use privateer_config::params::{Sink, Table};
 
 /// What a spec file is: the largest that is known has some ten kilobytes.
 pub const SPEC_FILE: Input<'static> =
-    Input { most_bytes: 3 << 20, ..Input::small("spec", "a spec in TOML; ready ones are in `examples/`") };
+    Input { most_bytes: 1 << 20, ..Input::small("spec", "a spec in TOML; ready ones are in `examples/`") };
 
 /// Holds a spec that has been read, expanded and checked.
 #[derive(Clone)]

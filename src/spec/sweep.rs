@@ -39,6 +39,10 @@ const FIXED: [&str; 10] =
 
 /// Largest number of sweep points of one spec; more would surely be a mistake.
 const MOST_POINTS: usize = 100_000;
+/// Largest number of swept keys of one spec: each is compared with each.
+const MOST_KEYS: usize = 1000;
+/// Largest number of values in all points of one spec, each point with its own value of each key.
+const MOST_VALUES: f64 = 2e6;
 
 /// Returns all sweep points; without a sweep, one empty point.
 ///
@@ -94,11 +98,12 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
         }
     }
     let count = axes.iter().map(|axis| axis.len() as f64).product::<f64>();
-    if (MOST_POINTS as f64) < count {
+    let (most, n_keys) = (MOST_POINTS as f64, known.len());
+    if most < count || MOST_VALUES < count * n_keys as f64 || MOST_KEYS <= n_keys {
         sink.push_at(
             node.span.as_ref(),
-            Diagnostic::new(format!("the sweep has {count:.0} points"))
-                .expected(format!("at most {MOST_POINTS}"))
+            Diagnostic::new(format!("the sweep has {count:.0} points of {n_keys} keys"))
+                .expected(format!("at most {most} points, fewer than {MOST_KEYS} keys and {MOST_VALUES} values in all"))
                 .hint("keys below `[sweep.zip]` advance together in place of all combinations"),
         );
         return vec![Vec::new()];
@@ -165,6 +170,9 @@ fn columns(keys: &Table, prefix: &str, known: &mut Vec<String>, sink: &Sink) -> 
     let mut found = Vec::new();
     for entry in &keys.entries {
         let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
+        if MOST_KEYS <= known.len() {
+            break;
+        }
         let values = match &entry.node.value {
             Value::Table(nested) => {
                 found.extend(columns(nested, &path, known, sink));

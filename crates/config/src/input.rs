@@ -1,6 +1,7 @@
 //! Reads what a user names: regular files and standard input, each with a largest size, and with the true reason of a failure.
 
 use crate::error::{self, Diagnostic, Error, closest, readable_bytes};
+use serde::Deserialize;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -88,6 +89,15 @@ impl<'a> Input<'a> {
         };
         self.mistake(problem)
     }
+}
+
+/// What a JSON file of this program says of itself; reading it keeps nothing else of a file that may be another's.
+#[derive(Debug, Deserialize)]
+pub struct FileHead {
+    /// What the file is.
+    pub format: String,
+    /// The version of its layout.
+    pub version: Option<u64>,
 }
 
 /// Opens a regular file for reading. A pipe, a device or a folder is refused before it is opened: it may have no end.

@@ -6,6 +6,7 @@ use super::faults::Faults;
 use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
 use privateer_config::params::Args;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Largest size of a text where nothing else is stated: larger than the intended data sets, smaller than usual memory.
@@ -76,6 +77,11 @@ pub(in crate::env) fn drops_missing(args: &Args<'_>) -> bool {
 /// What to do about a missing number.
 const DROP: &str = r#"`missing = "drop"` leaves such rows out"#;
 
+/// Largest number of columns, far above those of any table that is known.
+const MOST_COLUMNS: usize = 100_000;
+/// Largest number of wrong names that are explained.
+const MOST_MISTAKES: usize = 20;
+
 /// Holds the header and the sizes of a file, without its cells.
 pub(super) struct FileHeader {
     pub(super) header: Option<Vec<String>>,
@@ -98,6 +104,14 @@ pub(super) fn scan(
     let text = read_text(path, options.most_bytes)?;
     let dialect = Dialect::of(&text);
     let shown = path.display().to_string();
+    let fields = |line: &str| line.bytes().filter(|byte| *byte == dialect.separator).count() + 1;
+    if let Some((row, line)) =
+        dialect.text.lines().enumerate().find(|(_, line)| MOST_COLUMNS < line.len() && MOST_COLUMNS < fields(line))
+    {
+        let message = format!("line {} of `{shown}` has {} fields", row + 1, fields(line));
+        let hint = "write one row to a line";
+        return Err(Error::input(Diagnostic::new(message).expected(format!("at most {MOST_COLUMNS}")).hint(hint)));
+    }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -227,6 +241,7 @@ pub fn read_columns(path: &Path, columns: &[(String, CellKind)], most_bytes: u64
 fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>, except: &[String]) -> Result<Vec<usize>, Error> {
     let Some(wanted) = wanted else {
         let out = if except.is_empty() { Vec::new() } else { choose(file, names, named, Some(except), &[])? };
+        let out = BTreeSet::from_iter(out);
         return Ok((0..names.len()).filter(|at| !out.contains(at)).collect());
     };
     let known = if named {
@@ -238,14 +253,20 @@ fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>, 
     if wanted.is_empty() {
         mistakes.push(Diagnostic::new(format!("no columns of `{file}` are chosen")).expected(known.clone()));
     }
+    let mut places: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for (at, name) in names.iter().enumerate() {
+        places.entry(name).and_modify(|(_, is_twice)| *is_twice = true).or_insert((at, false));
+    }
     for name in wanted {
-        let mut found = names.iter().enumerate().filter(|(_, known)| *known == name).map(|(at, _)| at);
-        match (found.next(), found.next()) {
-            (Some(at), None) => kept.push(at),
-            (Some(_), Some(_)) => mistakes.push(
+        if MOST_MISTAKES <= mistakes.len() {
+            break;
+        }
+        match places.get(name.as_str()) {
+            Some(&(at, false)) => kept.push(at),
+            Some((_, true)) => mistakes.push(
                 Diagnostic::new(format!("`{file}` has more than one column `{name}`")).hint("rename one of them in the header"),
             ),
-            (None, _) => {
+            None => {
                 let mut diagnostic = Diagnostic::new(format!("`{file}` has no column `{name}`")).expected(known.clone());
                 // A name with a comma that was taken for two names.
                 let whole =

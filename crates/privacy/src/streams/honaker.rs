@@ -4,8 +4,8 @@
 //! complete. Right children are used too: two draws per round on average.
 
 use super::transform::TreeRows;
-use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use super::tree::{Tree, largest_over_nodes};
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 
 /// The weighted tree over a number of rounds.
