@@ -3,9 +3,9 @@
 #
 #     sh examples/speed/measure.sh [PRIVATEER [SECONDS]]   # by default target/release/privateer, 540
 #
-# Prints: what the adapter is and reaches; what `auto` would take for each job, and why; each job on both backends with the
-# clock, the host's half, submissions and bytes; passes of the device; three sweeps as whole runs on both, their parts compared;
-# submissions of several widths.
+# Prints: what the adapter is and reaches; each job on both backends by the
+# clock, with the host's half, submissions and bytes; three sweeps as whole runs on both, their parts compared; screens in f32 and f64;
+# passes of the device; what `auto` would take for each job, and why; submissions of several widths.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 program=$(realpath "${1:-$here/target/release/privateer}")
@@ -26,12 +26,6 @@ software=$("$program" devices --json | grep -c '"auto_takes":true' || true)
 if [ "$software" = 0 ]; then
   echo "No hardware adapter: GPU figures below are of a software driver, for correctness, host time and counts only."
 fi
-
-part "what auto would take"
-for job in constant-factor wide-factor exact-posterior private-sums outsourced small-domain many-points; do
-  printf '%-16s ' "$job"
-  "$program" devices --for "examples/speed/$job.toml" --trials 2048 | tail -n 1
-done
 
 # Each line: job, size, trials, rounds: about a second of sixteen cores each. Software drivers take hundreds of times as long.
 jobs="constant-factor small 8192 500
@@ -55,22 +49,8 @@ part "jobs on both backends, by the clock"
 echo "$jobs" | while read -r job size trials rounds; do
   left || break
   echo "### $job $size, $trials trials of $rounds rounds"
-  timeout 90 "$program" bench "$job" --size "$size" --backend both --trials "$trials" --rounds "$rounds" --repeat 2 || echo "$job: stopped"
-done
-
-part "passes of the device, by its own clock"
-echo "$jobs" | while read -r job size trials rounds; do
-  left || break
-  timeout 60 "$program" bench "$job" --size "$size" --backend gpu --trials $((trials / 4)) --rounds $((rounds / 2)) --repeat 1 --passes |
-    grep 'of the device' || echo "$job: stopped"
-done
-
-part "screens in f64"
-echo "$jobs" | while read -r job size trials rounds; do
-  case $job in constant-factor | wide-factor | exact-posterior) ;; *) continue ;; esac
-  left || break
-  timeout 60 "$program" bench "$job" --size "$size" --backend gpu --precision f64 --trials "$trials" --rounds "$rounds" --repeat 1 ||
-    echo "$job: stopped"
+  timeout 90 "$program" bench "$job" --size "$size" --backend both --trials "$trials" --rounds "$rounds" --repeat 2 |
+    grep -E "^(job|$job)" || echo "$job: stopped"
 done
 
 part "whole runs: CPU, GPU, and whether their parts are equal"
@@ -87,6 +67,30 @@ for spec in examples/ldp-epsilon-sweep.toml examples/joint-dp.toml examples/heav
   done
   diff -r "$out/$name-cpu/cells" "$out/$name-gpu/cells" >/dev/null && echo "$name: equal parts"
   head -n 2 "$out/$name-gpu/timings.csv"
+done
+
+part "screens in either type"
+echo "$jobs" | while read -r job size trials rounds; do
+  case "$job $size" in "constant-factor large" | "wide-factor large" | many-points*) ;; *) continue ;; esac
+  for type in f32 f64; do
+    left || break
+    echo "$type:"
+    timeout 60 "$program" bench "$job" --size "$size" --backend gpu --precision "$type" --trials $((trials / 4)) --rounds "$rounds" --repeat 1 |
+      grep "^$job" || echo "$job: stopped"
+  done
+done
+
+part "passes of the device, by its own clock"
+echo "$jobs" | while read -r job size trials rounds; do
+  left || break
+  timeout 60 "$program" bench "$job" --size "$size" --backend gpu --trials $((trials / 4)) --rounds $((rounds / 2)) --repeat 1 --passes |
+    grep 'of the device' || echo "$job: stopped"
+done
+
+part "what auto would take"
+for job in constant-factor wide-factor exact-posterior private-sums outsourced small-domain many-points; do
+  printf '%-16s ' "$job"
+  "$program" devices --for "examples/speed/$job.toml" --trials 2048 | tail -n 1
 done
 
 part "submissions of several widths"

@@ -9,19 +9,17 @@ use crate::BackendError;
 use crate::precision::F64Rate;
 use std::time::{Duration, Instant};
 
-/// Side of the product: fills hardware devices, and ends soon on software ones.
-const SIDE: usize = 4096;
-const SOFTWARE_SIDE: usize = 512;
+/// Sides of the products: the first ends soon on any device, the last fills large ones.
+const FIRST_SIDE: usize = 512;
+const LAST_SIDE: usize = 4096;
+/// Longest that a submission may take by estimate: systems end those that seem to hang, and a screen stands still meanwhile.
+const LONGEST: f64 = 0.1;
 
 /// Bytes copied, more than the caches of devices hold.
 const COPIED: u64 = 256 << 20;
 
-/// Side of the products whose rates are only compared with each other.
-const COMPARED_SIDE: usize = 2048;
-const COMPARED_SOFTWARE_SIDE: usize = 256;
-
-/// Shortest time of a measurement, and most submissions for it.
-const LEAST: Duration = Duration::from_millis(200);
+/// Shortest time of a measurement, half the longest of a submission, and most repetitions in it.
+const LEAST: Duration = Duration::from_millis(50);
 const LEAST_COMPARED: Duration = Duration::from_millis(20);
 const MOST: u32 = 1024;
 
@@ -37,7 +35,7 @@ pub struct GpuCeilings {
     pub f64_flops: Option<f64>,
     /// Bytes read and written per second by a copy between buffers.
     pub copy_bytes: f64,
-    /// Side of the matrices.
+    /// Largest side of the matrices.
     pub side: usize,
     /// Bytes of the copied buffer.
     pub copied: u64,
@@ -50,11 +48,11 @@ impl Gpu {
     /// if the device rejects the work or has no memory left.
     pub fn ceilings(&self) -> Result<GpuCeilings, BackendError> {
         let shared = self.shared();
-        let side = if self.facts().kind == "software" { SOFTWARE_SIDE } else { SIDE };
         let copied = COPIED.min(shared.max_binding);
+        let (f32_flops, side) = fastest_product::<f32>(shared, LEAST)?;
         Ok(GpuCeilings {
-            f32_flops: product::<f32>(shared, side, LEAST)?,
-            f64_flops: if shared.has_f64 { Some(product::<f64>(shared, side, LEAST)?) } else { None },
+            f32_flops,
+            f64_flops: if shared.has_f64 { Some(fastest_product::<f64>(shared, LEAST)?.0) } else { None },
             copy_bytes: copy(shared, copied)?,
             side,
             copied,
@@ -69,13 +67,32 @@ impl GpuShared {
             if !self.has_f64 {
                 return F64Rate::Absent;
             }
-            let side = if self.facts.kind == "software" { COMPARED_SOFTWARE_SIDE } else { COMPARED_SIDE };
-            let rates = product::<f32>(self, side, LEAST_COMPARED)
-                .and_then(|single| Ok(product::<f64>(self, side, LEAST_COMPARED)? / single));
+            let rates = fastest_product::<f32>(self, LEAST_COMPARED)
+                .and_then(|(single, _)| Ok(fastest_product::<f64>(self, LEAST_COMPARED)?.0 / single));
             // A device that fails here fails again where the failure is reported.
             rates.map_or(F64Rate::Unmeasured, F64Rate::Share)
         })
     }
+}
+
+/// Returns the operations per second of products of growing sides, and the last of the sides.
+///
+/// Each side is tried only where the rate of the one before says that its submissions are short.
+fn fastest_product<R: GpuNumber>(shared: &GpuShared, least: Duration) -> Result<(f64, usize), BackendError> {
+    let mut side = FIRST_SIDE;
+    loop {
+        let rate = product::<R>(shared, side, least)?;
+        let seconds_of_next = operations(2 * side) / rate;
+        // The first submission of a size takes longer than later ones.
+        if side == LAST_SIDE || LONGEST < 2.0 * seconds_of_next {
+            return Ok((rate, side));
+        }
+        side *= 2;
+    }
+}
+
+fn operations(side: usize) -> f64 {
+    2.0 * (side * side * side) as f64
 }
 
 /// Returns the operations per second of a product of two matrices of ones.
@@ -89,7 +106,7 @@ fn product<R: GpuNumber>(shared: &GpuShared, side: usize, least: Duration) -> Re
     let group = pipeline.bind(shared, &bound)?;
     let tiles = (side / shared.workgroup(R::PRECISION)?.block()) as u32;
     let seconds = best(shared, least, |encoder| run(encoder, &[(&pipeline, &group, [tiles, tiles])]))?;
-    Ok(2.0 * (side * side * side) as f64 / seconds)
+    Ok(operations(side) / seconds)
 }
 
 /// Returns the bytes read and written per second.
