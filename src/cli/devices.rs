@@ -215,6 +215,11 @@ fn listed(json: bool) {
     if found.is_empty() {
         say("no graphics adapter, or no Vulkan driver for one");
     }
+    if found.iter().all(|adapter| adapter.kind == "software")
+        && let Some(hint) = privateer_backend::hidden_card()
+    {
+        say(&format!("hint: {hint}"));
+    }
     let of = |adapter: &privateer_backend::gpu::AdapterFacts| format!("{} ({})", adapter.name, adapter.kind);
     let automatic = found.iter().find(|adapter| adapter.taken_by_auto).map(of);
     let any = found.iter().find(|adapter| adapter.taken_by_gpu).map(of);
@@ -233,12 +238,12 @@ fn listed(json: bool) {
 fn types(rate: privateer_backend::precision::F64Rate) -> String {
     use privateer_backend::UpdateKind::RankOne;
     use privateer_backend::device::Precision::F64;
-    use privateer_backend::precision::{MOST_POINTS, ScreenedBasis};
+    use privateer_backend::precision::ScreenedBasis;
     let share =
         rate.share().map_or_else(|| "f64 is not measured".to_owned(), |share| format!("f64 has {share:.2} of the rate of f32"));
-    let bases = [ScreenedBasis::Features(MOST_POINTS), ScreenedBasis::Covariances];
+    let bases = [ScreenedBasis::Features, ScreenedBasis::Covariances];
     match bases.map(|basis| rate.screens(basis, RankOne) == F64) {
-        [true, _] => format!("f64, over features of up to {MOST_POINTS} points and over covariances: {share}"),
+        [true, _] => format!("f64: {share}"),
         [false, true] => format!("f32 over features, f64 over covariances: {share}"),
         [false, false] if rate.share().is_none() => "f32: there is no f64".to_owned(),
         [false, false] => format!("f32: {share}"),

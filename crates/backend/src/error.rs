@@ -1,6 +1,7 @@
 //! Defines the errors of backends.
 
 use std::fmt;
+use std::path::Path;
 
 /// The reason why a backend cannot screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,11 +77,20 @@ impl BackendError {
     }
 }
 
+/// Returns what to do where NVIDIA's kernel driver is there and its Vulkan driver may not be, as in most containers.
+#[must_use]
+pub fn hidden_card() -> Option<&'static str> {
+    let hint = "an NVIDIA card is there, and its Vulkan driver is not: in a container, `NVIDIA_DRIVER_CAPABILITIES` has to hold \
+                `graphics` beside `compute,utility`";
+    Path::new("/dev/nvidiactl").exists().then_some(hint)
+}
+
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoAdapter { found, .. } if found.is_empty() => {
-                write!(f, "no graphics adapter was found, or no Vulkan driver")
+                write!(f, "no graphics adapter was found, or no Vulkan driver")?;
+                hidden_card().map_or(Ok(()), |hint| write!(f, "; {hint}"))
             }
             Self::NoAdapter { any: false, found } => write!(f, "no hardware adapter suits; found {}", found.join(", ")),
             Self::NoAdapter { any: true, found } => write!(f, "no adapter suits; found {}", found.join(", ")),

@@ -24,5 +24,5 @@ mod slot;
 pub use batched::Batched;
 pub use contract::{Backend, Band, Counters, Domain, Screen, Together, UpdateKind};
 pub use cpu::Cpu;
-pub use error::BackendError;
+pub use error::{BackendError, hidden_card};
 pub use fallback::Fallback;

@@ -70,7 +70,7 @@ impl Backend for Batched {
             )));
         }
         let features = matches!(basis, Basis::Table(_));
-        let kind = if features { ScreenedBasis::Features(basis.n_points()) } else { ScreenedBasis::Covariances };
+        let kind = if features { ScreenedBasis::Features } else { ScreenedBasis::Covariances };
         let rate = if self.precision.is_some() { F64Rate::Unmeasured } else { self.device.f64_rate() };
         let starts =
             [UpdateKind::RankOne, UpdateKind::Full].map(|update_kind| self.precision.unwrap_or(rate.screens(kind, update_kind)));
