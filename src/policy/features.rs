@@ -136,16 +136,12 @@ impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
         let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
             return Err(Error::input(Diagnostic::new("quadrature Fourier features need points with coordinates")));
         };
-        let needs = 8.0 * map.n_features() as f64 * points.n_points() as f64;
-        if problem.memory_bytes < needs {
-            return Err(Error::TooLarge {
-                what: format!("{} features of {} points", map.n_features(), points.n_points()),
-                needs_bytes: needs,
-                limit_bytes: problem.memory_bytes,
-                hint: "use fewer `nodes`, an `additive` kernel, `features = \"nystrom\"` or fewer points, or raise `limits.memory_gib`"
-                    .to_owned(),
-            });
-        }
+        allow(
+            problem.memory_bytes,
+            &format!("{} features of {} points", map.n_features(), points.n_points()),
+            8.0 * map.n_features() as f64 * points.n_points() as f64,
+            "use fewer `nodes`, an `additive` kernel, `features = \"nystrom\"` or fewer points",
+        )?;
         Ok(map.table(points, Some(kernel.as_ref())))
     }
 
