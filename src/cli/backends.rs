@@ -3,6 +3,7 @@
 #[cfg(feature = "gpu")]
 use super::drivers::quietly;
 use super::output::note;
+use crate::engine::Shard;
 #[cfg(feature = "gpu")]
 use crate::engine::{Preparation, scoring_error, workloads};
 use crate::env::DataFolder;
@@ -78,6 +79,37 @@ pub fn open_for(
         note(reason);
     }
     Ok(choice)
+}
+
+/// Sets which adapter this process takes where a GPU scores: that of this name or number, or the one of a shard's turn.
+///
+/// # Errors
+/// [`Error::Device`] where no adapter that suits is the named one.
+#[cfg(feature = "gpu")]
+pub fn prefer(adapter: Option<&str>, shard: Option<Shard>) -> Result<(), Error> {
+    use privateer_backend::gpu::{PreferredAdapter, adapters, prefer};
+    let Some(name) = adapter else {
+        if let Some(shard) = shard {
+            prefer(PreferredAdapter::Share(shard.index));
+        }
+        return Ok(());
+    };
+    prefer(PreferredAdapter::Named(name.to_owned()));
+    let found = quietly(adapters);
+    if found.iter().any(|adapter| adapter.taken_by_gpu) {
+        return Ok(());
+    }
+    let found = found.iter().map(|adapter| adapter.name.clone()).collect();
+    Err(scoring_error(BackendError::NoAdapter { any: true, named: Some(name.to_owned()), found }))
+}
+
+/// Refuses the name of an adapter: there is none.
+///
+/// # Errors
+/// [`Error::Device`] where one is named.
+#[cfg(not(feature = "gpu"))]
+pub fn prefer(adapter: Option<&str>, _shard: Option<Shard>) -> Result<(), Error> {
+    if adapter.is_some() { gpu(None, true, false).map(drop) } else { Ok(()) }
 }
 
 /// Adds to a device's error how to do without the device, unless it has another hint; to that of a folder in use, how to wait.

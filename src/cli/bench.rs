@@ -30,6 +30,9 @@ pub struct BenchArgs {
     /// Who scores
     #[arg(long, value_name = "BACKEND", default_value = "cpu", value_parser = ["cpu", "gpu", "both"])]
     backend: String,
+    /// Which adapter a GPU is, of those that `privateer devices` lists [default: the first that suits]
+    #[arg(long, value_name = "NAME|INDEX")]
+    adapter: Option<String>,
     /// Times that each run is made; the fastest counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     repeat: usize,
@@ -183,6 +186,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         return Ok(());
     }
     args.check()?;
+    backends::prefer(args.adapter.as_deref(), None)?;
     let specs = args.specs()?;
     let options = BenchOptions {
         repeat: args.repeat,

@@ -18,6 +18,9 @@ pub struct DevicesArgs {
     /// Worker threads of the run [default: all cores]
     #[arg(long, value_name = "N", requires = "path")]
     threads: Option<usize>,
+    /// Which adapter a run would be told to take
+    #[arg(long, value_name = "NAME|INDEX")]
+    adapter: Option<String>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -28,6 +31,7 @@ pub struct DevicesArgs {
 /// # Errors
 /// Mistakes in the spec, and the first error of the preparation of a cell.
 pub fn devices(registry: &Registry, args: &DevicesArgs) -> Result<(), Error> {
+    super::backends::prefer(args.adapter.as_deref(), None)?;
     match &args.path {
         Some(path) => explained::explain(registry, args, path),
         None => {

@@ -34,6 +34,9 @@ pub struct RunArgs {
     /// Who scores: `auto` takes a real GPU where there is one
     #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backends::NAMES)]
     backend: String,
+    /// Which adapter a GPU is, of those that `privateer devices` lists [default: the first that suits; shards take equal cards in turn]
+    #[arg(long, value_name = "NAME|INDEX")]
+    adapter: Option<String>,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -98,6 +101,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
             note(&format!("warning: Ctrl-C will not stop cleanly: {problem}"));
         }
     });
+    backends::prefer(args.adapter.as_deref(), args.shard)?;
     // All specs are read before any is run: a mistake in the last costs no time.
     let sweeps = args.specs.iter().map(|path| args.spec.read(registry, path)).collect::<Result<Vec<Sweep>, Error>>()?;
     let mut folders = BTreeSet::new();

@@ -81,6 +81,20 @@ fn refusals_say_what_to_do() {
 }
 
 #[test]
+fn an_adapter_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ldp-epsilon-sweep.toml").display().to_string();
+    for words in [&["devices"][..], &["bench", "constant-factor"], &["run", &spec, "--backend", "gpu"]] {
+        let output = run(folder.path(), &[words, &["--adapter", "no such card"]].concat());
+        let (said, notes) = (stdout(&output), stderr(&output));
+        assert_eq!((code(&output), said.as_str()), (Some(3), ""), "{words:?}: {notes}");
+        let names_it = ["is `no such card`; found", "no graphics adapter was found", "without the feature `gpu`"];
+        assert!(names_it.iter().any(|text| notes.contains(text)), "{notes}");
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
 fn without_a_gpu_it_says_so() {
     let (code, said, notes) = bench(&["constant-factor", "--trials", "2", "--rounds", "4", "--backend", "gpu"]);
     match code {

@@ -11,6 +11,8 @@ pub enum BackendError {
     NoAdapter {
         /// Whether software adapters would have been taken as well.
         any: bool,
+        /// The name or number that was asked for.
+        named: Option<String>,
         /// The adapters found, each with what it lacks.
         found: Vec<String>,
     },
@@ -92,8 +94,11 @@ impl fmt::Display for BackendError {
                 write!(f, "no graphics adapter was found, or no Vulkan driver")?;
                 hidden_card().map_or(Ok(()), |hint| write!(f, "; {hint}"))
             }
-            Self::NoAdapter { any: false, found } => write!(f, "no hardware adapter suits; found {}", found.join(", ")),
-            Self::NoAdapter { any: true, found } => write!(f, "no adapter suits; found {}", found.join(", ")),
+            Self::NoAdapter { named: Some(name), found, .. } if !found.is_empty() => {
+                write!(f, "no adapter that suits is `{name}`; found {}", found.join(", "))
+            }
+            Self::NoAdapter { any: false, found, .. } => write!(f, "no hardware adapter suits; found {}", found.join(", ")),
+            Self::NoAdapter { any: true, found, .. } => write!(f, "no adapter suits; found {}", found.join(", ")),
             Self::TooLarge { buffer, needs_bytes, limit_bytes, device } => {
                 write!(
                     f,

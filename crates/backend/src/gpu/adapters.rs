@@ -15,6 +15,59 @@ pub enum AdapterChoice {
     Any,
 }
 
+/// Which of several adapters is taken, where not the first that suits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PreferredAdapter {
+    /// The adapter of this number in the list, or else the first whose name contains the text, in any case.
+    Named(String),
+    /// Shares of one sweep on a machine with several equal cards take one each, in turn.
+    Share(u64),
+}
+
+static PREFERRED: Mutex<Option<PreferredAdapter>> = Mutex::new(None);
+
+/// The variable that names an adapter for every program with this graphics library.
+pub const ADAPTER_VARIABLE: &str = "WGPU_ADAPTER_NAME";
+
+/// Sets which adapter this process takes; called before adapters are first listed.
+pub fn prefer(preferred: PreferredAdapter) {
+    *PREFERRED.lock().unwrap_or_else(PoisonError::into_inner) = Some(preferred);
+}
+
+/// Returns the preference of this process: as set, else the variable's.
+fn preferred() -> Option<PreferredAdapter> {
+    let set = PREFERRED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let named = || std::env::var(ADAPTER_VARIABLE).ok().filter(|name| !name.is_empty()).map(PreferredAdapter::Named);
+    match set {
+        Some(PreferredAdapter::Named(_)) => set,
+        _ => named().or(set),
+    }
+}
+
+/// Marks the adapter that is taken; none, where a name is stated and no adapter that suits has it.
+fn mark(found: &mut [AdapterFacts], preferred: Option<&PreferredAdapter>) {
+    let suits = |facts: &AdapterFacts| facts.lacks.is_none();
+    let first = found.iter().position(suits);
+    let taken = match preferred {
+        None => first,
+        Some(PreferredAdapter::Named(text)) => {
+            let holds = |facts: &AdapterFacts| facts.name.to_lowercase().contains(&text.to_lowercase());
+            let numbered = text.parse::<usize>().ok().filter(|&at| at < found.len());
+            numbered.or_else(|| found.iter().position(|facts| suits(facts) && holds(facts))).filter(|&at| suits(&found[at]))
+        }
+        Some(PreferredAdapter::Share(number)) => first.and_then(|first| {
+            let equal: Vec<usize> = (first..found.len())
+                .filter(|&at| suits(&found[at]) && (&found[at].name, found[at].kind) == (&found[first].name, found[first].kind))
+                .collect();
+            equal.get(usize::try_from(number % equal.len().max(1) as u64).ok()?).copied()
+        }),
+    };
+    if let Some(at) = taken {
+        found[at].taken_by_gpu = true;
+        found[at].taken_by_auto = found[at].kind != "software";
+    }
+}
+
 /// Properties of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterFacts {
@@ -99,7 +152,11 @@ pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), Ba
             format!("{} ({}{lacks})", facts.name, facts.kind)
         })
         .collect();
-    Err(BackendError::NoAdapter { any: choice == AdapterChoice::Any, found: listed })
+    let named = match preferred() {
+        Some(PreferredAdapter::Named(name)) => Some(name),
+        _ => None,
+    };
+    Err(BackendError::NoAdapter { any: choice == AdapterChoice::Any, named, found: listed })
 }
 
 fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
@@ -122,11 +179,9 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
         .collect();
     // The sort is stable: equal adapters stay in the order of the system.
     found.sort_by_key(|(_, facts)| rank(facts.kind));
-    if let Some((_, first)) = found.iter_mut().find(|(_, facts)| facts.lacks.is_none()) {
-        first.taken_by_gpu = true;
-        first.taken_by_auto = first.kind != "software";
-    }
-    found
+    let mut all: Vec<AdapterFacts> = found.iter().map(|(_, facts)| facts.clone()).collect();
+    mark(&mut all, preferred().as_ref());
+    found.into_iter().zip(all).map(|((adapter, _), facts)| (adapter, facts)).collect()
 }
 
 fn rank(kind: &str) -> usize {
@@ -169,5 +224,62 @@ fn facts(adapter: &wgpu::Adapter) -> AdapterFacts {
         lacks,
         taken_by_auto: false,
         taken_by_gpu: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapter(name: &str, kind: &'static str, lacks: Option<&str>) -> AdapterFacts {
+        AdapterFacts {
+            name: name.to_owned(),
+            kind,
+            driver: String::new(),
+            interface: String::new(),
+            max_binding: 0,
+            max_buffer: 0,
+            workgroup_threads: 0,
+            workgroup_bytes: 0,
+            storage_buffers: 0,
+            f64: true,
+            subgroups: None,
+            workgroups: [None, None],
+            lacks: lacks.map(str::to_owned),
+            taken_by_auto: false,
+            taken_by_gpu: false,
+        }
+    }
+
+    #[test]
+    fn the_named_adapter_is_taken_and_shares_take_one_each() {
+        let named = |text: &str| Some(PreferredAdapter::Named(text.to_owned()));
+        let all = [
+            adapter("old", "discrete", Some("threads")),
+            adapter("H100", "discrete", None),
+            adapter("H100", "discrete", None),
+            adapter("Arc", "integrated", None),
+            adapter("llvmpipe", "software", None),
+        ];
+        for (preferred, taken) in [
+            (None, Some(1)),
+            (named("arc"), Some(3)),
+            (named("LLVM"), Some(4)),
+            (named("2"), Some(2)),
+            (named("0"), None),
+            (named("old"), None),
+            (named("7"), None),
+            (named("A100"), None),
+            (Some(PreferredAdapter::Share(0)), Some(1)),
+            (Some(PreferredAdapter::Share(1)), Some(2)),
+            (Some(PreferredAdapter::Share(4)), Some(1)),
+        ] {
+            let mut found = all.to_vec();
+            mark(&mut found, preferred.as_ref());
+            let at = |by: fn(&AdapterFacts) -> bool| found.iter().position(by);
+            assert_eq!(at(|facts| facts.taken_by_gpu), taken, "{preferred:?}");
+            assert_eq!(at(|facts| facts.taken_by_auto), taken.filter(|at| *at != 4), "{preferred:?}");
+        }
+        mark(&mut [], Some(&PreferredAdapter::Share(3)));
     }
 }

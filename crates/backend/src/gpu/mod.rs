@@ -27,7 +27,7 @@ mod math_tests;
 #[cfg(test)]
 mod tests;
 
-pub use adapters::{AdapterChoice, AdapterFacts, adapters};
+pub use adapters::{ADAPTER_VARIABLE, AdapterChoice, AdapterFacts, PreferredAdapter, adapters, prefer};
 pub use ceilings::GpuCeilings;
 pub use clock::{PASSES, PassTimes};
 pub use device::{Gpu, GpuOptions, Replacement};
