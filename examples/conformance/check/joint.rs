@@ -2,12 +2,12 @@
 //! stored noise.
 
 use super::bandit::{ask, built, problem, screen, setting, unused};
-use super::read::{Read, all, at, budget, get, matrix, rounds, said, shaped, size};
+use super::kernels::quadrature_map;
+use super::read::{Read, all, at, budget, get, matrix, rounds, said, shaped, size, squared_exponential};
 use privateer::policy::{FeaturesPlan, Policy, Problem, Setting, jdp_gp_ucb, local_jdp_gp_ucb};
 use privateer_config::error::Error;
 use privateer_gp::Points;
 use privateer_gp::score::FeatureTable;
-use privateer_numerics::linalg::eigen_symmetric;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
@@ -89,32 +89,6 @@ impl FeaturesPlan for Given {
     }
 }
 
-/// Features of points on a line: the half of a Gauss-Hermite rule, cosines then sines. Nodes are the eigenvalues of the rule's
-/// tridiagonal matrix, weights the squares of its eigenvectors' first entries.
-fn half_layout(points: &[f64], nodes: usize, lengthscale: f64) -> Read<FeatureTable> {
-    let mut jacobi = vec![0.0; nodes * nodes];
-    for k in 1..nodes {
-        jacobi[k * nodes + k - 1] = libm::sqrt(0.5 * k as f64);
-        jacobi[(k - 1) * nodes + k] = libm::sqrt(0.5 * k as f64);
-    }
-    let eigen = eigen_symmetric(&jacobi, nodes).ok_or("no rule")?;
-    let mut rule: Vec<(f64, f64)> =
-        eigen.values.iter().zip(eigen.vectors.chunks_exact(nodes)).map(|(&t, v)| (t, v[0] * v[0])).collect();
-    rule.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // The middle node of an odd rule is 0.
-    let half = |(i, (t, a)): (usize, (f64, f64))| {
-        if 2 * i + 1 == nodes { (0.0, a) } else { (libm::sqrt(2.0) * t / lengthscale, 2.0 * a) }
-    };
-    let half: Vec<(f64, f64)> = rule.into_iter().enumerate().skip(nodes / 2).map(half).collect();
-    let mut values = Vec::with_capacity(points.len() * nodes);
-    for x in points {
-        values.extend(half.iter().map(|(w, a)| libm::sqrt(*a) * libm::cos(w * x)));
-        values.extend(half.iter().filter(|(w, _)| *w != 0.0).map(|(w, a)| libm::sqrt(*a) * libm::sin(w * x)));
-    }
-    let (n_points, residual) = (points.len(), vec![0.0; points.len()]);
-    Ok(FeatureTable { n_points, n_features: nodes, values, residual, kernel_error: 0.0, form: None })
-}
-
 /// Lambda, shift, least and greatest eigenvalue, kappa.
 pub fn joint_spectrum(sigma: f64, m: usize, rounds: u64, zeta: f64) -> Value {
     let nodes = dubey2021::nodes_printed(rounds);
@@ -167,14 +141,16 @@ fn noise(file: &Value, m: usize, rounds: u64, zeta: f64) -> Read<(Box<dyn Privat
 
 pub fn run(file: &Value) -> Read<Value> {
     let params = &file["params"];
-    let [ridge, rho, scale, zeta, lengthscale, bound] = all(params, ["lam", "rho", "width_scale", "zeta", "l", "B"])?;
+    let [ridge, rho, scale, zeta, bound] = all(params, ["lam", "rho", "width_scale", "zeta", "B"])?;
     let (m, rounds, arms) = (size(params, "m")?, rounds(params, "T")?, size(params, "n")?);
     let points: Vec<Vec<[f64; 1]>> = get(file, "X")?;
     let points = points.concat().concat();
     if points.len() as u64 != rounds * arms as u64 || !(1..64).contains(&m) || size(params, "mbar")? != m {
         return Err("the arms do not fit the rounds, or `mbar` nodes do not make `m` features".to_owned());
     }
-    let features = half_layout(&points, m, lengthscale)?;
+    let features = quadrature_map(params, &squared_exponential(params)?, &[1.0])?.table(&Points::new(1, points), None);
+    // The file's `eps_k` is 0: its bounds count the features as exact.
+    let (n_points, features) = (features.n_points, FeatureTable { kernel_error: 0.0, ..features });
     let (mut privatizer, spectrum, mut found) = noise(file, m, rounds, zeta)?;
     let rewards = shaped(file, "y", (rounds as usize, arms))?;
     let means = shaped(file, "f", (rounds as usize, arms))?;
@@ -188,7 +164,7 @@ pub fn run(file: &Value) -> Read<Value> {
     });
     let is_joint = file["noise_matrix"].is_null();
     let parse = if is_joint { jdp_gp_ucb::parse_over } else { local_jdp_gp_ucb::parse_over };
-    let places = Points::new(1, (0..points.len()).map(|i| i as f64).collect());
+    let places = Points::new(1, (0..n_points).map(|i| i as f64).collect());
     let plan = built(&keys, |args| parse(args, Arc::new(Given(features))))?;
     let maker = plan.prepare(&problem(places, None, rounds)).map_err(said)?;
     let facts = SumsFacts { calibration: Calibration::AsPrinted, clip: None, centre: 0.0, spectrum };

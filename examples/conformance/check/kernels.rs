@@ -74,7 +74,7 @@ fn table(kernel: &dyn Kernel, file: &Value, rows: &str, columns: &str) -> Read<V
 pub fn fourier(file: &Value) -> Read<Value> {
     let additive = points(file, "additive/X")?;
     let kernel = Additive::new(Arc::new(squared_exponential(&file["additive"])?), 1).ok_or("the kernel has no coordinates")?;
-    let features = map(&file["additive"], &kernel, &extents(&additive))?.table(&additive, None).values;
+    let features = quadrature_map(&file["additive"], &kernel, &extents(&additive))?.table(&additive, None).values;
     let (points, (dimension, frequencies)) = (points(file, "rff/X")?, matrix(file, "rff/W")?);
     if dimension != points.dimension() {
         return Err("`X` and `W` have different dimensions".to_owned());
@@ -89,7 +89,7 @@ pub fn fourier(file: &Value) -> Read<Value> {
 }
 
 /// The map over points of a box.
-fn map(entry: &Value, kernel: &dyn Kernel, extents: &[f64]) -> Read<QuadratureMap> {
+pub fn quadrature_map(entry: &Value, kernel: &dyn Kernel, extents: &[f64]) -> Read<QuadratureMap> {
     QuadratureMap::new(kernel, extents, QuadratureFourier { nodes: size(entry, "mbar")?, max_error: 2.0 }).map_err(said)
 }
 
@@ -101,7 +101,7 @@ fn products(table: &FeatureTable) -> Vec<f64> {
 
 fn quadrature(dimension: usize, entry: &Value) -> Read<Value> {
     let (kernel, points) = (squared_exponential(entry)?, points(entry, "X")?);
-    let map = map(entry, &kernel, &vec![1.0; dimension])?;
+    let map = quadrature_map(entry, &kernel, &vec![1.0; dimension])?;
     let table = map.table(&points, None);
     // Errors over all pairs of a grid of the unit cube.
     let grid = Points::grid(dimension, if dimension == 1 { 101 } else { 11 }, 0.0, 1.0);
@@ -135,7 +135,7 @@ fn full(rule: &[(f64, f64)], scale: f64, points: &Points) -> Vec<f64> {
 /// The kernel's error over differences of a disk: features of a difference against those of 0.
 fn ball_error(entry: &Value) -> Read<Value> {
     let kernel = squared_exponential(entry)?;
-    let map = map(entry, &kernel, &[4.0, 4.0])?;
+    let map = quadrature_map(entry, &kernel, &[4.0, 4.0])?;
     let features = |x: &[f64]| {
         let mut out = vec![0.0; map.n_features()];
         map.write(x, &mut out);
