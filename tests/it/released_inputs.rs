@@ -1,7 +1,7 @@
 //! Released inputs and the ledger beside them: what was released is what is read, whole or behind a public projection.
 
-use crate::program::{code, stderr};
-use crate::two_parties::{CURATE, curated, fine, refused, run, spec, table};
+use crate::program::{code, run, stderr};
+use crate::two_parties::{CURATE, curated, fine, refused, spec, table};
 use privateer::env::CuratedLedger;
 use std::fs;
 

@@ -1,13 +1,13 @@
 //! Nothing lost, nothing altered unnoticed: user files, races, altered folders, sessions, hostile text.
 #![cfg(unix)]
 
-use crate::program::{code, privateer, run, stderr, stdout};
+use crate::program::{code, ends, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, curated, fine, refused, session, spec, table};
 use privateer::record::{Manifest, PartId, PreparedFile, Quantity, StateFile, StateKind, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
 use std::fs;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -44,15 +44,6 @@ fn finished() -> TempDir {
     let folder = with_spec();
     fine(folder.path(), &RUN);
     folder
-}
-
-/// The exit code and every text.
-fn ends(output: &Output, expected: i32, texts: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(code(output), Some(expected), "{said}");
-    for text in texts {
-        assert!(said.contains(text), "no `{text}` in: {said}");
-    }
 }
 
 #[test]

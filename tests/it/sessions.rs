@@ -1,7 +1,7 @@
 //! Sessions of policies that learn from sums over users, and states that do not hang together.
 
-use crate::program::{code, stderr};
-use crate::two_parties::{curated, fine, refused, run, spec};
+use crate::program::{code, run, stderr};
+use crate::two_parties::{curated, fine, refused, spec};
 use privateer::record::StateFile;
 use serde_json::Value;
 use std::fs;

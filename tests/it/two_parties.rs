@@ -1,17 +1,13 @@
 //! A curator and a modeler as two programs: what passes between them, what is refused, and a state file that a kill cannot harm.
 
 pub use crate::problems::{CURATE, spec};
-use crate::program::{code, privateer, stderr, stdout};
+use crate::program::{code, privateer, run, stderr, stdout};
 use privateer::record::StateFile;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-
-pub fn run(folder: &Path, arguments: &[&str]) -> Output {
-    privateer(folder).args(arguments).output().expect("the program starts")
-}
 
 pub fn fine(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
