@@ -6,7 +6,6 @@
 
 mod check;
 
-use check::Verdict;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -44,10 +43,10 @@ fn report(file: &str) -> u8 {
         eprintln!("error: `{file}` is of no known kind\nhint: known kinds are {}", known.join(", "));
         return DISAGREES;
     };
-    let outcome = (kind.check)(&value);
+    let outcome = kind.check(&value);
     let mut lines = vec![format!("{file}: {}", kind.name)];
-    let shown = |s: &check::Section| format!("  {}: {} numbers, largest error {:.1e}", s.name, s.numbers, s.largest_error);
-    lines.extend(outcome.checked.iter().map(shown));
+    let sections = outcome.checked.iter();
+    lines.extend(sections.map(|s| format!("  {}: {} numbers, largest error {:.1e}", s.name, s.numbers, s.largest_error)));
     lines.extend(outcome.not_yet.iter().map(|section| format!("  not yet: {section}")));
     lines.extend(outcome.failures.iter().map(|failure| format!("  FAILED {failure}")));
     lines.push(format!("  largest error {:.1e}\n", outcome.largest_error()));
@@ -56,8 +55,5 @@ fn report(file: &str) -> u8 {
     if outcome.checked.is_empty() {
         eprintln!("error: nothing in `{file}` was checked");
     }
-    match outcome.verdict() {
-        Verdict::Agrees => 0,
-        Verdict::Disagrees => DISAGREES,
-    }
+    if outcome.agrees() { 0 } else { DISAGREES }
 }

@@ -6,19 +6,28 @@ use super::cell_facts::CellFacts;
 use super::observer::{Observer, Place, Stop};
 use super::warnings::{CellWarning, delta_warning};
 use super::{Measures, Trace};
-use crate::env::contextual::Contextual;
+use crate::env::contextual::{ContextInstance, Contextual};
 use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::Error;
-use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::interactions::seal;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_privacy::interactions::{InteractionPrivatizer, seal};
 use std::sync::Arc;
 
 /// Number of rounds between two checks of the stop flag.
-pub(super) const STOP_EVERY: u64 = 1024;
+const STOP_EVERY: u64 = 1024;
 
 /// The rows of a trial, and its policy after the last round.
 pub type Played = (Trace, Box<dyn ContextPolicy>);
+
+/// Holds one trial between its rounds.
+pub(super) struct ContextualTrial {
+    pub users: Box<dyn ContextInstance>,
+    pub policy: Box<dyn ContextPolicy>,
+    pub privatizer: Box<dyn InteractionPrivatizer>,
+    pub noise: Stream,
+    pub mechanism: Stream,
+}
 
 /// Holds a contextual cell prepared for its trials.
 pub struct ContextualCell {
@@ -69,14 +78,40 @@ impl ContextualCell {
         if self.replays {
             return self.replayed(number, recorded, stop, progressed);
         }
+        let (mut cumulative, mut n_best) = (0.0, 0_u64);
+        self.rounds((number, recorded), Measures::Contextual, stop, progressed, |trial, round, arm| {
+            let means = trial.users.means();
+            let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
+            let interaction = seal(trial.users.context(), arm, trial.users.reward(arm, &mut trial.noise));
+            let released = trial.privatizer.release(interaction, &mut trial.mechanism);
+            observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, &released);
+            trial.policy.update(&released);
+            cumulative += regret;
+            n_best += u64::from(regret <= 0.0);
+            [regret, cumulative, n_best as f64 / round as f64]
+        })
+    }
+
+    /// Runs the rounds of a trial: `play` observes the chosen arm and returns what is recorded of the round.
+    pub(super) fn rounds(
+        &self,
+        (number, recorded): (u64, &[u64]),
+        measures: Measures,
+        stop: &Stop,
+        progressed: &(dyn Fn(u64) + Sync),
+        mut play: impl FnMut(&mut ContextualTrial, u64, usize) -> [f64; 3],
+    ) -> Result<Option<Played>, Error> {
         let label = self.plan.policy.as_str();
         let of = |purpose| self.streams.of(number, purpose);
-        let (mut noise, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
         let mut own = of(Purpose::Policy(label));
-        let mut users = self.environment.draw(number)?;
-        let (mut policy, mut privatizer) = (self.prepared.maker.make(), self.prepared.mechanism.privatizer());
-        let (mut scratch, mut rows) = (Scratch::default(), Trace::new(Measures::Contextual));
-        let (mut cumulative, mut n_best) = (0.0, 0_u64);
+        let mut trial = ContextualTrial {
+            users: self.environment.draw(number)?,
+            policy: self.prepared.maker.make(),
+            privatizer: self.prepared.mechanism.privatizer(),
+            noise: of(Purpose::Noise),
+            mechanism: of(Purpose::Mechanism(label)),
+        };
+        let (mut scratch, mut rows) = (Scratch::default(), Trace::new(measures));
         let mut next_recorded = recorded.iter().copied().peekable();
         for round in 1..=self.plan.rounds {
             if round % STOP_EVERY == 0 {
@@ -85,21 +120,14 @@ impl ContextualCell {
                 }
                 progressed(STOP_EVERY);
             }
-            users.next();
-            let arm = policy.choose(users.context(), &mut own, &mut scratch)?;
-            let means = users.means();
-            let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
-            let interaction = seal(users.context(), arm, users.reward(arm, &mut noise));
-            let released = privatizer.release(interaction, &mut mechanism);
-            observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, &released);
-            policy.update(&released);
-            cumulative += regret;
-            n_best += u64::from(regret <= 0.0);
+            trial.users.next();
+            let arm = trial.policy.choose(trial.users.context(), &mut own, &mut scratch)?;
+            let measured = play(&mut trial, round, arm);
             if next_recorded.next_if_eq(&round).is_some() {
-                rows.push(number, round, Some(arm), [regret, cumulative, n_best as f64 / round as f64]);
+                rows.push(number, round, Some(arm), measured);
             }
         }
         progressed(self.plan.rounds % STOP_EVERY);
-        Ok(Some((rows, policy)))
+        Ok(Some((rows, trial.policy)))
     }
 }

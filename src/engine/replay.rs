@@ -6,13 +6,11 @@
 //! state before that row, with weight `w = [the same arm] / propensity`. The estimate is self-normalised, `sum w r / sum w`,
 //! and its standard error is `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
 
-use super::contexts::{ContextualCell, Played, STOP_EVERY};
+use super::Measures;
+use super::contexts::{ContextualCell, Played};
 use super::observer::Stop;
-use super::{Measures, Trace};
 use crate::env::contextual::Logged;
-use crate::policy::contextual::Scratch;
 use privateer_config::error::Error;
-use privateer_numerics::rng::Purpose;
 use privateer_privacy::interactions::seal;
 
 /// Holds the weighted sums of an estimate.
@@ -55,42 +53,22 @@ impl ContextualCell {
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
     ) -> Result<Option<Played>, Error> {
-        let label = self.plan.policy.as_str();
-        let of = |purpose| self.streams.of(number, purpose);
-        let (mut coin, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
-        let mut own = of(Purpose::Policy(label));
-        let mut users = self.environment.draw(number)?;
-        let (mut policy, mut privatizer) = (self.prepared.maker.make(), self.prepared.mechanism.privatizer());
-        let (mut scratch, mut rows) = (Scratch::default(), Trace::new(Measures::Replay));
         let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts().rounds);
-        let mut next_recorded = recorded.iter().copied().peekable();
-        for round in 1..=self.plan.rounds {
-            if round % STOP_EVERY == 0 {
-                if stop.asked() {
-                    return Ok(None);
-                }
-                progressed(STOP_EVERY);
-            }
-            users.next();
-            let arm = policy.choose(users.context(), &mut own, &mut scratch)?;
+        self.rounds((number, recorded), Measures::Replay, stop, progressed, |trial, _, arm| {
             // Each row takes one word in any case, so that all policies see the same random numbers.
-            let uniform = coin.uniform();
-            if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = users.logged()
+            let uniform = trial.noise.uniform();
+            if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = trial.users.logged()
                 && shown == arm
             {
                 estimate.add(reward, propensity);
                 if uniform * propensity < floor && taken < most {
                     taken += 1;
-                    let interaction = seal(users.context(), arm, users.reward(arm, &mut coin));
-                    policy.update(&privatizer.release(interaction, &mut mechanism));
+                    let interaction = seal(trial.users.context(), arm, trial.users.reward(arm, &mut trial.noise));
+                    trial.policy.update(&trial.privatizer.release(interaction, &mut trial.mechanism));
                 }
             }
-            if next_recorded.next_if_eq(&round).is_some() {
-                rows.push(number, round, Some(arm), [taken as f64, estimate.value(), estimate.standard_error()]);
-            }
-        }
-        progressed(self.plan.rounds % STOP_EVERY);
-        Ok(Some((rows, policy)))
+            [taken as f64, estimate.value(), estimate.standard_error()]
+        })
     }
 }
 

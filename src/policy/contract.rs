@@ -68,7 +68,9 @@ pub trait Policy: Send {
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal;
 
     /// Returns the model that scores come from; `None` for policies that never score.
-    fn model(&self) -> Option<&dyn ScoreModel>;
+    fn model(&self) -> Option<&dyn ScoreModel> {
+        None
+    }
 
     /// Assigns the next point number to a play of these rows of a product domain, one per axis.
     ///
@@ -77,11 +79,13 @@ pub trait Policy: Send {
         let _ = rows;
     }
 
-    /// Returns what changed in the model since the last call of [`Policy::screened`].
-    fn change(&self) -> Change<'_>;
+    /// Returns what changed in the model since the last call of [`Policy::screened`]; by default it may be everything.
+    fn change(&self) -> Change<'_> {
+        Change::Rebuild
+    }
 
     /// Marks the change as applied by a backend.
-    fn screened(&mut self);
+    fn screened(&mut self) {}
 
     /// Returns the privatizer's query for a play of `point`; empty where only rewards are released.
     fn query(&self, point: usize) -> Query<'_> {

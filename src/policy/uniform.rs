@@ -4,7 +4,7 @@ use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, R
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
-use privateer_gp::score::{Basis, Change, ScoreModel};
+use privateer_gp::score::Basis;
 use privateer_privacy::{Released, Signal};
 
 /// Reads the policy's keys; there are none.
@@ -58,16 +58,6 @@ impl Policy for UniformPolicy {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         Proposal::Random { source: RandomSource::Policy, n_points: self.n_points }
     }
-
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        None
-    }
-
-    fn change(&self) -> Change<'_> {
-        Change::None
-    }
-
-    fn screened(&mut self) {}
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         let Some(reward) = signal.reward() else { return };

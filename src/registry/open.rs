@@ -40,50 +40,6 @@ impl Registry {
         self
     }
 
-    /// Adds a policy over the points of a domain; see [`crate::policy::OwnPolicy`] for the short way.
-    #[must_use]
-    pub fn with_policy<P: PolicyPlan + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> P + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Box<dyn PolicyPlan> { Box::new(read(args)) })
-    }
-
-    /// Adds a policy that chooses arms by contexts.
-    #[must_use]
-    pub fn with_contextual_policy<P: ContextPolicyPlan + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> P + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Box<dyn ContextPolicyPlan> { Box::new(read(args)) })
-    }
-
-    /// Adds an environment; see [`crate::env::FnEnvironment`] for the short way.
-    #[must_use]
-    pub fn with_environment<E: EnvironmentPlan + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> E + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Box<dyn EnvironmentPlan> { Box::new(read(args)) })
-    }
-
-    /// Adds an environment that shows arms to users with contexts.
-    #[must_use]
-    pub fn with_contextual_environment<E: ContextualPlan + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> E + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Box<dyn ContextualPlan> { Box::new(read(args)) })
-    }
-
     /// Adds a kernel, a function of two points.
     #[must_use]
     pub fn with_kernel<K: Kernel + 'static>(
@@ -114,17 +70,6 @@ impl Registry {
         })
     }
 
-    /// Adds a feature map.
-    #[must_use]
-    pub fn with_features<F: FeaturesPlan + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> F + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Arc<dyn FeaturesPlan> { Arc::new(read(args)) })
-    }
-
     /// Adds a mechanism that releases one reward at a time.
     ///
     /// Its ledger says "claimed by NAME, not verified", with `proof`; an audit attacks it like any other.
@@ -144,15 +89,36 @@ impl Registry {
         let entry = OutsideEntry { name: interned(name), proof: proof.to_owned(), calibrate: Arc::new(calibrate) };
         self.with(name, summary, move |_| entry.clone())
     }
+}
 
+macro_rules! adding {
+    ($($(#[$doc:meta])* $name:ident: $pointer:ident<$plan:ident>;)*) => {
+        impl Registry {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $name<P: $plan + 'static>(
+                self,
+                name: &str,
+                summary: &str,
+                read: impl Fn(&Args<'_>) -> P + Send + Sync + 'static,
+            ) -> Self {
+                self.with(name, summary, move |args| -> $pointer<dyn $plan> { $pointer::new(read(args)) })
+            })*
+        }
+    };
+}
+
+adding! {
+    /// Adds a policy over the points of a domain; see [`crate::policy::OwnPolicy`] for the short way.
+    with_policy: Box<PolicyPlan>;
+    /// Adds a policy that chooses arms by contexts.
+    with_contextual_policy: Box<ContextPolicyPlan>;
+    /// Adds an environment; see [`crate::env::FnEnvironment`] for the short way.
+    with_environment: Box<EnvironmentPlan>;
+    /// Adds an environment that shows arms to users with contexts.
+    with_contextual_environment: Box<ContextualPlan>;
+    /// Adds a feature map.
+    with_features: Arc<FeaturesPlan>;
     /// Adds a learner of online convex optimization.
-    #[must_use]
-    pub fn with_learner<L: LearnerPlan + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> L + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Box<dyn LearnerPlan> { Box::new(read(args)) })
-    }
+    with_learner: Box<LearnerPlan>;
 }

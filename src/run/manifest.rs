@@ -45,7 +45,6 @@ pub fn counters_json(counters: &Counters) -> serde_json::Value {
         "candidates": counters.candidates,
         "rounds_with_several_candidates": counters.ambiguous,
         "rounds_interpolated": counters.interpolated,
-        "rounds_interleaved": counters.interleaved,
         "factors_made_together": counters.together,
         "rounds_pruned": counters.pruned,
         "blocks_scored": counters.blocks,

@@ -27,7 +27,7 @@ fn flipped(path: &Path, n_sampled: usize, check: impl Fn(usize)) -> usize {
 #[test]
 fn results_folders() {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), super::folders::SPEC).expect("written");
+    fs::write(folder.path().join("spec.toml"), super::folders::spec()).expect("written");
     fine(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]);
     let out = folder.path().join("out");
     let n_parts = Folder::existing(&out).expect("intact").1.len();

@@ -5,5 +5,7 @@
 mod campaign;
 mod flips;
 mod folders;
+#[path = "../it/problems.rs"]
+mod problems;
 mod releases;
 mod spends;

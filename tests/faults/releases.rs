@@ -1,27 +1,11 @@
 //! Releases and sessions: a fault never makes two of one, and never leaves what would tell more than was released.
 
 use super::campaign::{Campaign, assert_tidy, files, fine, said};
+use super::problems::{CURATE, spec};
 use privateer::env::CuratedLedger;
 use privateer::record::hash_bytes;
 use std::fs;
 use std::path::Path;
-
-const CURATE: [&str; 14] = [
-    "curate",
-    "data.csv",
-    "--columns",
-    "x,y",
-    "--epsilon",
-    "8",
-    "--delta",
-    "1e-6",
-    "--radius",
-    "0.2",
-    "--bound",
-    "2.5",
-    "-o",
-    "released.csv",
-];
 
 fn table(folder: &Path) {
     let rows: String = (0..30).map(|i| format!("{},{}\n", f64::from(i % 6) * 0.3, f64::from(i / 6) * 0.3)).collect();
@@ -33,12 +17,7 @@ fn table(folder: &Path) {
 fn modeler(folder: &Path, privacy: &str, policy: &str) {
     table(folder);
     fine(folder, &CURATE);
-    let text = format!(
-        "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"released.csv\"\nreleased = \"released.csv.ledger.json\"\n\
-         inputs = [\"x\", \"y\"]\nkernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\n\
-         noise = {{ kind = \"gaussian\", sd = 0.05 }}\nbound = 1.0\n{privacy}\n[[policy]]\n{policy}\n"
-    );
-    fs::write(folder.join("modeler.toml"), text).expect("written");
+    spec(folder, privacy, policy);
 }
 
 const SUMS: (&str, &str) = (

@@ -115,7 +115,7 @@ fn shipped_specs_take_the_fast_paths() {
         ("wide-factor", &["rounds_pruned", "blocks_bounded_by_interpolation"], "20"),
         ("exact-posterior", &["rounds_pruned"], "60"),
         ("outsourced", &["rounds_pruned"], "30"),
-        ("private-sums", &["rounds_interpolated", "rounds_interleaved", "factors_made_together"], "30"),
+        ("private-sums", &["rounds_interpolated", "factors_made_together"], "30"),
     ] {
         // An interpolation grid needs a large domain.
         let points = if name == "wide-factor" { "environment.domain.points=5000" } else { "seed=1" };

@@ -1,8 +1,8 @@
 //! Ledgers and prices of deployments: what adds up, what does not, and what another accountant finds.
 
 use crate::deployments::{HYBRID, file, json, three_rows, until_stopped};
-use crate::program::{code, stderr};
-use crate::two_parties::{CURATE, fine, refused, run, table};
+use crate::program::{code, run, stderr};
+use crate::two_parties::{CURATE, fine, refused, table};
 use privateer_privacy::accounting::Loss;
 use privateer_privacy::odometer::{FilterKind, Odometer, ReleaseLoss, Spend, SpentRecords};
 use privateer_privacy::{Adversary, Growth};

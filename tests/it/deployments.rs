@@ -1,7 +1,7 @@
 //! Deployments: what each record has spent, who sees raw values, copies, crashes, budgets at their boundary.
 
-use crate::program::{code, stderr, stdout};
-use crate::two_parties::{fine, refused, run};
+use crate::program::{code, run, stderr, stdout};
+use crate::two_parties::{fine, refused};
 use privateer::record::{StateFile, is_sealed, seal_text};
 use serde_json::Value;
 use std::fs;

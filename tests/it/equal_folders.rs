@@ -1,5 +1,6 @@
 //! Results folders from outside: equal runs are equal file by file, and `verify` names every altered file that people read.
 
+use crate::problems::sweep_with_parameters;
 use crate::program::{code, run, stderr};
 use crate::two_parties::fine;
 use privateer::record::verify;
@@ -9,32 +10,10 @@ use std::fs;
 use std::path::Path;
 
 /// Eight parts, those of references among them; four have released parameters.
-const SPEC: &str = r#"
-name = "equal"
-seed = 5
-rounds = 12
-trials = 4
-block = 2
-record = { rounds = "all", parameters = true }
-[environment]
-kind = "rkhs"
-domain = { kind = "grid", dimension = 1, points = 20 }
-kernel = { kind = "matern", nu = 2.5, lengthscale = 0.2 }
-noise = { kind = "uniform", bound = 1.0 }
-[privacy]
-epsilon = 4.0
-delta = 1e-5
-[[policy]]
-kind = "jdp-gp-ucb"
-features = { kind = "nystrom", size = 6 }
-privacy = { mechanism = "tree" }
-[sweep.product]
-"privacy.epsilon" = [1.0, 4.0]
-"#;
-
 fn folder_with_spec() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), SPEC).expect("a spec");
+    let spec = sweep_with_parameters("[sweep.product]\n\"privacy.epsilon\" = [1.0, 4.0]\n");
+    fs::write(folder.path().join("spec.toml"), spec).expect("a spec");
     folder
 }
 

@@ -4,7 +4,7 @@
 
 use crate::program::{code, privateer, stderr};
 use crate::support::prepared;
-use crate::two_parties::{CURATE, fine, refused, spec, table};
+use crate::two_parties::{curated, fine, refused, session};
 use privateer::{AskTell, DataFolder};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,12 +15,9 @@ use std::time::{Duration, Instant};
 /// A reward or a value far outside of the clip, of either sign and any size, spends nothing until `--yes` says that it is meant.
 #[test]
 fn values_far_outside_of_the_clip_are_asked_about() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
-    spec(here, "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [0.0, 1.0]\n", "kind = \"igp-ucb\"");
-    fine(here, &["init", "state", "modeler.toml"]);
+    session(here, "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [0.0, 1.0]\n", "kind = \"igp-ucb\"");
     let row = fine(here, &["ask", "state"]).trim().to_owned();
     let release = ["release", "--state", "rel", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "3"];
     fine(here, &[&release[..9], &["0", "0.5"]].concat());
@@ -96,12 +93,9 @@ const PLACES: [&[&str]; 22] = [
 
 #[test]
 fn whatever_stands_where_a_file_is_named_is_refused_at_once() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
-    spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
-    fine(here, &["init", "state", "modeler.toml"]);
+    session(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     fs::copy(here.join("released.csv.ledger.json"), here.join("ledger.json")).expect("copied");
     let text = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
     fs::write(here.join("table.toml"), text.replace("\"released.csv\"", "\"X\"")).expect("written");

@@ -1,13 +1,13 @@
 //! Runs that are stopped, killed, sharded, squeezed or started twice end with the bytes of one that was left alone.
 #![cfg(unix)]
 
-use crate::program::{code, privateer, run, stderr, stdout};
+use crate::program::{code, ends, privateer, run, stderr, stdout};
 use privateer::record::read_part;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -85,7 +85,7 @@ fn parts(out: &Path) -> Vec<PathBuf> {
 /// What an undisturbed run leaves.
 fn undisturbed(spec: &str) -> Bytes {
     let folder = folder_with(spec);
-    done(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]));
+    ends(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]), 0, &[]);
     let reference = bytes(&folder.path().join("out"));
     assert_eq!(reference.len(), PARTS + 1);
     reference
@@ -100,19 +100,6 @@ fn assert_same(out: &Path, reference: &Bytes) {
     assert_eq!(names(&found), names(reference));
     for (name, bytes) in &found {
         assert!(*bytes == reference[name], "{name} differs");
-    }
-}
-
-fn done(output: &Output) {
-    assert_eq!(code(output), Some(0), "{}", stderr(output));
-}
-
-/// The exit code and every text.
-fn refused(output: &Output, expected: i32, texts: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(code(output), Some(expected), "{said}");
-    for text in texts {
-        assert!(said.contains(text), "no `{text}` in: {said}");
     }
 }
 
@@ -162,7 +149,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     // What a kill in the middle of a write leaves.
     fs::write(out.join("cells/.privateer-0123456789abcdef-1-0123456789abcdef.tmp"), "half a part").expect("a left-over");
     let output = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
-    done(&output);
+    ends(&output, 0, &[]);
     // The parts of one group may be in place without their lines in the list of digests: they are computed again.
     let resumes = |n: usize| stderr(&output).contains(&format!("resuming: {n} of {PARTS} blocks are done"));
     assert!((1..=finished).any(resumes), "{}", stderr(&output));
@@ -181,13 +168,13 @@ fn a_stopped_run_says_how_to_resume() {
         assert!(sent.success());
         let output = child.wait_with_output().expect("ended");
         let hint = "hint: the same command resumes; finished parts are in `out`";
-        refused(&output, 4, &["stopping: finished blocks are kept", "of 24 blocks are done; the run was stopped", hint]);
+        ends(&output, 4, &["stopping: finished blocks are kept", "of 24 blocks are done; the run was stopped", hint]);
         assert!(stdout(&output).is_empty() && !out.join("report.html").exists());
         finished = only_whole_parts(&out, &SLOW_REFERENCE);
         assert!(finished < PARTS && stderr(&output).contains(&format!("incomplete: {finished} of 24")), "{}", stderr(&output));
         assert!(files(&out.join("cells")).len() == finished, "something was left aside");
     }
-    done(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]));
+    ends(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]), 0, &[]);
     assert_same(&out, &SLOW_REFERENCE);
 }
 
@@ -197,7 +184,7 @@ fn a_finished_folder_is_reported_again() {
     let out = folder.path().join("out");
     let command = ["run", "spec.toml", "--out", "out"];
     let first = run(folder.path(), &command);
-    done(&first);
+    ends(&first, 0, &[]);
     let modified = |path: &Path| fs::metadata(path).and_then(|found| found.modified()).expect("a time");
     let times: Vec<_> = parts(&out).iter().map(|path| modified(path)).collect();
     let page = fs::read(out.join("report.html")).expect("the page");
@@ -205,7 +192,7 @@ fn a_finished_folder_is_reported_again() {
     fs::remove_file(out.join("report.html")).expect("removed");
     fs::remove_file(out.join("summary.csv")).expect("removed");
     let again = run(folder.path(), &command);
-    done(&again);
+    ends(&again, 0, &[]);
     assert_eq!(stdout(&again), stdout(&first));
     assert!(stderr(&again).contains("resuming: 24 of 24 blocks are done"), "{}", stderr(&again));
     assert_eq!(parts(&out).iter().map(|path| modified(path)).collect::<Vec<_>>(), times);
@@ -214,7 +201,7 @@ fn a_finished_folder_is_reported_again() {
     assert_same(&out, &REFERENCE);
     // `report` alone says the same.
     let report = run(folder.path(), &["report", "out"]);
-    done(&report);
+    ends(&report, 0, &[]);
     assert_eq!(stdout(&report), stdout(&first));
 }
 
@@ -223,27 +210,27 @@ fn folders_that_do_not_fit_are_refused() {
     let folder = folder_with_spec();
     let root = folder.path();
     let tiny = |out: &str| run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", out]);
-    done(&tiny("taken"));
+    ends(&tiny("taken"), 0, &[]);
     let before = bytes(&root.join("taken"));
     let other = run(root, &["run", "spec.toml", "--rounds", "3", "--trials", "1", "--out", "taken"]);
-    refused(&other, 2, &["`taken` holds results of another spec", "choose another folder with `--out DIR`, or delete this one"]);
+    ends(&other, 2, &["`taken` holds results of another spec", "choose another folder with `--out DIR`, or delete this one"]);
     assert!(bytes(&root.join("taken")) == before);
 
     fs::create_dir(root.join("junk")).expect("a folder");
     fs::write(root.join("junk/thesis.tex"), "years of work").expect("a file");
-    refused(&tiny("junk"), 2, &["`junk` is not a results folder", "choose a new or empty folder"]);
+    ends(&tiny("junk"), 2, &["`junk` is not a results folder", "choose a new or empty folder"]);
     assert_eq!(files(&root.join("junk")).len(), 1);
 
     fs::write(root.join("file"), "a letter").expect("a file");
-    refused(&tiny("file"), 2, &["`file` is a file, not a folder", "`--out DIR`"]);
-    refused(&tiny("file/below"), 2, &["`file/below` cannot be a folder: part of its path is a file", "`--out DIR`"]);
+    ends(&tiny("file"), 2, &["`file` is a file, not a folder", "`--out DIR`"]);
+    ends(&tiny("file/below"), 2, &["`file/below` cannot be a folder: part of its path is a file", "`--out DIR`"]);
     assert_eq!(fs::read_to_string(root.join("file")).expect("kept"), "a letter");
     for command in [["report", "file"], ["report", "nowhere"], ["report", "junk"]] {
-        refused(&run(root, &command), 2, &["give a folder that `privateer run` wrote"]);
+        ends(&run(root, &command), 2, &["give a folder that `privateer run` wrote"]);
     }
 
     fs::write(root.join("taken/manifest.json"), "{ half").expect("broken");
-    refused(&tiny("taken"), 2, &["taken/manifest.json` is not valid JSON", "restore the file, or delete the folder"]);
+    ends(&tiny("taken"), 2, &["taken/manifest.json` is not valid JSON", "restore the file, or delete the folder"]);
 }
 
 #[test]
@@ -255,7 +242,7 @@ fn a_folder_that_cannot_be_written_is_refused() {
     }
     // Nobody may make folders there, whoever runs this test.
     let output = run(folder.path(), &["run", "spec.toml", "--rounds", "2", "--out", "/proc/privateer/out"]);
-    refused(&output, 2, &["`/proc/privateer/out` cannot be", "choose another folder with `--out DIR`"]);
+    ends(&output, 2, &["`/proc/privateer/out` cannot be", "choose another folder with `--out DIR`"]);
 }
 
 #[test]
@@ -275,7 +262,7 @@ fn a_full_disk_keeps_what_was_finished() {
             break;
         }
         let said = stderr(&output);
-        refused(&output, 4, &["error: cannot write the ", "File too large", "hint: make room, then run the same command again"]);
+        ends(&output, 4, &["error: cannot write the ", "File too large", "hint: make room, then run the same command again"]);
         assert!(!said.contains("panicked"), "{said}");
         only_whole_parts(&out, &reference);
         assert!(files(&out).iter().chain(&files(&out.join("cells"))).all(|path| path.extension().is_none_or(|e| e != "tmp")));
@@ -320,7 +307,7 @@ fn damaged_parts_are_computed_again() {
     let folder = folder_with_spec();
     let out = folder.path().join("out");
     let command = ["run", "spec.toml", "--out", "out"];
-    done(&run(folder.path(), &command));
+    ends(&run(folder.path(), &command), 0, &[]);
     let (cut, junk, gone) =
         (out.join("cells/c0000-b0001.parquet"), out.join("cells/c0001-b0000.parquet"), out.join("cells/c0002-b0005.parquet"));
     let whole = fs::read(&cut).expect("a part");
@@ -328,7 +315,7 @@ fn damaged_parts_are_computed_again() {
     fs::write(&junk, "").expect("emptied");
     fs::remove_file(&gone).expect("removed");
     let again = run(folder.path(), &command);
-    done(&again);
+    ends(&again, 0, &[]);
     let said = stderr(&again);
     assert_eq!(said.matches("warning: `out/cells/").count(), 2, "{said}");
     for text in
@@ -345,46 +332,46 @@ fn shards_merge_to_the_same_bytes() {
     let root = folder.path();
     let shard = |which: &str| run(root, &["run", "spec.toml", "--shard", which, "--out", "shards"]);
     let first = shard("1/2");
-    done(&first);
+    ends(&first, 0, &[]);
     assert!(stderr(&first).contains("when all shards are done: privateer merge shards --out DIR"), "{}", stderr(&first));
     assert!(stdout(&first).contains("shard 1/2 is done: shards/shard-1-of-2"));
     let early = run(root, &["merge", "shards", "--out", "all"]);
-    refused(
+    ends(
         &early,
         4,
         &["12 of 24 blocks are done", "cell 0 block 1", "and 4 more are in no folder", "name the folders of all shards"],
     );
     assert!(!root.join("all").exists());
     let (a, b) = ("shards/shard-1-of-2", "shards/shard-2-of-2");
-    refused(&run(root, &["report", a]), 4, &["12 of 24"]);
+    ends(&run(root, &["report", a]), 4, &["12 of 24"]);
     let status = run(root, &["status", "shards"]);
-    done(&status);
+    ends(&status, 0, &[]);
     assert_eq!(stdout(&status), "12 of 24 units are done\ntasks: 1 done, 0 under way, 1 waiting, 0 failed\n");
-    done(&shard("2/2"));
+    ends(&shard("2/2"), 0, &[]);
     assert!(stdout(&run(root, &["status", "shards"])).starts_with("24 of 24 units are done\ntasks: 2 done"));
     // Clocks of nodes may differ by an hour.
     let list = fs::File::options().append(true).open(root.join(b).join("SHA256SUMS")).expect("the list");
     list.set_modified(std::time::SystemTime::now() + Duration::from_secs(3600)).expect("a time");
     assert!(stdout(&run(root, &["status", "shards"])).starts_with("24 of 24 units are done\ntasks: 2 done"));
     let merged = run(root, &["merge", "shards", "--out", "all"]);
-    done(&merged);
+    ends(&merged, 0, &[]);
     assert_same(&root.join("all"), &REFERENCE);
     // Again, folder by folder in another order, into the same place; then as one run of that folder.
-    done(&run(root, &["merge", b, a, "--out", "all"]));
+    ends(&run(root, &["merge", b, a, "--out", "all"]), 0, &[]);
     let resumed = run(root, &["run", "spec.toml", "--out", "all"]);
-    done(&resumed);
+    ends(&resumed, 0, &[]);
     assert_eq!(stdout(&resumed), stdout(&merged));
     assert_same(&root.join("all"), &REFERENCE);
 
-    done(&run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", "other"]));
-    refused(&run(root, &["merge", a, "other", "--out", "mixed"]), 2, &["`other` is of another spec"]);
+    ends(&run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", "other"]), 0, &[]);
+    ends(&run(root, &["merge", a, "other", "--out", "mixed"]), 2, &["`other` is of another spec"]);
     // The folder that a shard has made is its own also by name; what it is, others say.
-    done(&run(root, &["run", "spec.toml", "--shard", "1/2", "--out", a]));
-    refused(&run(root, &["run", "spec.toml", "--shard", "2/2", "--out", a]), 2, &["another share of a sweep, 1/2"]);
-    refused(&run(root, &["report", "shards"]), 2, &["`shards` holds 2 shards", "privateer merge DIR --out ALL"]);
+    ends(&run(root, &["run", "spec.toml", "--shard", "1/2", "--out", a]), 0, &[]);
+    ends(&run(root, &["run", "spec.toml", "--shard", "2/2", "--out", a]), 2, &["another share of a sweep, 1/2"]);
+    ends(&run(root, &["report", "shards"]), 2, &["`shards` holds 2 shards", "privateer merge DIR --out ALL"]);
     // Nothing of a shard is written among the results of a whole run.
     let among = run(root, &["run", "spec.toml", "--shard", "1/2", "--out", "all"]);
-    refused(&among, 2, &["`all` holds the results of a run that is not divided into shards"]);
+    ends(&among, 2, &["`all` holds the results of a run that is not divided into shards"]);
     assert_same(&root.join("all"), &REFERENCE);
 }
 
@@ -401,9 +388,9 @@ fn shards_of_one_folder_run_beside_each_other() {
         })
         .collect();
     for run in runs {
-        done(&run.wait_with_output().expect("ended"));
+        ends(&run.wait_with_output().expect("ended"), 0, &[]);
     }
-    done(&run(root, &["merge", "shards", "--out", "all"]));
+    ends(&run(root, &["merge", "shards", "--out", "all"]), 0, &[]);
     assert_same(&root.join("all"), &REFERENCE);
 }
 
@@ -414,7 +401,7 @@ fn two_runs_cannot_share_a_folder() {
     let mut first = start(folder.path());
     wait_for_parts(&out, 0);
     let second = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
-    refused(&second, 5, &["`out` is in use by another run", "wait for it to end, or choose another folder", "`--wait SECONDS`"]);
+    ends(&second, 5, &["`out` is in use by another run", "wait for it to end, or choose another folder", "`--wait SECONDS`"]);
     assert_eq!(first.try_wait().expect("known"), None, "the first run was over too early for this test");
     // Its shares are there when the wait ends: nothing is computed twice.
     let third = run(folder.path(), &["run", "spec.toml", "--out", "out", "--wait", "600"]);
@@ -422,8 +409,8 @@ fn two_runs_cannot_share_a_folder() {
     let resumed =
         said.lines().find_map(|line| line.strip_prefix("resuming: ")?.strip_suffix(" blocks are done")?.split_once(" of "));
     assert!(resumed.is_some_and(|(done, all)| done == all), "{said}");
-    done(&third);
-    done(&first.wait_with_output().expect("ended"));
+    ends(&third, 0, &[]);
+    ends(&first.wait_with_output().expect("ended"), 0, &[]);
     assert_same(&out, &SLOW_REFERENCE);
 }
 
@@ -443,13 +430,13 @@ fn threads_and_batches_and_shards_change_no_byte() {
                     if 1 < shards {
                         words.extend(["--shard", &which]);
                     }
-                    done(&run(root, &words));
+                    ends(&run(root, &words), 0, &[]);
                     if shard == 1 {
                         merge.push(out);
                     }
                 }
                 if 1 < shards {
-                    done(&run(root, &merge.iter().map(String::as_str).collect::<Vec<&str>>()));
+                    ends(&run(root, &merge.iter().map(String::as_str).collect::<Vec<&str>>()), 0, &[]);
                 }
                 assert_same(&root.join(&how), &REFERENCE);
             }
@@ -468,11 +455,11 @@ fn other_data_is_another_run() {
         fs::write(folder.path().join(name).join("t.csv"), table).expect("a table");
     }
     let over = |data: &str| run(folder.path(), &["run", "spec.toml", "--out", "out", "--data", data]);
-    done(&over("a"));
+    ends(&over("a"), 0, &[]);
     let out = folder.path().join("out");
     fs::remove_file(&parts(&out)[1]).expect("a part");
-    refused(&over("b"), 2, &["the same spec over other data", "--data DIR"]);
-    done(&over("a"));
+    ends(&over("b"), 2, &["the same spec over other data", "--data DIR"]);
+    ends(&over("a"), 0, &[]);
 }
 
 /// Values of mean 10 and standard deviation 2: a clip in units of the file is the same run as the converted one.
@@ -492,7 +479,7 @@ fn clips_and_bounds_count_in_units_of_the_file_where_that_is_stated() {
     let cells = |name: &str, spec: &str| {
         fs::write(root.join("spec.toml"), spec).expect("a spec");
         let output = run(root, &["run", "spec.toml", "--out", name]);
-        done(&output);
+        ends(&output, 0, &[]);
         let rows: Vec<_> = parts(&root.join(name)).iter().map(|path| read_part(path, 60).expect("a part").1).collect();
         assert!(!rows.is_empty());
         (stderr(&output), rows)
@@ -515,7 +502,7 @@ fn clips_and_bounds_count_in_units_of_the_file_where_that_is_stated() {
     let audited = |spec: String| {
         fs::write(root.join("spec.toml"), spec.replace("\"hybrid\"", "\"laplace\"")).expect("a spec");
         let output = run(root, &["audit", "spec.toml", "--samples", "400"]);
-        done(&output);
+        ends(&output, 0, &[]);
         stdout(&output)
     };
     let (data, rewards) =

@@ -30,6 +30,7 @@ mod participations;
 mod pins;
 mod prices;
 mod printed;
+mod problems;
 mod program;
 mod raw_values;
 mod recorded;

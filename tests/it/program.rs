@@ -36,6 +36,15 @@ pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Fails without this exit code and all of these words on standard error.
+pub fn ends(output: &Output, expected: i32, texts: &[&str]) {
+    let said = stderr(output);
+    assert_eq!(code(output), Some(expected), "{said}");
+    for text in texts {
+        assert!(said.contains(text), "no `{text}` in: {said}");
+    }
+}
+
 /// Where test data lies.
 pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data")

@@ -1,7 +1,7 @@
 //! No error message repeats a raw value that a command read from standard input or from a file of data.
 
 use crate::program::{code, privateer, stderr, stdout};
-use crate::two_parties::{CURATE, fine, spec, table};
+use crate::two_parties::{CURATE, curated, fine, session, table};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -33,12 +33,9 @@ const RELEASE: [&str; 9] = ["release", "--state", "releases", "--mechanism", "la
 
 #[test]
 fn mistyped_values_on_standard_input_are_not_repeated() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
-    spec(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]", "kind = \"igp-ucb\"");
-    fine(here, &["init", "state", "modeler.toml"]);
+    session(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]", "kind = \"igp-ucb\"");
     fine(here, &["init", "holder", "modeler.toml", "--form", "data-holder"]);
     let row = |state: &str| fine(here, &["ask", state, "--json"]).split("\"row\":").nth(1).expect("a row").to_owned();
     let digits = |text: String| text.chars().take_while(char::is_ascii_digit).collect::<String>();

@@ -1,7 +1,7 @@
 //! Released inputs and the ledger beside them: what was released is what is read, whole or behind a public projection.
 
-use crate::program::{code, stderr};
-use crate::two_parties::{CURATE, fine, refused, run, spec, table};
+use crate::program::{code, run, stderr};
+use crate::two_parties::{CURATE, curated, fine, refused, spec, table};
 use privateer::env::CuratedLedger;
 use std::fs;
 
@@ -28,10 +28,8 @@ fn columns_whose_names_hold_commas_are_quoted() {
 /// One byte, a column's name, a row: each is seen, in words that name both files, what is there and what should be.
 #[test]
 fn released_inputs_that_are_not_those_of_their_ledger_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
     spec(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
     let released_inputs = fs::read_to_string(here.join("released.csv")).expect("released inputs");
     let init = ["init", "state", "modeler.toml"];

@@ -1,13 +1,13 @@
 //! Nothing lost, nothing altered unnoticed: user files, races, altered folders, sessions, hostile text.
 #![cfg(unix)]
 
-use crate::program::{code, privateer, run, stderr, stdout};
-use crate::two_parties::{CURATE, fine, refused, spec, table};
+use crate::program::{code, ends, privateer, run, stderr, stdout};
+use crate::two_parties::{CURATE, curated, fine, refused, session, spec, table};
 use privateer::record::{Manifest, PartId, PreparedFile, Quantity, StateFile, StateKind, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
 use std::fs;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -44,15 +44,6 @@ fn finished() -> TempDir {
     let folder = with_spec();
     fine(folder.path(), &RUN);
     folder
-}
-
-/// The exit code and every text.
-fn ends(output: &Output, expected: i32, texts: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(code(output), Some(expected), "{said}");
-    for text in texts {
-        assert!(said.contains(text), "no `{text}` in: {said}");
-    }
 }
 
 #[test]
@@ -219,12 +210,9 @@ fn what_is_no_regular_file_is_refused_at_once() {
 
 #[test]
 fn a_reward_far_beyond_its_bound_is_refused_and_the_last_one_can_be_taken_back() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
-    spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
-    fine(here, &["init", "state", "modeler.toml"]);
+    session(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     refused(here, &["undo", "state"], &["nothing is told so far"]);
     let row = fine(here, &["ask", "state"]);
     let row = row.trim();
@@ -266,10 +254,8 @@ fn a_reward_far_beyond_its_bound_is_refused_and_the_last_one_can_be_taken_back()
 /// Sums over 220 million rounds would take gigabytes: that the state is of another spec is known before anything is built.
 #[test]
 fn a_session_of_another_spec_is_refused_before_anything_is_built() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
     spec(
         here,
         "[privacy]\nmechanism = \"sqrt-toeplitz\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n",
@@ -288,12 +274,9 @@ fn a_session_of_another_spec_is_refused_before_anything_is_built() {
 
 #[test]
 fn files_in_use_are_waited_for() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
-    spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
-    fine(here, &["init", "state", "modeler.toml"]);
+    session(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     let held = StateFile::open(&here.join("state"), StateKind::Session).expect("a session");
     for words in [&["ask", "state"][..], &["tell", "state", "0", "0.5"], &["undo", "state"]] {
         ends(&run(here, words), 5, &["`state` is in use by another command", "`--wait SECONDS` waits"]);
@@ -310,10 +293,8 @@ fn files_in_use_are_waited_for() {
 
 #[test]
 fn bad_ledgers_and_specs_are_bad_input() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
     spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     fs::write(here.join("released.csv.ledger.json"), [0xff, 0xfe, b'{']).expect("written");
     refused(here, &["check", "modeler.toml"], &["released.csv.ledger.json", "is not JSON"]);

@@ -1,7 +1,7 @@
 //! Sessions of policies that learn from sums over users, and states that do not hang together.
 
-use crate::program::{code, stderr};
-use crate::two_parties::{CURATE, fine, refused, run, spec, table};
+use crate::program::{code, run, stderr};
+use crate::two_parties::{curated, fine, refused, spec};
 use privateer::record::StateFile;
 use serde_json::Value;
 use std::fs;
@@ -28,10 +28,8 @@ const LOCAL: &str =
 /// one command to the next: what was released is never drawn anew.
 #[test]
 fn policies_that_learn_from_sums_run() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, outcome) = curated();
     let here = folder.path();
-    let outcome = table(here);
-    fine(here, &CURATE);
     for (at, (mechanism, policy, extra)) in [
         ("tree", JOINT, ""),
         ("honaker", LINEAR, ""),
@@ -91,10 +89,8 @@ fn policies_that_learn_from_sums_run() {
 /// A state whose parts contradict each other is refused, whoever changed it.
 #[test]
 fn contradictory_states_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, outcome) = curated();
     let here = folder.path();
-    let outcome = table(here);
-    fine(here, &CURATE);
     let sums = "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n";
     for (name, privacy, policy) in
         [("rewards", "", "kind = \"gp-ucb\"\nridge = 0.01"), ("visits", "", "kind = \"uniform\""), ("sums", sums, LINEAR)]

@@ -1,15 +1,13 @@
 //! A curator and a modeler as two programs: what passes between them, what is refused, and a state file that a kill cannot harm.
 
-use crate::program::{code, privateer, stderr, stdout};
+pub use crate::problems::{CURATE, spec};
+use crate::program::{code, privateer, run, stderr, stdout};
 use privateer::record::StateFile;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
-
-pub fn run(folder: &Path, arguments: &[&str]) -> Output {
-    privateer(folder).args(arguments).output().expect("the program starts")
-}
+use tempfile::TempDir;
 
 pub fn fine(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
@@ -39,30 +37,18 @@ pub fn table(folder: &Path) -> Vec<f64> {
     (0..60).map(outcome).collect()
 }
 
-pub const CURATE: [&str; 14] = [
-    "curate",
-    "data.csv",
-    "--columns",
-    "x,y",
-    "--epsilon",
-    "8",
-    "--delta",
-    "1e-6",
-    "--radius",
-    "0.2",
-    "--bound",
-    "2.5",
-    "-o",
-    "released.csv",
-];
+/// A folder with the table and its released inputs; returns the outcomes too.
+pub fn curated() -> (TempDir, Vec<f64>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outcomes = table(folder.path());
+    fine(folder.path(), &CURATE);
+    (folder, outcomes)
+}
 
-pub fn spec(folder: &Path, privacy: &str, policy: &str) {
-    let text = format!(
-        "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"released.csv\"\nreleased = \"released.csv.ledger.json\"\n\
-         inputs = [\"x\", \"y\"]\nkernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\n\
-         noise = {{ kind = \"gaussian\", sd = 0.05 }}\nbound = 1.0\n{privacy}\n[[policy]]\n{policy}\n"
-    );
-    fs::write(folder.join("modeler.toml"), text).expect("written");
+/// Writes the modeler's spec and begins the session `state`.
+pub fn session(folder: &Path, privacy: &str, policy: &str) {
+    spec(folder, privacy, policy);
+    fine(folder, &["init", "state", "modeler.toml"]);
 }
 
 #[test]
@@ -75,13 +61,13 @@ fn the_shell_session_of_the_readme() {
     // a row do once in three thousand million runs. What is tested is that both forms run, stop at the budget and tell their best rows.
     let mut outcomes = Vec::new();
     while outcomes.len() < 24 && outcomes.last().is_none_or(|outcome| *outcome <= 0.5) {
-        outcomes.push(session());
+        outcomes.push(readme_session());
     }
     assert!(outcomes.last().is_some_and(|outcome| 0.5 < *outcome), "{outcomes:?}");
 }
 
 /// The outcome of the row that the second form recommends.
-fn session() -> f64 {
+fn readme_session() -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/two_parties.sh");
     let output = Command::new("sh")
@@ -105,10 +91,8 @@ fn session() -> f64 {
 
 #[test]
 fn what_a_release_holds_and_what_it_refuses() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
     let released_inputs = fs::read_to_string(here.join("released.csv")).expect("released inputs");
     assert!(released_inputs.starts_with("x,y\n") && released_inputs.lines().count() == 61, "{released_inputs}");
     let ledger: serde_json::Value =
@@ -169,12 +153,9 @@ fn what_a_release_holds_and_what_it_refuses() {
 
 #[test]
 fn a_session_takes_each_reward_once() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, outcome) = curated();
     let here = folder.path();
-    let outcome = table(here);
-    fine(here, &CURATE);
-    spec(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
-    fine(here, &["init", "state", "modeler.toml"]);
+    session(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -231,10 +212,8 @@ fn a_session_takes_each_reward_once() {
 /// With a mechanism on the learner's side only the released value is kept, and never drawn again.
 #[test]
 fn noise_on_the_learners_side_is_drawn_once() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, _) = curated();
     let here = folder.path();
-    table(here);
-    fine(here, &CURATE);
     for (at, mechanism) in ["laplace", "duchi", "piecewise", "hybrid", "gaussian"].into_iter().enumerate() {
         let privacy = format!("[privacy]\nmechanism = \"{mechanism}\"\nepsilon = 2.0\ndelta = 1e-6\nclip = [-1.5, 1.5]\n");
         spec(here, &privacy, ["kind = \"tgp-ucb\"", "kind = \"uniform\"", "kind = \"igp-ucb\""][at % 3]);
@@ -262,12 +241,9 @@ fn noise_on_the_learners_side_is_drawn_once() {
 /// Killed at any moment, a command leaves a whole state: the one before it or the one after.
 #[test]
 fn a_kill_harms_no_state() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, outcome) = curated();
     let here = folder.path();
-    let outcome = table(here);
-    fine(here, &CURATE);
-    spec(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
-    fine(here, &["init", "state", "modeler.toml"]);
+    session(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
     let told = || {
         let value: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(here.join("state")).expect("a state")).expect("whole");

@@ -139,8 +139,6 @@ pub struct Counters {
     pub ambiguous: u64,
     /// Trial rounds in which a full factor was scored by interpolation from pivots.
     pub interpolated: u64,
-    /// Those of them in which several trials were interleaved, one per SIMD lane.
-    pub interleaved: u64,
     /// Factors from sums that were computed together with those of other trials.
     pub together: u64,
     /// Trial rounds with block pruning; `blocks` counts the blocks that were scored in them.
@@ -199,7 +197,6 @@ impl Counters {
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
         self.interpolated += other.interpolated;
-        self.interleaved += other.interleaved;
         self.together += other.together;
         self.pruned += other.pruned;
         self.blocks += other.blocks;

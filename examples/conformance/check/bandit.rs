@@ -1,196 +1,196 @@
-//! Registered policies on a stored problem: what the sequences and the betas have in common.
+//! Registered policies on stored problems, and whole runs of them through the CPU backend on stored rewards.
 
-use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
+use super::read::{Read, all, get, kernel, line, list, rounds, said, stated};
+use privateer::engine::decide;
+use privateer::policy::moma_gp_ucb::median_distances;
+use privateer::policy::{
+    KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, SharedInputs,
+};
 use privateer::registry::{MECHANISMS, POLICIES, find};
+use privateer_backend::{Backend, Cpu, Screen};
 use privateer_config::error::Sources;
-use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
+use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
 use privateer_gp::kernel::Kernel;
+use privateer_gp::nystrom::Embedding;
+use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
+use privateer_gp::score::{Candidates, GramSource, ScoreModel, TrialScore};
 use privateer_gp::{KernelGram, Points, tabulated};
+use privateer_numerics::linalg::solve_lower;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::{Budget, Calibration, Query, Raw, Released, Request, RewardFacts, RewardMechanism, Signal};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// How the stored policies are configured.
-#[derive(Debug, Clone, Copy)]
-pub struct Constants {
+/// What a policy reads of the problem; the names are those of the files.
+#[derive(Debug, Clone)]
+pub struct Terms {
     /// B.
     pub bound: f64,
     /// R.
     pub noise_bound: f64,
-    /// L, or 0 without a mechanism.
-    pub laplace_scale: f64,
-    /// v.
-    pub moment: f64,
     /// lam.
     pub ridge: f64,
     /// delta of the confidence bound.
     pub failure_prob: f64,
-    /// What multiplies the theorem's beta.
-    pub scale: f64,
-    /// T.
-    pub rounds: u64,
-    /// c.
-    pub noise_moment: f64,
-}
-
-/// The formulas that a stored run follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Formulas {
-    /// IGP-UCB.
-    Improved,
-    /// LDP-TGP-UCB: Laplace noise.
-    LocalDp,
-    /// TGP-UCB: a second moment and no more.
-    HeavyTails,
-    /// LDP-ATA-GP-UCB.
-    AtaLocalDp,
-    /// ATA-GP-UCB.
-    AtaHeavyTails,
-    /// ATA-GP-UCB on bounded noise, nothing stated.
-    AtaBounded,
-    /// LDP-MoMA-GP-UCB.
-    MomaLocalDp,
-    /// MoMA-GP-UCB.
-    MomaHeavyTails,
-}
-
-impl Formulas {
-    fn policy(self) -> &'static str {
-        match self {
-            Self::Improved => "igp-ucb",
-            Self::LocalDp | Self::HeavyTails => "tgp-ucb",
-            Self::AtaLocalDp | Self::AtaHeavyTails | Self::AtaBounded => "ata-gp-ucb",
-            Self::MomaLocalDp | Self::MomaHeavyTails => "moma-gp-ucb",
-        }
-    }
-
-    fn is_laplace(self) -> bool {
-        matches!(self, Self::LocalDp | Self::AtaLocalDp | Self::MomaLocalDp)
-    }
-
-    fn is_heavy(self) -> bool {
-        matches!(self, Self::HeavyTails | Self::AtaHeavyTails | Self::MomaHeavyTails)
-    }
-}
-
-/// What policies over Nystrom features read besides.
-#[derive(Debug, Clone, Default)]
-pub struct Nystrom {
-    /// Fixed dictionary; drawn every round where empty.
-    pub dictionary: Vec<f64>,
     /// approx_eps.
     pub accuracy: f64,
-    /// k.
-    pub users: Option<u64>,
+    /// v and c.
+    pub moments: [Option<f64>; 2],
+    /// T.
+    pub rounds: u64,
+    /// The noise of rewards.
+    pub noise: Noise,
 }
 
-impl Constants {
-    /// What a policy is told of the problem, such that the formulas follow.
-    pub fn setting(&self, formulas: Formulas) -> Setting {
-        let laplace = formulas.is_laplace();
-        let bounded = !formulas.is_heavy();
-        let facts = RewardFacts {
-            bound: self.bound,
-            noise_bound: bounded.then_some(self.noise_bound),
-            range: None,
-            noise_variance: None,
-            rounds: self.rounds,
-        };
-        let released = ReleasedFacts {
-            mechanism_variance: if laplace { 2.0 * self.laplace_scale * self.laplace_scale } else { 0.0 },
-            laplace_scale: laplace.then_some(self.laplace_scale),
-            mechanism_scale: (!laplace).then_some(0.0),
-            ..ReleasedFacts::unchanged(bounded.then_some(self.bound + self.noise_bound))
-        };
-        Setting {
-            facts,
-            released,
-            sums: None,
-            noise_scale: bounded.then_some(self.noise_bound),
-            train: None,
-            released_inputs: None,
-        }
+/// How rewards are noisy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Within R.
+    Bounded,
+    /// Laplace noise of this scale.
+    Laplace(f64),
+    /// Bounded moments, v and c.
+    Heavy,
+}
+
+impl Terms {
+    /// Reads a row that states all of them, but for the noise.
+    pub fn read(row: &Value, noise: Noise) -> Read<Self> {
+        let [bound, noise_bound, ridge, failure_prob, accuracy] = all(row, ["B", "R", "lam", "delta", "approx_eps"])?;
+        let moments = [get(row, "v")?, get(row, "c")?];
+        Ok(Self { bound, noise_bound, ridge, failure_prob, accuracy, moments, rounds: rounds(row, "T")?, noise })
     }
 
-    /// The registered policy over these points.
+    /// What a policy is told of the problem, such that the formulas of the noise follow.
+    pub fn setting(&self) -> Setting {
+        let laplace_scale = if let Noise::Laplace(scale) = self.noise { Some(scale) } else { None };
+        let noise_bound = (self.noise != Noise::Heavy).then_some(self.noise_bound);
+        let released = ReleasedFacts {
+            mechanism_variance: laplace_scale.map_or(0.0, |scale| 2.0 * scale * scale),
+            laplace_scale,
+            mechanism_scale: laplace_scale.is_none().then_some(0.0),
+            ..ReleasedFacts::unchanged(noise_bound.map(|noise| self.bound + noise))
+        };
+        Setting { noise_scale: noise_bound, released, ..setting(self.bound, noise_bound, self.rounds) }
+    }
+
+    /// The registered policy over these points; with a dictionary of points, or one drawn every round where it is empty.
     pub fn maker(
         &self,
-        formulas: Formulas,
-        kernel: Arc<dyn Kernel>,
-        points: Points,
-        nystrom: &Nystrom,
-    ) -> Result<Box<dyn PolicyMaker>, String> {
-        let name = formulas.policy();
-        let mut keys = vec![
-            ("initial", Value::Text("lowest-index".to_owned())),
-            ("ridge", Value::Float(self.ridge)),
-            ("failure_prob", Value::Float(self.failure_prob)),
-            ("beta", Value::Table(table(vec![("kind", Value::Text("scaled".to_owned())), ("factor", Value::Float(self.scale))]))),
-        ];
-        match formulas {
-            Formulas::HeavyTails | Formulas::AtaHeavyTails => keys.push(("moment", Value::Float(self.moment))),
-            Formulas::MomaHeavyTails => keys.push(("noise_moment", Value::Float(self.noise_moment))),
+        policy: &str,
+        (kernel, points): (Arc<dyn Kernel>, Points),
+        (scale, dictionary, users): (f64, &[f64], Option<u64>),
+    ) -> Read<Box<dyn PolicyMaker>> {
+        let beta = json!({ "kind": "scaled", "factor": scale });
+        let mut keys = json!({ "initial": "lowest-index", "ridge": self.ridge, "failure_prob": self.failure_prob, "beta": beta });
+        match policy {
+            "moma-gp-ucb" if self.noise == Noise::Heavy => keys["noise_moment"] = json!(self.moments[1].unwrap_or(0.0)),
+            "tgp-ucb" | "ata-gp-ucb" if self.noise == Noise::Heavy => keys["moment"] = json!(self.moments[0].unwrap_or(0.0)),
             _ => {}
         }
-        if ["ata-gp-ucb", "moma-gp-ucb"].contains(&name) {
-            if !nystrom.dictionary.is_empty() {
-                let points = nystrom.dictionary.iter().map(|&point| Node::bare(Value::Float(point))).collect();
-                let resample = vec![("kind", Value::Text("fixed".to_owned())), ("points", Value::Array(points))];
-                keys.push(("resample", Value::Table(table(resample))));
+        if ["ata-gp-ucb", "moma-gp-ucb"].contains(&policy) {
+            keys["accuracy"] = json!(self.accuracy);
+            if !dictionary.is_empty() {
+                keys["resample"] = json!({ "kind": "fixed", "points": dictionary });
             }
-            keys.push(("accuracy", Value::Float(nystrom.accuracy)));
         }
-        if let Some(users) = nystrom.users {
-            keys.push(("k", Value::Integer(users as i64)));
+        if let Some(users) = users {
+            keys["k"] = json!(users);
         }
-        let table = table(keys);
-        let sink = Sink::new(Sources::default());
-        let args = Args::new(&table, "policy", &sink);
-        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args);
-        args.finish();
-        sink.into_result().map_err(said)?;
-        let problem = Problem {
-            inputs: KnownInputs::Shared(SharedInputs {
-                gram: tabulated(KernelGram::new(Arc::clone(&kernel), points.clone())),
-                points: Some(points),
-                kernel: Some(kernel),
-            }),
-            rounds: self.rounds,
-            streams: Streams::new(0, "conformance"),
-            memory_bytes: 1e9,
-            tables: Default::default(),
-        };
-        plan.prepare(&problem).map_err(said)
+        registered(policy, &keys, problem(points, Some(kernel), self.rounds))
     }
 }
 
-/// A table of a spec.
-pub fn table(keys: Vec<(&str, Value)>) -> Table {
-    let entry = |(key, value): (&str, Value)| Entry { key: key.to_owned(), key_span: None, node: Node::bare(value) };
-    Table { entries: keys.into_iter().map(entry).collect(), span: None }
+/// A setting of rewards that are released as they are.
+pub fn setting(bound: f64, noise_bound: Option<f64>, rounds: u64) -> Setting {
+    Setting {
+        facts: RewardFacts { bound, noise_bound, range: None, noise_variance: None, rounds },
+        released: ReleasedFacts::unchanged(None),
+        sums: None,
+        noise_scale: None,
+        train: None,
+        released_inputs: None,
+    }
 }
 
-/// An error as a line.
-pub fn said(error: impl std::fmt::Display) -> String {
-    error.to_string()
+/// Known points, with a kernel or with features that the policy brings.
+pub fn problem(points: Points, kernel: Option<Arc<dyn Kernel>>, rounds: u64) -> Problem {
+    let covariance = kernel.clone().unwrap_or_else(|| Arc::new(privateer_gp::kernel::linear::LinearKernel::new(1.0, 1.0)));
+    let gram = tabulated(KernelGram::new(covariance, points.clone()));
+    let inputs = KnownInputs::Shared(SharedInputs { gram, points: Some(points), kernel });
+    let streams = Streams::new(0, "conformance");
+    Problem { inputs, rounds, streams, memory_bytes: 1e9, tables: Default::default() }
+}
+
+/// Prepares a registered policy with these keys.
+pub fn registered(policy: &str, keys: &Value, problem: Problem) -> Read<Box<dyn PolicyMaker>> {
+    let entry = find(POLICIES, policy).ok_or("the policy is not registered")?;
+    built(keys, |args| (entry.build)(args))?.prepare(&problem).map_err(said)
+}
+
+/// Builds what reads these keys of a spec.
+pub fn built<T>(keys: &Value, build: impl FnOnce(&Args<'_>) -> T) -> Read<T> {
+    let (table, sink) = (table(keys), Sink::new(Sources::default()));
+    let args = Args::new(&table, "policy", &sink);
+    let made = build(&args);
+    args.finish();
+    sink.into_result().map_err(said)?;
+    Ok(made)
+}
+
+fn table(keys: &Value) -> Table {
+    let entry = |(key, value): (&String, &Value)| Entry { key: key.clone(), key_span: None, node: written(value) };
+    Table { entries: keys.as_object().into_iter().flatten().map(entry).collect(), span: None }
+}
+
+fn written(value: &Value) -> Node {
+    Node::bare(match value {
+        Value::Object(_) => Written::Table(table(value)),
+        Value::Array(items) => Written::Array(items.iter().map(written).collect()),
+        Value::String(text) => Written::Text(text.clone()),
+        Value::Bool(flag) => Written::Bool(*flag),
+        number => number.as_i64().map_or_else(|| Written::Float(number.as_f64().unwrap_or(f64::NAN)), Written::Integer),
+    })
 }
 
 /// The streams of a policy that draws nothing.
 pub fn unused_streams() -> PolicyStreams {
-    PolicyStreams { start: stream(), own: stream() }
+    PolicyStreams { start: unused(), own: unused() }
 }
 
-fn stream() -> Stream {
-    Streams::new(0, "conformance").of(0, Purpose::Start)
+/// A stream that nothing draws from.
+pub fn unused() -> Stream {
+    Streams::new(0, "conformance").of(0, Purpose::Noise)
+}
+
+/// Opens the CPU's screen of one trial.
+pub fn screen(maker: &dyn PolicyMaker) -> Read<Box<dyn Screen>> {
+    Ok(Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?).map_err(said)?.open(1))
+}
+
+/// The policy's next point, of these alone, and the beta that it was scored with.
+pub fn ask(policy: &mut dyn Policy, screen: &mut dyn Screen, subset: Option<&[u32]>) -> Read<(usize, Option<f64>)> {
+    let beta = match policy.propose(&mut unused_streams()) {
+        Proposal::Play(point) => return Ok((point, None)),
+        Proposal::Score { beta } => beta,
+        _ => return Err("a round is not scored".to_owned()),
+    };
+    let model = policy.model().ok_or("the policy has no model")?;
+    let mut answer = [Candidates::default()];
+    screen.round(&[TrialScore { subset, ..TrialScore::new(0, policy.change(), beta, model) }], &mut answer).map_err(said)?;
+    let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
+    policy.screened();
+    Ok((point, Some(beta)))
 }
 
 /// The reward as it is, through the mechanism `none`.
-pub fn released(reward: f64) -> Result<Released<Signal>, String> {
-    Ok(mechanism("none", Calibration::Tight, None, 0.0, 0.0)?.privatizer().release(
+pub fn released(reward: f64) -> Read<Released<Signal>> {
+    let privatizer = mechanism("none", Calibration::Tight, None, (0.0, 0.0))?.privatizer().release(
         &Query::default(),
         Raw::seal(reward),
-        &mut stream(),
-    ))
+        &mut unused(),
+    );
+    Ok(privatizer)
 }
 
 /// A registered mechanism for rewards in +-(B + R).
@@ -198,28 +198,23 @@ pub fn mechanism(
     name: &str,
     calibration: Calibration,
     epsilon: Option<f64>,
-    bound: f64,
-    noise_bound: f64,
-) -> Result<Arc<dyn RewardMechanism>, String> {
+    (bound, noise_bound): (f64, f64),
+) -> Read<Arc<dyn RewardMechanism>> {
     let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
-    let facts = RewardFacts { bound, noise_bound: Some(noise_bound), range: None, noise_variance: None, rounds: 1 };
-    let budget = Budget::new(epsilon, None).map_err(|refusal| refusal.to_string())?;
-    (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip: None }, &facts)
-        .map_err(|refusal| refusal.to_string())
+    let budget = Budget::new(epsilon, None).map_err(said)?;
+    let request = Request { mechanism: entry.name, calibration, budget, clip: None };
+    (entry.build)(&request, &setting(bound, Some(noise_bound), 1).facts).map_err(said)
 }
 
 /// The truncation levels of a policy that keeps rewards sorted by `|reward| / level`, from its saved state.
-pub fn levels(policy: &dyn Policy) -> Vec<f64> {
-    let state = policy.save();
-    let blocks = state["rewards"].as_array().into_iter().flatten().flat_map(|list| list.as_array().into_iter().flatten());
-    let of = |block: &serde_json::Value, key: &str| -> Vec<f64> {
-        block[key].as_array().into_iter().flatten().filter_map(serde_json::Value::as_f64).collect()
-    };
-    blocks
-        .flat_map(|block| {
-            of(block, "rewards").into_iter().zip(of(block, "keys")).map(|(reward, key)| reward.abs() / key).collect::<Vec<_>>()
-        })
-        .collect()
+pub fn levels(policy: &dyn Policy) -> Read<Vec<f64>> {
+    let lists: Vec<Vec<Value>> = get(&policy.save(), "rewards")?;
+    let mut levels = Vec::new();
+    for block in lists.into_iter().flatten() {
+        let (rewards, keys): (Vec<f64>, Vec<f64>) = (get(&block, "rewards")?, get(&block, "keys")?);
+        levels.extend(rewards.into_iter().zip(keys).map(|(reward, key)| reward.abs() / key));
+    }
+    Ok(levels)
 }
 
 /// The sum of the rewards that a policy has admitted at a point, from its saved state.
@@ -227,4 +222,123 @@ pub fn admitted(policy: &dyn Policy, point: usize) -> f64 {
     let visits = policy.save()["posterior"]["visits"].take();
     let slot = visits["points"].as_array().into_iter().flatten().position(|p| p.as_u64() == Some(point as u64));
     slot.and_then(|slot| visits["sums"][slot].as_f64()).unwrap_or(0.0)
+}
+
+/// Runs of a file and the policies that they are of.
+const RUNS: [(&str, &str); 7] = [
+    ("igp_ucb", "igp-ucb"),
+    ("tgp_ldp", "tgp-ucb"),
+    ("tgp_heavy", "tgp-ucb"),
+    ("ata_ldp", "ata-gp-ucb"),
+    ("ata_heavy", "ata-gp-ucb"),
+    ("moma_ldp", "moma-gp-ucb"),
+    ("moma_heavy", "moma-gp-ucb"),
+];
+/// Rounds behind the rows of `mean_after_round`.
+const MEANS_AFTER: [u64; 4] = [1, 2, 10, 25];
+
+pub fn sequences(file: &Value) -> Read<Value> {
+    let stated = RUNS.iter().filter(|(name, _)| file["runs"].get(name).is_some());
+    let runs = stated.map(|(name, policy)| Ok((name.to_string(), play(file, &file["runs"][name], name, policy)?)));
+    Ok(json!({ "runs": runs.collect::<Read<serde_json::Map<String, Value>>>()? }))
+}
+
+fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
+    let [scale, laplace_scale] = all(run, ["params/scale", "params/laplace_scale"])?;
+    let noise = match name.rsplit('_').next() {
+        Some("ldp") => Noise::Laplace(laplace_scale),
+        Some("heavy") => Noise::Heavy,
+        _ => Noise::Bounded,
+    };
+    let mut row = run["params"].clone();
+    ["B", "delta", "approx_eps", "T"].into_iter().for_each(|key| row[key] = file[key].clone());
+    let terms = Terms::read(&row, noise)?;
+    let (points, users): (_, Option<u64>) = (line(file, "X")?, get(run, "k")?);
+    let (n, epoch) = (points.n_points(), users.unwrap_or(1).max(1));
+    let draws = format!("noise/{}", get::<String>(run, "noise")?);
+    let (values, draws) = (list(file, "f", n)?, list(file, &draws, terms.rounds as usize)?);
+    let gram = tabulated(KernelGram::new(kernel(file)?, points.clone()));
+    let dictionary: Vec<f64> = get(file, "dictionary")?;
+    let maker = terms.maker(policy, (kernel(file)?, points), (scale, &dictionary, users))?;
+    let mut screen = screen(maker.as_ref())?;
+    let mut policy = maker.make(&terms.setting()).map_err(said)?;
+    let (mut idx, mut betas, mut truncated, mut epoch_points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut means_after, mut chosen, mut distances) = (Vec::new(), Vec::new(), Vec::new());
+    for (round, draw) in (1u64..).zip(draws) {
+        let (point, beta) = ask(policy.as_mut(), screen.as_mut(), None)?;
+        if beta.is_none() && (round - 1) % epoch == 0 {
+            return Err(format!("round {round} is not scored"));
+        }
+        epoch_points.extend(beta.map(|_| point));
+        betas.extend(beta);
+        let before = admitted(policy.as_ref(), point);
+        policy.update(point, &released(values[point] + draw)?);
+        if admitted(policy.as_ref(), point) == before {
+            truncated.push(round);
+        }
+        idx.push(point);
+        if MEANS_AFTER.contains(&round) {
+            let model = policy.model().ok_or("the policy has no model")?;
+            means_after.extend((0..n).map(|point| model.exact(point).mean));
+        }
+        if round % epoch == 0 {
+            let state = policy.save();
+            chosen.push(state["epochs"]["chosen"].clone());
+            if let Some(k) = users {
+                distances.extend(epoch_distances(&gram, terms.ridge, &state, k as usize)?);
+            }
+        }
+    }
+    let model = policy.model().ok_or("the policy has no model")?;
+    let (means, variances): (Vec<f64>, Vec<f64>) = (0..n).map(|point| model.exact(point)).map(|m| (m.mean, m.variance)).unzip();
+    // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
+    let mut found = stated(
+        json!({
+            "beta": betas,
+            "beta_first": betas.first(),
+            "beta_rest": farthest(&betas[1..], &run["beta_rest"]),
+            "epoch_points": epoch_points,
+            "chosen_j": chosen,
+            "r": distances,
+            "mean_after_round": means_after,
+            "truncated_rounds": truncated,
+        }),
+        run,
+    );
+    if name.starts_with("ata") {
+        // One level for all rounds: the dictionary is fixed.
+        let levels = levels(policy.as_ref())?;
+        found["b_tau"] = if levels.len() == idx.len() { farthest(&levels, &run["b_tau"]) } else { json!(levels) };
+        if !run["theta_final"].is_null() {
+            found["theta_final"] = json!(theta(gram.as_ref(), model)?);
+        }
+    }
+    (found["idx"], found["mean_final"], found["var_final"]) = (json!(idx), json!(means), json!(variances));
+    Ok(found)
+}
+
+/// Of numbers that are all one, that which is farthest from what the file states.
+fn farthest(numbers: &[f64], stated: &Value) -> Value {
+    let distance = |x: &f64| (x - stated.as_f64().unwrap_or(f64::NAN)).abs();
+    json!(numbers.iter().max_by(|a, b| distance(a).total_cmp(&distance(b))))
+}
+
+/// Median distances of the k estimates, from a saved state.
+fn epoch_distances(gram: &Arc<dyn GramSource>, ridge: f64, state: &Value, k: usize) -> Read<Vec<f64>> {
+    let bound = ExactPosterior::prior_bound(gram.as_ref());
+    let saved = state["posterior"].clone();
+    let posterior = SketchedPosterior::restore(Arc::clone(gram), bound, ridge, true, saved).map_err(said)?;
+    let mut whitened = posterior.moments(&get::<Vec<f64>>(state, "epochs/sums")?, k);
+    posterior.whiten(&mut whitened);
+    Ok(median_distances(&(0..k).map(|user| whitened.column(user)).collect::<Vec<_>>()))
+}
+
+/// `O L^{-1}` times the means of the dictionary's points, which are `L` times the weights of their coordinates.
+fn theta(gram: &dyn GramSource, model: &dyn ScoreModel) -> Read<Vec<f64>> {
+    let embedding = Embedding::of(model.basis_points(), |a, b| gram.entry(a as usize, b as usize));
+    let mut coordinates: Vec<f64> = embedding.points().iter().map(|&point| model.exact(point as usize).mean).collect();
+    solve_lower(embedding.factor(), &mut coordinates);
+    let rotation = embedding.rotation().ok_or("the covariance is not finite")?;
+    let rows = rotation.chunks_exact(embedding.m());
+    Ok(rows.map(|row| row.iter().zip(&coordinates).map(|(a, b)| a * b).sum()).collect())
 }

@@ -1,11 +1,12 @@
-//! What a check found.
+//! Compares what this build computes with what a file states.
 
+use super::read::{at, get};
 use serde_json::Value;
 
 /// How far a number may be from the file's.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Tolerance {
-    /// `|a - b| <= 1e-9 (1 + |b|)`: the files under `bo`.
+enum Tolerance {
+    /// `|a - b| <= 1e-9 (1 + |b|)`: files that state no tolerance.
     Mixed,
     /// `|a - b| <=` this.
     Absolute(f64),
@@ -14,26 +15,21 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// As a file states it: `tolerance` and `relative`.
-    pub fn stated(file: &Value) -> Result<Self, String> {
-        let tolerance = file["tolerance"].as_f64().ok_or("the file has no `tolerance`")?;
-        let relative = file["relative"].as_bool().ok_or("the file has no `relative`")?;
-        Ok(if relative { Self::Relative(tolerance) } else { Self::Absolute(tolerance) })
-    }
-
-    fn most(self) -> f64 {
-        match self {
-            Self::Mixed => 1e-9,
-            Self::Absolute(tolerance) | Self::Relative(tolerance) => tolerance,
+    fn of(file: &Value) -> Result<Self, String> {
+        match (&file["tolerance"], &file["relative"]) {
+            (Value::Null, Value::Null) => Ok(Self::Mixed),
+            (Value::Number(_), Value::Bool(true)) => get(file, "tolerance").map(Self::Relative),
+            (Value::Number(_), Value::Bool(false)) => get(file, "tolerance").map(Self::Absolute),
+            _ => Err("`tolerance` is not a number, or `relative` not `true` or `false`".to_owned()),
         }
     }
 
-    /// What an error is divided by: `b` and the largest magnitude of its list.
-    fn scale(self, b: f64, list: f64) -> f64 {
+    /// The largest error, and what an error is divided by: `b` and the largest magnitude of its list.
+    fn bound(self, b: f64, list: f64) -> (f64, f64) {
         match self {
-            Self::Mixed => 1.0 + b.abs(),
-            Self::Absolute(_) => 1.0,
-            Self::Relative(_) => list,
+            Self::Mixed => (1e-9, 1.0 + b.abs()),
+            Self::Absolute(most) => (most, 1.0),
+            Self::Relative(most) => (most, list),
         }
     }
 }
@@ -41,119 +37,115 @@ impl Tolerance {
 /// A section of a file that was computed and compared.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// Its path in the file.
+    /// Its path in the file, `*` for the index of a list.
     pub name: String,
     /// How many numbers were compared.
     pub numbers: usize,
-    /// The largest error in units of its scale (see [`Tolerance`]), infinite where something is missing or not a number.
+    /// The largest error in units of its scale (see `Tolerance`), infinite where something is missing or not a number.
     pub largest_error: f64,
 }
 
-/// The state of one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Something was checked, and all of it agrees.
-    Agrees,
-    /// Something is beyond the tolerance, or nothing was checked.
-    Disagrees,
-}
-
-/// A field of a file, and what of a computation it holds.
-pub type Part<T> = (&'static str, fn(&T) -> Vec<f64>);
+/// Fields that are read, or say something to the reader, and are not computed.
+const INPUTS: &str = "B K R T X Y Z Z_projected alpha approx_eps closed_form d delta delta_prime dictionary dim domain eps f g grid \
+    h_sub initial items kernel l levels m max_norm min_gap min_margin n node_noise node_normals noise noise_matrix \
+    noise_vector note notes observed p parameters params radius relative reward_noise rounds samples sigma \
+    sigma_n2 sigma_y2 t0 theta tolerance unit_laplace y z";
 
 /// What came of one file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    within: Tolerance,
     /// Sections that were compared.
     pub checked: Vec<Section>,
     /// Sections that nothing here computes.
     pub not_yet: Vec<String>,
-    /// One line for each section that disagrees or cannot be understood.
+    /// One line for each part that disagrees or cannot be understood.
     pub failures: Vec<String>,
 }
 
-impl Default for Outcome {
-    fn default() -> Self {
-        Self { within: Tolerance::Mixed, checked: Vec::new(), not_yet: Vec::new(), failures: Vec::new() }
-    }
-}
-
 impl Outcome {
-    /// With the tolerance that the file states; a file that states none has failed.
-    pub fn stated(file: &Value) -> Self {
-        match Tolerance::stated(file) {
-            Ok(within) => Self { within, ..Self::default() },
-            Err(problem) => Self { failures: vec![problem], ..Self::default() },
+    /// Compares the parts that were computed with those of the same names.
+    pub fn of(file: &Value, found: Result<Value, String>) -> Self {
+        let mut outcome = Self::default();
+        let (within, found) = match Tolerance::of(file).and_then(|within| Ok((within, found?))) {
+            Ok(both) => both,
+            Err(problem) => return Self { failures: vec![problem], ..outcome },
+        };
+        outcome.compare(within, "", &found, file);
+        for place in ["", "/runs"] {
+            let fields = file.pointer(place).and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key);
+            let is_computed = |key: &str| found.pointer(place).is_some_and(|found| found.get(key).is_some());
+            let rest = fields.filter(|key| !is_computed(key) && INPUTS.split(' ').all(|input| input != *key));
+            outcome.not_yet.extend(rest.map(|key| format!("{place}/{key}")));
+        }
+        outcome
+    }
+
+    fn compare(&mut self, within: Tolerance, path: &str, found: &Value, file: &Value) {
+        match (found, file) {
+            (Value::Object(parts), Value::Array(stated)) if parts.len() != stated.len() => {
+                self.failures.push(format!("{path}: {} numbers computed, {} in the file", parts.len(), stated.len()));
+            }
+            // A key may be an index: an entry of a list that is compared by itself.
+            (Value::Object(parts), _) => {
+                for (key, part) in parts {
+                    self.compare(within, &format!("{path}/{key}"), part, at(file, key));
+                }
+            }
+            (Value::Array(parts), Value::Array(stated)) if parts.iter().any(Value::is_object) && parts.len() == stated.len() => {
+                for (at, (part, stated)) in parts.iter().zip(stated).enumerate() {
+                    self.compare(within, &format!("{path}/{at}"), part, stated);
+                }
+            }
+            (Value::String(text), _) if file.as_str() == Some(text) => self.note(path, 1, 0.0),
+            _ => self.compare_numbers(within, path, found, file),
         }
     }
 
-    /// Compares a section: `found` is what this build computes (nested lists flattened, innermost last), `file` what the
-    /// file says. An error on the way to `found` is a failure of the section.
-    pub fn compare(&mut self, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
-        let found = match found {
-            Ok(found) => found,
-            Err(problem) => return self.failures.push(format!("{section}: {problem}")),
-        };
-        let mut expected = Vec::new();
+    fn compare_numbers(&mut self, within: Tolerance, path: &str, found: &Value, file: &Value) {
+        let (mut computed, mut expected) = (Vec::new(), Vec::new());
+        flatten(found, &mut computed);
         flatten(file, &mut expected);
-        if found.is_empty() || found.len() != expected.len() {
-            return self.failures.push(format!("{section}: {} numbers computed, {} in the file", found.len(), expected.len()));
+        if computed.len() != expected.len() {
+            return self.failures.push(format!("{path}: {} numbers computed, {} in the file", computed.len(), expected.len()));
         }
-        let error = |(a, (b, list)): (&f64, &(f64, f64))| {
-            let difference = (a - b).abs();
-            let error = if difference == 0.0 { 0.0 } else { difference / self.within.scale(*b, *list) };
-            if error.is_nan() { f64::INFINITY } else { error }
-        };
-        let errors: Vec<f64> = found.iter().zip(&expected).map(error).collect();
-        let largest_error = errors.iter().fold(0.0, |m: f64, e| m.max(*e));
-        if self.within.most() < largest_error
-            && let Some(at) = errors.iter().position(|e| *e == largest_error)
-        {
-            self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at].0));
-        }
-        self.checked.push(Section { name: section.to_owned(), numbers: found.len(), largest_error });
-    }
-
-    /// Compares numbers under their names, each a list of its own.
-    pub fn compare_named(&mut self, section: &str, found: Result<Vec<(&str, f64)>, String>, file: &Value) {
-        match found {
-            Ok(found) => {
-                for (name, value) in found {
-                    self.compare(&format!("{section} {name}"), Ok(vec![value]), &file[name]);
-                }
+        let (mut largest_error, mut worst) = (f64::NEG_INFINITY, None);
+        for ((a, _), (b, list)) in computed.iter().zip(&expected) {
+            let (most, scale) = within.bound(*b, *list);
+            let error = if a == b { 0.0 } else { (a - b).abs() / scale };
+            let error = if error.is_nan() { f64::INFINITY } else { error };
+            if largest_error < error {
+                largest_error = error;
+                worst = (most < error).then_some((a, b));
             }
-            Err(problem) => self.failures.push(format!("{section}: {problem}")),
+        }
+        if let Some((a, b)) = worst {
+            self.failures.push(format!("{path}: computed {a:e}, the file has {b:e}"));
+        }
+        if !computed.is_empty() {
+            self.note(path, computed.len(), largest_error);
         }
     }
 
-    /// Compares parts of what was computed with the fields of their names.
-    pub fn compare_parts<T>(&mut self, section: &str, found: &Result<T, String>, parts: &[Part<T>], file: &Value) {
-        match found {
-            Ok(found) => {
-                for (name, part) in parts {
-                    self.compare(&format!("{section} {name}"), Ok(part(found)), &file[*name]);
-                }
+    fn note(&mut self, path: &str, numbers: usize, largest_error: f64) {
+        let parts = path.split('/').skip(1).map(|part| if part.parse::<u64>().is_ok() { "*" } else { part });
+        let name = parts.collect::<Vec<&str>>().join("/");
+        match self.checked.iter_mut().find(|section| section.name == name) {
+            Some(known) => {
+                known.numbers += numbers;
+                known.largest_error = known.largest_error.max(largest_error);
             }
-            Err(problem) => self.failures.push(format!("{section}: {problem}")),
+            None => self.checked.push(Section { name, numbers, largest_error }),
         }
     }
 
-    /// Notes every field of `file` that is neither among `known` nor a comment as not yet checked.
-    pub fn note_rest(&mut self, file: &Value, known: &[&str]) {
-        let fields = file.as_object().into_iter().flat_map(|fields| fields.keys());
-        let comments = ["note", "notes", "domain", "closed_form", "tolerance", "relative"];
-        self.not_yet.extend(fields.filter(|key| !known.contains(&key.as_str()) && !comments.contains(&key.as_str())).cloned());
-    }
-
-    /// The largest error of all sections; 0 if there was none.
+    /// Returns the largest error of all sections; 0 if there was none.
     pub fn largest_error(&self) -> f64 {
         self.checked.iter().fold(0.0, |m, section| m.max(section.largest_error))
     }
 
-    /// Agrees only if something was checked and nothing failed.
-    pub fn verdict(&self) -> Verdict {
-        if self.checked.is_empty() || !self.failures.is_empty() { Verdict::Disagrees } else { Verdict::Agrees }
+    /// Returns true only if something was checked and nothing failed.
+    pub fn agrees(&self) -> bool {
+        !self.checked.is_empty() && self.failures.is_empty()
     }
 }
 

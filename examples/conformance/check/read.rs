@@ -1,105 +1,148 @@
 //! Inputs of a reference file; what is missing or of the wrong shape is a message and never a panic.
+//!
+//! A key is a path of names and indices, such as `params/T` or `noise_matrix/3`.
 
 use privateer_gp::Points;
 use privateer_gp::kernel::matern::Matern;
 use privateer_gp::kernel::squared_exponential::SquaredExponential;
 use privateer_gp::kernel::{Kernel, Lengthscales};
+use privateer_privacy::{Delta, Epsilon};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A field.
-pub fn field<'v>(value: &'v Value, name: &str) -> Result<&'v Value, String> {
-    value.get(name).ok_or_else(|| format!("the file has no `{name}`"))
+/// A result whose error is a line for the user.
+pub type Read<T> = Result<T, String>;
+
+/// Returns an error as a line.
+pub fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
 
-/// A list of equally long rows of numbers, as (row length, numbers row by row).
-pub fn matrix(value: &Value, name: &str) -> Result<(usize, Vec<f64>), String> {
-    let problem = || format!("`{name}` is not a matrix of numbers");
-    let rows = field(value, name)?.as_array().ok_or_else(problem)?;
-    let mut width = None;
-    let mut numbers = Vec::new();
-    for row in rows {
-        let row = row.as_array().ok_or_else(problem)?;
-        if *width.get_or_insert(row.len()) != row.len() || row.is_empty() {
-            return Err(problem());
-        }
-        for entry in row {
-            numbers.push(entry.as_f64().filter(|x| x.is_finite()).ok_or_else(problem)?);
-        }
+/// Returns the value at a key; null where the file has none.
+pub fn at<'v>(value: &'v Value, key: &str) -> &'v Value {
+    value.pointer(&format!("/{key}")).unwrap_or(&Value::Null)
+}
+
+/// Reads a value of any type.
+pub fn get<T: DeserializeOwned>(value: &Value, key: &str) -> Read<T> {
+    T::deserialize(at(value, key)).map_err(|error| format!("`{key}`: {error}"))
+}
+
+/// Reads one number for each key.
+pub fn all<const N: usize>(value: &Value, keys: [&str; N]) -> Read<[f64; N]> {
+    let mut numbers = [0.0; N];
+    for (number, key) in numbers.iter_mut().zip(keys) {
+        *number = get(value, key)?;
     }
-    Ok((width.ok_or_else(problem)?, numbers))
+    Ok(numbers)
 }
 
-/// A matrix whose rows are points.
-pub fn points(value: &Value, name: &str) -> Result<Points, String> {
-    matrix(value, name).map(|(dimension, coordinates)| Points::new(dimension, coordinates))
+/// Reads a list of equally long rows of numbers, as (row length, numbers row by row).
+pub fn matrix(value: &Value, key: &str) -> Read<(usize, Vec<f64>)> {
+    let rows: Vec<Vec<f64>> = get(value, key)?;
+    let width = rows.first().map_or(0, Vec::len);
+    let is_matrix = width != 0 && rows.iter().all(|row| row.len() == width);
+    if is_matrix { Ok((width, rows.concat())) } else { Err(format!("`{key}` is not a matrix of numbers")) }
 }
 
-/// A list of finite numbers.
-pub fn numbers(value: &Value, name: &str) -> Result<Vec<f64>, String> {
-    let problem = || format!("`{name}` is not a list of numbers");
-    let items = field(value, name)?.as_array().ok_or_else(problem)?;
-    items.iter().map(|item| item.as_f64().filter(|x| x.is_finite()).ok_or_else(problem)).collect()
+/// Reads a matrix of this shape.
+pub fn shaped(value: &Value, key: &str, (n, width): (usize, usize)) -> Read<Vec<f64>> {
+    let (found, numbers) = matrix(value, key)?;
+    let fits = found == width && numbers.len() == n * width;
+    if fits { Ok(numbers) } else { Err(format!("`{key}` is {} x {found}, not {n} x {width}", numbers.len() / found)) }
 }
 
-/// One finite number.
-pub fn number(value: &Value, name: &str) -> Result<f64, String> {
-    field(value, name)?.as_f64().filter(|x| x.is_finite()).ok_or_else(|| format!("`{name}` is not a number"))
+/// Reads a list of `n` numbers.
+pub fn list(value: &Value, key: &str, n: usize) -> Read<Vec<f64>> {
+    let numbers: Vec<f64> = get(value, key)?;
+    if numbers.len() == n { Ok(numbers) } else { Err(format!("`{key}` has {} numbers, not {n}", numbers.len())) }
 }
 
-/// Largest number of rounds or samples that a file may state.
-const MOST_ROUNDS: u64 = 1 << 40;
-/// Largest dimension or number of features that a file may state.
-const MOST_SIZE: u64 = 4096;
+/// Reads a matrix whose rows are points.
+pub fn points(value: &Value, key: &str) -> Read<Points> {
+    matrix(value, key).map(|(dimension, coordinates)| Points::new(dimension, coordinates))
+}
 
-fn whole(value: &Value, name: &str, most: u64) -> Result<u64, String> {
-    let found = number(value, name)?;
+/// Reads points on a line, one number each.
+pub fn line(value: &Value, key: &str) -> Read<Points> {
+    let coordinates: Vec<f64> = get(value, key)?;
+    if coordinates.is_empty() { Err(format!("`{key}` has no points")) } else { Ok(Points::new(1, coordinates)) }
+}
+
+/// Reads a whole number from 1 to `most`.
+fn whole(value: &Value, key: &str, most: u64) -> Read<u64> {
+    let found: f64 = get(value, key)?;
     let is_whole = (1.0..=most as f64).contains(&found) && found.fract() == 0.0;
-    is_whole.then_some(found as u64).ok_or_else(|| format!("`{name}` is {found}, not a whole number from 1 to {most}"))
+    is_whole.then_some(found as u64).ok_or_else(|| format!("`{key}` is {found}, not a whole number from 1 to {most}"))
 }
 
-/// A number of rounds.
-pub fn rounds(value: &Value, name: &str) -> Result<u64, String> {
-    whole(value, name, MOST_ROUNDS)
+/// Reads a number of rounds.
+pub fn rounds(value: &Value, key: &str) -> Read<u64> {
+    whole(value, key, 1 << 40)
 }
 
-/// A dimension, or a number of features, nodes or arms.
-pub fn size(value: &Value, name: &str) -> Result<usize, String> {
-    whole(value, name, MOST_SIZE).map(|found| found as usize)
+/// Reads a dimension, or a number of features, nodes or arms.
+pub fn size(value: &Value, key: &str) -> Read<usize> {
+    whole(value, key, 4096).map(|found| found as usize)
 }
 
-/// A number that the file may leave out or say to be absent.
-pub fn optional_number(value: &Value, name: &str) -> Result<Option<f64>, String> {
-    match value.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(_) => number(value, name).map(Some),
-    }
-}
-
-/// A list of indices below `n`; whole numbers may be written with a point.
-pub fn indices(value: &Value, name: &str, n: usize) -> Result<Vec<usize>, String> {
+/// Reads indices below `n`; whole numbers may be written with a point.
+pub fn indices(value: &Value, key: &str, n: usize) -> Read<Vec<usize>> {
     let index = |x: f64| (0.0 <= x && x < n as f64 && x.fract() == 0.0).then_some(x as usize);
-    let found = numbers(value, name)?;
-    found.into_iter().map(|x| index(x).ok_or_else(|| format!("`{name}` has {x}, not an index below {n}"))).collect()
+    let found: Vec<f64> = get(value, key)?;
+    found.into_iter().map(|x| index(x).ok_or_else(|| format!("`{key}` has {x}, not an index below {n}"))).collect()
 }
 
-/// Points on a line, one number each.
-pub fn line(value: &Value, name: &str) -> Result<Points, String> {
-    let coordinates = numbers(value, name)?;
-    if coordinates.is_empty() { Err(format!("`{name}` has no points")) } else { Ok(Points::new(1, coordinates)) }
+/// Reads epsilon and delta.
+pub fn budget(value: &Value, keys: [&str; 2]) -> Read<(Epsilon, Delta)> {
+    let [epsilon, delta] = all(value, keys)?;
+    Ok((Epsilon::try_from(epsilon).map_err(said)?, Delta::try_from(delta).map_err(said)?))
 }
 
-/// `{name: "se", l}` or `{name: "matern", l, nu}`.
-pub fn kernel(value: &Value) -> Result<Arc<dyn Kernel>, String> {
-    let kernel = field(value, "kernel")?;
-    let lengthscale = number(kernel, "l")?;
-    if lengthscale <= 0.0 {
-        return Err("`l` is not positive".to_owned());
-    }
-    let lengthscales = Lengthscales::Isotropic(lengthscale);
+/// Creates the squared exponential kernel of variance 1 and lengthscale `l`.
+pub fn squared_exponential(value: &Value) -> Read<SquaredExponential> {
+    lengthscales(value).map(|lengthscales| SquaredExponential::new(lengthscales, 1.0))
+}
+
+/// Reads the lengthscale `l`.
+pub fn lengthscales(value: &Value) -> Read<Lengthscales> {
+    let l: f64 = get(value, "l")?;
+    if 0.0 < l { Ok(Lengthscales::Isotropic(l)) } else { Err("`l` is not positive".to_owned()) }
+}
+
+/// Creates the kernel `{name: "se", l}` or `{name: "matern", l, nu}`.
+pub fn kernel(value: &Value) -> Read<Arc<dyn Kernel>> {
+    let kernel = &value["kernel"];
     match kernel["name"].as_str() {
-        Some("se") => Ok(Arc::new(SquaredExponential::new(lengthscales, 1.0))),
-        Some("matern") => Ok(Arc::new(Matern::new(number(kernel, "nu")?, lengthscales, 1.0))),
+        Some("se") => Ok(Arc::new(squared_exponential(kernel)?)),
+        Some("matern") => Ok(Arc::new(Matern::new(get(kernel, "nu")?, lengthscales(kernel)?, 1.0))),
         _ => Err("the kernel is neither `se` nor `matern`".to_owned()),
     }
+}
+
+/// Computes a value for each item of a list.
+pub fn each(value: &Value, key: &str, compute: impl Fn(&Value) -> Read<Value>) -> Read<Value> {
+    at(value, key).as_array().ok_or_else(|| format!("`{key}` is not a list"))?.iter().map(compute).collect()
+}
+
+/// Drops those of the computed parts that the file may leave out and does.
+pub fn stated(mut found: Value, file: &Value) -> Value {
+    if let Value::Object(parts) = &mut found {
+        parts.retain(|key, _| !file[key].is_null());
+    }
+    found
+}
+
+/// Returns the largest argument from `low` to `high` at which a monotone condition holds, by bisection.
+pub fn last_true(mut low: f64, mut high: f64, steps: usize, holds: impl Fn(f64) -> Read<bool>) -> Read<f64> {
+    for _ in 0..steps {
+        let middle = 0.5 * (low + high);
+        if holds(middle)? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
 }

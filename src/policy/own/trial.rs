@@ -2,7 +2,6 @@
 
 use crate::policy::{Policy, PolicyStreams, Proposal};
 use privateer_gp::posterior::Visits;
-use privateer_gp::score::{Change, ScoreModel};
 use privateer_privacy::{Released, Signal};
 
 /// One trial of a group; the group proposes for it and is told what was released.
@@ -15,16 +14,6 @@ impl Policy for OwnTrial {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         Proposal::Refused("a policy from outside is asked together with the trials of its group")
     }
-
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        None
-    }
-
-    fn change(&self) -> Change<'_> {
-        Change::None
-    }
-
-    fn screened(&mut self) {}
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         let Some(reward) = signal.reward() else { return };

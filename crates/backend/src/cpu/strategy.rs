@@ -2,10 +2,7 @@
 
 use super::factor::{FactorScreen, Table32};
 use super::panels::Panels;
-use super::pivots::{
-    AskedTrial, FINE, FINE_OF_LANES, Interpolation, LaneScreen, LaneTable, LaneTables, PivotGrowth, PivotScreen, dense_work,
-    work_by_pivots,
-};
+use super::pivots::{AskedTrial, Interpolation, PivotGrowth, PivotScreen, PivotTable, PivotTables, dense_work, work_by_pivots};
 use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
 use super::trial::TrialScreen;
 use crate::BackendError;
@@ -21,9 +18,6 @@ const MOST_IN_BATCH: usize = 32;
 
 /// Largest size of a batch's arrays, in bytes.
 const MOST_BYTES: usize = 1 << 28;
-
-/// Fewest trials that are interleaved: fewer leave too many SIMD lanes unused.
-const LEAST_INTERLEAVED: usize = 5;
 
 /// Trials that the pivot screen interleaves.
 const INTERLEAVED: usize = super::pivots::LANES;
@@ -96,7 +90,7 @@ impl Backend for Cpu {
             columns: OnceLock::new(),
             panels: OnceLock::new(),
             rounded: OnceLock::new(),
-            growth: [Mutex::new(None), Mutex::new(None)],
+            growth: Mutex::new(None),
             lanes: OnceLock::new(),
             blocks: OnceLock::new(),
             spare: Mutex::new(Vec::new()),
@@ -117,10 +111,10 @@ struct StrategyTables {
     panels: OnceLock<Panels>,
     /// f32 copy of a table, for full factors.
     rounded: OnceLock<Table32>,
-    /// Pivots of a table under construction: for single and for interleaved trials.
-    growth: [Mutex<Option<PivotGrowth>>; 2],
-    /// The second of them, laid out for interleaved trials.
-    lanes: OnceLock<LaneTable>,
+    /// Pivots of a table under construction.
+    growth: Mutex<Option<PivotGrowth>>,
+    /// The finished ones, laid out for interleaved trials.
+    lanes: OnceLock<PivotTable>,
     /// Blocks of a domain that trials share; the inner value is `None` if the domain is too small.
     blocks: OnceLock<Option<Arc<Blocks>>>,
     /// Memory of finished block pruning trials: at most as many as ran together.
@@ -219,9 +213,8 @@ impl Domain for CpuDomain {
             own: vec![None; n_trials],
             factor: FactorScreen::default(),
             pivots: PivotScreen::default(),
-            lanes: LaneScreen::default(),
-            dense_work: [0.0; 2],
-            interpolation: [None, None],
+            dense_work: 0.0,
+            interpolation: None,
             counters: Counters::default(),
             shared: Arc::clone(&self.0),
         })
@@ -238,12 +231,9 @@ struct CpuScreen {
     own: Vec<Option<Arc<Scale>>>,
     factor: FactorScreen,
     pivots: PivotScreen,
-    lanes: LaneScreen,
     /// Multiply-adds of dense scores of full factors so far, or their equivalent.
-    ///
-    /// The first entry counts single trials, the second interleaved ones.
-    dense_work: [f64; 2],
-    interpolation: [Option<Arc<Interpolation>>; 2],
+    dense_work: f64,
+    interpolation: Option<Arc<Interpolation>>,
     counters: Counters,
 }
 
@@ -308,18 +298,17 @@ impl CpuScreen {
 
     /// Returns the interpolation from pivots once dense scores would have cost its set-up.
     ///
-    /// `interleaved` selects that of interleaved trials, and `dense_work` adds the cost of these factors.
-    fn interpolation(&mut self, dense_work: f64, interleaved: bool) -> Option<Arc<Interpolation>> {
+    /// `dense_work` adds the cost of these factors.
+    fn interpolation(&mut self, dense_work: f64) -> Option<Arc<Interpolation>> {
         let Basis::Table(table) = &self.shared.basis else { return None };
-        let kind = usize::from(interleaved);
-        if self.interpolation[kind].is_none() && self.shared.band == Band::Proved {
-            self.dense_work[kind] += dense_work;
+        if self.interpolation.is_none() && self.shared.band == Band::Proved {
+            self.dense_work += dense_work;
             // A guarded value is consistent between statements, even after a panic.
-            let mut growth = self.shared.growth[kind].lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth.get_or_insert_with(|| PivotGrowth::new(table, if interleaved { FINE_OF_LANES } else { FINE }));
-            self.interpolation[kind] = growth.grow(self.dense_work[kind], || self.shared.columns());
+            let mut growth = self.shared.growth.lock().unwrap_or_else(PoisonError::into_inner);
+            let growth = growth.get_or_insert_with(|| PivotGrowth::new(table));
+            self.interpolation = growth.grow(self.dense_work, || self.shared.columns());
         }
-        self.interpolation[kind].clone()
+        self.interpolation.clone()
     }
 
     /// Scores new factors by pivots; leaves an answer empty where a trial needs another path.
@@ -333,8 +322,7 @@ impl CpuScreen {
         if due <= 0.0 {
             return;
         }
-        let interleaved = LEAST_INTERLEAVED <= factors().count();
-        let Some(by) = self.interpolation(due, interleaved) else { return };
+        let Some(by) = self.interpolation(due) else { return };
         let work = work_by_pivots(n, m, by.rank);
         let (places, asked): (Vec<usize>, Vec<AskedTrial<'_>>) = factors()
             .filter(|(_, request)| work < dense(request))
@@ -344,15 +332,11 @@ impl CpuScreen {
             return;
         }
         let mut found = vec![Candidates::default(); places.len()];
-        self.counters.violations += if interleaved {
-            let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
-            self.lanes.round(LaneTables { by: &by, lanes, features: table, scale: &shared.scale }, &asked, &mut found)
-        } else {
-            self.pivots.round(&by, &shared.scale, &asked, &mut found)
-        };
+        let pivots = shared.lanes.get_or_init(|| PivotTable::new(&by, table));
+        let tables = PivotTables { by: &by, table: pivots, features: table, scale: &shared.scale };
+        self.counters.violations += self.pivots.round(tables, &asked, &mut found);
         for (place, found) in places.into_iter().zip(found) {
             self.counters.interpolated += u64::from(!found.points.is_empty());
-            self.counters.interleaved += u64::from(interleaved && !found.points.is_empty());
             out[place] = found;
         }
     }

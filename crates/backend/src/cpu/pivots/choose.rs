@@ -1,6 +1,6 @@
 //! Chooses pivots while the work that they save exceeds the work of choosing them.
 
-use super::table::Interpolation;
+use super::interpolation::Interpolation;
 use crate::cpu::vector::{GROUP, grouped_sum, sum_depth};
 use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
@@ -13,14 +13,9 @@ const MOST_BYTES: f64 = (1u64 << 30) as f64;
 
 /// Residual at which the choice ends, as a share of `max |phi|²`.
 ///
-/// The remaining error widens an interval about as much as the rounding of forms at the pivots does; more pivots would cost
-/// more than the candidates that they remove.
-pub const FINE: f64 = 6e-6;
-
-/// Residual at which the choice ends for interleaved trials, as a share of `max |phi|²`.
-///
-/// Their intervals depend on the form's distance from a multiple of the identity (see `lanes`), which is smaller than the form.
-pub const FINE_OF_LANES: f64 = 8e-5;
+/// The remaining error widens an interval by the form's distance from a multiple of the identity; more pivots would cost more
+/// than the candidates that they remove.
+const FINE: f64 = 8e-5;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
@@ -34,7 +29,7 @@ pub fn dense_work(n_points: usize, n_features: usize) -> f64 {
     0.625 * n_points as f64 * m * m
 }
 
-/// Returns the multiply-adds of a round of one trial by pivots.
+/// Returns the multiply-adds of a round of one trial of sixteen by pivots.
 pub fn work_by_pivots(n_points: usize, n_features: usize, rank: usize) -> f64 {
     let (m, r) = (n_features as f64, rank as f64);
     2.0 * n_points as f64 * r + r * m * (0.5 * m + 1.0)
@@ -43,7 +38,7 @@ pub fn work_by_pivots(n_points: usize, n_features: usize, rank: usize) -> f64 {
 /// Returns the multiply-adds of the set-up up to `rank` pivots.
 pub fn setup_work(n_points: usize, n_features: usize, rank: usize) -> f64 {
     let (n, m, r) = (n_points as f64, n_features as f64, rank as f64);
-    SETUP_WEIGHT * n * r * (2.0 * m + r)
+    SETUP_WEIGHT * n * r * (m + r)
 }
 
 /// Returns whether rounds by `rank` pivots cost at most half of dense ones and their arrays fit.
@@ -58,8 +53,6 @@ pub struct PivotGrowth {
     table: Arc<FeatureTable>,
     /// Largest squared norm `max |phi|²` of a feature vector.
     largest: f64,
-    /// Residual at which the choice ends.
-    end: f64,
     state: PivotSearchState,
 }
 
@@ -86,8 +79,8 @@ pub struct Growing {
 }
 
 impl PivotGrowth {
-    /// Starts the set-up of a table; the choice ends at the residual `end` times `max |phi|²`.
-    pub fn new(table: &Arc<FeatureTable>, end: f64) -> Self {
+    /// Starts the set-up of a table.
+    pub fn new(table: &Arc<FeatureTable>) -> Self {
         let squares = (0..table.n_points).map(|point| privateer_numerics::linalg::dot(table.row(point), table.row(point)));
         let residual: Vec<f64> = squares.map(|square| square * square).collect();
         let largest = residual.iter().fold(0.0f64, |most, &d| if d.is_nan() { f64::INFINITY } else { most.max(d) }).sqrt();
@@ -95,7 +88,7 @@ impl PivotGrowth {
         let growing = Growing { pivots: Vec::new(), columns: Vec::new(), residual, products };
         let usable = 0.0 < largest && (largest * largest).is_finite();
         let state = if usable { PivotSearchState::Growing(growing) } else { PivotSearchState::Never };
-        Self { table: Arc::clone(table), largest, end, state }
+        Self { table: Arc::clone(table), largest, state }
     }
 
     /// Returns the interpolation if `allowed` work is enough to set it up.
@@ -111,8 +104,7 @@ impl PivotGrowth {
                 .iter()
                 .enumerate()
                 .fold((0, f64::NEG_INFINITY), |best, (point, &d)| if best.1 < d { (point, d) } else { best });
-            if deepest <= (16.0 * entry_error(self.table.n_features, rank)).max(self.end * self.end) * self.largest * self.largest
-            {
+            if deepest <= (16.0 * entry_error(self.table.n_features, rank)).max(FINE * FINE) * self.largest * self.largest {
                 let work = setup_work(n, m, rank);
                 let PivotSearchState::Growing(grown) = std::mem::replace(&mut self.state, PivotSearchState::Never) else {
                     return None;
@@ -122,7 +114,7 @@ impl PivotGrowth {
                     diagonal: 1.25 * (rank as f64 + 8.0) * U * self.largest * self.largest,
                     substitution: sum_depth(rank) * U * self.largest,
                 };
-                let made = Interpolation::new(&self.table, columns(), grown.pivots, grown.columns, &grown.residual, errors);
+                let made = Interpolation::new(&self.table, grown.pivots, grown.columns, &grown.residual, errors);
                 self.state = PivotSearchState::Ready(work, Arc::new(made));
                 break;
             }

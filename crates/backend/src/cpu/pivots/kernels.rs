@@ -1,234 +1,277 @@
-//! Implements the three SIMD loops of a round; the error band allows fused and unfused arithmetic.
+//! Implements the SIMD loops; the error band allows fused and unfused arithmetic.
 
-use super::table::{PANEL, PIVOTS};
+use super::factors::{LANES, Sixteen};
 use pulp::{Simd, WithSimd};
 
 /// Rows of a factor in a tile.
 pub const ROWS: usize = 4;
-/// Vectors of pivots in a tile.
-const VECTORS: usize = 2;
-/// Products summed before their sum is added to the total.
+/// Pivots in a tile of [`LaneForms`].
+pub const PIVOTS: usize = 3;
+/// Columns whose products are summed before their sum is added to the total.
 const GROUP: usize = 16;
-/// The same for sums over pivots.
-const PIVOT_GROUP: usize = 32;
-/// Vectors of points in a tile of [`FormsAndMeans`].
-const POINT_VECTORS: usize = 3;
-/// Trials in a tile of [`FormsAndMeans`]: each has a form and a mean.
-pub const TRIALS: usize = 4;
-/// Values of a pivot in a tile of [`FormsAndMeans`].
-pub const SIDES: usize = 2 * TRIALS;
+/// Points in a tile.
+pub const POINTS: usize = 12;
+/// Terms of [`Products`] that are summed before their sum is added to the total.
+const TERMS: usize = 96;
 
 /// Returns the number of roundings of an entry of `R phi`.
 pub fn row_depth(n_features: usize) -> f64 {
     (GROUP + n_features.div_ceil(GROUP) + 2) as f64
 }
 
-/// Returns the roundings of a square in [`Forms`]: within four rows, then over groups of rows.
+/// Returns the number of roundings of a square in [`LaneForms`].
 pub fn square_depth(n_features: usize) -> f64 {
     (ROWS + n_features.div_ceil(ROWS) + 2) as f64
 }
 
-/// Returns the number of roundings of a product in [`FormsAndMeans`].
-pub fn product_depth(rank: usize) -> f64 {
-    (PIVOT_GROUP + rank.div_ceil(PIVOT_GROUP) + 2) as f64
+/// Returns the number of roundings of a product in [`Products`].
+pub fn product_depth(terms: usize) -> f64 {
+    (TERMS + terms.div_ceil(TERMS) + 2) as f64
 }
 
-/// Packs `R` in tiles of four rows, column by column up to the last diagonal entry of the tile.
-///
-/// Rows beyond the last are zero.
-pub fn pack(rows: &[f64], n: usize, out: &mut Vec<f32>) {
-    out.clear();
-    for first in (0..n).step_by(ROWS) {
-        let end = (first + ROWS).min(n);
-        let line = |r: usize| &rows[(first + r).min(n - 1) * n..][..end];
-        if end - first == ROWS {
-            let [a, b, c, d] = [line(0), line(1), line(2), line(3)];
-            for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-                out.extend([*a as f32, *b as f32, *c as f32, *d as f32]);
-            }
-        } else {
-            for j in 0..end {
-                out.extend((0..ROWS).map(|r| if first + r < n { line(r)[j] as f32 } else { 0.0 }));
-            }
-        }
-    }
+#[inline(always)]
+fn load<S: Simd>(entry: &Sixteen, slice: usize) -> S::f32s {
+    S::as_simd_f32s(&entry.0).0[slice]
 }
 
-/// Computes `out[p] = |R phi_p|²` from packed rows.
+#[inline(always)]
+fn store<S: Simd>(entry: &mut Sixteen, slice: usize, value: S::f32s) {
+    S::as_mut_simd_f32s(&mut entry.0).0[slice] = value;
+}
+
+/// Computes `out[p] = |R phi_p|²` of all trials.
 ///
-/// `features` is `n x out.len()`, whose length is a multiple of [`PIVOTS`].
-pub struct Forms<'a> {
-    pub packed: &'a [f32],
+/// `features` holds three pivots at a time, feature by feature, `columns` features each (a multiple of four).
+pub struct LaneForms<'a> {
+    pub rows: &'a [Sixteen],
     pub features: &'a [f32],
-    pub n: usize,
-    pub out: &'a mut [f32],
+    pub columns: usize,
+    pub out: &'a mut [Sixteen],
 }
 
-impl WithSimd for Forms<'_> {
+impl WithSimd for LaneForms<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { packed, features, n, out } = self;
-        let padded = out.len();
-        let width = VECTORS * S::F32_LANES;
-        debug_assert!(padded.is_multiple_of(width) && PIVOTS.is_multiple_of(width));
-        for (tile, out) in out.chunks_exact_mut(width).enumerate() {
-            let at = tile * width;
-            let mut squares = [simd.splat_f32s(0.0); VECTORS];
-            let mut rest = packed;
-            for first in (0..n).step_by(ROWS) {
-                let end = (first + ROWS).min(n);
-                let (rows, next) = rest.split_at(ROWS * end);
-                rest = next;
-                let mut totals = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
-                for (rows, features) in rows.chunks(ROWS * GROUP).zip(features.chunks(padded * GROUP)) {
-                    let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
-                    for (factors, features) in rows.chunks_exact(ROWS).zip(features.chunks_exact(padded)) {
-                        let (vectors, _) = S::as_simd_f32s(&features[at..at + width]);
-                        let x: [S::f32s; VECTORS] = std::array::from_fn(|v| vectors[v]);
-                        for r in 0..ROWS {
-                            let factor = simd.splat_f32s(factors[r]);
-                            for v in 0..VECTORS {
-                                sums[r][v] = simd.mul_add_e_f32s(factor, x[v], sums[r][v]);
-                            }
-                        }
-                    }
-                    for r in 0..ROWS {
-                        for v in 0..VECTORS {
-                            totals[r][v] = simd.add_f32s(totals[r][v], sums[r][v]);
-                        }
-                    }
+        let Self { mut rows, features, columns, out } = self;
+        out.fill(Sixteen::ZERO);
+        for end in (ROWS..=columns).step_by(ROWS) {
+            let (block, rest) = rows.split_at(end * ROWS);
+            rows = rest;
+            let block = block.as_chunks::<ROWS>().0;
+            for (features, out) in features.chunks_exact(columns * PIVOTS).zip(out.chunks_exact_mut(PIVOTS)) {
+                let features = &features.as_chunks::<PIVOTS>().0[..end];
+                for slice in 0..LANES / S::F32_LANES {
+                    squares(simd, slice, block, features, out);
                 }
-                for v in 0..VECTORS {
-                    let mut four = simd.splat_f32s(0.0);
-                    for total in &totals {
-                        four = simd.mul_add_e_f32s(total[v], total[v], four);
-                    }
-                    squares[v] = simd.add_f32s(squares[v], four);
-                }
-            }
-            let (vectors, _) = S::as_mut_simd_f32s(out);
-            vectors.copy_from_slice(&squares);
-        }
-    }
-}
-
-/// Computes `out[p] = w · phi_p` in f64.
-pub struct Means<'a> {
-    pub weights: &'a [f64],
-    pub features: &'a [f64],
-    pub out: &'a mut [f64],
-}
-
-impl WithSimd for Means<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        let padded = self.out.len();
-        self.out.fill(0.0);
-        for (weight, features) in self.weights.iter().zip(self.features.chunks_exact(padded)) {
-            for (out, feature) in self.out.iter_mut().zip(features) {
-                *out += weight * feature;
             }
         }
     }
 }
 
-/// Computes `sums[s][x] = sum_j panel[j][x] values[j][s]` at the points of a panel.
+#[inline(always)]
+fn squares<S: Simd>(simd: S, slice: usize, block: &[[Sixteen; ROWS]], features: &[[f32; PIVOTS]], out: &mut [Sixteen]) {
+    let mut totals = [[simd.splat_f32s(0.0); PIVOTS]; ROWS];
+    for (block, features) in block.chunks(GROUP).zip(features.chunks(GROUP)) {
+        let mut sums = [[simd.splat_f32s(0.0); PIVOTS]; ROWS];
+        for (rows, features) in block.iter().zip(features) {
+            let x: [S::f32s; PIVOTS] = std::array::from_fn(|p| simd.splat_f32s(features[p]));
+            for r in 0..ROWS {
+                let row = load::<S>(&rows[r], slice);
+                for p in 0..PIVOTS {
+                    sums[r][p] = simd.mul_add_e_f32s(row, x[p], sums[r][p]);
+                }
+            }
+        }
+        for r in 0..ROWS {
+            for p in 0..PIVOTS {
+                totals[r][p] = simd.add_f32s(totals[r][p], sums[r][p]);
+            }
+        }
+    }
+    for p in 0..PIVOTS {
+        let mut four = simd.splat_f32s(0.0);
+        for total in &totals {
+            four = simd.mul_add_e_f32s(total[p], total[p], four);
+        }
+        let sum = simd.add_f32s(load::<S>(&out[p], slice), four);
+        store::<S>(&mut out[p], slice, sum);
+    }
+}
+
+/// Computes `out[v][x] = sum_j coefficients[j][x] values[v][j]` for twelve points.
 ///
-/// The sums are forms, then means, of [`TRIALS`] trials.
-pub struct FormsAndMeans<'a> {
-    pub panel: &'a [f32],
-    pub values: &'a [f32],
-    pub sums: &'a mut [f32; SIDES * PANEL],
+/// `V` times sixteen trials are computed together.
+pub struct Products<'a, const V: usize> {
+    pub coefficients: &'a [f32],
+    pub values: [&'a [Sixteen]; V],
+    pub out: [&'a mut [Sixteen; POINTS]; V],
 }
 
-impl WithSimd for FormsAndMeans<'_> {
+impl<const V: usize> WithSimd for Products<'_, V> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { panel, values, sums } = self;
-        sums.fill(0.0);
-        let width = POINT_VECTORS * S::F32_LANES;
-        for at in (0..PANEL).step_by(width) {
-            for (panel, values) in panel.chunks(PANEL * PIVOT_GROUP).zip(values.chunks(SIDES * PIVOT_GROUP)) {
-                let mut group = [[simd.splat_f32s(0.0); POINT_VECTORS]; SIDES];
-                for (c, values) in panel.chunks_exact(PANEL).zip(values.chunks_exact(SIDES)) {
-                    let (vectors, _) = S::as_simd_f32s(&c[at..at + width]);
-                    let c: [S::f32s; POINT_VECTORS] = std::array::from_fn(|v| vectors[v]);
-                    for s in 0..SIDES {
-                        let value = simd.splat_f32s(values[s]);
-                        for v in 0..POINT_VECTORS {
-                            group[s][v] = simd.mul_add_e_f32s(value, c[v], group[s][v]);
-                        }
+        let Self { coefficients, values, mut out } = self;
+        for slice in 0..LANES / S::F32_LANES {
+            // As many sums as the registers hold.
+            if 32 <= S::REGISTER_COUNT {
+                products::<S, V, POINTS>(simd, slice, coefficients, values, &mut out);
+            } else {
+                products::<S, V, 4>(simd, slice, coefficients, values, &mut out);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn products<S: Simd, const V: usize, const P: usize>(
+    simd: S,
+    slice: usize,
+    coefficients: &[f32],
+    values: [&[Sixteen]; V],
+    out: &mut [&mut [Sixteen; POINTS]; V],
+) {
+    let coefficients = coefficients.as_chunks::<POINTS>().0;
+    let n = coefficients.len();
+    let values: [&[Sixteen]; V] = std::array::from_fn(|v| &values[v][..n]);
+    for from in (0..POINTS).step_by(P) {
+        for first in (0..n).step_by(TERMS) {
+            let end = (first + TERMS).min(n);
+            let mut sums = [[simd.splat_f32s(0.0); V]; P];
+            for j in first..end {
+                let value: [S::f32s; V] = std::array::from_fn(|v| load::<S>(&values[v][j], slice));
+                for x in 0..P {
+                    let c = simd.splat_f32s(coefficients[j][from + x]);
+                    for v in 0..V {
+                        sums[x][v] = simd.mul_add_e_f32s(c, value[v], sums[x][v]);
                     }
                 }
-                for (group, sums) in group.iter().zip(sums.chunks_exact_mut(PANEL)) {
-                    let (vectors, _) = S::as_mut_simd_f32s(&mut sums[at..at + width]);
-                    for (sum, &group) in vectors.iter_mut().zip(group) {
-                        *sum = simd.add_f32s(*sum, group);
-                    }
+            }
+            for x in 0..P {
+                for v in 0..V {
+                    let to = &mut out[v][from + x];
+                    let sum = if first == 0 { sums[x][v] } else { simd.add_f32s(load::<S>(to, slice), sums[x][v]) };
+                    store::<S>(to, slice, sum);
                 }
             }
         }
     }
 }
 
-/// Coefficients of the interval of a score from a form and a mean.
+/// Coefficients of the interval of each trial's score.
 ///
-/// `mean ± (c + c_size |c(x)|_1 + c_delta delta(x))` and `width sqrt(form + residual ± (e + e_size |c(x)|_1 + e_rho rho(x)))`.
+/// `mean ± (c + c_size size + c_delta delta)` and `v ± (e + e_size size + e_rho rho + e_trace trace)`. In blocks, `inner`
+/// times the largest form and mean of the chosen points is added per unit of `|u|_1`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaneEnds {
+    pub beta: Sixteen,
+    pub c: Sixteen,
+    pub c_size: Sixteen,
+    pub c_delta: Sixteen,
+    pub e: Sixteen,
+    pub e_size: Sixteen,
+    pub e_rho: Sixteen,
+    pub e_trace: Sixteen,
+}
+
+/// Largest bounds of twelve points.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Ends {
-    pub beta: f32,
-    pub c: f32,
-    pub c_size: f32,
-    pub c_delta: f32,
-    pub e: f32,
-    pub e_size: f32,
-    pub e_rho: f32,
+pub struct TileBounds {
+    /// `sum |u_k| |c(x_k)|_1`, or `|c(x)|_1`.
+    pub size: f32,
+    /// `rho_b + sum |u_k| rho(x_k)`, or `rho(x)`.
+    pub rho: f32,
+    /// The same sum of `trace`.
+    pub trace: f32,
+    /// `delta_b`.
+    pub delta: f32,
+    /// `|u|_1`, or 1.
+    pub inner: f32,
 }
 
-/// Computes both interval ends of every point of a panel; returns the best lower end.
-pub struct Intervals<'a> {
-    pub ends: Ends,
-    pub forms: &'a [f32],
-    pub means: &'a [f32],
-    pub size: &'a [f32],
-    pub rho: &'a [f32],
-    pub delta: &'a [f32],
-    pub residual: &'a [f32],
-    pub lower: &'a mut [f32],
-    pub upper: &'a mut [f32],
+/// Computes the scores of twelve points for sixteen trials, and raises the best lower end.
+///
+/// Returns whether one of the points may reach the best lower end so far.
+pub struct Scores<'a> {
+    pub forms: &'a [Sixteen; POINTS],
+    pub means: &'a [Sixteen; POINTS],
+    pub residual: &'a [f32; POINTS],
+    pub ends: &'a LaneEnds,
+    pub bounds: TileBounds,
+    /// Rounding of the interpolation within a block per unit of `|u|_1`: forms and means.
+    pub inner: &'a [Sixteen; 2],
+    pub scores: &'a mut [Sixteen; POINTS],
+    /// Best upper end of the tile.
+    pub upper: &'a mut Sixteen,
+    pub best_lower: &'a mut Sixteen,
 }
 
-impl WithSimd for Intervals<'_> {
-    type Output = f32;
+impl WithSimd for Scores<'_> {
+    type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        let Ends { beta, c, c_size, c_delta, e, e_size, e_rho } = self.ends;
-        let of = |value: f32| simd.splat_f32s(value);
-        let vectors = |values: &'_ [f32]| -> usize { values.len() / S::F32_LANES };
-        let (beta, c, c_size, c_delta) = (of(beta), of(c), of(c_size), of(c_delta));
-        let (e, e_size, e_rho, zero) = (of(e), of(e_size), of(e_rho), of(0.0));
-        let mut best = of(f32::NEG_INFINITY);
-        for at in 0..vectors(self.forms) {
-            let load = |values: &[f32]| S::as_simd_f32s(values).0[at];
-            let (form, mean) = (load(self.forms), load(self.means));
-            let size = load(self.size);
-            let variance = simd.add_f32s(form, load(self.residual));
-            let e = simd.mul_add_e_f32s(e_size, size, simd.mul_add_e_f32s(e_rho, load(self.rho), e));
-            let c = simd.mul_add_e_f32s(c_size, size, simd.mul_add_e_f32s(c_delta, load(self.delta), c));
-            let half_width = |variance: S::f32s| simd.mul_f32s(beta, simd.sqrt_f32s(simd.max_f32s(variance, zero)));
-            let lower = simd.add_f32s(simd.sub_f32s(mean, c), half_width(simd.sub_f32s(variance, e)));
-            let upper = simd.add_f32s(simd.add_f32s(mean, c), half_width(simd.add_f32s(variance, e)));
-            best = simd.max_f32s(best, lower);
-            S::as_mut_simd_f32s(self.lower).0[at] = lower;
-            S::as_mut_simd_f32s(self.upper).0[at] = upper;
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let Self { forms, means, residual, ends, bounds, inner, scores, upper, best_lower } = self;
+        let zero = simd.splat_f32s(0.0);
+        let mut reached = false;
+        for slice in 0..LANES / S::F32_LANES {
+            let of = |entry: &Sixteen| load::<S>(entry, slice);
+            let beta = of(&ends.beta);
+            let mut best = simd.splat_f32s(f32::NEG_INFINITY);
+            let mut least = simd.splat_f32s(f32::INFINITY);
+            for x in 0..POINTS {
+                let variance = simd.add_f32s(of(&forms[x]), simd.splat_f32s(residual[x]));
+                let root = simd.sqrt_f32s(simd.max_f32s(variance, zero));
+                let score = simd.mul_add_e_f32s(beta, root, of(&means[x]));
+                store::<S>(&mut scores[x], slice, score);
+                best = simd.max_f32s(best, score);
+                least = simd.min_f32s(least, root);
+            }
+            let [size, rho, trace, delta, times] =
+                [bounds.size, bounds.rho, bounds.trace, bounds.delta, bounds.inner].map(|bound| simd.splat_f32s(bound));
+            let e = simd.mul_add_e_f32s(of(&ends.e_rho), rho, simd.mul_add_e_f32s(of(&ends.e_trace), trace, of(&ends.e)));
+            let e = simd.mul_add_e_f32s(of(&ends.e_size), size, e);
+            let e = simd.mul_add_e_f32s(of(&inner[0]), times, e);
+            let c = simd.mul_add_e_f32s(of(&ends.c_size), times, simd.mul_add_e_f32s(of(&ends.c_delta), delta, of(&ends.c)));
+            let c = simd.mul_add_e_f32s(of(&inner[1]), times, c);
+            // At most sqrt(e) too, where a variance is tiny.
+            let deviation =
+                simd.min_f32s(simd.div_f32s(e, simd.max_f32s(least, simd.splat_f32s(f32::MIN_POSITIVE))), simd.sqrt_f32s(e));
+            let half = simd.mul_add_e_f32s(beta, deviation, c);
+            let lower = simd.sub_f32s(best, half);
+            let high = simd.add_f32s(best, half);
+            let most = simd.max_f32s(of(best_lower), lower);
+            store::<S>(best_lower, slice, most);
+            store::<S>(upper, slice, high);
+            // An unused SIMD lane may hold a NaN: the second operand is then taken, or the reduction skips it.
+            let beyond = simd.max_f32s(simd.sub_f32s(high, most), simd.splat_f32s(f32::NEG_INFINITY));
+            reached |= 0.0 <= simd.reduce_max_f32s(beyond);
         }
-        simd.reduce_max_f32s(best)
+        reached
+    }
+}
+
+/// Computes the largest magnitudes of chosen points, times a factor.
+pub struct LargestOfLanes<'a> {
+    pub values: &'a [Sixteen],
+    pub share: f32,
+    pub out: &'a mut Sixteen,
+}
+
+impl WithSimd for LargestOfLanes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for slice in 0..LANES / S::F32_LANES {
+            let mut most = simd.splat_f32s(0.0);
+            for value in self.values {
+                most = simd.max_f32s(most, simd.abs_f32s(load::<S>(value, slice)));
+            }
+            store::<S>(self.out, slice, simd.mul_f32s(most, simd.splat_f32s(self.share)));
+        }
     }
 }

@@ -1,179 +1,262 @@
-//! Builds the matrix of the interpolation, and its error bounds point by point.
+//! Lays out the interpolation for interleaved trials, with a second interpolation within blocks.
+//!
+//! Blocks are used where they save work.
 
-use super::choose::Errors;
-use crate::cpu::vector::grouped_sum;
-use ndarray::{Array2, ArrayView2, linalg::general_mat_mul};
+use super::interpolation::{Interpolation, up};
+use super::kernels::{PIVOTS, POINTS, ROWS, TileBounds};
+use crate::cpu::pruning::in_blocks;
 use privateer_gp::score::FeatureTable;
 use privateer_numerics::linalg::dot;
+use std::ops::Range;
 
-/// Points per panel: three SIMD vectors of the largest size.
-pub const PANEL: usize = 48;
-/// Pivots are padded to a multiple of this: two SIMD vectors of the largest size.
-pub const PIVOTS: usize = 32;
-/// Points whose features are compared together.
-const POINTS: usize = 480;
+/// Points in a block.
+const SIZE: usize = 16 * POINTS;
+/// Largest number of chosen points in a block.
+const MOST_CHOSEN: usize = 3 * POINTS;
+/// Residual at which the choice in a block ends, as a share of `max |phi|²`.
+///
+/// It is about the rounding error in the bound on `rho`.
+const FINE: f64 = 2e-6;
+/// Unit roundoff of f64.
+const U: f64 = f64::EPSILON / 2.0;
 
-/// Data of a round; points are padded to whole panels by copies of the last one.
+/// Data of a round of interleaved trials.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Interpolation {
-    /// `N`, the number of points.
-    pub n_points: usize,
-    /// `m`, the number of features.
+pub struct PivotTable {
+    /// `m`, the number of features, and `r`, the number of pivots.
     pub n_features: usize,
-    /// `r`, the number of pivots.
     pub rank: usize,
-    /// `r`, padded to a multiple of [`PIVOTS`].
-    pub padded: usize,
-    /// `m x padded`: features of the pivots, feature by feature; zeros beyond `r`.
-    pub features: Vec<f64>,
-    /// `features`, rounded to f32.
-    pub features32: Vec<f32>,
-    /// `C` in panels of [`PANEL`] points, pivot by pivot within a panel.
-    pub panels: Vec<f32>,
-    /// `|c(x)|_1`, rounded up.
-    pub size: Vec<f32>,
-    /// Bound on `rho(x)`, rounded up.
-    pub rho: Vec<f32>,
-    /// Bound on `|trace(x)|`, rounded up.
-    pub trace: Vec<f32>,
-    /// Bound on `delta(x)`, rounded up.
-    pub delta: Vec<f32>,
-    /// The prior variance outside the features, rounded.
-    pub residual: Vec<f32>,
-    /// The largest of `size`, and the largest of `residual`.
+    /// `m`, padded to whole rows of tiles.
+    pub columns: usize,
+    /// Features of pivots, three pivots at a time, feature by feature.
+    pub pivots: Vec<f32>,
+    /// For each tile of chosen points `r x 12`: their rows of `C`; and `m x 12`: their features.
+    pub outer: Vec<f32>,
+    pub features: Vec<f32>,
+    /// For each tile of scored points of a block `K x 12`: their rows `u`.
+    pub inner: Vec<f32>,
+    pub blocks: Vec<LaneBlock>,
+    /// Points, residuals and bounds of each tile of scored points.
+    pub points: Vec<[u32; POINTS]>,
+    pub residual: Vec<[f32; POINTS]>,
+    pub bounds: Vec<TileBounds>,
+    /// The largest `size` of all tiles.
     pub largest_size: f64,
-    /// See `largest_size`.
-    pub largest_residual: f64,
 }
 
-/// Returns an f32 that is at least `value`, allowing for earlier rounding.
-pub fn up(value: f64) -> f32 {
-    (value * (1.0 + 1e-6)) as f32 + f32::MIN_POSITIVE
+/// Points that are scored together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaneBlock {
+    /// Tiles of chosen points.
+    pub outer: Range<usize>,
+    /// Tiles of scored points; the same points where `chosen` is 0.
+    pub scored: Range<usize>,
+    /// `K`, the number of chosen points; 0 if the points are scored directly.
+    pub chosen: usize,
+    /// Index at which its rows `u` begin.
+    pub inner: usize,
 }
 
-impl Interpolation {
-    /// Builds the matrix from the factor's columns (consumed) and the residuals `d`.
-    ///
-    /// `features` is the table feature by feature.
-    pub fn new(
-        table: &FeatureTable,
-        features: &[f64],
-        pivots: Vec<usize>,
-        mut columns: Vec<Vec<f64>>,
-        residual: &[f64],
-        errors: Errors,
-    ) -> Self {
-        let (n, m, rank) = (table.n_points, table.n_features, pivots.len());
-        solve(&pivots, &mut columns);
-        let padded = rank.next_multiple_of(PIVOTS);
-        let mut of_pivots = vec![0.0; m * padded];
-        for (j, &pivot) in pivots.iter().enumerate() {
+/// Chosen points of a block, from which the block is interpolated.
+struct BlockPivots {
+    /// Positions in the block.
+    chosen: Vec<usize>,
+    /// `block x K`: rows `u` of the block's points.
+    u: Vec<f64>,
+    /// Error bounds of the block's points.
+    rho: Vec<f64>,
+    trace: Vec<f64>,
+    delta: Vec<f64>,
+}
+
+impl PivotTable {
+    /// Builds the table from the interpolation of a feature table.
+    pub fn new(by: &Interpolation, table: &FeatureTable) -> Self {
+        Self::with_blocks_below(0.7, by, table)
+    }
+
+    /// Builds the table with blocks where they cost at most this share of the work without.
+    pub fn with_blocks_below(share: f64, by: &Interpolation, table: &FeatureTable) -> Self {
+        let (n, m, rank) = (table.n_points, table.n_features, by.rank);
+        let columns = m.next_multiple_of(ROWS);
+        let mut pivots = vec![0.0; rank.next_multiple_of(PIVOTS) * columns];
+        for (j, &pivot) in by.pivots.iter().enumerate() {
             for (i, &value) in table.row(pivot).iter().enumerate() {
-                of_pivots[i * padded + j] = value;
+                pivots[(j / PIVOTS * columns + i) * PIVOTS + j % PIVOTS] = value as f32;
             }
         }
-        let deltas = deltas(table, features, &columns, &pivots);
-        let n_padded = n.next_multiple_of(PANEL);
         let mut made = Self {
-            n_points: n,
             n_features: m,
             rank,
-            padded,
-            features32: of_pivots.iter().map(|&value| value as f32).collect(),
-            features: of_pivots,
-            panels: vec![0.0; n_padded * rank],
-            size: vec![0.0; n_padded],
-            rho: vec![0.0; n_padded],
-            trace: vec![0.0; n_padded],
-            delta: vec![0.0; n_padded],
-            residual: vec![0.0; n_padded],
+            columns,
+            pivots,
+            outer: Vec::new(),
+            features: Vec::new(),
+            inner: Vec::new(),
+            blocks: Vec::new(),
+            points: Vec::new(),
+            residual: Vec::new(),
+            bounds: Vec::new(),
             largest_size: 0.0,
-            largest_residual: 0.0,
         };
-        let square = |point: usize| dot(table.row(point), table.row(point));
-        let of_pivots: Vec<f64> = pivots.iter().map(|&pivot| square(pivot)).collect();
-        let norm = of_pivots.iter().copied().fold(0.0, f64::max);
-        for at in 0..n_padded {
-            let point = at.min(n - 1);
-            let own = square(point);
-            let panel = &mut made.panels[at / PANEL * PANEL * rank..];
-            let (mut size, mut square, mut carried) = (0.0, 0.0, 0.0);
-            for ((j, column), of_pivot) in columns.iter().enumerate().zip(&of_pivots) {
-                let c = column[point];
-                panel[j * PANEL + at % PANEL] = c as f32;
-                size += c.abs();
-                square += c * c;
-                carried += c * of_pivot;
+        let largest = (0..n).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
+        let order = in_blocks(table, SIZE);
+        // A block of rows that are all nearly zero needs no chosen point, and is scored directly.
+        let of_block = |block| BlockPivots::of(table, block, largest).filter(|nested: &BlockPivots| !nested.chosen.is_empty());
+        let nested: Vec<_> = order.chunks(SIZE).map(of_block).collect();
+        // Multiply-adds of a round.
+        let tiles = |points: usize| points.next_multiple_of(POINTS) as f64;
+        let direct = |points: usize| tiles(points) * (rank + m) as f64;
+        let work = |block: &[u32], nested: &Option<BlockPivots>| match nested {
+            Some(nested) => direct(nested.chosen.len()) + 2.0 * tiles(block.len()) * nested.chosen.len() as f64,
+            None => direct(block.len()),
+        };
+        let by_blocks: f64 = order.chunks(SIZE).zip(&nested).map(|(block, nested)| work(block, nested)).sum();
+        if by_blocks < share * direct(n) {
+            for (block, nested) in order.chunks(SIZE).zip(&nested) {
+                match nested {
+                    Some(nested) => made.add(by, table, block, nested),
+                    None => made.add_direct(by, table, block),
+                }
             }
-            let solved = errors.substitution * size;
-            let rho2 = solved * solved
-                + residual[point].max(0.0)
-                + (1.0 + size) * (1.0 + size) * errors.entry
-                + (1.0 + square) * errors.diagonal;
-            made.size[at] = up(size);
-            made.rho[at] = up(rho2.sqrt());
-            // A square has `m / 8 + 4` roundings, a sum over the pivots one per pivot.
-            let rounded = (m as f64 + rank as f64 + 8.0) * f64::EPSILON * (own + size * norm);
-            made.trace[at] = up((own - carried).abs() + rounded);
-            made.delta[at] = up(deltas[point]);
-            made.residual[at] = table.residual[point] as f32;
-            made.largest_size = made.largest_size.max(f64::from(made.size[at]));
-            made.largest_residual = made.largest_residual.max(table.residual[point]);
+        } else {
+            made.add_direct(by, table, &in_blocks(table, POINTS));
         }
+        made.largest_size = made.bounds.iter().fold(0.0, |most, bounds| most.max(f64::from(bounds.size)));
         made
     }
-}
 
-impl Interpolation {
-    /// Returns `c_j(x)`.
-    pub fn coefficient(&self, point: usize, j: usize) -> f32 {
-        self.panels[(point / PANEL * self.rank + j) * PANEL + point % PANEL]
+    /// Adds twelve points of the outer level, padded with the last one.
+    fn add_outer(&mut self, by: &Interpolation, table: &FeatureTable, points: &[u32]) {
+        let at = |x: usize| points[x.min(points.len() - 1)] as usize;
+        for j in 0..by.rank {
+            self.outer.extend((0..POINTS).map(|x| by.row(at(x))[j]));
+        }
+        for i in 0..table.n_features {
+            self.features.extend((0..POINTS).map(|x| table.row(at(x))[i] as f32));
+        }
     }
-}
 
-/// Replaces the coordinates `l(x)` of all points by the rows `c(x)` that solve `L^T c = l`.
-fn solve(pivots: &[usize], columns: &mut [Vec<f64>]) {
-    let rank = pivots.len();
-    for j in (0..rank).rev() {
-        let below: Vec<f64> = pivots[j + 1..].iter().map(|&pivot| columns[j][pivot]).collect();
-        let diagonal = columns[j][pivots[j]];
-        let (head, solved) = columns.split_at_mut(j + 1);
-        let column = &mut head[j];
-        let solved: Vec<&[f64]> = solved.iter().map(Vec::as_slice).collect();
-        let mut sums = vec![0.0; POINTS];
-        for first in (0..column.len()).step_by(POINTS) {
-            let end = (first + POINTS).min(column.len());
-            let sums = &mut sums[..end - first];
-            grouped_sum(&below, &solved, first, sums);
-            for (entry, sum) in column[first..end].iter_mut().zip(sums) {
-                *entry = (*entry - *sum) / diagonal;
+    /// Adds twelve scored points, with the largest of their bounds.
+    fn add_scored(&mut self, table: &FeatureTable, points: &[u32], bounds: TileBounds) {
+        let points: [u32; POINTS] = std::array::from_fn(|x| points[x.min(points.len() - 1)]);
+        self.points.push(points);
+        self.residual.push(points.map(|point| table.residual[point as usize] as f32));
+        self.bounds.push(bounds);
+    }
+
+    fn add_direct(&mut self, by: &Interpolation, table: &FeatureTable, points: &[u32]) {
+        for points in points.chunks(POINTS) {
+            let (outer, tile) = (self.outer.len() / (by.rank * POINTS), self.points.len());
+            self.add_outer(by, table, points);
+            let mut bounds = TileBounds { inner: 1.0, ..TileBounds::default() };
+            for &point in points {
+                bounds.size = bounds.size.max(by.size[point as usize]);
+                bounds.rho = bounds.rho.max(by.rho[point as usize]);
+                bounds.trace = bounds.trace.max(by.trace[point as usize]);
             }
+            self.add_scored(table, points, bounds);
+            self.blocks.push(LaneBlock { outer: outer..outer + 1, scored: tile..tile + 1, chosen: 0, inner: 0 });
         }
+    }
+
+    fn add(&mut self, by: &Interpolation, table: &FeatureTable, block: &[u32], nested: &BlockPivots) {
+        let k = nested.chosen.len();
+        let chosen: Vec<u32> = nested.chosen.iter().map(|&at| block[at]).collect();
+        let (outer, tile, inner) = (self.outer.len() / (by.rank * POINTS), self.points.len(), self.inner.len());
+        chosen.chunks(POINTS).for_each(|points| self.add_outer(by, table, points));
+        for (number, points) in block.chunks(POINTS).enumerate() {
+            let at = |x: usize| number * POINTS + x.min(points.len() - 1);
+            for j in 0..k {
+                self.inner.extend((0..POINTS).map(|x| nested.u[at(x) * k + j] as f32));
+            }
+            let mut bounds = TileBounds::default();
+            for x in 0..points.len() {
+                let (mut size, mut rho, mut trace, mut sum) = (0.0, nested.rho[at(x)], nested.trace[at(x)], 0.0);
+                for (u, &point) in nested.u[at(x) * k..][..k].iter().zip(&chosen) {
+                    size += u.abs() * f64::from(by.size[point as usize]);
+                    rho += u.abs() * f64::from(by.rho[point as usize]);
+                    trace += u.abs() * f64::from(by.trace[point as usize]);
+                    sum += u.abs();
+                }
+                bounds.size = bounds.size.max(up(size));
+                bounds.rho = bounds.rho.max(up(rho));
+                bounds.trace = bounds.trace.max(up(trace));
+                bounds.delta = bounds.delta.max(up(nested.delta[at(x)]));
+                bounds.inner = bounds.inner.max(up(sum));
+            }
+            self.add_scored(table, points, bounds);
+        }
+        let tiles = k.div_ceil(POINTS);
+        self.blocks.push(LaneBlock { outer: outer..outer + tiles, scored: tile..self.points.len(), chosen: k, inner });
     }
 }
 
-/// Returns `|phi(x) - sum_j c_j phi(p_j)|` at every point, increased by a bound on its rounding.
-fn deltas(table: &FeatureTable, features: &[f64], columns: &[Vec<f64>], pivots: &[usize]) -> Vec<f64> {
-    let (n, m, rank) = (table.n_points, table.n_features, pivots.len());
-    let of_pivots: Vec<f64> = pivots.iter().flat_map(|&pivot| table.row(pivot).iter().copied()).collect();
-    let norm = pivots.iter().map(|&pivot| dot(table.row(pivot), table.row(pivot))).fold(0.0f64, f64::max).sqrt();
-    let Ok(of_pivots) = ArrayView2::from_shape((rank, m), &of_pivots) else { return vec![f64::INFINITY; n] };
-    let mut found = vec![0.0; n];
-    for first in (0..n).step_by(POINTS) {
-        let end = (first + POINTS).min(n);
-        let block = Array2::from_shape_fn((rank, end - first), |(j, x)| columns[j][first + x]);
-        let mut carried = Array2::zeros((m, end - first));
-        general_mat_mul(1.0, &of_pivots.t(), &block, 0.0, &mut carried);
-        for (feature, carried) in features.chunks_exact(n).zip(carried.rows()) {
-            for ((found, &value), &carried) in found[first..end].iter_mut().zip(&feature[first..end]).zip(carried) {
-                *found += (value - carried) * (value - carried);
+impl BlockPivots {
+    /// Chooses points of a block in the way of pivots; `None` if more than the maximum are needed.
+    ///
+    /// `largest` is `max |phi|²`.
+    fn of(table: &FeatureTable, block: &[u32], largest: f64) -> Option<Self> {
+        let (n, m) = (block.len(), table.n_features);
+        let row = |at: usize| table.row(block[at] as usize);
+        let mut residual: Vec<f64> = (0..n).map(|at| dot(row(at), row(at))).map(|square| square * square).collect();
+        let mut chosen: Vec<usize> = Vec::new();
+        // Coordinates of each point.
+        let mut coordinates = vec![0.0; n * MOST_CHOSEN];
+        // A product of `dot` has n / 8 + 4 roundings, a sum over the chosen points one per point.
+        let entry = |k: usize| 1.25 * (2.0 * (m as f64 / 8.0 + 5.0) + k as f64 + 16.0) * U * largest * largest;
+        loop {
+            let k = chosen.len();
+            let worst = |best: (usize, f64), (at, &d): (usize, &f64)| if best.1 < d { (at, d) } else { best };
+            let (next, deepest) = residual.iter().enumerate().fold((0, f64::NEG_INFINITY), worst);
+            let fine = FINE * largest;
+            if deepest <= 16.0 * entry(k) || (k.is_multiple_of(POINTS) && deepest <= fine * fine) {
+                break;
             }
+            if k == MOST_CHOSEN || n <= 2 * k {
+                return None;
+            }
+            let root = deepest.sqrt();
+            let of_next: [f64; MOST_CHOSEN] = std::array::from_fn(|j| coordinates[next * MOST_CHOSEN + j]);
+            for at in 0..n {
+                let product = dot(row(at), row(next));
+                let known = &mut coordinates[at * MOST_CHOSEN..][..=k];
+                let new = (product * product - dot(&known[..k], &of_next[..k])) / root;
+                known[k] = new;
+                residual[at] -= new * new;
+            }
+            coordinates[next * MOST_CHOSEN + k] = root;
+            residual[next] = 0.0;
+            chosen.push(next);
         }
-        for (x, found) in found[first..end].iter_mut().enumerate() {
-            let size: f64 = block.column(x).iter().map(|c| c.abs()).sum();
-            // A product of `rank` terms in any order has the error `(rank + 8) u` relative to the magnitudes.
-            *found = found.sqrt() * (1.0 + 1e-6) + (rank as f64 + 8.0) * f64::EPSILON * (1.0 + size) * norm;
+        let k = chosen.len();
+        let (mut u, mut rho, mut delta) = (vec![0.0; n * k], Vec::with_capacity(n), Vec::with_capacity(n));
+        let squares: Vec<f64> = (0..n).map(|at| dot(row(at), row(at))).collect();
+        let mut trace = Vec::with_capacity(n);
+        for at in 0..n {
+            let solved = &mut u[at * k..][..k];
+            for j in (0..k).rev() {
+                let below: f64 = (j + 1..k).map(|i| coordinates[chosen[i] * MOST_CHOSEN + j] * solved[i]).sum();
+                solved[j] = (coordinates[at * MOST_CHOSEN + j] - below) / coordinates[chosen[j] * MOST_CHOSEN + j];
+            }
+            let (size, square) = solved.iter().fold((0.0, 0.0), |(size, square), u| (size + u.abs(), square + u * u));
+            // As for the whole domain: see `docs/derivations/pivot-interpolation.md`.
+            let substitution = (k as f64 + 8.0) * U * size * largest;
+            let diagonal = 1.25 * (k as f64 + 8.0) * U * largest * largest;
+            let rho2 = substitution * substitution
+                + residual[at].max(0.0)
+                + (1.0 + size) * (1.0 + size) * entry(k)
+                + (1.0 + square) * diagonal;
+            rho.push(rho2.sqrt());
+            let carried: f64 = solved.iter().zip(&chosen).map(|(u, &chosen)| u * squares[chosen]).sum();
+            trace.push((squares[at] - carried).abs() + (m as f64 + k as f64 + 8.0) * f64::EPSILON * (1.0 + size) * largest);
+            let mut left = row(at).to_vec();
+            for (&u, &chosen) in solved.iter().zip(&chosen) {
+                left.iter_mut().zip(row(chosen)).for_each(|(left, phi)| *left -= u * phi);
+            }
+            let rounded = (k as f64 + 8.0) * f64::EPSILON * (1.0 + size) * largest.sqrt();
+            delta.push(dot(&left, &left).sqrt() * (1.0 + 1e-6) + rounded);
         }
+        Some(Self { chosen, u, rho, trace, delta })
     }
-    found
 }

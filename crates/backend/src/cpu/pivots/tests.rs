@@ -1,28 +1,28 @@
 //! Tests the bounds against exact values, and that bounds which are too small are detected.
 
-use super::choose::{Errors, FINE, Growing, PivotGrowth, setup_work};
-use super::{AskedTrial, Interpolation, PivotScreen, dense_work};
-use crate::scale::Scale;
-use privateer_gp::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, TrialScore, VarianceForm};
+use super::*;
+use crate::cpu::pivots::choose::{Errors, Growing, PivotGrowth, dense_work, setup_work};
+use crate::cpu::pivots::factors::block_place;
+use privateer_gp::score::{Basis, Change, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
 /// Numbers in [-1, 1) from a multiplicative generator, for test matrices.
-pub struct Draws(pub u64);
+struct Draws(pub u64);
 
 impl Draws {
-    pub fn next(&mut self) -> f64 {
+    fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }
 
-pub const N: usize = 700;
+const N: usize = 700;
 /// Frequencies per axis; the number of features is twice its square.
 const AXIS: usize = 4;
 
 /// Cosines and sines of points in the unit square: smooth, so of small rank.
-pub fn smooth() -> FeatureTable {
+fn smooth() -> FeatureTable {
     let n_features = 2 * AXIS * AXIS;
     let mut draws = Draws(1);
     let mut values = Vec::with_capacity(N * n_features);
@@ -43,24 +43,19 @@ fn columns(table: &FeatureTable) -> Vec<f64> {
 }
 
 fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
-    made_to(FINE, table)
-}
-
-/// Chooses pivots until the residual is `end`.
-pub fn made_to(end: f64, table: &Arc<FeatureTable>) -> Arc<Interpolation> {
     let columns = columns(table);
-    PivotGrowth::new(table, end).grow(f64::INFINITY, || &columns).expect("it pays")
+    PivotGrowth::new(table).grow(f64::INFINITY, || &columns).expect("it pays")
 }
 
 /// A model that is defined by its factor.
-pub struct PlainScoreModel {
-    pub table: Arc<FeatureTable>,
-    pub weights: Vec<f64>,
-    pub rows: Vec<f64>,
+struct PlainScoreModel {
+    table: Arc<FeatureTable>,
+    weights: Vec<f64>,
+    rows: Vec<f64>,
 }
 
 impl PlainScoreModel {
-    pub fn draw(table: &Arc<FeatureTable>, draws: &mut Draws, weights: f64, rows: f64) -> Self {
+    fn draw(table: &Arc<FeatureTable>, draws: &mut Draws, weights: f64, rows: f64) -> Self {
         let m = table.n_features;
         Self {
             weights: (0..m).map(|_| weights * draws.next()).collect(),
@@ -107,33 +102,51 @@ impl ScoreModel for PlainScoreModel {
     }
 }
 
-/// Returns each model's candidates, and counts violations against exact scores.
+/// Returns each model's candidates, the violations that the screen noticed, and the number of scores and intervals outside their
+/// bounds.
 fn round(
-    table: &Arc<FeatureTable>,
+    table: &PivotTable,
     by: &Interpolation,
     models: &[PlainScoreModel],
     beta: f64,
     subset: Option<&[u32]>,
 ) -> (Vec<Candidates>, u64, usize) {
-    let scale = Scale::of(&Basis::Table(Arc::clone(table)));
-    let request = |model| TrialScore { subset, ..TrialScore::new(0, Change::Factor, beta, model) };
-    let asked: Vec<AskedTrial<'_>> =
-        models.iter().map(|model| AskedTrial { request: request(model), factor: model.factor().expect("one") }).collect();
-    let mut out = vec![Candidates::default(); models.len()];
+    let features = Arc::clone(&models[0].table);
+    let scale = Scale::of(&Basis::Table(Arc::clone(&features)));
+    let tables = PivotTables { by, table, features: &features, scale: &scale };
+    let asked: Vec<AskedTrial<'_>> = models
+        .iter()
+        .map(|model| AskedTrial {
+            request: TrialScore { subset, ..TrialScore::new(0, Change::Factor, beta, model) },
+            factor: model.factor().expect("a factor"),
+        })
+        .collect();
+    let mut out = vec![Candidates::default(); asked.len()];
     let mut screen = PivotScreen::default();
-    let violations = screen.round(by, &scale, &asked, &mut out);
-    let mut outside = 0;
-    for (i, model) in models.iter().enumerate() {
-        for point in 0..table.n_points {
-            let exact = model.exact(point).upper(beta);
-            let (lower, upper) = screen.interval(i, point);
-            outside += usize::from(!(f64::from(lower) <= exact && exact <= f64::from(upper)));
+    let noticed = screen.round(tables, &asked, &mut out);
+    let mut wrong = 0;
+    for (group, models) in screen.groups.iter().zip(models.chunks(LANES)) {
+        for (lane, model) in models.iter().enumerate().filter(|(lane, _)| group.fine[*lane].is_some()) {
+            let exact = |point: usize| model.exact(point).upper(beta);
+            for kept in &group.kept {
+                // The half-width of the interval is the same for the whole tile.
+                let most = kept.scores.iter().map(|score| score.0[lane]).fold(f32::NEG_INFINITY, f32::max);
+                let half = f64::from(kept.upper.0[lane] - most) * (1.0 + 1e-5) + 2e-7 * f64::from(most.abs());
+                for (score, &point) in kept.scores.iter().zip(&table.points[kept.tile]) {
+                    wrong += usize::from(half < (f64::from(score.0[lane]) - exact(point as usize)).abs());
+                }
+            }
+            let alone = group.alone(tables, lane).expect("in use");
+            for point in 0..N {
+                let (lower, upper) = alone.at(point as u32).interval();
+                wrong += usize::from(!(lower <= exact(point) && exact(point) <= upper));
+            }
         }
     }
-    (out, violations, outside)
+    (out, noticed, wrong)
 }
 
-pub fn best(model: &PlainScoreModel, beta: f64, subset: Option<&[u32]>) -> u32 {
+fn best(model: &PlainScoreModel, beta: f64, subset: Option<&[u32]>) -> u32 {
     let playable: Vec<u32> = subset.map_or_else(|| (0..N as u32).collect(), <[u32]>::to_vec);
     let score = |point: u32| model.exact(point as usize).upper(beta);
     playable
@@ -150,73 +163,59 @@ fn the_proved_errors_hold() {
     let table = Arc::new(smooth());
     let by = made(&table);
     let m = table.n_features;
-    println!("{} pivots for {m} features, |c| up to {}", by.rank, by.largest_size);
     assert!(by.rank < m * (m + 1) / 2 && by.rank < N / 4);
-    let mut tightest = f64::INFINITY;
     for point in 0..N {
-        let c: Vec<f64> = (0..by.rank).map(|j| f64::from(by.coefficient(point, j))).collect();
-        let pivots: Vec<Vec<f64>> = (0..by.rank).map(|j| (0..m).map(|i| by.features[i * by.padded + j]).collect()).collect();
+        let c: Vec<f64> = by.row(point).iter().map(|&c| f64::from(c)).collect();
+        let pivots: Vec<&[f64]> = by.pivots.iter().map(|&pivot| table.row(pivot)).collect();
         let phi = table.row(point);
-        let (mut rho, mut delta) = (0.0, 0.0);
+        let mut rho = 0.0;
         for a in 0..m {
-            let left = phi[a] - (0..by.rank).map(|j| c[j] * pivots[j][a]).sum::<f64>();
-            delta += left * left;
             for b in 0..m {
                 let left = phi[a] * phi[b] - (0..by.rank).map(|j| c[j] * pivots[j][a] * pivots[j][b]).sum::<f64>();
                 rho += left * left;
             }
         }
-        // The matrix was rounded to f32 after its error was bounded: by 2^-24 relative to |c|_1 and the largest |phi|² and
-        // |phi|.
+        // The matrix was rounded to f32 after its error was bounded: by 2^-24 relative to |c|_1 and the largest |phi|².
         let largest = (0..N).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
         let rounded = f64::from(f32::EPSILON) / 2.0 * f64::from(by.size[point]);
         assert!(rho.sqrt() <= f64::from(by.rho[point]) + rounded * largest, "{point}: {} {}", rho.sqrt(), by.rho[point]);
-        assert!(
-            delta.sqrt() <= f64::from(by.delta[point]) + rounded * largest.sqrt(),
-            "{point}: {} {}",
-            delta.sqrt(),
-            by.delta[point]
-        );
-        tightest = tightest.min(f64::from(by.rho[point]) / (rho.sqrt() + 1e-300));
     }
-    println!(
-        "largest rho {:e}, delta {:e}",
-        by.rho.iter().fold(0.0f32, |m, &x| m.max(x)),
-        by.delta.iter().fold(0.0f32, |m, &x| m.max(x))
-    );
 }
 
-/// With factors and weights of very different size, every interval holds the exact score.
-///
-/// The best point is a candidate.
+/// With factors and weights of very different size, every interval holds the exact score, and the best point is a candidate.
 #[test]
 fn intervals_hold_exact_scores() {
     let table = Arc::new(smooth());
     let by = made(&table);
-    let mut draws = Draws(7);
+    let mut draws = Draws(11);
+    let (blocks, direct) =
+        (PivotTable::with_blocks_below(f64::INFINITY, &by, &table), PivotTable::with_blocks_below(0.0, &by, &table));
+    assert!(blocks.blocks.iter().any(|block| 0 < block.chosen) && direct.blocks.iter().all(|block| block.chosen == 0));
     let every_third: Vec<u32> = (0..N as u32).step_by(3).collect();
-    let mut candidates = 0;
+    let mut several = 0;
     for (weights, rows, beta) in
         [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
     {
-        // A full tile of trials and one more.
-        let models: Vec<PlainScoreModel> = (0..5).map(|_| PlainScoreModel::draw(&table, &mut draws, weights, rows)).collect();
-        for subset in [None, Some(&every_third[..])] {
-            let (found, violations, outside) = round(&table, &by, &models, beta, subset);
-            assert_eq!((violations, outside), (0, 0), "{weights} {rows} {beta}");
+        // Two groups that share the loads of a table and one that does not; some SIMD lanes of it are unused.
+        let models: Vec<PlainScoreModel> =
+            (0..2 * LANES + 3).map(|_| PlainScoreModel::draw(&table, &mut draws, weights, rows)).collect();
+        for (lanes, subset) in [(&blocks, None), (&direct, None), (&blocks, Some(&every_third[..]))] {
+            let (found, noticed, wrong) = round(lanes, &by, &models, beta, subset);
+            assert_eq!((noticed, wrong), (0, 0), "{weights} {rows} {beta}");
             for (model, found) in models.iter().zip(&found) {
                 assert!(found.points.is_sorted_by(|a, b| a < b));
                 assert!(found.points.contains(&best(model, beta, subset)), "{weights} {rows} {beta}: {found:?}");
-                candidates += if weights == 1.0 && 0.0 < beta { found.points.len() } else { 0 };
+                several += usize::from(subset.is_none() && weights == 1.0 && 0.0 < beta && 1 < found.points.len());
             }
         }
     }
-    assert!(candidates <= 4 * 10, "{candidates} candidates in 10 rounds of ordinary scale");
-    let huge = [PlainScoreModel::draw(&table, &mut draws, 1e30, 1.0)];
-    assert!(round(&table, &by, &huge, 1.0, None).0[0].points.is_empty(), "numbers beyond f32 go another way");
+    assert!(several <= 14, "{several} of 70 rounds of ordinary scale have several candidates");
+    let huge = [PlainScoreModel::draw(&table, &mut draws, 1e30, 1.0), PlainScoreModel::draw(&table, &mut draws, 1.0, 0.1)];
+    let (found, _, wrong) = round(&direct, &by, &huge, 1.0, None);
+    assert!(wrong == 0 && found[0].points.is_empty() && !found[1].points.is_empty(), "numbers beyond f32 go another way");
 }
 
-/// A copy of the best point that f32 cannot distinguish from it is a candidate too.
+/// A copy of the best point that differs by no more than a tie is a candidate too; a better one always is.
 #[test]
 fn planted_near_ties_are_both_candidates() {
     for hair in [0.0, 1e-13, 1e-10, 1e-8, -1e-8] {
@@ -230,41 +229,52 @@ fn planted_near_ties_are_both_candidates() {
         let mut model = PlainScoreModel::draw(&table, &mut Draws(3), 0.0, 1e-3);
         // All features have the same norm at every point: the mean is largest there.
         model.weights = table.row(14).iter().map(|value| 5.0 * value).collect();
-        let (found, violations, outside) = round(&table, &by, std::slice::from_ref(&model), 0.5, None);
+        let (found, violations, outside) = round(&PivotTable::new(&by, &table), &by, std::slice::from_ref(&model), 0.5, None);
         assert_eq!((violations, outside), (0, 0), "{hair}");
-        assert!(found[0].points.contains(&14) && found[0].points.contains(&600), "{hair}: {found:?}");
+        let (best, other) = if hair < 0.0 { (14, 600) } else { (600, 14) };
+        assert!(found[0].points.contains(&best), "{hair}: {found:?}");
+        assert!(1e-9 < hair.abs() || found[0].points.contains(&other), "{hair}: {found:?}");
     }
 }
 
-/// Exact scores detect an interpolation with too few pivots and bounds that are too small.
+/// Exact scores detect an interpolation with too few pivots, and damage to a matrix of the domain or of blocks.
 #[test]
 fn bounds_that_are_too_small_are_caught() {
     let table = Arc::new(smooth());
     let columns = columns(&table);
     let few = |honest: bool| {
-        let mut growth = PivotGrowth::new(&table, FINE);
+        let mut growth = PivotGrowth::new(&table);
         // Work for 12 pivots and no more.
         assert!(growth.grow(setup_work(N, table.n_features, 12), || &columns).is_none());
         let Growing { pivots, columns: of_pivots, residual, .. } = growth.grown().expect("growing");
         assert_eq!(pivots.len(), 12);
         let residual = if honest { residual } else { vec![0.0; N] };
-        let mut by = Interpolation::new(&table, &columns, pivots, of_pivots, &residual, Errors::default());
+        let mut by = Interpolation::new(&table, pivots, of_pivots, &residual, Errors::default());
         if !honest {
-            by.delta.fill(0.0);
+            by.trace.fill(0.0);
         }
         by
     };
     let mut draws = Draws(9);
     let models: Vec<PlainScoreModel> = (0..4).map(|_| PlainScoreModel::draw(&table, &mut draws, 1.0, 0.3)).collect();
-    let (_, violations, outside) = round(&table, &few(true), &models, 2.0, None);
-    assert_eq!((violations, outside), (0, 0), "wide intervals, and right");
-    let (_, violations, outside) = round(&table, &few(false), &models, 2.0, None);
-    assert!(N < outside && 0 < violations, "{outside} scores outside, {violations} seen");
+    let through = |by: &Interpolation| round(&PivotTable::new(by, &table), by, &models, 2.0, None);
+    let (_, noticed, wrong) = through(&few(true));
+    assert_eq!((noticed, wrong), (0, 0), "wide intervals, and right");
+    let (_, noticed, wrong) = through(&few(false));
+    assert!(N < wrong && 0 < noticed, "{wrong} scores outside, {noticed} seen");
     // The matrix itself is damaged after its error was bounded.
     let mut damaged = Interpolation::clone(&made(&table));
-    damaged.panels.iter_mut().for_each(|c| *c *= 1.01);
-    let (_, violations, _) = round(&table, &damaged, &models, 2.0, None);
-    assert!(0 < violations);
+    damaged.rows.iter_mut().for_each(|c| *c *= 1.01);
+    assert!(0 < through(&damaged).1);
+    let by = made(&table);
+    let sound = PivotTable::with_blocks_below(f64::INFINITY, &by, &table);
+    let (mut inner, mut outer) = (sound.clone(), sound);
+    inner.inner.iter_mut().for_each(|u| *u *= 1.01);
+    outer.outer.iter_mut().for_each(|c| *c *= 1.01);
+    for damaged in [inner, outer] {
+        let (_, _, wrong) = round(&damaged, &by, &models, 2.0, None);
+        assert!(5 < wrong, "{wrong}");
+    }
 }
 
 /// The choice is a function of the table and of the counted work alone.
@@ -274,7 +284,7 @@ fn set_up_waits_for_work_that_pays_for_it() {
     let columns = columns(&table);
     let rank = made(&table).rank;
     let enough = setup_work(N, table.n_features, rank);
-    let mut growth = PivotGrowth::new(&table, FINE);
+    let mut growth = PivotGrowth::new(&table);
     assert!(growth.grow(0.0, || panic!("no work, no need of columns")).is_none());
     assert!(growth.grow(0.5 * enough, || &columns).is_none());
     let found = growth.grow(enough, || &columns).expect("ready");
@@ -291,10 +301,40 @@ fn tables_without_structure_stay_dense() {
     table.values.iter_mut().for_each(|value| *value = draws.next());
     let columns = columns(&table);
     let table = Arc::new(table);
-    assert!(PivotGrowth::new(&table, FINE).grow(f64::INFINITY, || &columns).is_none());
+    assert!(PivotGrowth::new(&table).grow(f64::INFINITY, || &columns).is_none());
     for value in [0.0, f64::NAN, f64::INFINITY, 1e200] {
         let table = FeatureTable { values: vec![value; N * table.n_features], ..FeatureTable::clone(&table) };
-        let found = PivotGrowth::new(&Arc::new(table), FINE).grow(f64::INFINITY, || &columns);
+        let found = PivotGrowth::new(&Arc::new(table)).grow(f64::INFINITY, || &columns);
         assert!(found.is_none(), "{value}");
+    }
+}
+
+/// Norms of interleaved factors are upper bounds about a multiple of the identity, close ones; entries are the rounded ones.
+#[test]
+fn interleaved_factors_are_bounded_about_their_diagonals() {
+    let table = Arc::new(smooth());
+    let mut draws = Draws(17);
+    let m = table.n_features;
+    let models: Vec<PlainScoreModel> = (0..3).map(|_| PlainScoreModel::draw(&table, &mut draws, 1.0, 0.3)).collect();
+    let factors: Vec<Factor<'_>> = models.iter().map(|model| model.factor().expect("a factor")).collect();
+    let mut lanes = FactorLanes::default();
+    lanes.fill(&factors.iter().collect::<Vec<_>>(), m);
+    for (lane, model) in models.iter().enumerate() {
+        let FactorNorms { centre, rows, form, .. } = lanes.norms[lane];
+        let (mut about, mut apart) = (0.0, 0.0);
+        for i in 0..m {
+            for j in 0..m {
+                let s = if i == j { centre } else { 0.0 };
+                let entry: f64 = (0..m).map(|k| model.rows[k * m + i] * model.rows[k * m + j]).sum();
+                about += (model.rows[i * m + j] - s) * (model.rows[i * m + j] - s);
+                apart += (entry - centre * s) * (entry - centre * s);
+                if j <= i {
+                    let found = lanes.rows[block_place(i / 4) + 4 * j + i % 4].0[lane];
+                    assert_eq!(found, model.rows[i * m + j] as f32, "{i} {j}");
+                }
+            }
+        }
+        assert!(0.0 < centre && about.sqrt() <= rows && rows < about.sqrt() * (1.0 + 1e-8));
+        assert!(apart.sqrt() <= form && form < 3.0 * apart.sqrt(), "{form} {apart}");
     }
 }

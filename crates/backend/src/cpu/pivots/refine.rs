@@ -6,7 +6,7 @@
 //! `|w| u |phi(x) - phi(y)|`. Standard deviations then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
 use super::factors::{LANES, Sixteen};
-use super::round::LaneTables;
+use super::round::PivotTables;
 use privateer_numerics::vectorised;
 
 /// Coefficients of the interval of a form and a mean that were computed in f64.
@@ -30,7 +30,7 @@ pub struct Fine {
 
 /// One trial extracted from its SIMD lane.
 pub struct Alone<'a> {
-    tables: LaneTables<'a>,
+    tables: PivotTables<'a>,
     fine: Fine,
     /// Forms at the pivots.
     forms: Vec<f64>,
@@ -67,16 +67,16 @@ impl At {
 
 impl<'a> Alone<'a> {
     /// Extracts a trial from its SIMD lane.
-    pub fn new(tables: LaneTables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
+    pub fn new(tables: PivotTables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
         let of = |values: &[Sixteen]| values.iter().map(|value| f64::from(value.0[lane])).collect();
         Self { tables, fine, forms: of(forms), weights: of(weights) }
     }
 
     /// Computes form and mean of a point in f64, with their error bounds.
     pub fn at(&self, point: u32) -> At {
-        let Self { tables: LaneTables { by, lanes, features, .. }, fine, .. } = self;
+        let Self { tables: PivotTables { by, features, .. }, fine, .. } = self;
         let point = point as usize;
-        let (c, phi) = (lanes.row(point), features.row(point));
+        let (c, phi) = (by.row(point), features.row(point));
         let (form, mean) = pulp::Arch::new().dispatch(RefinedSums { c, forms: &self.forms, phi, weights: &self.weights });
         let size = f64::from(by.size[point]);
         let (rho, trace) = (f64::from(by.rho[point]), f64::from(by.trace[point]));
@@ -94,8 +94,8 @@ impl<'a> Alone<'a> {
 
     /// Returns whether `x` is below `y` by more than a tie.
     fn below(&self, x: &At, y: &At) -> bool {
-        let Self { tables: LaneTables { lanes, features, .. }, fine, .. } = self;
-        let (c, d) = (lanes.row(x.point), lanes.row(y.point));
+        let Self { tables: PivotTables { by, features, .. }, fine, .. } = self;
+        let (c, d) = (by.row(x.point), by.row(y.point));
         let (phi, psi) = (features.row(x.point), features.row(y.point));
         let (apart, squares) = pulp::Arch::new().dispatch(Apart { c, d, phi, psi });
         let mean = x.mean - y.mean + 2.0 * fine.c + fine.c_apart * squares.sqrt();
