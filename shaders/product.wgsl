@@ -5,8 +5,8 @@
 var<workgroup> four_a: array<vec4<Real>, THREADS>;
 var<workgroup> four_b: array<vec4<Real>, THREADS>;
 
-// Writes four entries. An index that is no constant would keep the sums in memory in place of registers: on a card with f64
-// at half the rate of f32, products then ran at a tenth of their rate.
+// Writes four entries. A computed index would keep the sums in memory in place of registers: on a card with f64 at half the
+// rate of f32, products then ran at a tenth of their rate.
 fn write_four(at: u32, sums: vec4<Real>) {
     table[at] = Out(sums.x);
     table[at + 1u] = Out(sums.y);

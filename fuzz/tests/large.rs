@@ -25,7 +25,8 @@ const KINDS: [(&str, &str, usize, Read); 6] = [
 ];
 
 const MOST_BYTES: usize = 200 << 20;
-/// The promise is two seconds of an optimised program; a reader whose time grows with the square of the length takes minutes.
+/// Ten times what an optimised program may take, as this one is hardly optimised and runs beside others; a reader whose time grows
+/// with the square of the length takes minutes.
 const MOST_TIME: Duration = Duration::from_secs(20);
 
 /// What a file of a kind begins with, what is said again and again in it with a number, and its end.

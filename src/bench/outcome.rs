@@ -51,8 +51,9 @@ pub struct Measured {
     pub passes: Vec<(&'static str, f64)>,
 }
 
-/// Returns what twice the trials take beyond the time of once; `None` where that is less than a fifth of it, which is how far
-/// two runs of the same work differ.
+/// Returns what twice the trials take beyond the time of once.
+///
+/// `None` where that is less than a fifth of it, which is how far two runs of the same work differ.
 fn further(once: f64, twice: f64) -> Option<f64> {
     Some(twice - once).filter(|more| *more >= 0.2 * once)
 }

@@ -81,7 +81,7 @@ pub fn table(all: &[Measured]) -> String {
             let _ = writeln!(text, "{}, {}: µs of the device a trial-round: {}", m.job, m.backend, passes.join(", "));
         }
     }
-    for pair in all.windows(2).filter(|pair| pair[0].job == pair[1].job) {
+    for pair in all.windows(2).filter(|pair| pair[0].job == pair[1].job && pair[0].backend == "cpu" && pair[1].backend != "cpu") {
         text.push_str(&compared(&pair[0], &pair[1]));
     }
     text
@@ -91,10 +91,10 @@ pub fn table(all: &[Measured]) -> String {
 fn compared(first: &Measured, second: &Measured) -> String {
     let names = format!("{} / {}", second.backend.to_uppercase(), first.backend.to_uppercase());
     let further = match (first.marginal_wall, second.marginal_wall) {
-        (Some(first), Some(second)) => format!("{} times for further trials", digits(first / second)),
+        (Some(first), Some(second)) => format!("{:.2} times for further trials", first / second),
         _ => "too short to say for further trials".to_owned(),
     };
-    let whole = digits(first.best_wall() / second.best_wall());
+    let whole = format!("{:.2}", first.best_wall() / second.best_wall());
     let software = if second.software_adapter { "; a software adapter: says nothing of a card" } else { "" };
     format!("{}: {names}: {whole} times as fast a whole run, {further}{software}\n", first.job)
 }

@@ -42,7 +42,7 @@ pub struct BenchArgs {
     /// Trials in lockstep; on a GPU in two submissions [default: the backend's choice]
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// What a GPU screens in [default: f32]
+    /// What a GPU screens in [default: f64 where its measured rate allows]
     #[arg(long, value_name = "f32|f64", value_parser = ["f32", "f64"])]
     precision: Option<String>,
     /// Score every point in every round on the CPU, without block pruning: the same results

@@ -175,9 +175,14 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     let ledger = CuratedLedger { sources: columns.clone(), centre, scales, projection, public, ..ledger }.sealed();
     let stated = format!("{:#}\n", serde_json::json!(ledger));
     // A budget is spent when both files are on the disk under temporary names: a path that cannot be written costs nothing.
-    publish(&args.out, text.as_bytes(), &ledger_path, stated.as_bytes(), || match &args.odometer {
-        Some(path) => spend(path, &ledger).map(drop),
-        None => Ok(()),
+    publish(&args.out, text.as_bytes(), &ledger_path, stated.as_bytes(), || {
+        let Some(path) = &args.odometer else { return Ok(None) };
+        let shared = SharedOdometer::open(path)?;
+        // Under the lock of the odometer: of several commands at once, those that come late have spent nothing.
+        if let Some(path) = [&args.out, &ledger_path].into_iter().find(|path| path.symlink_metadata().is_ok()) {
+            return Err(already(path));
+        }
+        spend(shared, path, &ledger).map(Some)
     })?;
     note(&format!(
         "{} of {rows} rows were longer than the bound {bound} and were moved to it (a number about the raw data: do not publish it)",
@@ -271,9 +276,8 @@ fn ask_about_header(path: &Path, name: &str) -> Result<(), Error> {
     )
 }
 
-/// Takes a release from the budget of every record, on the disk before anything is given out.
-fn spend(path: &Path, ledger: &CuratedLedger) -> Result<(), Error> {
-    let mut shared = SharedOdometer::open(path)?;
+/// Takes a release from the budget of every record, on the disk before anything is given out; returns the odometer, locked.
+fn spend(mut shared: SharedOdometer, path: &Path, ledger: &CuratedLedger) -> Result<SharedOdometer, Error> {
     let known = shared.odometer.rows();
     if known.is_some_and(|known| known != ledger.rows) {
         return refuse(
@@ -288,7 +292,8 @@ fn spend(path: &Path, ledger: &CuratedLedger) -> Result<(), Error> {
     let ticket = new_name()?;
     shared.odometer.join(&spend.session);
     shared.odometer.spend_once(&spend, &ticket).map_err(refused)?;
-    shared.write()
+    shared.write()?;
+    Ok(shared)
 }
 
 const SPENT_AGAIN: &str = "a second release of the same data spends the budget again, and both together are less private: \
@@ -299,21 +304,27 @@ const SPENT_AGAIN: &str = "a second release of the same data spends the budget a
 /// The released inputs are finished under a temporary name before the ledger is published, and published last: released inputs without a ledger would be of
 /// no use. A command that is killed between the two leaves the ledger and the unpublished released inputs, which [`clear_interrupted`] recognises.
 ///
-/// * `spend` — called once both files are written, before either is published
+/// * `spend` — called once both files are written, before either is published; the odometer that it spent from stays locked
 fn publish(
     out: &Path,
     released_inputs: &[u8],
     ledger_path: &Path,
     ledger: &[u8],
-    spend: impl FnOnce() -> Result<(), Error>,
+    spend: impl FnOnce() -> Result<Option<SharedOdometer>, Error>,
 ) -> Result<(), Error> {
     let released_inputs = PreparedFile::write(out, released_inputs, "write the released inputs", false)?;
     let ledger = PreparedFile::write(ledger_path, ledger, "write the ledger", false)?;
-    spend()?;
-    ledger.publish_new(SPENT_AGAIN)?;
-    released_inputs.publish_new(SPENT_AGAIN).inspect_err(|_| {
-        // No released inputs were given out: the ledger must not say that they were.
-        let _ = remove_file(ledger_path, "remove the ledger");
+    let spent_from = spend()?;
+    let published = ledger.publish_new(SPENT_AGAIN).and_then(|()| {
+        released_inputs.publish_new(SPENT_AGAIN).inspect_err(|_| {
+            // No released inputs were given out: the ledger must not say that they were.
+            let _ = remove_file(ledger_path, "remove the ledger");
+        })
+    });
+    published.inspect_err(|_| {
+        if spent_from.is_some() {
+            note("the spend is recorded in the odometer and counts; nothing was released");
+        }
     })
 }
 

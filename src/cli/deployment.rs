@@ -392,13 +392,14 @@ impl Account {
             ));
         }
         let ticket = new_name()?;
-        if let Some(shared) = &mut self.shared {
+        self.ticket = Some(ticket.clone());
+        if self.shared.is_some() {
             self.deployment.pending = Some(ticket.clone());
-            file.replace("deployment", serde_json::json!(self.deployment))?;
+            file.replace("deployment", serde_json::json!(self.deployment)).map_err(|why| self.whether_spent(why))?;
+        }
+        if let Some(shared) = &mut self.shared {
             shared.odometer.spend_once(spend, &ticket).map_err(refused)?;
-            let written = shared.write();
-            self.ticket = Some(ticket.clone());
-            written.inspect_err(|_| self.say_whether_spent())?;
+            shared.write().map_err(|why| self.whether_spent(why))?;
         }
         self.deployment.pending = None;
         self.deployment.counter = self.deployment.counter.saturating_add(1);
@@ -413,28 +414,38 @@ impl Account {
     /// Puts an answer that was paid for on the disk, with what the file says of its spends.
     ///
     /// # Errors
-    /// Those of [`StateFile::replace`]; a note says before whether the spend counts all the same.
+    /// Those of [`StateFile::replace`], with a hint that says whether the spend counts all the same.
     pub fn keep(&self, file: &mut StateFile, key: &str, content: serde_json::Value) -> Result<(), Error> {
         file.set("deployment", serde_json::json!(self.deployment));
         file.set("spent", self.statement());
-        file.replace(key, content).inspect_err(|_| self.say_whether_spent())
+        file.replace(key, content).map_err(|why| self.whether_spent(why))
     }
 
-    /// Says after a failure whether the last spend counts, as the disk has it.
-    fn say_whether_spent(&self) {
+    /// Adds to a failure whether the last spend counts, as the disk has it: "run it again" may spend again.
+    fn whether_spent(&self, why: Error) -> Error {
+        let Error::Io { action, path, source } = &why else { return why };
+        let problem = format!("cannot {action} `{}`: {source}", path.display());
+        Error::Failed { problem, hint: self.spend_on_the_disk() }
+    }
+
+    fn spend_on_the_disk(&self) -> String {
         let answer = "the answer was not kept and not given out";
-        let Some(shared) = &self.shared else { return note(&format!("nothing was spent: {answer}")) };
+        let Some(shared) = &self.shared else { return format!("nothing was spent: {answer}; mend the cause and try again") };
         let path = shared.file.path();
         let recorded = StateFile::peek(path).ok().flatten().and_then(|(_, state)| {
             let (_, odometer) = read_odometer(path, |key| state[key].clone()).ok()?;
             Some(odometer.mark(&self.deployment.id).map(|mark| mark.ticket.clone()) == self.ticket)
         });
         let path = path.display();
-        note(&match recorded {
-            Some(true) => format!("the spend is recorded in `{path}` and counts; {answer}: the same command spends again"),
-            Some(false) => format!("nothing was spent from `{path}`: {answer}"),
+        match recorded {
+            Some(true) => {
+                format!(
+                    "the spend is recorded in `{path}` and counts; {answer}: mend the cause first, the same command spends again"
+                )
+            }
+            Some(false) => format!("nothing was spent from `{path}`: {answer}; mend the cause and try again"),
             None => format!("`{path}` cannot be read now: the next command says whether the spend counts; {answer}"),
-        });
+        }
     }
 
     /// Returns what this session states of its spends.

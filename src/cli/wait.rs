@@ -9,7 +9,7 @@ const MOST: f64 = 3.2e8;
 /// Arguments of commands that take a folder or a file for themselves.
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
-    /// Wait this long for what another program holds, then end with exit code 5
+    /// Wait this long for a folder or file that another program holds, then end with exit code 5
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds, default_value = "0")]
     pub wait: Duration,
 }

@@ -137,7 +137,7 @@ impl CuratedLedger {
             Err(source) if !source.is_data() => return Err(corrupt(format!("is not JSON ({source})"))),
             _ => return Err(corrupt("is not the ledger of released inputs".to_owned())),
         };
-        let value = match head.version {
+        let value = match head.version() {
             Some(version) if version == u64::from(Self::VERSION) => {
                 let value: serde_json::Value =
                     serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;

@@ -1,4 +1,4 @@
-//! Waits for what another program holds: a results folder, a state file, a release in the making.
+//! Waits for a folder or file that another program holds.
 
 use privateer_config::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 static PATIENCE: AtomicU64 = AtomicU64::new(0);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Sets how long this process waits for what another program holds; at first it does not wait.
+/// Sets how long this process waits for other programs; at first it does not wait.
 pub fn wait_at_most(patience: Duration) {
     PATIENCE.store(u64::try_from(patience.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// Returns the value of the first attempt that does not end with [`Error::InUse`], as long as the patience lasts.
+/// Repeats an attempt while it ends with [`Error::InUse`] and the patience lasts.
 /// * `least` — how long to wait at least
 ///
 /// # Errors

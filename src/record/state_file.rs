@@ -164,8 +164,13 @@ impl StateFile {
     /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is altered or of another version.
     pub fn peek(path: &Path) -> Result<Option<(StateKind, serde_json::Value)>, Error> {
         let Ok(text) = String::from_utf8(disk::read(path, "read the file")?) else { return Ok(None) };
-        let Ok(head) = serde_json::from_str::<FileHead>(&text) else { return Ok(None) };
-        let Some(kind) = StateKind::ALL.into_iter().find(|kind| head.format == kind.format()) else { return Ok(None) };
+        let kind = match serde_json::from_str::<FileHead>(&text) {
+            Ok(head) => StateKind::ALL.into_iter().find(|kind| head.format == kind.format()),
+            // An altered head is no reason to take the file for another's.
+            Err(error) if error.is_data() => StateKind::ALL.into_iter().find(|kind| text.contains(kind.format())),
+            Err(_) => None,
+        };
+        let Some(kind) = kind else { return Ok(None) };
         let corrupt = |(problem, hint)| Error::Corrupt { path: path.to_owned(), problem, hint };
         Self::parse(&text, kind).map(|value| Some((kind, value))).map_err(corrupt)
     }
@@ -184,7 +189,7 @@ impl StateFile {
             Err(error) if !error.is_data() => return refuse(format!("is not {article} {noun} (no JSON)")),
             _ => return refuse(format!("is not {article} {noun} of this program")),
         };
-        match head.version {
+        match head.version() {
             Some(VERSION) => {}
             Some(version) => {
                 let hint = if VERSION < version {

@@ -102,9 +102,12 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
     if most < count || MOST_VALUES < count * n_keys as f64 || MOST_KEYS <= n_keys {
         sink.push_at(
             node.span.as_ref(),
-            Diagnostic::new(format!("the sweep has {count:.0} points of {n_keys} keys"))
-                .expected(format!("at most {most} points, fewer than {MOST_KEYS} keys and {MOST_VALUES} values in all"))
-                .hint("keys below `[sweep.zip]` advance together in place of all combinations"),
+            Diagnostic::new(format!(
+                "the sweep has {} points of {n_keys} keys",
+                if count < 1e15 { count.to_string() } else { format!("{count:.1e}") }
+            ))
+            .expected(format!("at most {most} points, fewer than {MOST_KEYS} keys and {MOST_VALUES} values in all"))
+            .hint("keys below `[sweep.zip]` advance together in place of all combinations"),
         );
         return vec![Vec::new()];
     }

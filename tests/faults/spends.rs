@@ -30,6 +30,10 @@ fn says_what_counts(faulted: &Faulted, spent: bool) {
     let text = said(&faulted.output);
     let counts = text.contains("the spend is recorded in") && text.contains("and counts");
     assert!(faulted.killed() || counts == spent, "{}: {text}", faulted.case);
+    assert!(!(spent && text.contains("run the same command again")), "{}: {text}", faulted.case);
+    // Once files are written, a failure says one of the two.
+    let writes = text.contains("error: cannot write") || text.contains("error: cannot replace");
+    assert!(faulted.killed() || !writes || counts || text.contains("nothing was spent"), "{}: {text}", faulted.case);
 }
 
 #[test]

@@ -273,6 +273,22 @@ fn a_session_of_another_spec_is_refused_before_anything_is_built() {
 }
 
 #[test]
+fn of_releases_at_once_one_spends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    for number in 0..10 {
+        let (odometer, out) = (format!("od{number}"), format!("rel{number}.csv"));
+        fine(here, &["odometer", &odometer, "--budget", "epsilon=1000,delta=1e-3", "--filter", "sum", "--rows", "60"]);
+        let words: Vec<&str> = CURATE.iter().map(|word| if *word == "released.csv" { &out } else { *word }).collect();
+        assert_eq!(at_once(here, &[&words[..], &["--odometer", &odometer]].concat()), 1);
+        let state: serde_json::Value = serde_json::from_slice(&fs::read(here.join(&odometer)).expect("a file")).expect("JSON");
+        let counts = state["odometer"]["spends"].as_array().expect("spends").iter().map(|spend| spend["count"].as_u64());
+        assert_eq!(counts.sum::<Option<u64>>(), Some(1), "{state}");
+    }
+}
+
+#[test]
 fn files_in_use_are_waited_for() {
     let (folder, _) = curated();
     let here = folder.path();

@@ -79,11 +79,11 @@ impl BackendError {
     }
 }
 
-/// Returns what to do where NVIDIA's kernel driver is there and its Vulkan driver may not be, as in most containers.
+/// Returns what to do where NVIDIA's kernel driver is there and its Vulkan driver may be missing.
 #[must_use]
 pub fn hidden_card() -> Option<&'static str> {
-    let hint = "an NVIDIA card is there, and its Vulkan driver is not: in a container, `NVIDIA_DRIVER_CAPABILITIES` has to hold \
-                `graphics` beside `compute,utility`";
+    let hint = "an NVIDIA card is there, and its Vulkan driver seems to be missing: in a container, `NVIDIA_DRIVER_CAPABILITIES` has \
+                to hold `graphics` beside `compute,utility`; a slice of a card (MIG) has no Vulkan";
     Path::new("/dev/nvidiactl").exists().then_some(hint)
 }
 

@@ -91,13 +91,21 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What a JSON file of this program says of itself; reading it keeps nothing else of a file that may be another's.
+/// Kind and version of a JSON file of this program; the rest of the file takes no memory.
 #[derive(Debug, Deserialize)]
 pub struct FileHead {
     /// What the file is.
     pub format: String,
     /// The version of its layout.
-    pub version: Option<u64>,
+    version: Option<f64>,
+}
+
+impl FileHead {
+    /// Returns the version, if it is a natural number.
+    #[must_use]
+    pub fn version(&self) -> Option<u64> {
+        self.version.filter(|version| version.fract() == 0.0 && (0.0..1e15).contains(version)).map(|version| version as u64)
+    }
 }
 
 /// Opens a regular file for reading. A pipe, a device or a folder is refused before it is opened: it may have no end.

@@ -108,9 +108,9 @@ pub(super) fn scan(
     if let Some((row, line)) =
         dialect.text.lines().enumerate().find(|(_, line)| MOST_COLUMNS < line.len() && MOST_COLUMNS < fields(line))
     {
-        let message = format!("line {} of `{shown}` has {} fields", row + 1, fields(line));
-        let hint = "write one row to a line";
-        return Err(Error::input(Diagnostic::new(message).expected(format!("at most {MOST_COLUMNS}")).hint(hint)));
+        let message = format!("line {} of `{shown}` has {} separators", row + 1, fields(line) - 1);
+        let hint = "write one row to a line; a table has at most that many columns, and texts hold fewer separators";
+        return Err(Error::input(Diagnostic::new(message).expected(format!("fewer than {MOST_COLUMNS}")).hint(hint)));
     }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)

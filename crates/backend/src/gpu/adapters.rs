@@ -18,7 +18,7 @@ pub enum AdapterChoice {
 /// Which of several adapters is taken, where not the first that suits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreferredAdapter {
-    /// The adapter of this number in the list, or else the first whose name contains the text, in any case.
+    /// The adapter of this number in the list, or the first whose name contains the text, in any case.
     Named(String),
     /// Shares of one sweep on a machine with several equal cards take one each, in turn.
     Share(u64),
@@ -51,9 +51,13 @@ fn mark(found: &mut [AdapterFacts], preferred: Option<&PreferredAdapter>) {
     let taken = match preferred {
         None => first,
         Some(PreferredAdapter::Named(text)) => {
-            let holds = |facts: &AdapterFacts| facts.name.to_lowercase().contains(&text.to_lowercase());
-            let numbered = text.parse::<usize>().ok().filter(|&at| at < found.len());
-            numbered.or_else(|| found.iter().position(|facts| suits(facts) && holds(facts))).filter(|&at| suits(&found[at]))
+            let name = text.trim().to_lowercase();
+            let holds = |facts: &AdapterFacts| !name.is_empty() && facts.name.to_lowercase().contains(&name);
+            let found_at = match name.parse::<usize>() {
+                Ok(number) => Some(number).filter(|&at| at < found.len()),
+                Err(_) => found.iter().position(|facts| suits(facts) && holds(facts)),
+            };
+            found_at.filter(|&at| suits(&found[at]))
         }
         Some(PreferredAdapter::Share(number)) => first.and_then(|first| {
             let equal: Vec<usize> = (first..found.len())
@@ -269,6 +273,8 @@ mod tests {
             (named("0"), None),
             (named("old"), None),
             (named("7"), None),
+            (named("100"), None),
+            (named(""), None),
             (named("A100"), None),
             (Some(PreferredAdapter::Share(0)), Some(1)),
             (Some(PreferredAdapter::Share(1)), Some(2)),

@@ -79,16 +79,14 @@ impl GpuShared {
 ///
 /// Each side is tried only where the rate of the one before says that its submissions are short.
 fn fastest_product<R: GpuNumber>(shared: &GpuShared, least: Duration) -> Result<(f64, usize), BackendError> {
-    let mut side = FIRST_SIDE;
-    loop {
-        let rate = product::<R>(shared, side, least)?;
-        let seconds_of_next = operations(2 * side) / rate;
-        // The first submission of a size takes longer than later ones.
-        if side == LAST_SIDE || LONGEST < 2.0 * seconds_of_next {
-            return Ok((rate, side));
-        }
-        side *= 2;
+    let (mut rate, mut side) = (product::<R>(shared, FIRST_SIDE, least)?, FIRST_SIDE);
+    // The first submission of a size takes longer than later ones.
+    while side < LAST_SIDE && 2.0 * operations(2 * side) / rate <= LONGEST {
+        // A device without room for the next size has still shown a rate.
+        let Ok(next) = product::<R>(shared, 2 * side, least) else { break };
+        (rate, side) = (rate.max(next), 2 * side);
     }
+    Ok((rate, side))
 }
 
 fn operations(side: usize) -> f64 {

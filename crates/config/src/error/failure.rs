@@ -30,7 +30,7 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
-    /// A folder or file that another program holds: nothing was changed, and the same command may succeed later.
+    /// A folder or file that another program holds; nothing was changed.
     InUse {
         /// The folder or file.
         path: PathBuf,

@@ -25,8 +25,9 @@ pub struct Blt {
 }
 
 impl Blt {
-    /// Fits a matrix for `rounds >= 1` (0 counts as 1); takes milliseconds, and at once for the rounds of an earlier fit.
-    /// The number of buffers follows from `rounds`.
+    /// Fits a matrix for `rounds >= 1` (0 counts as 1).
+    ///
+    /// A fit takes milliseconds, and no time where one of these rounds was made before. The number of buffers follows from `rounds`.
     #[must_use]
     pub fn fitted(rounds: u64) -> Self {
         /// Fits by their rounds: all cells of a sweep ask for a few of them.

@@ -3,7 +3,7 @@
 use super::Factorisation;
 use std::sync::{Arc, OnceLock};
 
-/// The standard deviations of the noise on the prefixes of a stream, computed when one is first asked for.
+/// The standard deviations of the noise on the prefixes of a stream, computed at their first use.
 #[derive(Debug)]
 pub struct Deviations {
     factorisation: Arc<dyn Factorisation>,

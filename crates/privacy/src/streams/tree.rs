@@ -29,7 +29,7 @@ impl Tree {
     }
 }
 
-/// Returns the largest variance on the prefixes `1 ..= rounds`, where that of a prefix is a sum over the nodes it is made of.
+/// Returns the largest variance on the prefixes `1 ..= rounds`, each the sum over its nodes.
 ///
 /// A prefix is made of the nodes of its binary digits. Of all that agree with `rounds` down to a digit and are smaller there, the
 /// one whose later digits are all 1 has every node of the others.
