@@ -292,7 +292,9 @@ fn spend(mut shared: SharedOdometer, path: &Path, ledger: &CuratedLedger) -> Res
     let ticket = new_name()?;
     shared.odometer.join(&spend.session);
     shared.odometer.spend_once(&spend, &ticket).map_err(refused)?;
-    shared.write()?;
+    shared
+        .write()
+        .inspect_err(|_| note("nothing was released; `privateer ledger` of the odometer says whether the spend counts"))?;
     Ok(shared)
 }
 
