@@ -23,6 +23,8 @@ use std::sync::{Arc, Mutex};
 
 /// Decision sets with fewer points are scored point by point, without a screen.
 const SCREENED_SET: usize = 65;
+/// Largest number of points over which a check builds tables; of more it takes a sample.
+const CHECKED_POINTS: usize = 1 << 16;
 
 /// Prepares the cells of a sweep.
 pub struct Preparation<'a> {
@@ -125,7 +127,7 @@ impl<'a> Preparation<'a> {
         let plan = plan.as_ref();
         match &plan.task {
             Task::Bandit(bandit) => {
-                Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.caches.of(self.sweep.seed, plan))?)))
+                Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.caches.of(self.sweep.seed, plan), usize::MAX)?)))
             }
             Task::Contextual(task) => Ok(Ready::Contextual(Box::new(self.ready_contextual(plan, task)?))),
             Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(self.sweep, plan, online)?))),
@@ -212,7 +214,14 @@ impl<'a> Preparation<'a> {
         Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams: kept.streams.clone(), replays })
     }
 
-    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<ReadyCell, Error> {
+    /// Prepares a bandit cell, with features of at most `table_points` points: of a larger domain there is no screen.
+    fn ready(
+        &self,
+        plan: &CellPlan,
+        bandit: &BanditPlan,
+        kept: &EnvironmentCache,
+        table_points: usize,
+    ) -> Result<ReadyCell, Error> {
         let environment = self.kept_environment(plan, bandit, kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match (&curator, environment.product()) {
@@ -226,6 +235,7 @@ impl<'a> Preparation<'a> {
         };
         let problem = Problem {
             inputs,
+            table_points,
             rounds: plan.rounds,
             streams: kept.streams.clone(),
             memory_bytes: self.sweep.memory_bytes,
@@ -245,8 +255,8 @@ impl<'a> Preparation<'a> {
         let mut trial_bytes = 0.0;
         let domain = match maker.basis() {
             Some(basis) => {
-                trial_bytes = self.allow_trial(&basis, plan.rounds, maker.sums().is_some())?;
-                if screened { Some(self.domain(&basis, kept)?) } else { None }
+                trial_bytes = self.allow_trial(&basis, problem.n_points(), plan.rounds, maker.sums().is_some())?;
+                if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => None,
         };
@@ -280,8 +290,8 @@ impl<'a> Preparation<'a> {
     /// Checks one trial's memory (screens, Gram columns, K x K state) against the spec's limit.
     ///
     /// Returns the part of it that a trial takes while a device scores it, in bytes.
-    fn allow_trial(&self, basis: &Basis, rounds: u64, from_sums: bool) -> Result<f64, Error> {
-        let n = basis.n_points() as f64;
+    fn allow_trial(&self, basis: &Basis, n_points: usize, rounds: u64, from_sums: bool) -> Result<f64, Error> {
+        let n = n_points as f64;
         let (on_device, screens) = match basis {
             Basis::Table(table) => {
                 let m = table.n_features as f64;
@@ -294,7 +304,7 @@ impl<'a> Preparation<'a> {
                     // over features, computed from the plays.
                     let k = n.min(rounds as f64);
                     let span = k.min(2.0 * m + 1.0);
-                    ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(basis.n_points(), k))
+                    ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(n_points, k))
                 };
                 (8.0 * (3.0 * n + state), pruning)
             }
@@ -304,7 +314,7 @@ impl<'a> Preparation<'a> {
                 let tabulated = matches!(basis, Basis::Gram(gram) if gram.dense_column(0).is_some());
                 let columns = if tabulated { 0.0 } else { 8.0 * n * k };
                 // A trial stores the columns of one scoring strategy at a time.
-                let columns = columns.max(Cpu::pruning_bytes(basis.n_points(), k));
+                let columns = columns.max(Cpu::pruning_bytes(n_points, k));
                 (8.0 * (3.0 * n + 2.5 * k * k), columns)
             }
         };
@@ -325,7 +335,7 @@ impl<'a> Preparation<'a> {
         let plan = self.played(plan)?;
         let plan = plan.as_ref();
         let mut facts = self.accepting(match &plan.task {
-            Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Bandit(bandit) => self.bandit_facts(plan, bandit, usize::MAX),
             Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
             Task::Online(online) => self.online.facts(self.sweep, plan, online, true),
         })?;
@@ -347,21 +357,22 @@ impl<'a> Preparation<'a> {
 
     /// Returns the ledger and facts of a cell without running anything.
     ///
-    /// The first candidate replaces a learning rate that validation data would choose, and a usual factor one that is tuned.
+    /// The first candidate replaces a learning rate that validation data would choose, and a usual factor one that is tuned. Over many
+    /// points features are built at a sample of them, and their memory is counted for all.
     ///
     /// # Errors
     /// As [`Preparation::facts`].
     pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         self.accepting(match &plan.task {
-            Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Bandit(bandit) => self.bandit_facts(plan, bandit, CHECKED_POINTS),
             Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
             Task::Online(online) => self.online.facts(self.sweep, plan, online, false),
         })
     }
 
-    fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<CellFacts, Error> {
+    fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan, table_points: usize) -> Result<CellFacts, Error> {
         let kept = self.caches.of(self.sweep.seed, plan);
-        let cell = self.ready(plan, bandit, &kept)?;
+        let cell = self.ready(plan, bandit, &kept, table_points)?;
         let mut first = lock(&kept.first_trial);
         let instance = match first.as_ref() {
             Some(instance) => instance.clone(),

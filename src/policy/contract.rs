@@ -5,7 +5,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{SumsPosterior, SumsUpdate, Unusable};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
-use privateer_gp::{Points, ProductDomain, TrainReadings};
+use privateer_gp::{KernelGram, Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
 use privateer_privacy::curator::ReleasedInputs;
 use privateer_privacy::sums::{SumsFacts, SumsNeed};
@@ -141,6 +141,8 @@ pub trait Policy: Send {
 pub struct Problem {
     /// The policy's knowledge of the inputs before the first trial.
     pub inputs: KnownInputs,
+    /// Largest number of points at which features are computed: a check takes a sample of a larger domain.
+    pub table_points: usize,
     /// Horizon.
     pub rounds: u64,
     /// Random streams of the environment.
@@ -187,6 +189,26 @@ impl Problem {
             KnownInputs::Released { n_points, .. } => *n_points,
             KnownInputs::Product(product) => product.n_rows(),
         }
+    }
+
+    /// Returns the inputs as [`Problem::shared`] does, at most `table_points` of them: spread over all, with both ends.
+    ///
+    /// Inputs without coordinates or kernel are a table already, and are returned whole.
+    ///
+    /// # Errors
+    /// As [`Problem::shared`].
+    pub fn tabulated(&self) -> Result<SharedInputs, Error> {
+        let shared = self.shared()?;
+        let (SharedInputs { points: Some(points), kernel: Some(kernel), .. }, true) =
+            (shared, self.table_points < self.n_points())
+        else {
+            return Ok(shared.clone());
+        };
+        let (all, most) = (points.n_points(), self.table_points.max(2));
+        let some = (0..most).flat_map(|at| points.point(at * (all - 1) / (most - 1)).iter().copied()).collect();
+        let points = Points::new(points.dimension(), some);
+        let gram = Arc::new(KernelGram::new(Arc::clone(kernel), points.clone()));
+        Ok(SharedInputs { gram, points: Some(points), kernel: Some(Arc::clone(kernel)) })
     }
 
     /// Returns the inputs, for a policy that needs them before the first trial.

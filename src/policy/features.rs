@@ -33,10 +33,10 @@ pub fn quadrature_fourier(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
 
 impl FeaturesPlan for exact::Exact {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
-        let gram = problem.shared()?.gram.as_ref();
-        let bytes_per_feature = 8.0 * gram.n_points() as f64;
+        let gram = problem.tabulated()?.gram;
+        let bytes_per_feature = 8.0 * problem.n_points() as f64;
         let most = (problem.memory_bytes / bytes_per_feature).clamp(1.0, self.max_features as f64) as usize;
-        exact::exact(gram, self.tolerance, most)
+        exact::exact(gram.as_ref(), self.tolerance, most)
     }
 
     fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
@@ -49,10 +49,10 @@ impl FeaturesPlan for nystrom::FixedDictionary {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let gram = problem.shared()?.gram.as_ref();
         let dictionary = self.resolve(gram)?;
-        let needs = 16.0 * dictionary.len() as f64 * gram.n_points() as f64;
+        let needs = 16.0 * dictionary.len() as f64 * problem.n_points() as f64;
         allow(
             problem.memory_bytes,
-            &format!("Nystrom features of {} points over {}", gram.n_points(), dictionary.len()),
+            &format!("Nystrom features of {} points over {}", problem.n_points(), dictionary.len()),
             needs,
             "use a smaller dictionary or fewer points",
         )?;
@@ -74,13 +74,13 @@ impl FeaturesPlan for random_fourier::RandomFourier {
                 Diagnostic::new(format!("random Fourier features need {why}")).hint("use `features = \"exact\"`, or no features"),
             )
         };
-        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
+        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.tabulated()? else {
             return Err(refuse("points with coordinates and a kernel between them"));
         };
-        let needs = 16.0 * self.frequencies as f64 * points.n_points() as f64;
+        let needs = 16.0 * self.frequencies as f64 * problem.n_points() as f64;
         allow(
             problem.memory_bytes,
-            &format!("{} features of {} points", 2 * self.frequencies, points.n_points()),
+            &format!("{} features of {} points", 2 * self.frequencies, problem.n_points()),
             needs,
             "lower `features` or the domain's points",
         )?;
@@ -91,13 +91,13 @@ impl FeaturesPlan for random_fourier::RandomFourier {
         ) else {
             return Err(refuse("a stationary kernel with a spectral density"));
         };
-        Ok(random_fourier::random_fourier(points, &frequencies, variance, Some(kernel.as_ref())))
+        Ok(random_fourier::random_fourier(&points, &frequencies, variance, Some(kernel.as_ref())))
     }
 
     /// Extends the map beyond the domain: frequencies depend only on the kernel and the stream.
     fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
         let inputs = KnownInputs::Shared(SharedInputs { points: Some(points.clone()), ..problem.shared()?.clone() });
-        self.build(&Problem { inputs, ..problem.clone() }).map(Some)
+        self.build(&Problem { inputs, table_points: usize::MAX, ..problem.clone() }).map(Some)
     }
 }
 
@@ -133,16 +133,16 @@ impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
                 )),
             };
         }
-        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
+        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.tabulated()? else {
             return Err(Error::input(Diagnostic::new("quadrature Fourier features need points with coordinates")));
         };
         allow(
             problem.memory_bytes,
-            &format!("{} features of {} points", map.n_features(), points.n_points()),
-            8.0 * map.n_features() as f64 * points.n_points() as f64,
+            &format!("{} features of {} points", map.n_features(), problem.n_points()),
+            8.0 * map.n_features() as f64 * problem.n_points() as f64,
             "use fewer `nodes`, an `additive` kernel, `features = \"nystrom\"` or fewer points",
         )?;
-        Ok(map.table(points, Some(kernel.as_ref())))
+        Ok(map.table(&points, Some(kernel.as_ref())))
     }
 
     /// Uses the map over the box of the domain; outside the box the stated error does not hold.

@@ -150,6 +150,7 @@ impl PolicyPlan for GpPlan {
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(GpMaker {
             posterior: self.posterior.prepare(problem)?,
+            n_points: problem.n_points(),
             ridge: self.ridge,
             initial: self.initial,
             rule: Arc::clone(&self.rule),
@@ -160,6 +161,7 @@ impl PolicyPlan for GpPlan {
 /// Makes the policies of a GP-UCB algorithm that is prepared for one problem.
 pub struct GpMaker {
     posterior: PreparedPosterior,
+    n_points: usize,
     ridge: Ridge,
     initial: Initial,
     rule: Arc<dyn RuleMaker>,
@@ -172,8 +174,7 @@ impl GpMaker {
 
     fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
         let rule = self.rule.rule(setting, self.ridge(setting)?).map_err(Error::input)?;
-        let n_points = self.posterior.basis().n_points();
-        let features = self.posterior.feature_error();
+        let (n_points, features) = (self.n_points, self.posterior.feature_error());
         Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points, features }))
     }
 }
@@ -193,7 +194,7 @@ impl PolicyMaker for GpMaker {
 
     fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
         let (n_features, feature_error) = self.posterior.feature_error();
-        let n_points = self.posterior.basis().n_points();
+        let n_points = self.n_points;
         // All factors grow with the round and with the information gain, which is at least zero.
         let facts =
             RoundFacts { round, gain: 0.0, started: self.initial.rounds().min(round), n_points, n_features, feature_error };

@@ -119,7 +119,7 @@ pub fn problem(points: Points, kernel: Option<Arc<dyn Kernel>>, rounds: u64) -> 
     let gram = tabulated(KernelGram::new(covariance, points.clone()));
     let inputs = KnownInputs::Shared(SharedInputs { gram, points: Some(points), kernel });
     let streams = Streams::new(0, "conformance");
-    Problem { inputs, rounds, streams, memory_bytes: 1e9, tables: Default::default() }
+    Problem { inputs, table_points: usize::MAX, rounds, streams, memory_bytes: 1e9, tables: Default::default() }
 }
 
 /// Prepares a registered policy with these keys.

@@ -27,6 +27,7 @@ fn problem(kernel: &str, setting: &str, points: usize) -> Option<Problem> {
                 points: environment.points().cloned(),
                 kernel: environment.kernel().cloned(),
             }),
+            table_points: usize::MAX,
             rounds: 10,
             streams: Streams::new(3, "features"),
             memory_bytes: 1e9,
@@ -87,5 +88,27 @@ fn length_and_stated_error() {
             }
         }
         assert!(0 < built, "{} suits no kernel", entry.name);
+    }
+}
+
+/// A check computes features at a sample of a large domain: as many of them, with the same stated error where it is of the box, and
+/// memory is asked for all points.
+#[test]
+fn features_of_a_sample() {
+    for entry in FEATURES {
+        let (table, sink) = (Table::default(), Sink::new(Sources::default()));
+        let plan = (entry.build)(&Args::new(&table, "features", &sink));
+        sink.into_result().expect("no key is required");
+        let all = problem("squared-exponential", "lengthscale = 0.2", 400).expect("a problem");
+        let some = Problem { table_points: 100, ..all.clone() };
+        let (whole, sampled) = (plan.build(&all).expect("features"), plan.build(&some).expect("features"));
+        // A dictionary names points by their numbers.
+        let expected = if entry.name == "nystrom" { 400 } else { 100 };
+        assert_eq!((whole.n_points, sampled.n_points), (400, expected), "{}", entry.name);
+        if entry.name != "exact" {
+            assert_eq!(whole.n_features, sampled.n_features, "{}", entry.name);
+            let scarce = Problem { memory_bytes: 7.9 * (400 * whole.n_features) as f64, ..some };
+            assert!(plan.build(&scarce).expect_err("too little memory").to_string().contains("400 points"), "{}", entry.name);
+        }
     }
 }
