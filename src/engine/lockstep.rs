@@ -224,6 +224,18 @@ impl LockstepPart {
         })
     }
 
+    /// Returns whether the trials wait for a device, together with others; without a screen they wait for nothing.
+    pub(super) fn is_on_device(&self) -> bool {
+        self.screen.as_ref().is_some_and(|screen| screen.is_on_device())
+    }
+
+    /// Frees what the screen holds; no round may follow.
+    pub(super) fn close_screen(&mut self) {
+        if let Some(screen) = self.screen.take() {
+            self.counters.add(&screen.counters());
+        }
+    }
+
     /// Returns the requests to the screen, one for each trial that scores.
     fn requests(&self) -> Result<Vec<TrialScore<'_>>, Error> {
         let n_scored = self.proposals.iter().filter(|proposal| matches!(proposal, Proposal::Score { .. })).count();

@@ -252,10 +252,11 @@ impl<'a> Preparation<'a> {
         let maker = bandit.policy_plan.prepare(&problem)?;
         // Few points are scored in f64 at once, because screening the whole domain for them would cost more.
         let screened = environment.product().is_none() && sets.is_none_or(|size| SCREENED_SET <= size);
-        let mut trial_bytes = 0.0;
+        let (mut trial_bytes, mut screen_bytes) = (0.0, 0.0);
         let domain = match maker.basis() {
             Some(basis) => {
-                trial_bytes = self.allow_trial(&basis, problem.n_points(), plan.rounds, maker.sums().is_some())?;
+                (trial_bytes, screen_bytes) =
+                    self.allow_trial(&basis, problem.n_points(), plan.rounds, maker.sums().is_some())?;
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => None,
@@ -273,6 +274,7 @@ impl<'a> Preparation<'a> {
             keeps_parameters: self.sweep.parameters,
             memory_bytes: self.sweep.memory_bytes,
             trial_bytes,
+            screen_bytes,
         })
     }
 
@@ -289,8 +291,8 @@ impl<'a> Preparation<'a> {
 
     /// Checks one trial's memory (screens, Gram columns, K x K state) against the spec's limit.
     ///
-    /// Returns the part of it that a trial takes while a device scores it, in bytes.
-    fn allow_trial(&self, basis: &Basis, n_points: usize, rounds: u64, from_sums: bool) -> Result<f64, Error> {
+    /// Returns what a trial takes while a device scores it, and what the CPU's screen takes besides, in bytes.
+    fn allow_trial(&self, basis: &Basis, n_points: usize, rounds: u64, from_sums: bool) -> Result<(f64, f64), Error> {
         let n = n_points as f64;
         let (on_device, screens) = match basis {
             Basis::Table(table) => {
@@ -324,7 +326,7 @@ impl<'a> Preparation<'a> {
             on_device + screens,
             "lower `rounds` or the domain's points, or give the policy `features`",
         )?;
-        Ok(on_device)
+        Ok((on_device, screens))
     }
 
     /// Returns a cell's ledger and facts, from its first trial; checks that trials can be made.

@@ -36,6 +36,8 @@ pub struct ReadyCell {
     pub(super) memory_bytes: f64,
     /// Largest size of one trial that a device scores, in bytes: without what the CPU backend keeps of its screens.
     pub(super) trial_bytes: f64,
+    /// What the CPU backend may keep of one trial's screen, in bytes.
+    pub(super) screen_bytes: f64,
 }
 
 impl ReadyCell {
@@ -46,6 +48,12 @@ impl ReadyCell {
         let lanes = self.domain.as_ref()?.lanes()?;
         let fit = self.memory_bytes / (2.0 * self.trial_bytes.max(1.0));
         Some(lanes.min(fit as usize).max(1))
+    }
+
+    /// Returns how many trials on each thread the CPU can score at once within the memory that the spec allows one trial.
+    pub(super) fn fit_on_cpu(&self) -> usize {
+        let all = self.memory_bytes / (self.trial_bytes + self.screen_bytes).max(1.0);
+        (all as usize / rayon::current_num_threads()).max(1)
     }
 
     /// Returns whether both cells' trials are scored over one prepared basis.

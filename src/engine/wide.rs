@@ -5,6 +5,9 @@
 //! A wave is as many trials as the device's two submissions take. It has two halves: while the device scores one, the threads
 //! decide, observe, update and pack the other. A half consists of parts, each of trials of one cell, that any thread runs; what
 //! is recorded depends on neither. Rows are put together by unit, in the order of trials.
+//!
+//! Parts whose screens have left a failing device are played to the end one after the other on each thread: screens of the CPU may
+//! take more memory than a wave has.
 
 use super::lockstep::{BatchResult, LockstepPart};
 use super::observer::{Observer, Stop, Unit};
@@ -178,10 +181,33 @@ struct WidePart {
     lockstep: LockstepPart,
     piece: usize,
     rounds: u64,
+    /// Rounds that are finished.
+    played: u64,
     recorded: Arc<Vec<u64>>,
     next_recorded: usize,
     /// Cell and block, for messages.
     unit: Unit,
+}
+
+impl WidePart {
+    /// Finishes the round that was begun, and begins the next one; without a device, as many as there are.
+    fn turn(&mut self, stop: &Stop, observer: &dyn Observer) -> Result<(), Error> {
+        loop {
+            let round = self.played + 1;
+            let record = self.recorded.get(self.next_recorded) == Some(&round);
+            self.next_recorded += usize::from(record);
+            self.lockstep.finish(round, record, observer)?;
+            self.played = round;
+            if round == self.rounds {
+                self.lockstep.close_screen();
+                return Ok(());
+            }
+            self.lockstep.begin(round + 1)?;
+            if self.lockstep.is_on_device() || (round.is_multiple_of(STOP_EVERY) && stop.asked()) {
+                return Ok(());
+            }
+        }
+    }
 }
 
 /// One of the two halves of a wave.
@@ -191,35 +217,35 @@ struct Half {
 }
 
 impl Half {
-    /// Runs `step` for each part that has this round, on all threads.
+    /// Runs `step` for each part that has come to this round, on all threads.
     fn each(&mut self, sweep: &Sweep, round: u64, step: impl Fn(&mut WidePart) -> Result<(), Error> + Sync) -> Result<(), Error> {
-        self.parts.par_iter_mut().with_max_len(1).filter(|part| round <= part.rounds).try_for_each(|part| {
-            let unit = part.unit;
-            let plan = &sweep.cells[unit.cell as usize];
-            catch_unwind(AssertUnwindSafe(|| step(part)))
-                .unwrap_or_else(|panic| Err(panicked(plan, unit, panic.as_ref())))
-                .map_err(|error| plan.placed(error))
-        })
+        self.parts.par_iter_mut().with_max_len(1).filter(|part| part.played + 1 == round && round <= part.rounds).try_for_each(
+            |part| {
+                let unit = part.unit;
+                let plan = &sweep.cells[unit.cell as usize];
+                catch_unwind(AssertUnwindSafe(|| step(part)))
+                    .unwrap_or_else(|panic| Err(panicked(plan, unit, panic.as_ref())))
+                    .map_err(|error| plan.placed(error))
+            },
+        )
     }
 
     /// Begins the first round.
-    fn begin(&mut self, sweep: &Sweep) -> Result<(), Error> {
+    fn begin(&mut self, sweep: &Sweep, stop: &Stop, observer: &dyn Observer) -> Result<(), Error> {
         self.together.prepare();
-        self.each(sweep, 1, |part| part.lockstep.begin(1))?;
+        self.each(sweep, 1, |part| {
+            part.lockstep.begin(1)?;
+            if part.lockstep.is_on_device() { Ok(()) } else { part.turn(stop, observer) }
+        })?;
         self.together.send();
         Ok(())
     }
 
     /// Finishes a round and begins the next one, part by part: a part's state is in a cache once, not twice.
-    fn turn(&mut self, sweep: &Sweep, round: u64, observer: &dyn Observer) -> Result<(), Error> {
+    fn turn(&mut self, sweep: &Sweep, round: u64, stop: &Stop, observer: &dyn Observer) -> Result<(), Error> {
         self.together.receive();
         self.together.prepare();
-        self.each(sweep, round, |part| {
-            let record = part.recorded.get(part.next_recorded) == Some(&round);
-            part.next_recorded += usize::from(record);
-            part.lockstep.finish(round, record, observer)?;
-            if round < part.rounds { part.lockstep.begin(round + 1) } else { Ok(()) }
-        })?;
+        self.each(sweep, round, |part| part.turn(stop, observer))?;
         self.together.send();
         Ok(())
     }
@@ -237,7 +263,7 @@ fn wave(
     let mut halves = halves(sweep, units, pieces, options.verify)?;
     let rounds = halves.iter().flat_map(|half| &half.parts).map(|part| part.rounds).max().unwrap_or(0);
     for half in &mut halves {
-        half.begin(sweep)?;
+        half.begin(sweep, stop, observer)?;
     }
     let running = |round: u64| -> u64 {
         pieces
@@ -256,7 +282,7 @@ fn wave(
             observer.progressed(std::mem::take(&mut progress));
         }
         for half in &mut halves {
-            half.turn(sweep, round, observer)?;
+            half.turn(sweep, round, stop, observer)?;
         }
     }
     observer.progressed(progress);
@@ -285,7 +311,8 @@ fn host_time() -> Duration {
 fn halves(sweep: &Sweep, units: &[WideUnit], pieces: &[Piece], verify: bool) -> Result<Vec<Half>, Error> {
     let total: usize = pieces.iter().map(|piece| piece.trials.clone().count()).sum();
     let each = total.div_ceil(2).max(1);
-    let most = each.div_ceil(2 * rayon::current_num_threads()).next_multiple_of(8).min(MOST_IN_PART);
+    let fit = units.iter().map(|(_, cell)| cell.fit_on_cpu()).min().unwrap_or(1);
+    let most = each.div_ceil(2 * rayon::current_num_threads()).next_multiple_of(8).min(MOST_IN_PART).min(fit);
     let mut layout: Vec<Vec<(usize, Range<u64>)>> = vec![Vec::new()];
     let mut room = each;
     for (at, piece) in pieces.iter().enumerate() {
@@ -327,7 +354,7 @@ fn halves(sweep: &Sweep, units: &[WideUnit], pieces: &[Piece], verify: bool) -> 
                 .unwrap_or_else(|panic| Err(panicked(plan, *unit, panic.as_ref())))
                 .map_err(|error| plan.placed(error))?;
             let recorded = Arc::clone(&recorded[&plan.rounds]);
-            Ok(WidePart { lockstep, piece, rounds: plan.rounds, recorded, next_recorded: 0, unit: *unit })
+            Ok(WidePart { lockstep, piece, rounds: plan.rounds, played: 0, recorded, next_recorded: 0, unit: *unit })
         });
         halves.push(Half { parts: parts.collect::<Result<Vec<WidePart>, Error>>()?, together });
     }

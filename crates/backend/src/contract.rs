@@ -115,6 +115,13 @@ pub trait Screen: Send {
         self.finish(trials, out)
     }
 
+    /// Returns whether rounds go to a device, together with those of other screens.
+    ///
+    /// Where they do not, nothing is gained by playing trials of several screens in turn, and their screens take memory.
+    fn is_on_device(&self) -> bool {
+        false
+    }
+
     /// Returns the counts of events so far.
     fn counters(&self) -> Counters;
 }

@@ -3,7 +3,8 @@
 //! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no memory
 //! left answered correctly before: the CPU continues in the same round. A device that returned impossible data
 //! ([`BackendError::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again,
-//! and by then every screen is the CPU's. In both cases no recorded number changes.
+//! and by then every screen is the CPU's. In both cases no recorded number changes. A screen of the CPU may take more memory than
+//! the device's: whoever plays many screens in turn asks [`Screen::is_on_device`].
 
 use super::contract::Apart;
 use super::{Backend, Counters, Cpu, Domain, Screen, Together, UpdateKind};
@@ -189,6 +190,10 @@ impl FallbackScreen {
 }
 
 impl Screen for FallbackScreen {
+    fn is_on_device(&self) -> bool {
+        self.on_device && self.screen.as_ref().is_some_and(|screen| screen.is_on_device())
+    }
+
     fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
         match self.screen()?.begin(trials) {
             Ok(()) => Ok(()),

@@ -6,8 +6,9 @@ use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
 use privateer_backend::reference::{Fault, ReferenceDevice};
-use privateer_backend::{Batched, Cpu, Fallback};
-use std::sync::Arc;
+use privateer_backend::{Backend, BackendError, Batched, Counters, Cpu, Domain, Fallback, Screen, UpdateKind};
+use privateer_gp::score::{Basis, Candidates, TrialScore};
+use std::sync::{Arc, Mutex};
 
 /// Twelve cells: two bases for each of two horizons; seven trials in blocks of three.
 const SWEEP: &str = "seed = 2\nreferences = false\nrounds = 40\ntrials = 7\nblock = 3\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
@@ -64,5 +65,97 @@ fn a_lost_device_changes_no_byte() {
         let found = run_all(&sweep, &data, &backend, Options::default()).expect("the CPU carries on");
         assert!(0 < found.counters.fallbacks);
         assert_eq!(found.bits(), expected, "{after_rounds}");
+    }
+}
+
+/// A device that is the CPU, and whose screens leave it in their third round.
+#[derive(Debug, Default)]
+struct Leaving {
+    /// Screens that have left and are not dropped, and the most of them at once.
+    left: Arc<Mutex<(usize, usize)>>,
+}
+
+struct LeavingDomain {
+    inner: Arc<dyn Domain>,
+    left: Arc<Mutex<(usize, usize)>>,
+}
+
+struct LeavingScreen {
+    inner: Box<dyn Screen>,
+    rounds: usize,
+    left: Arc<Mutex<(usize, usize)>>,
+}
+
+impl Backend for Leaving {
+    fn name(&self) -> &'static str {
+        "leaving"
+    }
+
+    fn adapter(&self) -> Option<String> {
+        Some("the CPU".to_owned())
+    }
+
+    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError> {
+        Ok(Arc::new(LeavingDomain { inner: Cpu::default().prepare(basis)?, left: Arc::clone(&self.left) }))
+    }
+}
+
+impl Domain for LeavingDomain {
+    fn batch(&self, update_kind: UpdateKind) -> usize {
+        self.inner.batch(update_kind)
+    }
+
+    fn open(&self, n_trials: usize) -> Box<dyn Screen> {
+        Box::new(LeavingScreen { inner: self.inner.open(n_trials), rounds: 0, left: Arc::clone(&self.left) })
+    }
+
+    fn lanes(&self) -> Option<usize> {
+        Some(1000)
+    }
+}
+
+impl Screen for LeavingScreen {
+    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
+        self.rounds += 1;
+        if self.rounds == 3 {
+            let mut left = self.left.lock().expect("no panic");
+            *left = (left.0 + 1, left.1.max(left.0 + 1));
+        }
+        self.inner.begin(trials)
+    }
+
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
+        self.inner.finish(trials, out)
+    }
+
+    fn is_on_device(&self) -> bool {
+        self.rounds < 3
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+}
+
+impl Drop for LeavingScreen {
+    fn drop(&mut self) {
+        self.left.lock().expect("no panic").0 -= usize::from(3 <= self.rounds);
+    }
+}
+
+/// Screens that have left a device, and take memory on the CPU, are at most as many as there are threads.
+#[test]
+fn screens_that_left_a_device_end_one_after_the_other() {
+    let sweep = sweep(&SWEEP.replace("trials = 7", "trials = 40"));
+    let data = DataFolder::default();
+    let expected = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
+    for threads in [1, 3] {
+        let pool = thread_pool(Some(threads)).expect("threads");
+        let backend = Leaving::default();
+        let found = pool.install(|| run_all(&sweep, &data, &backend, Options::default())).expect("a run");
+        assert_eq!(found.bits(), expected);
+        let (left, most) = *backend.left.lock().expect("no panic");
+        assert_eq!(left, 0);
+        assert!((1..=threads).contains(&most), "{most} at once on {threads} threads");
     }
 }

@@ -212,6 +212,10 @@ impl BatchedScreen {
 }
 
 impl Screen for BatchedScreen {
+    fn is_on_device(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
         if self.alone {
             self.lanes.prepare();
