@@ -116,7 +116,10 @@ impl EnvironmentPlan for ArmsTable {
 
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
         let (train, test) = match &self.synthetic {
-            Some(synthetic) => synthetic.tables(&mut context.streams.shared(Purpose::Domain)),
+            Some(synthetic) => {
+                context.allow("the synthetic tables", synthetic.needs_bytes(), "lower `arms`, `train_rows` or `test_rows`")?;
+                synthetic.tables(&mut context.streams.shared(Purpose::Domain))
+            }
             None => (self.read(self.train.as_deref(), "train", context)?, self.read(self.test.as_deref(), "test", context)?),
         };
         if train.columns != test.columns {
@@ -127,6 +130,8 @@ impl EnvironmentPlan for ArmsTable {
         }
         let index_column =
             (self.arms && self.columns.is_none() && self.synthetic.is_none()).then(|| index_column(&test)).flatten();
+        let needs = 8.0 * train.columns as f64 * train.columns as f64;
+        context.allow(&format!("the covariance of {} columns", train.columns), needs, "keep fewer columns")?;
         let covariance = empirical_covariance(&train.values, train.columns, self.normalise)?;
         let means = test.column_means();
         let rows = test.rows;

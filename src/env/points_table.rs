@@ -146,7 +146,11 @@ impl EnvironmentPlan for PointsTable {
 
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
         let (mut table, noise_variance) = match self.synthetic {
-            Some(rows) => (points_with_values(rows, self.inputs.len(), &mut context.streams.shared(Purpose::Domain)), 0.0),
+            Some(rows) => {
+                let entries = rows as f64 * (self.inputs.len() + 1) as f64;
+                context.allow("the synthetic table", 8.0 * entries, "lower the synthetic rows, or name fewer `inputs`")?;
+                (points_with_values(rows, self.inputs.len(), &mut context.streams.shared(Purpose::Domain)), 0.0)
+            }
             None => self.read(context)?,
         };
         let fingerprint = table.fingerprint();

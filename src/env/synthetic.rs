@@ -21,12 +21,17 @@ impl SyntheticSubstitute {
         let nested = args.table("synthetic_shape");
         let shape = Self {
             arms: nested.count("arms", "arms of the synthetic substitute").between(2, 100_000).or(41) as usize,
-            train_rows: nested.count("train_rows", "rows of its train table").between(2, 1_000_000).or(601) as usize,
-            test_rows: nested.count("test_rows", "rows of its test table").between(2, 1_000_000).or(192) as usize,
+            train_rows: nested.count("train_rows", "rows of its train table").between(2, 100_000).or(601) as usize,
+            test_rows: nested.count("test_rows", "rows of its test table").between(2, 100_000).or(192) as usize,
         };
         nested.finish();
         args.absorb(&nested);
         wanted.then_some(shape)
+    }
+
+    /// Returns the size of both tables, in bytes.
+    pub fn needs_bytes(&self) -> f64 {
+        8.0 * self.arms as f64 * (self.train_rows + self.test_rows) as f64
     }
 
     /// Generates the train and the test table.

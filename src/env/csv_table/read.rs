@@ -5,6 +5,7 @@ use super::dialect::{Dialect, Numbers};
 use super::faults::Faults;
 use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
+use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -148,6 +149,9 @@ pub(super) fn scan(
     if let Some(&at) = kept.iter().find(|&&at| names[at].contains(is_unprintable)) {
         return mistake(format!("`{shown}` has a control character in the name of column {}", at + 1));
     }
+    let cells = kept.len() as f64 * (1 + dialect.text.bytes().filter(|byte| *byte == b'\n').count()) as f64;
+    // A list that grows is held twice for a moment, and the new one has twice the room.
+    allow(f64::INFINITY, &format!("the values of `{shown}`"), 24.0 * cells, "keep only the rows and columns that are used")?;
 
     let mut faults = Faults::new(&shown, &dialect, options.missing);
     let (mut rows, mut dropped_rows) = (0, Vec::new());

@@ -9,7 +9,7 @@ use privateer::spec::{Sweep, listing, run_keys};
 use privateer_backend::Cpu;
 use privateer_config::error::{Error, ExitCode};
 use privateer_config::params::KeyDoc;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -150,9 +150,17 @@ fn written(key: &KeyDoc, keys: &[KeyDoc], value: &str) -> Vec<(String, String)> 
     all
 }
 
-/// What went wrong with a spec, or whether it was accepted.
-fn verdict(base: &Base, path: &str, value: &str) -> Result<bool, String> {
-    let overrides = [("--set ".to_owned(), format!("{}{path}", base.prefix), value.to_owned())];
+/// The greatest value that a key accepts.
+fn greatest(key: &KeyDoc) -> Option<&str> {
+    let end = [" to ", "<= "].into_iter().filter_map(|mark| key.accepts.split_once(mark)).map(|(_, rest)| rest).next()?;
+    Some(end.split([' ', ',', ':', ';']).next().unwrap_or(end))
+}
+
+/// What went wrong with a check of a spec in which each of these keys has its value, and with a run of at most `most` rounds of all
+/// trials; or whether it was accepted.
+fn verdict(base: &Base, set: &[(String, String)], most: u64) -> Result<bool, String> {
+    let overrides: Vec<_> =
+        set.iter().map(|(path, value)| ("--set ".to_owned(), format!("{}{path}", base.prefix), value.clone())).collect();
     let backend = Cpu::default();
     let refused = |error: Error| match error.exit_code() {
         ExitCode::BadInput => Ok(false),
@@ -169,7 +177,7 @@ fn verdict(base: &Base, path: &str, value: &str) -> Result<bool, String> {
         }
     }
     let trial_rounds: u64 = sweep.cells.iter().map(|cell| cell.rounds.saturating_mul(sweep.trials)).fold(0, u64::saturating_add);
-    if 1000 < trial_rounds {
+    if most < trial_rounds {
         return Ok(true);
     }
     match run_all(&sweep, &base.data, &backend, Options::default()) {
@@ -179,6 +187,42 @@ fn verdict(base: &Base, path: &str, value: &str) -> Result<bool, String> {
             if finite { Ok(true) } else { Err("accepted, and rows hold numbers that are not finite".to_owned()) }
         }
     }
+}
+
+/// What [`verdict`] says within ten seconds.
+fn soon(base: &Arc<Base>, set: &[(String, String)], most: u64) -> Result<bool, String> {
+    let (sender, receiver) = mpsc::channel();
+    let (of_thread, set) = (Arc::clone(base), set.to_vec());
+    // Left alone where it does not end: nothing else stops a search.
+    std::thread::spawn(move || drop(sender.send(verdict(&of_thread, &set, most))));
+    receiver.recv_timeout(Duration::from_secs(10)).unwrap_or_else(|error| {
+        Err(if error == mpsc::RecvTimeoutError::Timeout { "does not end".to_owned() } else { "a panic".to_owned() })
+    })
+}
+
+/// The greatest numbers that the keys accept, each alone and those of one table together: a check asks for memory first, and ends soon.
+#[test]
+fn greatest_numbers_are_refused_or_checked() {
+    let (_folder, data) = environments::tables();
+    let mut faults = Vec::new();
+    for mut base in bases(&data) {
+        base.text = base.text.replace("rounds = 100\n", "rounds = 5\n").replace("rounds = 60\n", "rounds = 5\n");
+        base.text += "\n[limits]\nmemory_gib = 0.5\n";
+        let mut sets: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
+        for key in base.keys.iter().filter(|key| key.accepts.contains("whole number")) {
+            let table = key.path.rsplit_once('.').map_or("", |(table, _)| table);
+            sets.entry(table).or_default().extend(greatest(key).map(|end| (key.path.clone(), end.to_owned())));
+        }
+        let mut all: Vec<Vec<(String, String)>> = sets.values().flatten().map(|one| vec![one.clone()]).collect();
+        all.extend(sets.into_values().filter(|set| 1 < set.len()));
+        let base = Arc::new(base);
+        for set in all {
+            if let Err(fault) = soon(&base, &set, 0) {
+                faults.push(format!("{}{set:?}: {fault}\n{}", base.prefix, base.text));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n\n"));
 }
 
 #[test]
@@ -208,21 +252,10 @@ fn every_stated_number_is_refused_or_runs() {
                 if !is_extreme && accepted.contains(&name) {
                     break;
                 }
-                let case = format!("{}{path} = {value}", base.prefix);
-                let (sender, receiver) = mpsc::channel();
-                let of_thread = Arc::clone(&base);
-                // Left alone where it does not end: nothing else stops a search.
-                std::thread::spawn(move || drop(sender.send(verdict(&of_thread, &path, &value))));
-                let fault = match receiver.recv_timeout(Duration::from_secs(10)) {
-                    Ok(Ok(is_accepted)) => {
-                        accepted.extend(is_accepted.then(|| name.clone()));
-                        continue;
-                    }
-                    Ok(Err(fault)) => fault,
-                    Err(mpsc::RecvTimeoutError::Timeout) => "does not end".to_owned(),
-                    Err(mpsc::RecvTimeoutError::Disconnected) => "a panic".to_owned(),
-                };
-                faults.push(format!("{case}: {fault}\n{}", base.text));
+                match soon(&base, &[(path.clone(), value.clone())], 1000) {
+                    Ok(is_accepted) => accepted.extend(is_accepted.then(|| name.clone())),
+                    Err(fault) => faults.push(format!("{}{path} = {value}: {fault}\n{}", base.prefix, base.text)),
+                }
             }
         }
     }

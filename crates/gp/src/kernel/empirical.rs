@@ -24,9 +24,6 @@ pub fn parse(args: &Args<'_>) -> Normalise {
     if word == "covariance" { Normalise::CovarianceOverMax } else { Normalise::Standardised }
 }
 
-/// Largest size of a table, in bytes.
-const LIMIT_BYTES: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
-
 /// Computes the covariance of the columns of `samples`, then normalises it.
 ///
 /// `samples` is `n_rows x n_columns`, row-major; a row is one observation of the function on all points. Columns are
@@ -36,7 +33,7 @@ const LIMIT_BYTES: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
 /// # Errors
 /// [`Error::Input`] if the samples do not fill whole rows, have no row or no column, contain a value that is not finite,
 /// or if a column that must be divided by its deviation is constant (columns are counted from 1; for
-/// [`Normalise::CovarianceOverMax`] only if all columns are constant); [`Error::TooLarge`] beyond 4 GiB.
+/// [`Normalise::CovarianceOverMax`] only if all columns are constant). The caller has checked that the result fits into memory.
 pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normalise) -> Result<Vec<f64>, Error> {
     let refuse = |message: String| Error::input(Diagnostic::new(message));
     if n_columns == 0 || samples.is_empty() || !samples.len().is_multiple_of(n_columns) {
@@ -48,15 +45,6 @@ pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normal
             at / n_columns + 1,
             at % n_columns + 1
         )));
-    }
-    let needs_bytes = 8.0 * n_columns as f64 * n_columns as f64;
-    if LIMIT_BYTES < needs_bytes {
-        return Err(Error::TooLarge {
-            what: format!("the covariance of {n_columns} columns"),
-            needs_bytes,
-            limit_bytes: LIMIT_BYTES,
-            hint: "use fewer points".to_owned(),
-        });
     }
     let n_rows = (samples.len() / n_columns) as f64;
     let mut centred = samples.to_vec();
