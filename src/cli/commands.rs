@@ -194,7 +194,10 @@ impl Command {
 }
 
 fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
-    record::wait_at_most(command.patience());
+    record::wait_at_most(command.patience(), |error| {
+        let said = error.to_string();
+        note(&format!("waiting: {}", said.lines().next().unwrap_or_default().trim_start_matches("error: ")));
+    });
     match command {
         Command::Run(args) => run::run(registry, &args),
         Command::Merge { folders, out, quiet, wait: _ } => {

@@ -6,6 +6,7 @@ use crate::two_parties::{CURATE, curated, fine, refused, session, spec, table};
 use privateer::record::{Manifest, PartId, PreparedFile, Quantity, StateFile, StateKind, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -297,8 +298,11 @@ fn files_in_use_are_waited_for() {
     for words in [&["ask", "state"][..], &["tell", "state", "0", "0.5"], &["undo", "state"]] {
         ends(&run(here, words), 5, &["`state` is in use by another command", "`--wait SECONDS` waits"]);
     }
-    let waiting = privateer(here).args(["ask", "state", "--wait", "600"]).stdout(Stdio::piped()).spawn().expect("started");
-    std::thread::sleep(Duration::from_millis(200));
+    let mut waiting = privateer(here);
+    let mut waiting = waiting.args(["ask", "state", "--wait", "600"]).stderr(Stdio::piped()).spawn().expect("started");
+    let mut said = String::new();
+    BufReader::new(waiting.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("a line");
+    assert_eq!(said, "waiting: `state` is in use by another command\n");
     drop(held);
     let output = waiting.wait_with_output().expect("ended");
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
