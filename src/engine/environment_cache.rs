@@ -1,8 +1,9 @@
 //! Caches environments with the feature tables and prepared bases that were built over them.
 
+use super::functions::Functions;
 use super::lock::lock;
+use crate::env::Environment;
 use crate::env::contextual::Contextual;
-use crate::env::{Environment, Instance};
 use crate::policy::TableCache;
 use crate::spec::CellPlan;
 use privateer_backend::Domain;
@@ -27,7 +28,8 @@ pub(super) struct EnvironmentCache {
     pub(super) users: Mutex<Option<Arc<dyn Contextual>>>,
     pub(super) tables: Arc<TableCache>,
     pub(super) domains: Mutex<Vec<BasisDomain>>,
-    pub(super) first_trial: Mutex<Option<Instance>>,
+    /// Functions of trials, for the cells that share them.
+    pub(super) functions: Arc<Functions>,
 }
 
 /// Pairs a basis with what the backend prepared of it.
@@ -50,7 +52,7 @@ impl EnvironmentCaches {
             users: Mutex::new(None),
             tables: Arc::new(TableCache::default()),
             domains: Mutex::new(Vec::new()),
-            first_trial: Mutex::new(None),
+            functions: Arc::default(),
         });
         kept.push(Arc::clone(&new));
         new

@@ -12,6 +12,7 @@ mod cell_info;
 mod contexts;
 mod decide;
 mod environment_cache;
+mod functions;
 mod lock;
 mod lockstep;
 mod observer;

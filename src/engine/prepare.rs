@@ -6,6 +6,7 @@
 use super::cell_facts::CellFacts;
 use super::contexts::ContextualCell;
 use super::environment_cache::{EnvironmentCache, EnvironmentCaches};
+use super::functions;
 use super::lock::lock;
 use super::online::{OnlineCell, OnlinePreparation};
 use super::ready_cell::ReadyCell;
@@ -35,6 +36,8 @@ pub struct Preparation<'a> {
     online: OnlinePreparation,
     /// The candidate that pilot trials chose, by cell and horizon.
     pub(super) tuned_factors: Mutex<BTreeMap<(u32, u64), usize>>,
+    /// For each cell the first one over the same environment, and whether there are several.
+    alike: Vec<(u32, bool)>,
 }
 
 /// Holds a prepared cell of any kind.
@@ -57,7 +60,13 @@ impl<'a> Preparation<'a> {
             caches: EnvironmentCaches::default(),
             online: OnlinePreparation::default(),
             tuned_factors: Mutex::default(),
+            alike: alike(sweep),
         }
+    }
+
+    /// Returns the first cell over the environment of this one.
+    pub(super) fn first_alike(&self, cell: u32) -> u32 {
+        self.alike.get(cell as usize).map_or(cell, |(first, _)| *first)
     }
 
     /// Returns whether a device may score.
@@ -262,7 +271,12 @@ impl<'a> Preparation<'a> {
             None => None,
         };
         let axes = maker.axes();
+        let is_shared = plan.tuned.is_some() || self.alike.get(plan.index as usize).is_some_and(|(_, several)| *several);
+        // Cells come to a block of trials one after the other.
+        let block = self.sweep.block.min(self.sweep.trials);
+        let functions = (is_shared && block <= functions::most(environment.as_ref()) as u64).then(|| Arc::clone(&kept.functions));
         Ok(ReadyCell {
+            functions,
             plan: plan.clone(),
             bandit: bandit.clone(),
             environment,
@@ -375,14 +389,18 @@ impl<'a> Preparation<'a> {
     fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan, table_points: usize) -> Result<CellFacts, Error> {
         let kept = self.caches.of(self.sweep.seed, plan);
         let cell = self.ready(plan, bandit, &kept, table_points)?;
-        let mut first = lock(&kept.first_trial);
-        let instance = match first.as_ref() {
-            Some(instance) => instance.clone(),
-            None => first.insert(cell.environment.draw(0)?).clone(),
-        };
-        drop(first);
+        let instance = kept.functions.of(cell.environment.as_ref(), 0)?;
         CellFacts::of_bandit(plan, bandit, &cell, instance)
     }
+}
+
+/// Returns for each cell the first one over the same environment, and whether there are several.
+fn alike(sweep: &Sweep) -> Vec<(u32, bool)> {
+    let mut groups: BTreeMap<&str, (u32, bool)> = BTreeMap::new();
+    for cell in &sweep.cells {
+        groups.entry(&cell.environment_key).and_modify(|(_, several)| *several = true).or_insert((cell.index, false));
+    }
+    sweep.cells.iter().map(|cell| groups[cell.environment_key.as_str()]).collect()
 }
 
 /// Returns what a policy knows of inputs that a curator holds: their number and the kernel.

@@ -1,5 +1,6 @@
 //! Makes the trials of a prepared bandit cell.
 
+use super::functions::Functions;
 use crate::env::{Environment, Instance};
 use crate::policy::{Policy, PolicyMaker, Setting};
 use crate::spec::{BanditPlan, CellPlan};
@@ -30,6 +31,8 @@ pub struct ReadyCell {
     pub axes: Option<Arc<[AxisFeatures]>>,
     /// Random streams of the environment.
     pub streams: Streams,
+    /// Functions of trials that other cells play too.
+    pub(super) functions: Option<Arc<Functions>>,
     /// Whether policies must return their parameters at the end.
     pub keeps_parameters: bool,
     /// Largest size of one trial, in bytes.
@@ -89,7 +92,11 @@ impl ReadyCell {
     /// # Errors
     /// If the function does not suit, the mechanism is refused, or the exploration factor lacks a constant.
     pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
-        self.with(self.environment.draw(trial)?, trial)
+        let instance = match &self.functions {
+            Some(functions) => functions.of(self.environment.as_ref(), trial)?,
+            None => self.environment.draw(trial)?,
+        };
+        self.with(instance, trial)
     }
 
     /// Returns the inputs of the environment, sealed.

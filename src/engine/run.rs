@@ -74,7 +74,9 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<Tally, Error> {
     let all = options.share.of(units(sweep))?;
-    let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
+    let mut open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
+    // Cells over one environment play a block of trials one after the other: its functions are drawn once.
+    open.sort_by_key(|unit| (preparation.first_alike(unit.cell), unit.block, unit.cell));
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
     let job = UnitJob { sweep, preparation, options, stop, observer };
     let open = if preparation.has_device() { job.on_device(open, &tally)? } else { open };
