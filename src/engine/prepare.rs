@@ -15,15 +15,14 @@ use crate::env::{BuildContext, DataFolder, Environment};
 use crate::oco::learner::Rates;
 use crate::policy::{KnownInputs, Problem, SharedInputs};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
-use privateer_backend::{Backend, Cpu, Domain};
+use privateer_backend::cost::screens_set;
+use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
 use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Decision sets with fewer points are scored point by point, without a screen.
-const SCREENED_SET: usize = 65;
 /// Largest number of points over which a check builds tables; of more it takes a sample.
 const CHECKED_POINTS: usize = 1 << 16;
 
@@ -259,13 +258,19 @@ impl<'a> Preparation<'a> {
             ));
         }
         let maker = bandit.policy_plan.prepare(&problem)?;
-        // Few points are scored in f64 at once, because screening the whole domain for them would cost more.
-        let screened = environment.product().is_none() && sets.is_none_or(|size| SCREENED_SET <= size);
         let (mut trial_bytes, mut screen_bytes) = (0.0, 0.0);
         let domain = match maker.basis() {
             Some(basis) => {
                 (trial_bytes, screen_bytes) =
                     self.allow_trial(&basis, problem.n_points(), plan.rounds, maker.sums().is_some())?;
+                let functions = match &basis {
+                    Basis::Table(table) => table.n_features as f64,
+                    // Visited points, which are few among many plays.
+                    Basis::Gram(_) | Basis::Own(_) => 2.5 * libm::sqrt(plan.rounds.min(basis.n_points() as u64) as f64),
+                };
+                let update_kind = if maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne };
+                let screened = environment.product().is_none()
+                    && sets.is_none_or(|size| screens_set(size, basis.n_points(), functions, update_kind));
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => None,

@@ -97,6 +97,9 @@ impl SetsPlan {
     }
 }
 
+/// Sets of more than one in so many points are drawn by marks on all points.
+const MARKED: usize = 64;
+
 /// Draws the decision sets of one function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sets {
@@ -114,7 +117,19 @@ impl Sets {
         if let Some(good) = &self.good {
             set.push(good[stream.index(good.len())]);
         }
-        // The good point is not among the rest. Repeated points are redrawn until all are distinct.
+        // The good point is not among the rest. Repeated points are redrawn until all are distinct: few where most points are left
+        // out, so that they are found by sorting; else they are marked.
+        if self.rest.len() < MARKED * self.size {
+            let mut marked = vec![false; self.rest.len()];
+            let mut missing = self.size - set.len();
+            while 0 < missing {
+                let at = stream.index(self.rest.len());
+                missing -= usize::from(!std::mem::replace(&mut marked[at], true));
+            }
+            set.extend(self.rest.iter().zip(&marked).filter(|(_, is_marked)| **is_marked).map(|(point, _)| *point));
+            set.sort_unstable();
+            return;
+        }
         while set.len() < self.size {
             for _ in set.len()..self.size {
                 set.push(self.rest[stream.index(self.rest.len())]);
@@ -146,6 +161,25 @@ mod tests {
         }
         // Some of the 40 good and 121 bad points misses 500 sets with probability below 40 (39/40)^500 + ... < 1e-3.
         assert_eq!(seen.iter().filter(|seen| **seen).count(), 161);
+    }
+
+    /// Sets of any size take the same words and hold the same points, whether repeats are marked or sorted away.
+    #[test]
+    fn a_set_is_the_first_distinct_points_of_its_stream() {
+        let values = vec![0.5; 300];
+        for size in [1, 2, 4, 5, 25, 150, 299, 300] {
+            let sets = SetsPlan::Random { points: size }.sets(&values).expect("points").expect("sets");
+            let of = || Streams::new(1, "sets").of(size as u64, Purpose::Sets);
+            let (mut random, mut plain, mut set) = (of(), of(), Vec::new());
+            for _ in 0..20 {
+                sets.draw(&mut random, &mut set);
+                let mut expected = std::collections::BTreeSet::new();
+                while expected.len() < size {
+                    expected.insert(plain.index(300) as u32);
+                }
+                assert_eq!(set, expected.into_iter().collect::<Vec<_>>(), "{size}");
+            }
+        }
     }
 
     #[test]
