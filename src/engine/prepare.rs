@@ -325,7 +325,7 @@ impl<'a> Preparation<'a> {
                     // over features, computed from the plays.
                     let k = n.min(rounds as f64);
                     let span = k.min(2.0 * m + 1.0);
-                    ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(n_points, k))
+                    ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(basis, n_points, k))
                 };
                 (8.0 * (3.0 * n + state), pruning)
             }
@@ -335,7 +335,7 @@ impl<'a> Preparation<'a> {
                 let tabulated = matches!(basis, Basis::Gram(gram) if gram.dense_column(0).is_some());
                 let columns = if tabulated { 0.0 } else { 8.0 * n * k };
                 // A trial stores the columns of one scoring strategy at a time.
-                let columns = columns.max(Cpu::pruning_bytes(n_points, k));
+                let columns = columns.max(Cpu::pruning_bytes(basis, n_points, k));
                 (8.0 * (3.0 * n + 2.5 * k * k), columns)
             }
         };

@@ -23,6 +23,7 @@
 
 mod factor;
 mod panels;
+mod path;
 mod pivots;
 mod pruning;
 mod strategy;

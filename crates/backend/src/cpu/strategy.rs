@@ -2,30 +2,16 @@
 
 use super::factor::{FactorScreen, Table32};
 use super::panels::Panels;
-use super::pivots::{AskedTrial, Interpolation, PivotGrowth, PivotScreen, PivotTable, PivotTables, dense_work, work_by_pivots};
-use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
+use super::path::{self, MOST_COLUMN_BYTES, dense_work, work_by_pivots};
+use super::pivots::{AskedTrial, Interpolation, PivotGrowth, PivotScreen, PivotTable, PivotTables};
+use super::pruning::{Blocks, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
 use super::trial::TrialScreen;
 use crate::BackendError;
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Backend, Band, Counters, Domain, Screen, UpdateKind};
-use privateer_gp::posterior::CovariancePosterior;
-use privateer_gp::score::{Basis, Candidates, Change, FeatureTable, GramSource, TrialScore};
+use privateer_gp::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Largest number of trials in lockstep over a table.
-const MOST_IN_BATCH: usize = 32;
-
-/// Largest size of a batch's arrays, in bytes.
-const MOST_BYTES: usize = 1 << 28;
-
-/// Trials that the pivot screen interleaves.
-const INTERLEAVED: usize = super::pivots::LANES;
-
-/// Returns whether a second-level cache holds a table beside the factors of [`INTERLEAVED`] trials.
-fn is_small(table: &FeatureTable) -> bool {
-    8 * table.n_points * table.n_features <= 1 << 20
-}
 
 /// The CPU backend.
 #[derive(Debug, Clone)]
@@ -44,11 +30,11 @@ impl Default for Cpu {
 impl Cpu {
     /// Returns the bytes that block pruning may use per trial beyond the dense path.
     ///
-    /// With `visited` visited points: columns up to their cap, the rows of the kept streaks, a factor over the visited
-    /// points, and a dozen numbers per point for blocks, moments and bounds.
+    /// Over `n_points` points (`basis` may hold a sample of them) and `visited` visited ones: columns up to their cap, the rows
+    /// of the kept streaks, a factor over the visited points, and a dozen numbers per point for blocks, moments and bounds.
     #[must_use]
-    pub fn pruning_bytes(n_points: usize, visited: f64) -> f64 {
-        if !Blocks::suit(n_points) {
+    pub fn pruning_bytes(basis: &Basis, n_points: usize, visited: f64) -> f64 {
+        if !path::prunes(basis, n_points) {
             return 0.0;
         }
         let column = 8.0 * n_points as f64;
@@ -64,13 +50,13 @@ impl Cpu {
         Self { band, ..Self::default() }
     }
 
-    /// Creates a backend that scores every point in every round, for comparison.
+    /// Creates a backend that scores every point in every round, without block pruning and pivots, for comparison.
     #[must_use]
     pub fn dense() -> Self {
         Self { prunes: false, ..Self::default() }
     }
 
-    /// Keeps trials on the block pruning path whatever it costs, for tests of that path.
+    /// Keeps trials on the block pruning path, whatever it costs and however small the domain, for tests of that path.
     #[must_use]
     pub fn staying(self) -> Self {
         Self { stays: true, ..self }
@@ -115,13 +101,13 @@ struct StrategyTables {
     growth: Mutex<Option<PivotGrowth>>,
     /// The finished ones, laid out for interleaved trials.
     lanes: OnceLock<PivotTable>,
-    /// Blocks of a domain that trials share; the inner value is `None` if the domain is too small.
-    blocks: OnceLock<Option<Arc<Blocks>>>,
+    /// Blocks of a domain that trials share.
+    blocks: OnceLock<Arc<Blocks>>,
     /// Memory of finished block pruning trials: at most as many as ran together.
     spare: Mutex<Vec<Spare>>,
     band: Band,
     may_prune: bool,
-    /// Whether trials stay on the block pruning path whatever it costs.
+    /// Whether trials begin and stay on the block pruning path whatever it costs.
     stays: bool,
 }
 
@@ -132,6 +118,7 @@ impl StrategyTables {
     fn pruned(&self, request: &TrialScore<'_>, before: Option<PrunedTrial>) -> Option<PrunedTrial> {
         if matches!(request.change, Change::Factor | Change::Weights { .. })
             || !self.may_prune
+            || !(self.stays || path::prunes(&self.basis, self.basis.n_points()))
             || !matches!(self.band, Band::Proved | Band::Stale)
             || request.subset.is_some()
         {
@@ -140,14 +127,14 @@ impl StrategyTables {
         let visited = request.model.visited()?;
         let (blocks, table) = match (&self.basis, request.model.own_gram()) {
             (Basis::Table(table), _) => {
-                let blocks = self.blocks.get_or_init(|| Blocks::of(table, &self.scale).map(Arc::new));
-                (Arc::clone(blocks.as_ref()?), Some(Arc::clone(table)))
+                let blocks = self.blocks.get_or_init(|| Arc::new(Blocks::of(table, &self.scale)));
+                (Arc::clone(blocks), Some(Arc::clone(table)))
             }
             (Basis::Gram(gram), _) => {
-                let blocks = self.blocks.get_or_init(|| Blocks::of_gram(gram, false).map(Arc::new));
-                (Arc::clone(blocks.as_ref()?), None)
+                let blocks = self.blocks.get_or_init(|| Arc::new(Blocks::of_gram(gram, false)));
+                (Arc::clone(blocks), None)
             }
-            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)?), None),
+            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)), None),
         };
         let (work, begins) = (before.as_ref().map(PrunedTrial::work), before.is_none());
         // A guarded value is consistent between statements, even after a panic.
@@ -181,29 +168,7 @@ struct CpuDomain(Arc<StrategyTables>);
 
 impl Domain for CpuDomain {
     fn batch(&self, update_kind: UpdateKind) -> usize {
-        match &self.0.basis {
-            // Block pruning trials share no arithmetic, and a trial's data should stay in a second-level cache: mean,
-            // posterior variance, p and some 16 columns, in its active blocks. A total of 1 MiB measured as the fastest.
-            Basis::Table(_) if update_kind == UpdateKind::RankOne && Blocks::suit(self.0.basis.n_points()) => {
-                (1usize << 20).checked_div(19 * 8 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH)
-            }
-            // The pivot screen interleaves as many. Larger batches leave a second-level cache, and pay only where a large
-            // table is read for all of them. Batches of 16 against 32: 21.6 and 23.0 us a trial-round at N = 1024, m = 64;
-            // 170 and 150 at N = 10 000, m = 144.
-            Basis::Table(table) if update_kind == UpdateKind::Full && is_small(table) => INTERLEAVED,
-            // Rows of several trials share the loads of a table.
-            Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
-            // Trials share no arithmetic here, and what a round reads of a trial should stay in the caches: arrays of 8 bytes a
-            // point and some rows of as many. Over a small domain these are the N covariances of each point and the latest of up
-            // to 8 N streaks, counted as N more rows. Trials in lockstep, us a trial-round: `small-domain` with N = 150, one 1.1,
-            // eight 1.9; with N = 256, 3.1 and 7.3; `exact-posterior` with N = 1024, four 2.8, eight 3.0; with N = 2048, two 5.9,
-            // eight 9.4.
-            Basis::Gram(_) | Basis::Own(_) => {
-                let n = self.0.basis.n_points();
-                let bytes = if n <= CovariancePosterior::MOST_POINTS { 16 * n * (n + 2) } else { 128 * n };
-                (1usize << 19).checked_div(bytes).unwrap_or(1).clamp(1, 8)
-            }
-        }
+        path::batch(&self.0.basis, update_kind)
     }
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
@@ -301,7 +266,7 @@ impl CpuScreen {
     /// `dense_work` adds the cost of these factors.
     fn interpolation(&mut self, dense_work: f64) -> Option<Arc<Interpolation>> {
         let Basis::Table(table) = &self.shared.basis else { return None };
-        if self.interpolation.is_none() && self.shared.band == Band::Proved {
+        if self.interpolation.is_none() && self.shared.may_prune && self.shared.band == Band::Proved {
             self.dense_work += dense_work;
             // A guarded value is consistent between statements, even after a panic.
             let mut growth = self.shared.growth.lock().unwrap_or_else(PoisonError::into_inner);
@@ -368,7 +333,7 @@ impl CpuScreen {
     }
 
     /// Runs a round with block pruning; false if the trial is not on that path, or just left it.
-    fn lazily(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) -> bool {
+    fn prune(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) -> bool {
         let Some(mut pruned) = self.pruned[request.trial].take() else { return false };
         if request.subset.is_some() {
             return false;
@@ -382,9 +347,9 @@ impl CpuScreen {
         }
         if !(pruned.starts_current() || follows(&mut pruned, request)) {
             // More than a row, or a rebuilt model: replay the visited points.
-            let Some(mut anew) = self.shared.pruned(request, Some(pruned)) else { return false };
-            anew.starts_current();
-            pruned = anew;
+            let Some(mut replayed) = self.shared.pruned(request, Some(pruned)) else { return false };
+            replayed.starts_current();
+            pruned = replayed;
         }
         match pruned.candidates(request, &mut self.counters, answer) {
             PruningOutcome::Dearer if !self.shared.stays => self.trials[request.trial] = Some(pruned.dense()),
@@ -403,13 +368,13 @@ impl CpuScreen {
         let scale = self.scale(request);
         let shared = Arc::clone(&self.shared);
         let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(shared.basis.n_points()));
-        let mut start_anew = false;
+        let mut restarts = false;
         let observations = request.model.n_observations();
         match request.change {
             Change::None => {}
             Change::Weights { .. } | Change::Rebuild | Change::Factor => trial.forget(),
             Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
-                start_anew = rebuilt;
+                restarts = rebuilt;
                 // Project even where the screen is rebuilt: the next observation may repeat the row. Rows over a table have
                 // been projected already, except for a trial that has just left block pruning.
                 if let Basis::Table(table) = &shared.basis
@@ -435,9 +400,9 @@ impl CpuScreen {
         if observations == 0 {
             trial.start_from_prior(&scale);
         }
-        if start_anew || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
+        if restarts || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
             // A model that has just been rebuilt is no reference for the screen.
-            trial.rebuild(request.model, !start_anew, &mut self.counters);
+            trial.rebuild(request.model, !restarts, &mut self.counters);
         } else {
             trial.check(request.model, &mut self.counters);
         }
@@ -471,7 +436,7 @@ impl Screen for CpuScreen {
                         self.new_factor(request, answer);
                     }
                 }
-                _ if self.lazily(request, answer) => {}
+                _ if self.prune(request, answer) => {}
                 _ => self.follow(request, answer),
             }
             self.counters.rounds += 1;

@@ -1,15 +1,10 @@
 //! Chooses pivots while the work that they save exceeds the work of choosing them.
 
 use super::interpolation::Interpolation;
+use crate::cpu::path::{pivots_pay, setup_work};
 use crate::cpu::vector::{GROUP, grouped_sum, sum_depth};
 use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
-
-/// Weight of set-up work: it runs in f64, with less data reuse than the products of a round.
-const SETUP_WEIGHT: f64 = 2.0;
-
-/// Largest size of the set-up's arrays, in bytes.
-const MOST_BYTES: f64 = (1u64 << 30) as f64;
 
 /// Residual at which the choice ends, as a share of `max |phi|²`.
 ///
@@ -22,30 +17,6 @@ const U: f64 = f64::EPSILON / 2.0;
 
 /// Points whose sums stay in the first-level cache.
 const POINTS: usize = 512;
-
-/// Returns the multiply-adds of a dense round of one trial; triangular factor, four block rows.
-pub fn dense_work(n_points: usize, n_features: usize) -> f64 {
-    let m = n_features as f64;
-    0.625 * n_points as f64 * m * m
-}
-
-/// Returns the multiply-adds of a round of one trial of sixteen by pivots.
-pub fn work_by_pivots(n_points: usize, n_features: usize, rank: usize) -> f64 {
-    let (m, r) = (n_features as f64, rank as f64);
-    2.0 * n_points as f64 * r + r * m * (0.5 * m + 1.0)
-}
-
-/// Returns the multiply-adds of the set-up up to `rank` pivots.
-pub fn setup_work(n_points: usize, n_features: usize, rank: usize) -> f64 {
-    let (n, m, r) = (n_points as f64, n_features as f64, rank as f64);
-    SETUP_WEIGHT * n * r * (m + r)
-}
-
-/// Returns whether rounds by `rank` pivots cost at most half of dense ones and their arrays fit.
-fn pays(n_points: usize, n_features: usize, rank: usize) -> bool {
-    work_by_pivots(n_points, n_features, rank) <= 0.5 * dense_work(n_points, n_features)
-        && 12.0 * n_points as f64 * rank as f64 <= MOST_BYTES
-}
 
 /// The set-up of one table, in its present state.
 #[derive(Debug)]
@@ -118,7 +89,7 @@ impl PivotGrowth {
                 self.state = PivotSearchState::Ready(work, Arc::new(made));
                 break;
             }
-            if !pays(n, m, rank + 1) {
+            if !pivots_pay(n, m, rank + 1) {
                 self.state = PivotSearchState::Never;
                 break;
             }

@@ -31,7 +31,7 @@ mod refine;
 mod round;
 mod table;
 
-pub use choose::{PivotGrowth, dense_work, work_by_pivots};
+pub use choose::PivotGrowth;
 pub use factors::LANES;
 pub use interpolation::Interpolation;
 pub use round::{AskedTrial, PivotScreen, PivotTables};

@@ -1,7 +1,8 @@
 //! Tests the bounds against exact values, and that bounds which are too small are detected.
 
 use super::*;
-use crate::cpu::pivots::choose::{Errors, Growing, PivotGrowth, dense_work, setup_work};
+use crate::cpu::path::{dense_work, setup_work};
+use crate::cpu::pivots::choose::{Errors, Growing, PivotGrowth};
 use crate::cpu::pivots::factors::block_place;
 use privateer_gp::score::{Basis, Change, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::dot;

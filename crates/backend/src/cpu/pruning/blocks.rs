@@ -14,9 +14,6 @@ use privateer_gp::score::{FeatureTable, GramSource};
 use privateer_numerics::linalg::{add_scaled, dot};
 use std::sync::Arc;
 
-/// Smallest number of blocks for which block pruning is used.
-const FEWEST_BLOCKS: usize = 8;
-
 /// Data of block pruning that trials share.
 #[derive(Debug)]
 pub struct Blocks {
@@ -60,17 +57,9 @@ fn centres(table: &FeatureTable, order: &BlockOrder) -> (Vec<u32>, Vec<f64>) {
 }
 
 impl Blocks {
-    /// Returns whether a domain of `n_points` is large enough for blocks.
-    pub fn suit(n_points: usize) -> bool {
-        FEWEST_BLOCKS * SMALL_SIZE <= n_points
-    }
-
-    /// Builds the blocks of a feature table; `None` if the domain is too small.
-    pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Option<Self> {
+    /// Builds the blocks of a feature table.
+    pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Self {
         let n = table.n_points;
-        if !Self::suit(n) {
-            return None;
-        }
         let coordinates = BlockCoordinates::of(table);
         let (order, source, by_reference, checks) = match Self::by_lattice(table, coordinates, scale) {
             Some((order, source, by_reference)) => {
@@ -87,7 +76,7 @@ impl Blocks {
         };
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
         let source = Covariance::Features(source);
-        Some(Self { checks, ..Self::made(order, source, by_reference, 0.0, prior, scale.prior_error, scale.norm) })
+        Self { checks, ..Self::made(order, source, by_reference, 0.0, prior, scale.prior_error, scale.norm) }
     }
 
     /// Cuts strips of blocks with corners; `None` unless features are a product over two axes.
@@ -133,15 +122,12 @@ impl Blocks {
         Some((order, source, ReferenceBounds { reference_points: lattice.reference_points, radii, prior }))
     }
 
-    /// Builds the blocks of a covariance over a domain; `None` if the domain is too small.
+    /// Builds the blocks of a covariance over a domain.
     ///
     /// With `own`, one trial alone uses the blocks and no lattice is built, because a lattice's radii cost four kernel
     /// values a point.
-    pub fn of_gram(gram: &Arc<dyn GramSource>, own: bool) -> Option<Self> {
+    pub fn of_gram(gram: &Arc<dyn GramSource>, own: bool) -> Self {
         let n = gram.n_points();
-        if !Self::suit(n) {
-            return None;
-        }
         let size = BlockOrder::size_for(n);
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
         let (order, source, by_reference, row_term, prior) = match form {
@@ -183,7 +169,7 @@ impl Blocks {
         let norm = prior.iter().copied().fold(0.0, f64::max).sqrt() * (1.0 + 1e-9);
         // Relative to the largest prior variance: values of two formulas differ by at most `source.error()`.
         let prior_error = 4.0 * f64::EPSILON + 2.0 * source.error() / (norm * norm).max(f64::MIN_POSITIVE);
-        Some(Self::made(order, source, by_reference, row_term, prior, prior_error, norm))
+        Self::made(order, source, by_reference, row_term, prior, prior_error, norm)
     }
 
     fn made(

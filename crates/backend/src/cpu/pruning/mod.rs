@@ -14,8 +14,8 @@
 //!   it missed (all consecutive observations of one point are a streak) and is scored (`block`, `search`).
 //! * **Checks.** Scored points, and points of blocks that were not scored, are compared with exact scores at intervals;
 //!   after a violation the trial continues on the dense path.
-//! * **Counted work.** The trial also moves to the dense path (`dense`) when its multiply-adds exceed those of that path,
-//!   so the choice depends on the trial alone, never on time or threads.
+//! * **Counted work.** The trial also moves to the dense path (`dense`) when its multiply-adds exceed those of that path
+//!   (`path`), so the choice depends on the trial alone, never on time or threads.
 //!
 //! Derivation: `docs/derivations/block-pruning.md`.
 
@@ -40,4 +40,4 @@ mod trial;
 
 pub use blocks::Blocks;
 pub use order::in_blocks;
-pub use trial::{MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
+pub use trial::{MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};

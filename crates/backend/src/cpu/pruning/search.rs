@@ -1,7 +1,8 @@
 //! Selects the blocks that a round must score: those that may hold the best point.
 
 use super::checks::{Checks, Slack};
-use super::trial::{PrunedTrial, WORK_OF_A_SCORE};
+use super::trial::PrunedTrial;
+use crate::cpu::path::WORK_OF_A_SCORE;
 use privateer_gp::score::tie_margin;
 
 /// Blocks scored before bounds are refined, and the largest number left without refinement.

@@ -9,6 +9,7 @@ use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
+use crate::cpu::path::{PathCost, WORK_OF_A_SCORE};
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector;
 use crate::{Band, Counters};
@@ -41,29 +42,6 @@ pub const MOST_STREAKS_KEPT: usize = WITH_A_GRID * MOST_STREAKS;
 ///
 /// Beyond it the trial starts on the dense path, from exact scores.
 const MOST_LOST: f64 = 1e3;
-
-/// Most bytes of a trial's columns; beyond this the trial moves to the dense path.
-pub const MOST_COLUMN_BYTES: usize = 1 << 28;
-
-/// Estimated cost of a point's score in a scored block (square root included), in multiply-adds.
-pub(super) const WORK_OF_A_SCORE: usize = 16;
-
-/// Multiply-adds per point by which this path may exceed the dense path.
-///
-/// The first rounds, which must see all blocks, use them.
-const START: usize = 2 * WORK_OF_A_SCORE;
-
-/// Time of a multiply-add on this path, in those of the dense path, and the number of points up to which that holds.
-///
-/// The dense path reads its data in order and, up to that number, from a second-level cache. Beyond it both take as long.
-/// Measured in whole runs: 2.4 to 3.4 with 1024 points, 0.3 to 0.8 with 10 000.
-const DEARER: f64 = 3.0;
-const MOST_IN_CACHE: usize = 2048;
-
-/// Fewest visited points with which a trial over features moves to the dense path because of its work.
-///
-/// A product over features costs as much for the first point as for any other, and many trials stop exploring before that.
-const FEWEST_VISITED: usize = 16;
 
 /// One observation, as reported by a model's change.
 #[derive(Clone, Copy)]
@@ -136,23 +114,6 @@ pub(super) struct ErrorBounds {
     /// Sum of `step² / scale²`; means are at most its root times the largest prior deviation.
     innovations: f64,
     largest_beta: f64,
-}
-
-/// Counted multiply-adds.
-pub(super) struct PathCost {
-    /// Counted multiply-adds of this path, and estimated ones of the dense path.
-    pub(super) work: usize,
-    dense: usize,
-    /// Number of candidates beyond the first, summed over rounds.
-    extra: usize,
-}
-
-impl PathCost {
-    /// Returns whether this path has cost more time than the dense path, by counted work.
-    fn is_dearer(&self, n_points: usize) -> bool {
-        let share = if n_points <= MOST_IN_CACHE { DEARER } else { 1.0 };
-        (self.dense as f64) < share * (self.work as f64 - (START * n_points) as f64)
-    }
 }
 
 /// Comparisons with exact scores.
@@ -398,10 +359,9 @@ impl PrunedTrial {
         }
         let n = self.n_points();
         self.cost.dense += WORK_OF_A_SCORE * n;
-        let columns = 8 * self.history.points().len() * n;
-        let explores = matches!(self.history, History::Gram(_)) || FEWEST_VISITED <= self.history.points().len();
-        let dearer = (explores && self.cost.is_dearer(n)) || n < self.cost.extra || MOST_COLUMN_BYTES < columns;
-        if dearer { PruningOutcome::Dearer } else { PruningOutcome::Pruned }
+        let over_features = matches!(self.history, History::Features(_));
+        let leaves = self.cost.leaves(n, self.history.points().len(), over_features);
+        if leaves { PruningOutcome::Dearer } else { PruningOutcome::Pruned }
     }
 
     /// Writes the points of the scored blocks that may be the best.

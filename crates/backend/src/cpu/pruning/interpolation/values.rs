@@ -206,7 +206,7 @@ mod tests {
         let mut stream = Streams::new(5, "mesh").shared(Purpose::Domain);
         for (lengthscale, nodes, close) in [(0.6, 8, [1e-4, 1e-4]), (0.35, 12, [5e-3, 5e-3])] {
             let table = table(lengthscale, nodes, &mut stream);
-            let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
+            let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table))));
             let bounds = furthest(&blocks, grid(&blocks, &table), &table, &mut stream);
             assert!(bounds[0] < close[0] && bounds[1] < close[1], "length-scale {lengthscale}: {bounds:?} above the exact ones");
         }
@@ -218,7 +218,7 @@ mod tests {
     fn a_misplaced_grid_is_detected() {
         let mut stream = Streams::new(6, "mesh").shared(Purpose::Domain);
         let table = table(0.6, 8, &mut stream);
-        let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
+        let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table))));
         let mut grid = grid(&blocks, &table);
         grid.offsets.iter_mut().for_each(|offset| *offset += 0.02);
         furthest(&blocks, grid, &table, &mut stream);

@@ -1,0 +1,160 @@
+//! Says which path a trial takes on the CPU, and why.
+//!
+//! Every path returns candidates among which the same point is chosen. Each is taken from where it is faster than the plain
+//! one, by counted work and sizes alone, never by time; so a run does not depend on the machine.
+//!
+//! | the model changes by | the domain | path | begins |
+//! |---|---|---|---|
+//! | a row | features | block pruning (`pruning`) | [`PRUNED_FEATURES`] |
+//! | a row | covariances | block pruning | [`PRUNED_COVARIANCES`] |
+//! | a row | smaller, or a trial that pruning does not serve | dense scores (`trial`) | see [`PathCost::leaves`] |
+//! | everything | features | interpolation from pivots (`pivots`) | see [`pivots_pay`] |
+//! | everything | otherwise | one f32 product (`factor`) | |
+//!
+//! Figures: `docs/performance.md`, "Fast paths"; `sh examples/speed/paths.sh` measures them again.
+
+use crate::UpdateKind;
+use privateer_gp::posterior::CovariancePosterior;
+use privateer_gp::score::{Basis, FeatureTable};
+
+/// Fewest points over features with block pruning.
+///
+/// Dense to pruned CPU time of whole runs at 1024 points: 1.37 (`constant-factor`), 0.99 (`theory-factor`), 1.00
+/// (`wide-factor`), 1.13 (`random-features`); at 512 points it loses.
+const PRUNED_FEATURES: usize = 1024;
+
+/// Fewest points over covariances with block pruning.
+///
+/// Dense to pruned: `exact-posterior` 0.99 at 2048, 1.0 at 4096, 2.3 at 10 000; `outsourced` 0.86 at 2025, 1.1 at 3600, 2.2
+/// at 10 000.
+const PRUNED_COVARIANCES: usize = 4096;
+
+/// Estimated cost of a point's score in a scored block (square root included), in multiply-adds.
+pub const WORK_OF_A_SCORE: usize = 16;
+
+/// Multiply-adds per point by which block pruning may exceed the dense path.
+///
+/// The first rounds, which must see all blocks, use them.
+const START: usize = 2 * WORK_OF_A_SCORE;
+
+/// Number of points up to which the dense path reads its data from a second-level cache.
+const MOST_IN_CACHE: usize = 2048;
+
+/// Time of a counted multiply-add with block pruning, in those of the dense path.
+///
+/// Measured in whole runs over features: 2.4 to 3.4 with 1024 points, 0.3 to 0.8 with 10 000. Over covariances, where pruning
+/// begins beyond the cache and costs per visited point what the dense path does, 0.5: a trial does not come back, and with 1
+/// those over 30 000 points left within 300 rounds, after which a round took 310 us in place of 100.
+const DEARER_IN_CACHE: f64 = 3.0;
+const DEARER_OVER_FEATURES: f64 = 1.0;
+const DEARER_OVER_COVARIANCES: f64 = 0.5;
+
+/// Fewest visited points with which a trial over features moves to the dense path because of its work.
+///
+/// A product over features costs as much for the first point as for any other, and many trials stop exploring before that.
+const FEWEST_VISITED: usize = 16;
+
+/// Most bytes of a trial's columns; beyond this the trial moves to the dense path.
+pub const MOST_COLUMN_BYTES: usize = 1 << 28;
+
+/// Largest number of trials in lockstep over a table.
+const MOST_IN_BATCH: usize = 32;
+
+/// Largest size of a batch's arrays, in bytes.
+const MOST_BYTES: usize = 1 << 28;
+
+/// Trials that the pivot screen interleaves.
+const INTERLEAVED: usize = super::pivots::LANES;
+
+/// Weight of the pivots' set-up work: it runs in f64, with less data reuse than the products of a round.
+const SETUP_WEIGHT: f64 = 2.0;
+
+/// Largest size of the arrays of that set-up, in bytes.
+const MOST_SETUP_BYTES: f64 = (1u64 << 30) as f64;
+
+/// Returns whether trials over so many points begin with block pruning.
+pub fn prunes(basis: &Basis, n_points: usize) -> bool {
+    let fewest = if matches!(basis, Basis::Table(_)) { PRUNED_FEATURES } else { PRUNED_COVARIANCES };
+    fewest <= n_points
+}
+
+/// Counted multiply-adds of a trial with block pruning, and estimated ones of the dense path.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PathCost {
+    /// With block pruning.
+    pub work: usize,
+    /// On the dense path.
+    pub dense: usize,
+    /// Number of candidates beyond the first, summed over rounds.
+    pub extra: usize,
+}
+
+impl PathCost {
+    /// Returns whether the trial moves to the dense path, for the rest of its rounds.
+    pub fn leaves(&self, n_points: usize, visited: usize, over_features: bool) -> bool {
+        let share = match over_features {
+            true if n_points <= MOST_IN_CACHE => DEARER_IN_CACHE,
+            true => DEARER_OVER_FEATURES,
+            false => DEARER_OVER_COVARIANCES,
+        };
+        let explores = !over_features || FEWEST_VISITED <= visited;
+        let is_dearer = (self.dense as f64) < share * (self.work as f64 - (START * n_points) as f64);
+        (explores && is_dearer) || n_points < self.extra || MOST_COLUMN_BYTES < 8 * visited * n_points
+    }
+}
+
+/// Returns whether a second-level cache holds a table beside the factors of [`INTERLEAVED`] trials.
+fn is_small(table: &FeatureTable) -> bool {
+    8 * table.n_points * table.n_features <= 1 << 20
+}
+
+/// Returns the number of trials in lockstep.
+pub fn batch(basis: &Basis, update_kind: UpdateKind) -> usize {
+    let n = basis.n_points();
+    match basis {
+        // Block pruning trials share no arithmetic, and a trial's data should stay in a second-level cache: mean,
+        // posterior variance, p and some 16 columns, in its active blocks. A total of 1 MiB measured as the fastest.
+        Basis::Table(_) if update_kind == UpdateKind::RankOne && prunes(basis, n) => {
+            (1usize << 20).checked_div(19 * 8 * n).unwrap_or(1).clamp(1, MOST_IN_BATCH)
+        }
+        // The pivot screen interleaves as many. Larger batches leave a second-level cache, and pay only where a large
+        // table is read for all of them. Batches of 16 against 32: 21.6 and 23.0 us a trial-round at N = 1024, m = 64;
+        // 170 and 150 at N = 10 000, m = 144.
+        Basis::Table(table) if update_kind == UpdateKind::Full && is_small(table) => INTERLEAVED,
+        // Rows of several trials share the loads of a table.
+        Basis::Table(_) => MOST_BYTES.checked_div(32 * n).unwrap_or(1).clamp(1, MOST_IN_BATCH),
+        // Trials share no arithmetic here, and what a round reads of a trial should stay in the caches: arrays of 8 bytes a
+        // point and some rows of as many. Over a small domain these are the N covariances of each point and the latest of up
+        // to 8 N streaks, counted as N more rows. Trials in lockstep, us a trial-round: `small-domain` with N = 150, one 1.1,
+        // eight 1.9; with N = 256, 3.1 and 7.3; `exact-posterior` with N = 1024, four 2.8, eight 3.0; with N = 2048, two 5.9,
+        // eight 9.4.
+        Basis::Gram(_) | Basis::Own(_) => {
+            let bytes = if n <= CovariancePosterior::MOST_POINTS { 16 * n * (n + 2) } else { 128 * n };
+            (1usize << 19).checked_div(bytes).unwrap_or(1).clamp(1, 8)
+        }
+    }
+}
+
+/// Returns the multiply-adds of a dense round of one trial; triangular factor, four block rows.
+pub fn dense_work(n_points: usize, n_features: usize) -> f64 {
+    let m = n_features as f64;
+    0.625 * n_points as f64 * m * m
+}
+
+/// Returns the multiply-adds of a round of one trial of sixteen by pivots.
+pub fn work_by_pivots(n_points: usize, n_features: usize, rank: usize) -> f64 {
+    let (m, r) = (n_features as f64, rank as f64);
+    2.0 * n_points as f64 * r + r * m * (0.5 * m + 1.0)
+}
+
+/// Returns the multiply-adds of the pivots' set-up up to `rank` of them.
+pub fn setup_work(n_points: usize, n_features: usize, rank: usize) -> f64 {
+    let (n, m, r) = (n_points as f64, n_features as f64, rank as f64);
+    SETUP_WEIGHT * n * r * (m + r)
+}
+
+/// Returns whether rounds by `rank` pivots cost at most half of dense ones and their arrays fit.
+pub fn pivots_pay(n_points: usize, n_features: usize, rank: usize) -> bool {
+    work_by_pivots(n_points, n_features, rank) <= 0.5 * dense_work(n_points, n_features)
+        && 12.0 * n_points as f64 * rank as f64 <= MOST_SETUP_BYTES
+}
