@@ -45,7 +45,7 @@ pub struct BenchArgs {
     /// What a GPU screens in [default: f64 where its measured rate allows]
     #[arg(long, value_name = "f32|f64", value_parser = ["f32", "f64"])]
     precision: Option<String>,
-    /// Score every point in every round on the CPU, without block pruning: the same results
+    /// Score every point in every round on the CPU, without pruning or pivots: the same results
     #[arg(long)]
     dense: bool,
     /// Compare every choice with the best of all points in f64; the time it takes is counted

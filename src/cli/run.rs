@@ -52,7 +52,7 @@ pub struct RunArgs {
     /// Take the learning rates that another results folder of this spec has tuned, as that of another shard
     #[arg(long, value_name = "DIR")]
     rates: Option<PathBuf>,
-    /// Score every point in every round on the CPU, without block pruning: the same results, for comparison
+    /// Score every point in every round on the CPU, without pruning or pivots: the same results, for comparison
     #[arg(long)]
     dense: bool,
     /// Compare every choice with the best of all points in f64: takes as long as a dense run, or longer
