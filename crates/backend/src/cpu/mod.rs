@@ -4,9 +4,9 @@
 //! domain (`p` is reused where the point was played again); the posterior variance falls by `(scale p)²` and the mean rises
 //! by `mean_step * p`. Points are processed in blocks that stay in the first-level cache. Models that change completely
 //! every round have paths of their own: one f32 product per trial (`factor`), or interpolation from a few points for all
-//! trials of a batch (`pivots`), where counted work shows a benefit. Over more than some hundred points, a model with
-//! visited points starts with block pruning (`pruning`), over feature tables and kernel columns alike; it moves to the
-//! dense path when its counted work is larger there, or if it cannot follow the model.
+//! trials of a batch (`pivots`), where counted work shows a benefit. Over large domains, a model with visited points starts
+//! with block pruning (`pruning`), over feature tables and kernel columns alike; it moves to the dense path when its counted
+//! work is larger there, or if it cannot follow the model. `path` says which of these a trial takes, and why.
 //!
 //! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
 //! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One
