@@ -208,8 +208,7 @@ fn of_spec(args: &AccountArgs, sweep: &Sweep) -> Result<Vec<(String, PriceReport
     for plan in sweep.listed() {
         let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
-        let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
-        for ledger in [rewards.then_some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
+        for ledger in facts.ledger.stated() {
             let quote = PriceReport::of_ledger(ledger, args.participations).map_err(|refusal| placed(&refusal))?;
             // Cells that differ in what costs nothing share a price.
             match quotes.iter_mut().find(|(_, known)| *known == quote) {

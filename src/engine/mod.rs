@@ -37,9 +37,9 @@ mod workload;
 pub use crate::spec::{ByText, Resolved, Role, is_privacy_key};
 pub use ask_tell::{AskTell, AskTellState};
 pub use asked_policy::AskedPolicy;
-pub use cell_facts::CellFacts;
+pub use cell_facts::{CellFacts, CellLedger};
 #[cfg(all(test, feature = "parquet"))]
-pub(crate) use cell_info::tests::cell as test_cell;
+pub(crate) use cell_info::tests::{cell as test_cell, ledger as test_ledger};
 pub use cell_info::{CellInfo, unify_swept};
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};

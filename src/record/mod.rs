@@ -32,7 +32,11 @@ mod verify;
 mod whole_file;
 mod written_rows;
 
-pub use crate::engine::{CellInfo, GroupedWarnings, Measures, Quantity, Role, Trace, grouped_warnings, is_privacy_key};
+#[cfg(test)]
+pub(crate) use crate::engine::test_ledger;
+pub use crate::engine::{
+    CellInfo, CellLedger, GroupedWarnings, Measures, Quantity, Role, Trace, grouped_warnings, is_privacy_key,
+};
 pub use columns::part_columns;
 pub use digests::{DIGESTS_NAME, DigestList, FileState, ListedFile, read_listed, rewrite_listed, write_listed};
 pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};

@@ -6,6 +6,7 @@ use super::accounting::{Composition, Loss};
 use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Says whether released values were simulated or drawn with release-grade noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,12 @@ pub enum Provenance {
     /// Exact noise from the operating system's entropy.
     #[serde(rename = "released")]
     Released,
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 impl Provenance {
