@@ -1,7 +1,8 @@
 //! Collects the ledgers and facts of a cell for the manifest.
 
+use super::cell_warning::CellWarning;
 use super::ready_cell::ReadyCell;
-use super::warnings::{CellWarning, bandit_warnings};
+use super::warnings::bandit_warnings;
 use crate::env::Instance;
 use crate::spec::{BanditPlan, CellPlan};
 use privateer_config::error::Error;

@@ -3,8 +3,9 @@
 //! A trial is one chain of small steps, so lockstep batches would gain no speed.
 
 use super::cell_facts::{CellFacts, CellLedger};
+use super::cell_warning::CellWarning;
 use super::observer::{Observer, Place, Stop};
-use super::warnings::{CellWarning, delta_warning};
+use super::warnings::delta_warning;
 use super::{Measures, Trace};
 use crate::env::contextual::{ContextInstance, Contextual};
 use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};

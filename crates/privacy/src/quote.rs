@@ -393,5 +393,5 @@ fn counted(n: u64, noun: &str) -> String {
 /// Formats a number to six significant digits, in plain notation where that is readable.
 #[must_use]
 pub fn short(x: f64) -> String {
-    super::ledger::short(x)
+    super::threat_model::short(x)
 }
