@@ -66,7 +66,7 @@ impl ReportRun {
     ) -> Result<Self, Error> {
         let mut infos = std::mem::take(&mut manifest.cells);
         show_cells(&mut infos)?;
-        let manifest = shown(manifest)?;
+        let manifest = shown(&manifest)?;
         let words = words(&infos, measure)?;
         let mut cells = Vec::with_capacity(infos.len());
         for info in infos {

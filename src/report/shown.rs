@@ -1,6 +1,6 @@
 //! Makes the texts of a folder safe to show, because a folder may be untrusted.
 
-use crate::record::{CellInfo, Manifest};
+use crate::record::CellInfo;
 use privateer_config::error::{Error, printable};
 use privateer_config::params::Scalar;
 use serde::Serialize;
@@ -11,12 +11,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// Returns the manifest with every text made safe to show, because a folder may be untrusted.
-pub(super) fn shown(manifest: Manifest) -> Result<Manifest, Error> {
-    shown_value(&manifest)
-}
-
-fn shown_value<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, Error> {
+/// Returns a part of the manifest with every text made safe to show, because a folder may be untrusted.
+pub(super) fn shown<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, Error> {
     let failed = |source| Error::Failed { problem: format!("the manifest: {source}"), hint: "please report this".to_owned() };
     let mut value = serde_json::to_value(value).map_err(failed)?;
     show_value(&mut value);
@@ -52,7 +48,7 @@ impl<T: Serialize + DeserializeOwned + PartialEq> ShownValues<T> {
         let shown = match self.0.entry(Arc::as_ptr(value).addr()) {
             Entry::Occupied(known) => Arc::clone(&known.get()[1]),
             Entry::Vacant(free) => {
-                let shown = shown_value(value.as_ref())?;
+                let shown = shown(value.as_ref())?;
                 let shown = if shown == **value { Arc::clone(value) } else { Arc::new(shown) };
                 free.insert([Arc::clone(value), Arc::clone(&shown)]);
                 shown

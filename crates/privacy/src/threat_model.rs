@@ -321,7 +321,8 @@ impl Serialize for ThreatModel {
 }
 
 /// Formats a number to six significant digits, in plain notation where that is readable.
-pub(super) fn short(x: f64) -> String {
+#[must_use]
+pub fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
