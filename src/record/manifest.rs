@@ -19,7 +19,7 @@ pub struct Manifest {
     pub schema_version: u32,
     /// Version of the program that wrote this file.
     pub program_version: String,
-    /// Hash of the resolved spec ([`hash_text`]).
+    /// Hash of the resolved spec ([`super::hash_text`]).
     pub spec_hash: String,
     /// The spec's name, as a title.
     pub spec_name: String,

@@ -61,7 +61,7 @@ pub enum TableSpec<'a> {
     ///
     /// They come from the whole matrix if the source stores it as a table, otherwise from its form; one of the two exists.
     Gram(&'a dyn GramSource),
-    /// Like `Gram` by form, from points that each slot brings ([`DeviceSlots::set_points`]).
+    /// Like `Gram` by form, from points that each slot brings ([`super::DeviceSlots::set_points`]).
     Own(usize),
 }
 
