@@ -11,7 +11,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::gram::GramLayout;
-use privateer_privacy::interactions::choices::ArmStep;
+use privateer_privacy::interactions::ArmStep;
 use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionMechanism, InteractionSignal, Link};
 use std::sync::Arc;
 

@@ -1,49 +1,16 @@
 //! Runs a spec at two numbers of trials, as `privateer run` does, and takes the time from outside.
 
-use super::Ceilings;
-use super::outcome::{Measured, checksum};
+use super::Machine;
+use super::outcome::{Fastest, Measured, checksum};
 use crate::engine::{Preparation, Stop};
 use crate::record::{DIGESTS_NAME, RunRecord};
 use crate::registry::Registry;
 use crate::run::{RunOptions, forget_peak, peak_bytes, run_to_folder};
 use crate::spec::Sweep;
 use cpu_time::ProcessTime;
-use privateer_backend::Backend;
 use privateer_config::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// A backend and what is to be said of it.
-#[derive(Debug)]
-pub struct Machine {
-    /// Who screens.
-    pub backend: Arc<dyn Backend>,
-    /// What it runs on, for readers.
-    pub device: String,
-    /// A device that is emulated on the CPU: its speed says nothing.
-    pub software_adapter: bool,
-    /// What the device can do at most.
-    pub ceilings: Ceilings,
-    /// Time of a device's passes since it was last asked for.
-    pub pass_times: Option<PassTimer>,
-}
-
-/// Returns the names of a device's passes and the nanoseconds of each since the last call.
-#[derive(Clone)]
-pub struct PassTimer(pub Arc<dyn Fn() -> Vec<(&'static str, f64)> + Send + Sync>);
-
-impl std::fmt::Debug for PassTimer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PassTimer")
-    }
-}
-
-impl Machine {
-    /// Returns the nanoseconds of each pass since the last call; empty where passes are not timed.
-    fn pass_times(&self) -> Vec<(&'static str, f64)> {
-        self.pass_times.as_ref().map(|timer| (timer.0)()).unwrap_or_default()
-    }
-}
 
 /// How it is measured.
 #[derive(Debug, Clone)]
@@ -56,24 +23,6 @@ pub struct BenchOptions {
 
 /// Changes of a spec: where each was stated, the key, the value.
 pub type Overrides = [(String, String, String)];
-
-/// The figures of some runs of one sweep: CPU seconds and peak bytes are the smallest.
-#[derive(Debug, Clone)]
-pub(super) struct Fastest {
-    pub cpu: f64,
-    pub wall: Vec<f64>,
-    pub peak: Option<u64>,
-    pub counters: serde_json::Value,
-    /// Checksum of what the run computed.
-    results: u32,
-}
-
-impl Fastest {
-    /// Returns the seconds of the fastest run.
-    pub fn best_wall(&self) -> f64 {
-        self.wall.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-}
 
 /// Measures a spec on a machine.
 ///

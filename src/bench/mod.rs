@@ -5,6 +5,7 @@
 
 mod ceiling;
 mod job;
+mod machine;
 mod measure;
 mod outcome;
 mod table;
@@ -12,6 +13,7 @@ mod work;
 
 pub use ceiling::Ceilings;
 pub use job::{JOBS, Size, SpeedJob};
-pub use measure::{BenchOptions, Machine, Overrides, PassTimer, measure};
+pub use machine::{Machine, PassTimer};
+pub use measure::{BenchOptions, Overrides, measure};
 pub use outcome::Measured;
 pub use table::table;

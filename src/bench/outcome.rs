@@ -2,7 +2,6 @@
 
 use super::Machine;
 use super::ceiling::Ceilings;
-use super::measure::Fastest;
 use super::work::Work;
 use crate::record::DeviceFigures;
 use crate::spec::Sweep;
@@ -175,5 +174,23 @@ impl Measured {
                 self.passes.iter().map(|(pass, us)| ((*pass).to_owned(), json!(us))).collect::<serde_json::Map<_, _>>(),
             "results_crc": self.results_crc, "counters": self.counters,
         })
+    }
+}
+
+/// The figures of some runs of one sweep: CPU seconds and peak bytes are the smallest.
+#[derive(Debug, Clone)]
+pub(super) struct Fastest {
+    pub cpu: f64,
+    pub wall: Vec<f64>,
+    pub peak: Option<u64>,
+    pub counters: Value,
+    /// Checksum of what the run computed.
+    pub results: u32,
+}
+
+impl Fastest {
+    /// Returns the seconds of the fastest run.
+    pub fn best_wall(&self) -> f64 {
+        self.wall.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::deployment::{budget, filter};
 use super::output::say;
-use super::price::{self, DeploymentPrice};
+use super::price::{self, DeploymentPrice, placed};
 use super::source::SpecArgs;
 use crate::engine::Preparation;
 use crate::registry::{MECHANISMS, Registry};
@@ -14,8 +14,7 @@ use privateer_privacy::accounting::Loss;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
 use privateer_privacy::{
-    Budget, Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Refusal, Request, RewardFacts,
-    ThreatModel,
+    Budget, Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Request, RewardFacts, ThreatModel,
 };
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -208,8 +207,7 @@ fn of_spec(args: &AccountArgs, sweep: &Sweep) -> Result<Vec<(String, PriceReport
     for plan in sweep.listed() {
         let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
-        let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
-        for ledger in [rewards.then_some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
+        for ledger in facts.ledger.stated() {
             let quote = PriceReport::of_ledger(ledger, args.participations).map_err(|refusal| placed(&refusal))?;
             // Cells that differ in what costs nothing share a price.
             match quotes.iter_mut().find(|(_, known)| *known == quote) {
@@ -350,19 +348,6 @@ pub fn range(text: &str) -> Result<(f64, f64), Error> {
 
 fn refused(option: &str, found: &str, expected: &str) -> Error {
     Error::input(Diagnostic::new(format!("`{option}` is {found}")).expected(expected))
-}
-
-/// Returns the message for a refused option.
-pub fn placed(refusal: &Refusal) -> Error {
-    let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
-    diagnostic.hint = Some(match refusal.key {
-        "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),
-        "participations" => "steps on secretly drawn samples are priced for one sample of a user alone".to_owned(),
-        "delta" => "state `--delta D`, at most one over the number of users".to_owned(),
-        "clip" => "state `--clip LO,HI`: rewards outside are clipped, which costs bias and never privacy (E3)".to_owned(),
-        _ => "`privateer account --help` lists the options".to_owned(),
-    });
-    Error::input(diagnostic)
 }
 
 fn unknown(what: &str) -> Error {

@@ -37,7 +37,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
         let (mut without, mut warnings, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         for plan in &sweep.cells {
             let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
-            for ledger in [Some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
+            for ledger in std::iter::once(&facts.ledger.reward).chain(&facts.ledger.inputs) {
                 if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
                     without.push(format!("  {}: {}", plan.label(), ledger.guarantee));
                 }

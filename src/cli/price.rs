@@ -1,16 +1,15 @@
 //! Prices a deployment: before it starts, from the spec of its session, and while it runs, from a session's file.
 
-use super::account::placed;
 use super::deployment::{StatedAnswers, bad_budget};
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
 use crate::record::{StateFile, StateKind};
 use crate::spec::Sweep;
 use privateer_backend::Cpu;
-use privateer_config::error::Error;
+use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal};
 use privateer_privacy::quote::{PriceReport, short};
-use privateer_privacy::{Delta, Ledger};
+use privateer_privacy::{Delta, Ledger, Refusal};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -161,4 +160,17 @@ fn most_answers(own: &Odometer, spend: &Spend) -> u64 {
         }
     }
     yes
+}
+
+/// Returns the message for a refused option.
+pub fn placed(refusal: &Refusal) -> Error {
+    let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
+    diagnostic.hint = Some(match refusal.key {
+        "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),
+        "participations" => "steps on secretly drawn samples are priced for one sample of a user alone".to_owned(),
+        "delta" => "state `--delta D`, at most one over the number of users".to_owned(),
+        "clip" => "state `--clip LO,HI`: rewards outside are clipped, which costs bias and never privacy (E3)".to_owned(),
+        _ => "`privateer account --help` lists the options".to_owned(),
+    });
+    Error::input(diagnostic)
 }

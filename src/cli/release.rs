@@ -243,11 +243,11 @@ fn ledger_of(declaration: &Declaration) -> Result<Ledger, Error> {
     let request = Request {
         mechanism: entry.name,
         calibration: Calibration::Tight,
-        budget: Budget::new(Some(declaration.epsilon), declaration.delta).map_err(|refusal| super::account::placed(&refusal))?,
+        budget: Budget::new(Some(declaration.epsilon), declaration.delta).map_err(|refusal| super::price::placed(&refusal))?,
         clip: Some((lo, hi)),
     };
     let facts = RewardFacts { bound: lo.abs().max(hi.abs()), noise_bound: None, range: None, noise_variance: None, rounds: 1 };
-    let mut ledger = (entry.build)(&request, &facts).map_err(|refusal| super::account::placed(&refusal))?.ledger();
+    let mut ledger = (entry.build)(&request, &facts).map_err(|refusal| super::price::placed(&refusal))?.ledger();
     DeploymentForm::DataHolder.state_in(&mut ledger);
     Ok(ledger)
 }

@@ -1,19 +1,38 @@
 //! Collects the ledgers and facts of a cell for the manifest.
 
+use super::cell_warning::CellWarning;
 use super::ready_cell::ReadyCell;
-use super::warnings::{CellWarning, bandit_warnings};
+use super::warnings::bandit_warnings;
 use crate::env::Instance;
 use crate::spec::{BanditPlan, CellPlan};
 use privateer_config::error::Error;
-use privateer_privacy::Ledger;
+use privateer_privacy::{Guarantee, Ledger};
+use serde::{Deserialize, Serialize};
+
+/// Holds the ledgers of a cell: that of the inputs stands within that of the reward in `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellLedger {
+    /// The ledger of one user's reward, with the first trial's constants.
+    #[serde(flatten)]
+    pub reward: Ledger,
+    /// The ledger of one row of the inputs, where a curator releases them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Ledger>,
+}
+
+impl CellLedger {
+    /// Returns the ledgers that state a protection; that of the reward alone if none does.
+    pub fn stated(&self) -> impl Iterator<Item = &Ledger> {
+        let reward = self.inputs.is_none() || self.reward.guarantee != Guarantee::NotPrivate;
+        reward.then_some(&self.reward).into_iter().chain(&self.inputs)
+    }
+}
 
 /// Holds the facts of a cell that the manifest must record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellFacts {
-    /// The ledger of one user's reward, with the first trial's constants.
-    pub ledger: Ledger,
-    /// The ledger of one row of the inputs, where a curator releases them.
-    pub inputs: Option<Ledger>,
+    /// What is protected, how strongly, by which calibration.
+    pub ledger: CellLedger,
     /// Facts about the problem.
     pub facts: Vec<(String, serde_json::Value)>,
     /// Settings that mislead.
@@ -21,18 +40,6 @@ pub struct CellFacts {
 }
 
 impl CellFacts {
-    /// Returns both ledgers as one table.
-    ///
-    /// The ledger of the reward is at the top level. The ledger of the inputs is under `inputs`, where a curator releases them.
-    #[must_use]
-    pub fn ledgers(&self) -> serde_json::Value {
-        let mut ledger = serde_json::json!(self.ledger);
-        if let Some(inputs) = &self.inputs {
-            ledger["inputs"] = serde_json::json!(inputs);
-        }
-        ledger
-    }
-
     /// Collects the ledgers and facts of a bandit cell from its first trial, whose function is `instance`.
     ///
     /// # Errors
@@ -80,6 +87,6 @@ impl CellFacts {
             cell.environment.derived_from_inputs().state_in(inputs);
         }
         let warnings = bandit_warnings(plan, cell, &trial, &ledger, inputs.as_ref());
-        Ok(Self { ledger, inputs, facts, warnings })
+        Ok(Self { ledger: CellLedger { reward: ledger, inputs }, facts, warnings })
     }
 }

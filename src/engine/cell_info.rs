@@ -1,6 +1,6 @@
 //! Describes the cells of a run: what each is, protects and measures.
 
-use super::{CellWarning, Measures};
+use super::{CellLedger, CellWarning, Measures};
 use crate::spec::{Resolved, Role};
 use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct CellInfo {
     /// All parameters, defaults included.
     pub resolved: Resolved,
     /// What was protected, how strongly, by which calibration.
-    pub ledger: Arc<serde_json::Value>,
+    pub ledger: Arc<CellLedger>,
     /// Numbers and words about the problem itself.
     pub facts: Arc<serde_json::Value>,
     /// Why it is in the sweep.
@@ -66,6 +66,26 @@ pub fn unify_swept(cells: &mut [CellInfo]) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger};
+
+    /// Returns the ledgers of a Laplace mechanism with this share of the noise that `epsilon` needs, or of no mechanism.
+    pub(crate) fn ledger(epsilon: f64, noise: Option<f64>) -> CellLedger {
+        let (mechanism, event) = match noise {
+            None => ("none", Event::NonPrivate),
+            Some(share) => ("laplace", Event::Laplace { scale: share * 2.0 / epsilon, sensitivity: Some(2.0) }),
+        };
+        let reward = Ledger::of(Claim {
+            mechanism,
+            calibration: Calibration::Tight,
+            unit: ClaimUnit::Reward { clip: noise.map(|_| (-1.0, 1.0)) },
+            event,
+            budget: Budget::new(noise.map(|_| epsilon), None).expect("a budget"),
+            noise_formula: "2 / epsilon".to_owned(),
+            doubt: Some(("the noise is too small", "E1")),
+            notes: Vec::new(),
+        });
+        CellLedger { reward, inputs: None }
+    }
 
     /// Returns a cell with one swept key, for the tests of this room and of the report.
     pub(crate) fn cell(cell: u32, policy: &str, epsilon: f64) -> CellInfo {
@@ -76,7 +96,7 @@ pub(crate) mod tests {
             environment: "rkhs".to_owned(),
             swept: vec![("privacy.epsilon".to_owned(), Scalar::Float(epsilon))],
             resolved: serde_json::json!({"policy": policy}).into(),
-            ledger: serde_json::json!({"mechanism": "laplace", "epsilon": epsilon, "guarantee": "holds"}).into(),
+            ledger: ledger(epsilon, Some(1.0)).into(),
             facts: serde_json::json!({"points": 100}).into(),
             role: Role::Listed,
             measures: Measures::Regret,

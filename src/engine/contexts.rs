@@ -2,9 +2,10 @@
 //!
 //! A trial is one chain of small steps, so lockstep batches would gain no speed.
 
-use super::cell_facts::CellFacts;
+use super::cell_facts::{CellFacts, CellLedger};
+use super::cell_warning::CellWarning;
 use super::observer::{Observer, Place, Stop};
-use super::warnings::{CellWarning, delta_warning};
+use super::warnings::delta_warning;
 use super::{Measures, Trace};
 use crate::env::contextual::{ContextInstance, Contextual};
 use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};
@@ -60,7 +61,7 @@ impl ContextualCell {
         let mut warnings: Vec<CellWarning> = delta_warning(&ledger, self.plan.rounds, "interactions").into_iter().collect();
         let thin = self.environment.thin_log();
         warnings.extend(thin.map(|text| CellWarning::new(Misleading::Rounds, text.to_owned())));
-        Ok(CellFacts { ledger, inputs: None, facts, warnings })
+        Ok(CellFacts { ledger: CellLedger { reward: ledger, inputs: None }, facts, warnings })
     }
 
     /// Runs one trial to the end; returns its rows and its policy, or `None` if stopped.

@@ -1,10 +1,13 @@
 //! Defines the engine's reports to its caller, and the request to stop.
 
 use super::Trace;
+use crate::policy::panic_message;
+use crate::spec::CellPlan;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_privacy::interactions::InteractionSignal;
 use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Names one cell and one block of trials, stored as one part of the results.
@@ -108,5 +111,13 @@ impl Stop {
     #[must_use]
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns the error of a panic, of a policy or environment from outside for example, in a unit.
+pub(super) fn panicked(plan: &CellPlan, unit: Unit, panic: &(dyn Any + Send)) -> Error {
+    Error::Failed {
+        problem: format!("`{}` panicked in block {}: {}", plan.label(), unit.block, panic_message(panic)),
+        hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 //! Trials share the calibration and the evaluation data, and run in batches, in parallel on all threads. Each has its own
 //! state and streams, so that nothing recorded depends on threads or batches.
 
-use super::cell_facts::CellFacts;
+use super::cell_facts::{CellFacts, CellLedger};
 use super::lock::lock;
 use super::observer::{Observer, Place, Stop};
 use super::warnings::delta_warning;
@@ -181,7 +181,7 @@ impl OnlinePreparation {
         }
         let ledger = Ledger::of(claim);
         let warnings = delta_warning(&ledger, plan.rounds, "samples").into_iter().collect();
-        Ok(CellFacts { ledger, inputs: None, facts, warnings })
+        Ok(CellFacts { ledger: CellLedger { reward: ledger, inputs: None }, facts, warnings })
     }
 }
 

@@ -3,34 +3,21 @@
 use super::Trace;
 use super::lock::lock;
 use super::lockstep::{BatchResult, batch};
-use super::observer::{Observer, Stop, TrialEnd, Unit};
+use super::observer::{Observer, Stop, TrialEnd, Unit, panicked};
 use super::online::batch_size;
+use super::options::Options;
 use super::prepare::{Preparation, Ready};
-use super::share::Share;
 use super::wide::{Groups, block, group};
 use crate::policy::contextual::ContextPolicy;
-use crate::policy::panic_message;
 use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use rayon::prelude::*;
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-
-/// Holds the options of a run; none of them changes a recorded byte.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Number of trials in lockstep; the backend chooses if absent.
-    pub batch: Option<usize>,
-    /// Whether the choices of screens are compared with the best of all points in f64.
-    pub verify: bool,
-    /// The units to run.
-    pub share: Share,
-}
 
 /// Summarises a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -233,13 +220,5 @@ impl UnitJob<'_> {
             }
         }
         Ok(Some(done))
-    }
-}
-
-/// Returns the error of a panic, of a policy or environment from outside for example, in a unit.
-pub(super) fn panicked(plan: &CellPlan, unit: Unit, panic: &(dyn Any + Send)) -> Error {
-    Error::Failed {
-        problem: format!("`{}` panicked in block {}: {}", plan.label(), unit.block, panic_message(panic)),
-        hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
     }
 }

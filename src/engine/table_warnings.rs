@@ -1,7 +1,7 @@
 //! Warns of tables that do not suit the settings around them: clip, kernel, noise, rows with equal inputs, outliers.
 
+use super::cell_warning::{CellWarning, digits};
 use super::ready_cell::{ReadyCell, ReadyTrial};
-use super::warnings::{CellWarning, digits};
 use crate::env::csv_table::outlier;
 use crate::spec::{CellPlan, Misleading};
 use privateer_numerics::rng::Purpose;

@@ -10,10 +10,10 @@
 //! take more memory than a wave has.
 
 use super::lockstep::{BatchResult, LockstepPart};
-use super::observer::{Observer, Stop, Unit};
+use super::observer::{Observer, Stop, Unit, panicked};
+use super::options::Options;
 use super::prepare::{Preparation, Ready};
 use super::ready_cell::ReadyCell;
-use super::run::{Options, panicked};
 use crate::spec::{Sweep, Task};
 use privateer_backend::{Counters, Together, UpdateKind};
 use privateer_config::error::Error;

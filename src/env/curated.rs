@@ -4,7 +4,7 @@ use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
 use privateer_config::input::{FileHead, Input};
 use privateer_privacy::odometer::{InputSpace, RowsFacts, Spend};
-use privateer_privacy::release::{PublicProjection, Release};
+use privateer_privacy::release::{PublicProjection, Release, ReleaseLedger};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub struct CuratedLedger {
     /// Failure probability.
     pub delta: f64,
     /// The promise of the release, in its own words.
-    pub ledger: serde_json::Value,
+    pub ledger: ReleaseLedger,
     /// SHA-256 of all fields above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -91,7 +91,7 @@ impl CuratedLedger {
             sigma,
             epsilon: rows.ledger().epsilon,
             delta: rows.ledger().delta,
-            ledger: serde_json::json!(rows.ledger()),
+            ledger: rows.ledger().clone(),
             digest: None,
         };
         (ledger.sealed(), released_inputs)
@@ -100,16 +100,15 @@ impl CuratedLedger {
     /// Returns what the release takes from every record; `None` where the ledger does not say what was done.
     #[must_use]
     pub fn spend(&self) -> Option<Spend> {
-        let mechanism = self.ledger["mechanism"].as_str()?;
         let facts = RowsFacts {
             space: InputSpace::new(&self.sources, &self.scales),
             radius_and_bound: (self.radius, self.bound),
-            sigma_and_step: (self.sigma, self.ledger["grid"].as_f64()?),
+            sigma_and_step: (self.sigma, self.ledger.grid?),
             columns_and_stretch: (self.columns.len(), self.projection.as_ref().map_or(1.0, |map| map.stretch)),
             claim: (self.epsilon, self.delta),
         };
         let is_whole = self.sources.len() == self.scales.len() && 0.0 < self.radius && 0.0 < self.bound && 0.0 < self.sigma;
-        is_whole.then(|| Some(Spend::of_rows(self.sha256.get(..32)?, mechanism, facts))).flatten()
+        is_whole.then(|| Some(Spend::of_rows(self.sha256.get(..32)?, &self.ledger.mechanism, facts))).flatten()
     }
 
     /// The same ledger with its own digest, after a change.

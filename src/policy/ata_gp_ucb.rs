@@ -8,7 +8,8 @@
 //! states another. Under a bounded mechanism, or without a mechanism where the noise is taken for sub-Gaussian (`tails`), no
 //! truncation is needed and the level is infinite.
 
-use super::noise_scale::{NoiseMeasure, NoiseScale};
+use super::exploration_factor::NoiseMeasure;
+use super::noise_scale::NoiseScale;
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailKeys, TailMoments, Tails, power};
 use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};

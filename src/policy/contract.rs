@@ -1,6 +1,6 @@
 //! Defines the interface of every policy and what a policy may know.
 
-use super::PolicyGroup;
+use super::{PolicyGroup, ReleasedFacts};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{SumsPosterior, SumsUpdate, Unusable};
@@ -9,7 +9,7 @@ use privateer_gp::{KernelGram, Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
 use privateer_privacy::curator::ReleasedInputs;
 use privateer_privacy::sums::{SumsFacts, SumsNeed};
-use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
+use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, Signal};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -284,66 +284,6 @@ impl Setting {
             channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
         let sums = channel.sums().map(|sums| sums.facts());
         Self { facts: facts.clone(), released, sums, noise_scale, train, released_inputs: None }
-    }
-}
-
-/// Holds the public constants of the released rewards.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ReleasedFacts {
-    /// Range of released rewards, if there is one.
-    pub output_range: Option<(f64, f64)>,
-    /// Worst-case variance of the mechanism's own noise; 0 without one.
-    pub mechanism_variance: f64,
-    /// Proved sub-Gaussian scale of the mechanism's own noise; 0 without a mechanism, `None` where none is proved.
-    pub mechanism_scale: Option<f64>,
-    /// Scale of Laplace noise, where the mechanism is Laplace.
-    pub laplace_scale: Option<f64>,
-    /// Range to which the mechanism clips rewards.
-    pub clip: Option<(f64, f64)>,
-    /// Bound on the magnitude of a reward before the mechanism's noise, if there is one.
-    pub clipped_bound: Option<f64>,
-}
-
-impl ReleasedFacts {
-    /// Returns the constants where no reward is released.
-    fn nothing(facts: &RewardFacts) -> Self {
-        Self::unchanged(facts.range.map(|(lo, hi)| lo.abs().max(hi.abs())))
-    }
-
-    /// Returns the constants of rewards without a mechanism, with this bound on their magnitude.
-    #[must_use]
-    pub const fn unchanged(clipped_bound: Option<f64>) -> Self {
-        Self {
-            output_range: None,
-            mechanism_variance: 0.0,
-            mechanism_scale: Some(0.0),
-            laplace_scale: None,
-            clip: None,
-            clipped_bound,
-        }
-    }
-
-    /// Returns the bound on the magnitude of a released reward, if there is one.
-    #[must_use]
-    pub fn output_bound(&self) -> Option<f64> {
-        self.output_range.map(|(lo, hi)| lo.abs().max(hi.abs()))
-    }
-
-    /// Returns the constants of this mechanism on this problem.
-    #[must_use]
-    pub fn of(mechanism: &dyn RewardMechanism, facts: &RewardFacts) -> Self {
-        let clip = mechanism.clip();
-        Self {
-            output_range: mechanism.output_range(),
-            mechanism_variance: mechanism.noise_variance(),
-            mechanism_scale: mechanism.sub_gaussian_scale(),
-            laplace_scale: mechanism.laplace_scale(),
-            clip,
-            clipped_bound: clip
-                .or(facts.range)
-                .map(|(lo, hi)| lo.abs().max(hi.abs()))
-                .or(facts.noise_bound.map(|noise| facts.bound + noise)),
-        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Defines the exploration factor, which multiplies the posterior standard deviation in a score.
 
-use super::noise_scale::NoiseMeasure;
 use privateer_config::params::Args;
 
 /// States the exploration factor of a policy; each policy has its own formulas.
@@ -123,4 +122,14 @@ impl ExplorationFactor {
             Self::Constant { value } => value,
         }
     }
+}
+
+/// Selects the measure of noise in order-wise exploration factors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NoiseMeasure {
+    /// The standard deviation.
+    #[default]
+    Deviation,
+    /// The bound of a released reward, as in the papers; the standard deviation of an unbounded reward.
+    Range,
 }

@@ -1,11 +1,10 @@
-//! Lists the policies and feature maps that a spec can name, and reads feature maps.
+//! Lists the policies that a spec can name.
 
 use super::{
-    FeaturesPlan, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb,
-    qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
+    PolicyPlan, ata_gp_ucb, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb,
+    tgp_ucb, uniform,
 };
-use privateer_config::params::{Args, List, Named};
-use std::sync::Arc;
+use privateer_config::params::{List, Named};
 
 /// The registered policies.
 pub static POLICIES: List<Box<dyn PolicyPlan>> = &[
@@ -61,36 +60,3 @@ pub static POLICIES: List<Box<dyn PolicyPlan>> = &[
     },
     Named { name: "uniform", summary: "a uniformly random point every round", paper: "", build: uniform::parse },
 ];
-
-/// The registered feature maps.
-pub static FEATURES: List<Arc<dyn FeaturesPlan>> = &[
-    Named { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
-    Named {
-        name: "nystrom",
-        summary: "Nystrom features over a fixed dictionary of points",
-        paper: "Zhou2021",
-        build: features::nystrom,
-    },
-    Named {
-        name: "quadrature-fourier",
-        summary: "cosines and sines at the nodes of a rule over the spectral density",
-        paper: "Dubey2021",
-        build: features::quadrature_fourier,
-    },
-    Named {
-        name: "random-fourier",
-        summary: "cosines and sines at random frequencies",
-        paper: "Rahimi2007",
-        build: features::random_fourier,
-    },
-];
-
-/// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).
-pub fn parse_features(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
-    let doc = "feature map; without one the posterior is exact, over the points visited";
-    let items = args.items(FEATURES);
-    let variant = args.variant(key, doc, &items.names(), None)?;
-    let features = items.read(&variant.kind, &variant.args)?;
-    args.absorb(&variant.args);
-    Some(features)
-}

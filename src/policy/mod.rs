@@ -8,6 +8,7 @@ pub mod ata_gp_ucb;
 pub mod contextual;
 mod contract;
 mod exploration_factor;
+mod feature_list;
 mod feature_ucb;
 pub mod features;
 mod gp_policy;
@@ -26,6 +27,7 @@ mod own;
 mod posterior_plan;
 pub mod qff_gp_ucb;
 mod release_rule;
+mod released_facts;
 mod released_inputs;
 pub mod rff_gp_ucb;
 mod sums_policy;
@@ -36,16 +38,18 @@ pub mod tgp_ucb;
 pub mod uniform;
 
 pub use contract::{
-    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, ReleasedFacts,
-    Setting, SharedInputs, TableCache,
+    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting,
+    SharedInputs, TableCache,
 };
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
+pub use feature_list::{FEATURES, parse_features};
 pub use gp_policy::{GpMaker, GpPlan, Ridge, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
-pub use list::{FEATURES, POLICIES, parse_features};
+pub use list::POLICIES;
 pub use own::{
     BatchPolicy, OwnPolicy, PolicyFailure, PolicyGroup, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView,
     panic_message,
 };
 pub use posterior_plan::PosteriorPlan;
+pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;

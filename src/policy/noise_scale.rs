@@ -1,17 +1,8 @@
 //! Measures the noise of a released reward for exploration factors: observation and mechanism.
 
+use super::exploration_factor::NoiseMeasure;
 use super::{ExplorationFactor, Setting};
 use privateer_config::error::Diagnostic;
-
-/// Selects the measure of noise in order-wise exploration factors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum NoiseMeasure {
-    /// The standard deviation.
-    #[default]
-    Deviation,
-    /// The bound of a released reward, as in the papers; the standard deviation of an unbounded reward.
-    Range,
-}
 
 /// Holds the noise scale of an exploration factor and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]

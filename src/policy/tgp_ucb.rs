@@ -9,8 +9,9 @@
 //!   sub-Gaussian noise that is neither bounded nor clipped, its scale replaces R.
 //! - A bounded moment alone: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a reward.
 
+use super::exploration_factor::NoiseMeasure;
 use super::gp_policy::failure_prob;
-use super::noise_scale::{NoiseMeasure, NoiseScale};
+use super::noise_scale::NoiseScale;
 use super::tail_moments::{TailKeys, Tails, power};
 use super::{ExplorationFactor, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;

@@ -5,7 +5,7 @@
 //! finished folder has its lines in the order of names: equal runs have equal lists.
 
 use super::disk;
-use super::manifest::hash_bytes;
+use super::hash::{hash_bytes, hex};
 use super::whole_file::{write_all_whole, write_whole};
 use privateer_config::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,7 +142,7 @@ fn hash_file(mut file: File) -> std::io::Result<String> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(super::part_read::hex(&hasher.finalize())),
+            Ok(0) => return Ok(hex(&hasher.finalize())),
             Ok(n_bytes) => hasher.update(&buffer[..n_bytes]),
             Err(source) if source.kind() == std::io::ErrorKind::Interrupted => {}
             Err(source) => return Err(source),

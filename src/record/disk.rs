@@ -1,5 +1,6 @@
 //! File operations of this room: each one passes the fault seam, which is empty without the feature `fault-injection`.
 
+use super::operation::Operation;
 use privateer_config::error::Error;
 use privateer_config::input::{is_not_regular, open_regular, regular_or_absent};
 use std::fs::{self, File};
@@ -8,22 +9,6 @@ use std::path::{Path, PathBuf};
 
 /// Largest file that is read into memory.
 const MOST_BYTES: u64 = 1 << 32;
-
-/// A kind of file operation, for the fault seam.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "fault-injection"), expect(dead_code, reason = "only the fault seam reads the kind"))]
-pub(super) enum Operation {
-    Create,
-    Open,
-    Read,
-    Write,
-    Sync,
-    Rename,
-    Publish,
-    Remove,
-    List,
-    MakeFolder,
-}
 
 /// Lets the fault seam refuse an operation.
 #[inline]

@@ -1,13 +1,11 @@
 //! Defines the manifest, which states what was run and by which program.
 
-use super::part_read::hex;
 use super::stored_cells::LinesFormatter;
 use super::whole_file::write_whole;
 use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, read_part, sealed_text, stored_cells};
 use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +19,7 @@ pub struct Manifest {
     pub schema_version: u32,
     /// Version of the program that wrote this file.
     pub program_version: String,
-    /// Hash of the resolved spec ([`hash_text`]).
+    /// Hash of the resolved spec ([`super::hash_text`]).
     pub spec_hash: String,
     /// The spec's name, as a title.
     pub spec_name: String,
@@ -176,20 +174,9 @@ impl Manifest {
     }
 }
 
-/// Returns SHA-256 of a text, in hexadecimal: the hash of a resolved spec.
-#[must_use]
-pub fn hash_text(text: &str) -> String {
-    hash_bytes(text.as_bytes())
-}
-
-/// Returns SHA-256 of a file's bytes, in hexadecimal.
-#[must_use]
-pub fn hash_bytes(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::super::hash_text;
     use super::*;
     use crate::engine::test_cell as cell;
     use std::fs;
@@ -265,10 +252,5 @@ pub(crate) mod tests {
             let error = Manifest::load(folder.path()).expect_err(said).to_string();
             assert!(error.contains(said), "{error}");
         }
-    }
-
-    #[test]
-    fn hashes_are_sha256() {
-        assert_eq!(hash_text("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

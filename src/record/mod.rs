@@ -14,9 +14,11 @@ mod disk;
 #[cfg(feature = "fault-injection")]
 mod fault;
 mod folder;
+mod hash;
 mod in_use;
 mod manifest;
 mod merge;
+mod operation;
 mod parameters;
 mod part;
 mod part_id;
@@ -32,23 +34,28 @@ mod verify;
 mod whole_file;
 mod written_rows;
 
-pub use crate::engine::{CellInfo, GroupedWarnings, Measures, Quantity, Role, Trace, grouped_warnings, is_privacy_key};
+#[cfg(test)]
+pub(crate) use crate::engine::test_ledger;
+pub use crate::engine::{
+    CellInfo, CellLedger, GroupedWarnings, Measures, Quantity, Role, Trace, grouped_warnings, is_privacy_key,
+};
 pub use columns::part_columns;
 pub use digests::{DIGESTS_NAME, DigestList, FileState, ListedFile, read_listed, rewrite_listed, write_listed};
 pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};
+pub use hash::{hash_bytes, hash_text};
 pub use in_use::{once_free, wait_at_most};
-pub use manifest::{Manifest, hash_bytes, hash_text};
+pub use manifest::Manifest;
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};
 pub use part::{part_bytes, remove_part, write_part};
 pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, read_part};
-pub use part_writer::{PartTiming, PartWriter};
+pub use part_writer::PartWriter;
 pub use run_record::RunRecord;
 pub use sealed_text::{is_sealed, seal_text};
 pub use shares::shares_in;
 pub use state_file::{StateFile, StateKind};
-pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME};
+pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME, PartTiming};
 pub use verify::{Verification, compare_file, verify};
 pub use whole_file::{Leftover, PreparedFile, remove_file, remove_leftovers_of, unfinished_of, write_whole};
 pub use written_rows::WrittenRows;

@@ -2,6 +2,7 @@
 
 use super::columns::schema;
 use super::digests::{DigestList, ListedFile, write_listed};
+use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_read::rows_hash;
 use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace, disk};
 use parquet::basic::{Compression, Encoding};
@@ -15,12 +16,6 @@ use privateer_config::error::Error;
 use privateer_config::params::Scalar;
 use std::path::Path;
 use std::sync::Arc;
-
-pub(super) const KEY_SCHEMA: &str = "privateer.schema_version";
-pub(super) const KEY_SPEC: &str = "privateer.spec_hash";
-pub(super) const KEY_CELL: &str = "privateer.cell";
-pub(super) const KEY_BLOCK: &str = "privateer.block";
-pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
 
 /// Writes one part whole and lists its digest. The bytes depend on the arguments alone.
 ///

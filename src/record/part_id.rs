@@ -3,6 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub(super) const KEY_SCHEMA: &str = "privateer.schema_version";
+pub(super) const KEY_SPEC: &str = "privateer.spec_hash";
+pub(super) const KEY_CELL: &str = "privateer.cell";
+pub(super) const KEY_BLOCK: &str = "privateer.block";
+pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
+
 /// Version of the layout of parts and of released parameters. A reader refuses what is newer than itself.
 pub const SCHEMA_VERSION: u32 = 1;
 

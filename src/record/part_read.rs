@@ -1,7 +1,8 @@
 //! Reads a part, and refuses other files.
 
 use super::columns::part_columns;
-use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
+use super::hash::hex;
+use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::{Measures, PartHeader, SCHEMA_VERSION, Trace, disk};
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
@@ -171,11 +172,6 @@ pub(super) fn rows_hash(rows: &Trace) -> String {
         feed(&mut values.iter().map(|value| value.to_le_bytes()));
     }
     hex(&hasher.finalize())
-}
-
-/// Returns bytes in lower-case hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

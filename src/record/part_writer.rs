@@ -2,7 +2,8 @@
 
 use super::digests::{ListedFile, write_listed};
 use super::part::part_bytes;
-use super::{CellInfo, DeviceFigures, PartId, Trace, timings};
+use super::timings::{self, PartTiming};
+use super::{CellInfo, PartId, Trace};
 use privateer_config::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,19 +29,6 @@ struct PartGroup {
     n_bytes: usize,
     timings: String,
     begun: Instant,
-}
-
-/// States how long a part took.
-#[derive(Debug, Clone, Copy)]
-pub struct PartTiming {
-    /// Seconds on the clock.
-    pub seconds: f64,
-    /// Number of trials.
-    pub n_trials: u32,
-    /// Number of rounds of each trial.
-    pub n_rounds: u32,
-    /// The part's share of the rounds on a device, if it ran on one.
-    pub device: Option<DeviceFigures>,
 }
 
 impl PartWriter {

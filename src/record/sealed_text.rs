@@ -2,8 +2,7 @@
 //!
 //! With a key the digest is an HMAC-SHA256, which nobody without the key can make.
 
-use super::manifest::hash_text;
-use super::part_read::hex;
+use super::hash::{hash_text, hex};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 

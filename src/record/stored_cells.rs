@@ -4,7 +4,7 @@
 //! its values by their places in `values`.
 
 use super::{CellInfo, Measures};
-use crate::engine::{ByText, CellWarning, Resolved, Role};
+use crate::engine::{ByText, CellLedger, CellWarning, Resolved, Role};
 use privateer_config::params::Scalar;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -124,16 +124,12 @@ impl<'a> StoredValues<'a> {
         })
     }
 
-    fn of_shared(&mut self, value: &Arc<Value>) -> Index {
+    fn of_shared(&mut self, value: &Arc<impl Serialize>) -> Index {
         let address = Arc::as_ptr(value).addr();
         if let Some(&known) = self.by_address.get(&address) {
             return known;
         }
-        let list = &mut self.list;
-        let index = *self.by_text.entry(value).or_insert_with(|| {
-            list.push(Arc::clone(value));
-            list.len() - 1
-        });
+        let index = self.of(serde_json::json!(value));
         self.by_address.insert(address, index);
         index
     }
@@ -148,6 +144,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     let at = |index: Index| values.get(index).ok_or_else(|| D::Error::custom(format!("there is no value {index}")));
     // Many cells have the same keys and warnings.
     let mut keys_at: BTreeMap<Index, Vec<String>> = BTreeMap::new();
+    let mut ledger_at: BTreeMap<Index, Arc<CellLedger>> = BTreeMap::new();
     let mut warnings_at: BTreeMap<Index, Vec<CellWarning>> = BTreeMap::new();
     let mut cells = Vec::with_capacity(list.len());
     for cell in list {
@@ -163,7 +160,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
             environment: cell.environment.into_owned(),
             swept: keys.iter().cloned().zip(cell.swept).collect(),
             resolved: Resolved(cell.resolved.into_iter().map(section).collect::<Result<_, D::Error>>()?),
-            ledger: Arc::clone(at(cell.ledger)?),
+            ledger: Arc::clone(remembered(&mut ledger_at, cell.ledger, &at)?),
             facts: Arc::clone(at(cell.facts)?),
             role: cell.role.into_owned(),
             measures: cell.measures,
@@ -241,7 +238,7 @@ mod tests {
     #[test]
     fn equal_values_stand_once_and_are_shared_on_reading() {
         let folder = tempfile::tempdir().expect("a folder");
-        let written = manifest((0..100).map(|i| cell(i, "a", f64::from(i % 2))).collect());
+        let written = manifest((0..100).map(|i| cell(i, "a", f64::from(1 + i % 2))).collect());
         written.save(folder.path()).expect("saved");
         let text = fs::read_to_string(Manifest::path(folder.path())).expect("text");
         assert_eq!(text.matches("\"mechanism\":\"laplace\"").count(), 2);

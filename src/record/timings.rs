@@ -1,10 +1,23 @@
 //! How long parts took: `timings.csv`, apart from the parts because it differs from run to run.
 
-use super::{PartId, PartTiming, disk};
+use super::{PartId, disk};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
+
+/// States how long a part took.
+#[derive(Debug, Clone, Copy)]
+pub struct PartTiming {
+    /// Seconds on the clock.
+    pub seconds: f64,
+    /// Number of trials.
+    pub n_trials: u32,
+    /// Number of rounds of each trial.
+    pub n_rounds: u32,
+    /// The part's share of the rounds on a device, if it ran on one.
+    pub device: Option<DeviceFigures>,
+}
 
 /// Name of the file in a results folder.
 pub const FILE_NAME: &str = "timings.csv";

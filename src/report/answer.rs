@@ -10,6 +10,7 @@ use super::share::{Share, guess};
 use super::stats::{SampleMoments, known};
 use super::text::{plus_minus, share_text, short, short_key, swept_text};
 use crate::record::{Measures, Quantity, Role, is_privacy_key};
+use privateer_privacy::{Adversary, Guarantee};
 use std::collections::BTreeMap;
 
 /// Largest number of policies that the paragraph names one by one; further ones are counted.
@@ -165,7 +166,7 @@ fn of_the_best(run: &ReportRun, points: &[ComparedPoint], best: usize, level: f6
         Measures::Risk => found.is_none().then_some("a learner without privacy, such as `ofw`".to_owned()),
         Measures::Contextual => found.is_none().then_some("a policy without privacy, such as `linucb`".to_owned()),
         _ => found.is_none_or(|found| !is_twin(cell, &run.cells[found.reference])).then(|| {
-            let by = if cell.inputs_ledger().is_some() { "curator" } else { "privacy" };
+            let by = if cell.info.ledger.inputs.is_some() { "curator" } else { "privacy" };
             format!("{} with `{by} = {{ mechanism = \"none\" }}`", cell.info.policy)
         }),
     };
@@ -269,17 +270,17 @@ fn name_in(run: &ReportRun, cell_idx: usize, group: &BudgetGroup) -> String {
         .collect();
     // Cells of one epsilon may promise different things.
     let promise = |of: &CellData| {
-        let ledger = &of.info.ledger;
-        (ledger["delta"].as_f64().unwrap_or(0.0), ledger["threat_model"]["adversary"]["words"].as_str().unwrap_or("").to_owned())
+        let ledger = &of.info.ledger.reward;
+        (ledger.delta, ledger.threat_model.adversary)
     };
     let (delta, adversary) = promise(cell);
     let differs =
-        |is_other: &dyn Fn(&(f64, String)) -> bool| group.cells.iter().any(|&other| is_other(&promise(&run.cells[other])));
+        |is_other: &dyn Fn(&(f64, Adversary)) -> bool| group.cells.iter().any(|&other| is_other(&promise(&run.cells[other])));
     let mut shown = shown;
     if differs(&|other| other.0 != delta) {
         shown.push(format!("δ = {}", short(delta)));
     }
-    if differs(&|other| other.1 != adversary) && !adversary.is_empty() {
+    if differs(&|other| other.1 != adversary) {
         shown.push(format!("against {adversary}"));
     }
     let name = format!("{}{}", cell.info.policy, if cell.plays_at_random() { ", which plays at random" } else { "" });
@@ -367,7 +368,7 @@ fn estimates(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
 fn unprotected(run: &ReportRun) -> Option<String> {
     let mut named: Vec<(&str, Vec<&str>, bool)> = Vec::new();
     for cell in &run.cells {
-        let (policy, guarantee) = (cell.info.policy.as_str(), cell.ledger_text("guarantee"));
+        let policy = cell.info.policy.as_str();
         let at = match named.iter().position(|(known, ..)| *known == policy) {
             Some(at) => at,
             None => {
@@ -379,7 +380,7 @@ fn unprotected(run: &ReportRun) -> Option<String> {
             let label = cell.info.label.as_str();
             named[at].1.push(label.strip_prefix(policy).map_or(label, |rest| rest.trim_start_matches(" · ")));
         } else {
-            named[at].2 |= guarantee == "holds";
+            named[at].2 |= cell.info.ledger.reward.guarantee == Guarantee::Holds;
         }
     }
     let shown: Vec<String> = named

@@ -3,8 +3,7 @@
 use super::curves::Curve;
 use crate::record::{CellInfo, Quantity, is_privacy_key};
 use privateer_config::params::Scalar;
-use privateer_privacy::Guarantee;
-use serde_json::Value;
+use privateer_privacy::{Guarantee, Ledger};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Holds the last recorded round of one trial.
@@ -68,15 +67,14 @@ impl CellData {
 
     /// Returns the stated budget: of the inputs if only they are protected, else of the rewards.
     pub(super) fn epsilon(&self) -> Option<f64> {
-        let of = |ledger: &Value| ledger.get("epsilon")?.as_f64();
-        of(&self.info.ledger).or_else(|| self.inputs_ledger().and_then(of))
+        let ledger = &self.info.ledger;
+        ledger.reward.epsilon.or_else(|| ledger.inputs.as_ref()?.epsilon)
     }
 
     /// Returns a text that two cells share exactly where they promise the same: the budgets and threat models of their ledgers.
     pub(super) fn promise(&self) -> String {
-        let of = |ledger: &Value| ["epsilon", "delta", "threat_model"].map(|key| ledger[key].to_string()).join(" ");
-        let inputs = self.inputs_ledger().map(of);
-        [of(&self.info.ledger)].into_iter().chain(inputs).collect::<Vec<_>>().join("; ")
+        let of = |ledger: &Ledger| format!("{:?}", (ledger.epsilon, ledger.delta, &ledger.threat_model));
+        self.ledgers().map(of).collect::<Vec<_>>().join("; ")
     }
 
     /// Returns whether the policy plays at random and learns nothing.
@@ -87,14 +85,12 @@ impl CellData {
 
     /// Returns whether the cell is private and its guarantee is known to hold, rather than claimed by a plug-in.
     pub(super) fn is_protected(&self) -> bool {
-        let known = |found| matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate));
-        !self.is_not_private() && self.guarantees().all(known)
+        let known = |ledger: &Ledger| matches!(ledger.guarantee, Guarantee::Holds | Guarantee::NotPrivate);
+        !self.is_not_private() && self.ledgers().all(known)
     }
 
-    /// Reads the guarantees of the cell's ledgers.
-    fn guarantees(&self) -> impl Iterator<Item = Result<Guarantee, String>> {
-        let stated = [Some(self.info.ledger.as_ref()), self.inputs_ledger()].into_iter().flatten();
-        stated.filter_map(|ledger| ledger.get("guarantee")?.as_str()).map(|text| Guarantee::try_from(text.to_owned()))
+    fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
+        std::iter::once(&self.info.ledger.reward).chain(&self.info.ledger.inputs)
     }
 
     /// Returns the value of a swept key.
@@ -102,26 +98,14 @@ impl CellData {
         self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
-    /// Returns a text of the cell's ledger; empty if it is absent.
-    pub(super) fn ledger_text(&self, key: &str) -> &str {
-        self.info.ledger.get(key).and_then(Value::as_str).unwrap_or("")
-    }
-
-    /// Returns the ledger of the inputs, where a curator releases them.
-    pub(super) fn inputs_ledger(&self) -> Option<&Value> {
-        self.info.ledger.get("inputs")
-    }
-
-    /// Returns whether one of the cell's ledgers states that its claim does not hold, or states what nobody can read.
+    /// Returns whether one of the cell's ledgers states that its claim does not hold.
     pub(super) fn has_no_guarantee(&self) -> bool {
-        self.guarantees()
-            .any(|found| !matches!(found, Ok(Guarantee::Holds | Guarantee::NotPrivate | Guarantee::Unverified { .. })))
+        self.ledgers().any(|ledger| matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }))
     }
 
     /// Returns whether the cell claims no privacy at all, neither of rewards nor of inputs.
     pub(super) fn is_not_private(&self) -> bool {
-        Guarantee::try_from(self.ledger_text("guarantee").to_owned()) == Ok(Guarantee::NotPrivate)
-            && self.inputs_ledger().is_none()
+        self.info.ledger.reward.guarantee == Guarantee::NotPrivate && self.info.ledger.inputs.is_none()
     }
 }
 

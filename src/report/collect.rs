@@ -65,8 +65,8 @@ impl ReportRun {
         mut rows: impl FnMut(&Manifest, PartId) -> Result<Trace, Error>,
     ) -> Result<Self, Error> {
         let mut infos = std::mem::take(&mut manifest.cells);
-        show_cells(&mut infos);
-        let manifest = shown(manifest)?;
+        show_cells(&mut infos)?;
+        let manifest = shown(&manifest)?;
         let words = words(&infos, measure)?;
         let mut cells = Vec::with_capacity(infos.len());
         for info in infos {
@@ -120,7 +120,7 @@ impl ReportRun {
 /// Returns the words for the requested quantity.
 fn words(cells: &[CellInfo], measure: Option<&str>) -> Result<ReportWords, Error> {
     let measures = cells.first().map_or_else(Measures::default, |cell| cell.measures);
-    let outsourced = cells.iter().any(|cell| cell.ledger.get("inputs").is_some());
+    let outsourced = cells.iter().any(|cell| cell.ledger.inputs.is_some());
     let columns = measures.columns();
     let chosen = match measure {
         None => None,
@@ -203,6 +203,7 @@ fn trials(rows: &Trace) -> Vec<Range<usize>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::record::test_ledger;
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
     use privateer_config::params::Scalar;
     use serde_json::json;
@@ -212,14 +213,15 @@ pub(crate) mod tests {
     /// The regret grows as a power of the round.
     pub(crate) struct Planted {
         pub(crate) policy: &'static str,
-        pub(crate) guarantee: &'static str,
+        /// Share of the noise that the claim needs; `None` without privacy.
+        pub(crate) noise: Option<f64>,
         pub(crate) level: fn(f64) -> f64,
         pub(crate) exponent: f64,
     }
 
     pub(crate) const PRIVATE: Planted =
-        Planted { policy: "tgp-ucb", guarantee: "holds", level: |epsilon| 40.0 + 60.0 / epsilon, exponent: 0.75 };
-    pub(crate) const OPEN: Planted = Planted { policy: "igp-ucb", guarantee: "not private", level: |_| 40.0, exponent: 0.5 };
+        Planted { policy: "tgp-ucb", noise: Some(1.0), level: |epsilon| 40.0 + 60.0 / epsilon, exponent: 0.75 };
+    pub(crate) const OPEN: Planted = Planted { policy: "igp-ucb", noise: None, level: |_| 40.0, exponent: 0.5 };
 
     /// Returns a trial's random part, the same for every policy.
     ///
@@ -236,7 +238,6 @@ pub(crate) mod tests {
             for planted in policies {
                 let swept =
                     if epsilons.len() < 2 { Vec::new() } else { vec![("privacy.epsilon".to_owned(), Scalar::Float(epsilon))] };
-                let private = planted.guarantee != "not private";
                 cells.push(CellInfo {
                     cell: cells.len() as u32,
                     label: format!("{} · privacy.epsilon = {epsilon}", planted.policy),
@@ -245,20 +246,7 @@ pub(crate) mod tests {
                     swept,
                     resolved: json!({"ridge": 3.0}).into(),
                     role: Role::default(),
-                    ledger: json!({
-                        "mechanism": if private { "laplace" } else { "none" }, "calibration": "tight",
-                        "threat_model": {
-                            "adversary": {"kind": "server", "words": "the server"}, "unit": {"kind": "reward", "words": "one reward"},
-                            "neighbours": {"kind": "replaced", "words": "replace one"},
-                            "participations": {"covered": 1, "growth": "separate-releases", "words": "1"},
-                        },
-                        "event": "laplace of each reward",
-                        "epsilon": if private { json!(epsilon) } else { json!(null) }, "delta": 0.0,
-                        "claimed": "epsilon-local DP", "delivered": "epsilon-local DP",
-                        "guarantee": planted.guarantee, "clip": 1.0,
-                        "provenance": "simulated: not a private release", "notes": ["rewards are clipped to [-1, 1]"],
-                    })
-                    .into(),
+                    ledger: test_ledger(epsilon, planted.noise).into(),
                     measures: Measures::Regret,
                     warnings: Vec::new(),
                     facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}).into(),

@@ -182,6 +182,8 @@ mod tests {
     use super::super::cell_data::CellIndex;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
     use super::*;
+    use privateer_privacy::{Adversary, Ledger, Unit};
+    use std::sync::Arc;
 
     #[test]
     fn shared_luck_cancels() {
@@ -233,7 +235,7 @@ mod tests {
     #[test]
     fn the_best_has_a_guarantee_and_is_clear_of_chance() {
         let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
-        let broken = Planted { policy: "broken", guarantee: "no guarantee: too little noise (E1)", level: |_| 10.0, ..PRIVATE };
+        let broken = Planted { policy: "broken", noise: Some(0.5), level: |_| 10.0, ..PRIVATE };
         // Neither the broken promise nor the policy without privacy is the best, though both lose less.
         assert_eq!(led(&[1.0], &[PRIVATE, better, broken, OPEN], 6), [Leader { cell: 1, clear: true }]);
         let twin = Planted { policy: "twin", ..PRIVATE };
@@ -253,23 +255,21 @@ mod tests {
         let best = Planted { policy: "best", level: |_| 10.0, ..PRIVATE };
         plant(folder.path(), &[1.0], &[PRIVATE, better, best, OPEN], 6);
         let run = ReportRun::read(folder.path(), None).expect("read");
-        let leaders_where = |key: &str, value: serde_json::Value| {
+        let leaders_where = |change: fn(&mut Ledger)| {
             let mut run = run.clone();
-            let mut ledger = (*run.cells[2].info.ledger).clone();
-            *ledger.pointer_mut(key).expect("a key") = value;
-            run.cells[2].info.ledger = ledger.into();
+            change(&mut Arc::make_mut(&mut run.cells[2].info.ledger).reward);
             leaders(&run, &sweep_points(&run)).0
         };
         assert_eq!(leaders(&run, &sweep_points(&run)).0, [Leader { cell: 2, clear: true }]);
-        let others = [
-            ("/epsilon", serde_json::json!(2.0)),
-            ("/delta", serde_json::json!(1e-5)),
-            ("/threat_model/adversary/words", serde_json::json!("another user")),
-            ("/threat_model/unit/words", serde_json::json!("a sample")),
-            ("/threat_model/participations/covered", serde_json::json!(2)),
+        let changes: [fn(&mut Ledger); 5] = [
+            |ledger| ledger.epsilon = Some(2.0),
+            |ledger| ledger.delta = 1e-5,
+            |ledger| ledger.threat_model.adversary = Adversary::OtherUsers,
+            |ledger| ledger.threat_model.unit = Unit::Sample,
+            |ledger| ledger.threat_model.participations.covered = 2,
         ];
-        for (key, value) in others {
-            assert_eq!(leaders_where(key, value), [Leader { cell: 1, clear: true }], "{key}");
+        for (i, change) in changes.into_iter().enumerate() {
+            assert_eq!(leaders_where(change), [Leader { cell: 1, clear: true }], "{i}");
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::canvas::Series;
 use super::cell_data::CellData;
+use privateer_privacy::Adversary;
 
 /// Holds the slopes of the bound's logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,8 +21,8 @@ pub(super) struct Guide {
 impl Guide {
     /// Returns the guide of a cell; `None` where the theorem does not apply.
     pub(super) fn of(cell: &CellData) -> Option<Self> {
-        let ledger = &cell.info.ledger;
-        let local = ledger["threat_model"]["adversary"]["kind"] == "server" && ledger["epsilon"].as_f64().is_some();
+        let ledger = &cell.info.ledger.reward;
+        let local = ledger.threat_model.adversary == Adversary::Server && ledger.epsilon.is_some();
         let environment = &cell.info.resolved["environment"];
         if !local || environment["kind"].as_str() != Some("rkhs") {
             return None;
@@ -74,23 +75,25 @@ mod tests {
     use super::super::compare::sweep_points;
     use super::super::figures::{Along, ChartPlan, Height, chart, figures};
     use super::*;
+    use crate::record::test_ledger;
     use serde_json::{Value, json};
 
     /// Returns two planted private policies at three budgets, on functions of this kernel's space.
-    fn run(kernel: Value, adversary: &str) -> ReportRun {
+    fn run(kernel: Value, adversary: Adversary) -> ReportRun {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
         let mut run = ReportRun::read(folder.path(), None).expect("read");
         for (i, cell) in run.cells.iter_mut().enumerate() {
             cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}}).into();
             cell.info.facts = json!({"dimension": 2}).into();
-            let epsilon = [0.5, 1.0, 2.0][i / 2];
-            cell.info.ledger = json!({"epsilon": epsilon, "threat_model": {"adversary": {"kind": adversary}}}).into();
+            let mut ledger = test_ledger([0.5, 1.0, 2.0][i / 2], Some(1.0));
+            ledger.reward.threat_model.adversary = adversary;
+            cell.info.ledger = ledger.into();
         }
         run
     }
 
-    const LOCAL: &str = "server";
+    const LOCAL: Adversary = Adversary::Server;
 
     #[test]
     fn slopes_are_those_of_the_theorem() {
@@ -99,7 +102,7 @@ mod tests {
         let matern = of(json!({"kind": "matern", "nu": 2.5}), LOCAL).expect("d = 2");
         assert!((matern.rounds - 4.5 / 7.0).abs() < 1e-15 && (matern.zeta + 5.0 / 7.0).abs() < 1e-15);
         assert_eq!(of(json!({"kind": "linear"}), LOCAL), None);
-        assert_eq!(of(json!({"kind": "squared-exponential"}), "observer"), None);
+        assert_eq!(of(json!({"kind": "squared-exponential"}), Adversary::Observer), None);
     }
 
     #[test]
@@ -125,7 +128,7 @@ mod tests {
         let explained = |run: &ReportRun| figures(run, &points).iter().any(|figure| figure.caption.contains("Theorem 1"));
         assert!(explained(&run));
         let mut open = run.clone();
-        open.cells.iter_mut().for_each(|cell| cell.info.ledger = json!({"epsilon": null}).into());
+        open.cells.iter_mut().for_each(|cell| cell.info.ledger = test_ledger(1.0, None).into());
         assert!(!explained(&open));
     }
 }

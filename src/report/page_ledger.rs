@@ -6,8 +6,7 @@ use super::grid::Grid;
 use super::page_tables::{policies_of, shown};
 use super::text::{short, short_key, swept_text};
 use maud::{Markup, html};
-use privateer_privacy::Guarantee;
-use serde_json::Value;
+use privateer_privacy::{Event, Guarantee, Ledger};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The document that lists the errata, one row each.
@@ -27,47 +26,37 @@ const PROOFS: [(&str, &str); 10] = [
     ("rows", "rows.md"),
 ];
 
-/// Fields of a card, as places in a ledger with their titles.
-const FIELDS: [(&str, &str); 5] = [
-    ("/threat_model/unit/words", "protects"),
-    ("/threat_model/adversary/words", "against"),
-    ("/threat_model/neighbours/words", "neighbours"),
-    ("/threat_model/participations/words", "participations"),
-    ("/calibration", "calibration"),
-];
+/// Returns the fields of a card with their titles.
+fn fields(ledger: &Ledger) -> [(&'static str, String); 5] {
+    let model = &ledger.threat_model;
+    [
+        ("protects", model.unit.to_string()),
+        ("against", model.adversary.to_string()),
+        ("neighbours", model.neighbours_words()),
+        ("participations", model.participations.to_string()),
+        ("calibration", ledger.calibration.to_string()),
+    ]
+}
 
 /// One ledger with the cells that it applies to.
-type Entry<'a> = (&'a Value, Vec<&'a CellData>);
-
-fn text_of(ledger: &Value, place: &str) -> String {
-    shown(ledger.pointer(place).unwrap_or(&Value::Null))
-}
-
-fn notes_of(ledger: &Value) -> Vec<String> {
-    ledger.get("notes").and_then(Value::as_array).map_or(Vec::new(), |notes| notes.iter().map(shown).collect())
-}
+type Entry<'a> = (&'a Ledger, Vec<&'a CellData>);
 
 /// Returns the cards, the notes that all of them share, and a line on what has no privacy.
 pub(super) fn ledger(run: &ReportRun) -> Markup {
     let mut cards: Vec<Vec<Entry<'_>>> = Vec::new();
     let mut open: Vec<&CellData> = Vec::new();
     // Ledgers that agree in these fields share a card, and equal ones an entry of it.
-    let fields_of = |ledger: &Value| -> Vec<String> {
-        let places = FIELDS.iter().map(|(place, _)| *place).chain(["/mechanism", "/guarantee"]);
-        places.map(|place| text_of(ledger, place)).collect()
-    };
     let (mut card_of, mut entry_of) = (BTreeMap::new(), BTreeMap::new());
     for cell in &run.cells {
         if cell.is_not_private() {
             open.push(cell);
             continue;
         }
-        // If only the inputs are protected, the reward's ledger is left out.
-        let rewards = cell.inputs_ledger().is_none() || cell.ledger_text("guarantee") != "not private";
-        for ledger in [rewards.then_some(cell.info.ledger.as_ref()), cell.inputs_ledger()].into_iter().flatten() {
-            let (at, place) = *entry_of.entry(ledger.to_string()).or_insert_with(|| {
+        for ledger in cell.info.ledger.stated() {
+            let (at, place) = *entry_of.entry(serde_json::json!(ledger).to_string()).or_insert_with(|| {
                 let next = cards.len();
-                let at = *card_of.entry(fields_of(ledger)).or_insert(next);
+                let card = (fields(ledger), &ledger.mechanism, ledger.guarantee.to_string());
+                let at = *card_of.entry(card).or_insert(next);
                 if at == next {
                     cards.push(Vec::new());
                 }
@@ -77,8 +66,8 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
             cards[at][place].1.push(cell);
         }
     }
-    let all = || cards.iter().flatten().map(|(ledger, _)| notes_of(ledger));
-    let mut shared = all().next().unwrap_or_default();
+    let all = || cards.iter().flatten().map(|(ledger, _)| &ledger.notes);
+    let mut shared = all().next().cloned().unwrap_or_default();
     shared.retain(|note| 1 < all().count() && all().all(|notes| notes.contains(note)));
     html! {
         div.cards { @for entries in &cards { (card(run, entries, &shared)) } }
@@ -92,36 +81,33 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
 
 fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
     let first = entries[0].0;
-    let mechanism = text_of(first, "/mechanism");
-    let mut formulas: Vec<String> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
+    let mut formulas: Vec<&str> = Vec::new();
+    let mut notes: Vec<&str> = Vec::new();
     for (ledger, _) in entries {
-        let formula = text_of(ledger, "/noise_formula");
-        if formula != "–" && !formulas.contains(&formula) {
+        let formula = ledger.noise_formula.as_str();
+        if !formula.is_empty() && !formulas.contains(&formula) {
             formulas.push(formula);
         }
-        for note in notes_of(ledger) {
-            if !notes.contains(&note) && !shared.contains(&note) {
+        for note in &ledger.notes {
+            if !notes.contains(&note.as_str()) && !shared.contains(note) {
                 notes.push(note);
             }
         }
     }
-    let proof = PROOFS.iter().find(|(start, _)| mechanism.starts_with(start)).map(|(_, file)| format!("docs/proofs/{file}"));
+    let proof =
+        PROOFS.iter().find(|(start, _)| first.mechanism.starts_with(start)).map(|(_, file)| format!("docs/proofs/{file}"));
     let all: Vec<&CellData> = entries.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
-    let guarantee = text_of(first, "/guarantee");
+    let guarantee = first.guarantee.to_string();
     html! {
         article.card {
-            header { h3 { (mechanism) } (badge(&guarantee)) }
+            header { h3 { (first.mechanism) } (badge(&first.guarantee)) }
             p.meta { (policies_of(&all)) }
             @if guarantee.contains("(E") { p { (explained(&guarantee)) } }
             dl {
-                @for (place, title) in FIELDS {
-                    @let text = text_of(first, place);
-                    @if text != "–" { div { dt { (title) } dd { (text) (explained(&text)) } } }
-                }
+                @for (title, text) in fields(first) { div { dt { (title) } dd { (text) (explained(&text)) } } }
                 @if !formulas.is_empty() {
                     div { dt { "noise" } dd {
-                        (formulas[0]) (explained(&formulas[0]))
+                        (formulas[0]) (explained(formulas[0]))
                         @if 1 < formulas.len() { " (the first of " (formulas.len()) ", by budget)" }
                     } }
                 }
@@ -159,14 +145,13 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
         if several {
             apart.insert(0, names(cells));
         }
-        let (clip, event) = (clip(&ledger["clip"]), event(&ledger["event"]));
         let row = vec![
-            text_of(ledger, "/epsilon"),
-            text_of(ledger, "/delta"),
+            ledger.epsilon.map_or("–".to_owned(), short),
+            short(ledger.delta),
             apart.join(", "),
-            text_of(ledger, "/delivered"),
-            clip,
-            event,
+            ledger.delivered.clone(),
+            ledger.clip.map_or("–".to_owned(), |[low, high]| format!("[{}, {}]", short(low), short(high)).replace('-', "−")),
+            event(&ledger.event),
         ];
         if known.insert(row.clone()) {
             rows.push(row);
@@ -187,31 +172,25 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
     grid
 }
 
-fn clip(value: &Value) -> String {
-    match value.as_array().map(Vec::as_slice) {
-        Some([low, high]) => format!("[{}, {}]", shown(low), shown(high)).replace('-', "−"),
-        _ => shown(value),
-    }
-}
-
 /// Returns an event in words: its kind, then its numbers.
-fn event(value: &Value) -> String {
-    let Some(fields) = value.as_object() else { return shown(value) };
-    let kind = fields.get("kind").map_or(String::new(), shown).replace('-', " ");
-    let numbers = fields.iter().filter(|(key, _)| *key != "kind").map(|(key, value)| match value.as_f64() {
-        Some(number) => format!("{} {}", key.replace('_', " "), short(number)),
-        None => format!("{} {}", key.replace('_', " "), shown(value)),
-    });
+fn event(event: &Event) -> String {
+    let fields = serde_json::json!(event);
+    let kind = shown(&fields["kind"]).replace('-', " ");
+    let numbers =
+        fields.as_object().into_iter().flatten().filter(|(key, _)| *key != "kind").map(|(key, value)| match value.as_f64() {
+            Some(number) => format!("{} {}", key.replace('_', " "), short(number)),
+            None => format!("{} {}", key.replace('_', " "), shown(value)),
+        });
     std::iter::once(kind).chain(numbers).collect::<Vec<_>>().join(", ")
 }
 
-fn badge(text: &str) -> Markup {
-    let class = match Guarantee::try_from(text.to_owned()) {
-        Ok(Guarantee::Holds) => "good",
-        Ok(Guarantee::NoGuarantee { .. }) | Err(_) => "bad",
-        Ok(Guarantee::NotPrivate | Guarantee::Unverified { .. }) => "plain",
+fn badge(guarantee: &Guarantee) -> Markup {
+    let class = match guarantee {
+        Guarantee::Holds => "good",
+        Guarantee::NoGuarantee { .. } => "bad",
+        Guarantee::NotPrivate | Guarantee::Unverified { .. } => "plain",
     };
-    html! { span.badge.(class) { @if text == "holds" { "guarantee holds" } @else { (text) } } }
+    html! { span.badge.(class) { @if *guarantee == Guarantee::Holds { "guarantee holds" } @else { (guarantee) } } }
 }
 
 /// Returns the errata that a text cites, each in words.
@@ -234,12 +213,9 @@ fn erratum(code: &str) -> Option<&'static str> {
 
 /// Returns the origin of the numbers, in the ledgers' own words.
 pub(super) fn provenance(run: &ReportRun) -> String {
-    let mut known: Vec<&str> = Vec::new();
+    let mut known: Vec<String> = Vec::new();
     for cell in &run.cells {
-        let text = match cell.ledger_text("provenance") {
-            "" => "simulated: not a private release",
-            text => text,
-        };
+        let text = cell.info.ledger.reward.provenance.to_string();
         if !known.contains(&text) {
             known.push(text);
         }
@@ -265,13 +241,13 @@ mod tests {
     #[test]
     fn a_mechanism_has_one_card_for_all_budgets() {
         let folder = tempfile::tempdir().expect("a folder");
-        let broken = Planted { policy: "other", guarantee: "no guarantee: the noise is too small (E1)", ..PRIVATE };
+        let broken = Planted { policy: "other", noise: Some(0.5), ..PRIVATE };
         plant(folder.path(), &[0.5, 2.0], &[PRIVATE, OPEN, broken], 2);
         let run = ReportRun::read(folder.path(), None).expect("read");
         let html = ledger(&run).into_string();
         assert_eq!(html.matches("<article").count(), 2);
         assert!(html.contains("guarantee holds") && html.contains("E1: Laplace scale 2(B + R)/epsilon"), "{html}");
         assert!(html.contains("<b>Without privacy: </b>igp-ucb."), "{html}");
-        assert_eq!(html.matches("rewards are clipped to [-1, 1]").count(), 1);
+        assert_eq!(html.matches("a bias, and no loss of privacy").count(), 1);
     }
 }

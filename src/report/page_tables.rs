@@ -80,7 +80,7 @@ fn why_same(cells: &[&CellData]) -> &'static str {
         "it plays at random and learns nothing"
     } else if cells.iter().all(|cell| cell.is_not_private()) {
         "without privacy, nothing that is swept here reaches it"
-    } else if cells.iter().all(|cell| cell.info.ledger.get("event") == cells[0].info.ledger.get("event")) {
+    } else if cells.iter().all(|cell| cell.info.ledger.reward.event == cells[0].info.ledger.reward.event) {
         "the noise comes out the same"
     } else {
         "every trial ended with the same numbers"

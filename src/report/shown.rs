@@ -1,36 +1,31 @@
 //! Makes the texts of a folder safe to show, because a folder may be untrusted.
 
-use crate::record::{CellInfo, Manifest};
+use crate::record::CellInfo;
 use privateer_config::error::{Error, printable};
 use privateer_config::params::Scalar;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// Returns the manifest with every text made safe to show, because a folder may be untrusted.
-pub(super) fn shown(manifest: Manifest) -> Result<Manifest, Error> {
+/// Returns a part of the manifest with every text made safe to show, because a folder may be untrusted.
+pub(super) fn shown<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, Error> {
     let failed = |source| Error::Failed { problem: format!("the manifest: {source}"), hint: "please report this".to_owned() };
-    let mut value = serde_json::to_value(manifest).map_err(failed)?;
+    let mut value = serde_json::to_value(value).map_err(failed)?;
     show_value(&mut value);
     serde_json::from_value(value).map_err(failed)
 }
 
 /// Makes every text of the cells safe to show; values that cells share stay shared.
-pub(super) fn show_cells(cells: &mut [CellInfo]) {
-    // The values before, which must live so that no other one gets their address, and after.
-    let mut known: BTreeMap<usize, [Arc<Value>; 2]> = BTreeMap::new();
-    let mut show_shared = |value: &mut Arc<Value>| {
-        let [_, shown] = known.entry(Arc::as_ptr(value).addr()).or_insert_with(|| {
-            let mut shown = (**value).clone();
-            show_value(&mut shown);
-            let shown = if shown == **value { Arc::clone(value) } else { Arc::new(shown) };
-            [Arc::clone(value), shown]
-        });
-        *value = Arc::clone(shown);
-    };
+pub(super) fn show_cells(cells: &mut [CellInfo]) -> Result<(), Error> {
+    let (mut ledgers, mut values) = (ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()));
     for cell in cells {
-        [&mut cell.ledger, &mut cell.facts].into_iter().chain(cell.resolved.0.values_mut()).for_each(&mut show_shared);
+        ledgers.show(&mut cell.ledger)?;
+        values.show(&mut cell.facts)?;
+        cell.resolved.0.values_mut().try_for_each(|section| values.show(section))?;
         [&mut cell.label, &mut cell.policy, &mut cell.environment].into_iter().for_each(show_text);
         for (key, value) in &mut cell.swept {
             show_text(key);
@@ -41,6 +36,26 @@ pub(super) fn show_cells(cells: &mut [CellInfo]) {
         for warning in &mut cell.warnings {
             show_text(&mut warning.text);
         }
+    }
+    Ok(())
+}
+
+/// Holds shared values by their addresses: those before, which must live so that no other one gets their address, and after.
+struct ShownValues<T>(BTreeMap<usize, [Arc<T>; 2]>);
+
+impl<T: Serialize + DeserializeOwned + PartialEq> ShownValues<T> {
+    fn show(&mut self, value: &mut Arc<T>) -> Result<(), Error> {
+        let shown = match self.0.entry(Arc::as_ptr(value).addr()) {
+            Entry::Occupied(known) => Arc::clone(&known.get()[1]),
+            Entry::Vacant(free) => {
+                let shown = shown(value.as_ref())?;
+                let shown = if shown == **value { Arc::clone(value) } else { Arc::new(shown) };
+                free.insert([Arc::clone(value), Arc::clone(&shown)]);
+                shown
+            }
+        };
+        *value = shown;
+        Ok(())
     }
 }
 

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn one_policy_one_trial_one_point_works() {
         let folder = tempfile::tempdir().expect("a folder");
-        let broken = Planted { guarantee: "no guarantee: the noise is too small (E1)", ..PRIVATE };
+        let broken = Planted { noise: Some(0.5), ..PRIVATE };
         plant(folder.path(), &[1.0], &[broken], 1);
         let outcome = write_report(folder.path()).expect("reported");
         assert_eq!(outcome.summary[0].main.expect("mean").half, None);

@@ -9,7 +9,7 @@ use privateer_config::error::Error;
 /// # Errors
 /// The first error of the preparation of a cell.
 pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
-    let mut shared = SharedValues::default();
+    let (mut ledgers, mut shared) = (SharedValues::default(), SharedValues::default());
     let mut cells = sweep
         .cells
         .iter()
@@ -23,7 +23,7 @@ pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result
                 swept: plan.swept.clone(),
                 role: plan.role.clone(),
                 resolved: plan.resolved.clone(),
-                ledger: shared.share(facts.ledgers()),
+                ledger: ledgers.share(facts.ledger),
                 facts: shared.share(facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into()),
                 measures: match &plan.task {
                     Task::Bandit(_) => Measures::Regret,

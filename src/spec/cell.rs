@@ -5,7 +5,6 @@ use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::resolved::Resolved;
-use super::tuning::Tuning;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -124,4 +123,13 @@ impl CellPlan {
         }
         Error::Input(diagnostics)
     }
+}
+
+/// Holds the policies among which pilot trials choose.
+#[derive(Clone)]
+pub struct Tuning {
+    /// Number of pilot trials of each candidate.
+    pub pilot: u64,
+    /// The factors, each with the cell's task at it.
+    pub candidates: Vec<(f64, Task)>,
 }

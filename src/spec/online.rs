@@ -1,5 +1,6 @@
 //! Reads online convex runs: `[problem]` and `[[learner]]`, not `[environment]` and `[[policy]]`.
 
+use super::OnlinePlan;
 use super::cell::{CellPlan, Role, Task};
 use super::privacy::{self, RequestDocs};
 use super::resolved::SharedValues;
@@ -8,47 +9,11 @@ use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
 use crate::spec::path;
-use privateer_config::error::{Diagnostic, Error, Place, Sources};
+use privateer_config::error::{Diagnostic, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Scalar, Sink, Table, Value};
-use privateer_privacy::Refusal;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Combines one problem with one learner.
-#[derive(Clone)]
-pub struct OnlinePlan {
-    /// The problem.
-    pub problem: Arc<dyn ProblemPlan>,
-    /// The learner.
-    pub learner: Arc<dyn LearnerPlan>,
-    /// The choice of its learning rate.
-    pub rates: Rates,
-    /// The request for its noise.
-    pub request: GradientRequest,
-    /// Place of each key of `[privacy]`, for refusals.
-    places: Vec<(&'static str, Place)>,
-    /// Place of the learner in the spec.
-    place: Option<Place>,
-}
-
-impl OnlinePlan {
-    /// Returns the same learner with the same request, on another problem at stated rates.
-    #[must_use]
-    pub fn on(&self, problem: Arc<dyn ProblemPlan>, rates: Rates) -> Self {
-        Self { problem, rates, ..self.clone() }
-    }
-
-    /// Places a refusal at the key that caused it.
-    #[must_use]
-    pub fn place(&self, refusal: Refusal) -> Error {
-        let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
-        diagnostic.hint = refusal.hint;
-        let found = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| place);
-        diagnostic.place = found.or(self.place.as_ref()).map(|place| Box::new(place.clone()));
-        Error::input(diagnostic)
-    }
-}
 
 const KEYS: [&str; 8] =
     ["mechanism", "calibration", "epsilon", "delta", "clip", "factorisation", "stated_smoothness", "stated_lipschitz"];

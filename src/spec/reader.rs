@@ -1,12 +1,12 @@
 //! Reads the cells of every sweep point from the tree of a spec.
 
-use super::cell::{BanditPlan, CellPlan, ContextualBandit, Role, Task};
+use super::cell::{BanditPlan, CellPlan, ContextualBandit, Role, Task, Tuning};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar};
-use super::tuning::{self, ReadPolicy, Tuning};
+use super::tuning::{self, ReadPolicy};
 use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
 use super::{Recorded, SharedValues, Sweep, online, path, references};
 use crate::env::EnvironmentPlan;

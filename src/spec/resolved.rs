@@ -45,7 +45,7 @@ impl<T> Default for ByText<T> {
 
 impl<T> ByText<T> {
     /// Returns what stands for the text of a value.
-    pub fn entry(&mut self, value: &Value) -> Entry<'_, [u8; 32], T> {
+    pub fn entry(&mut self, value: &impl Serialize) -> Entry<'_, [u8; 32], T> {
         self.text.clear();
         // Writing a value to memory does not fail.
         let _ = serde_json::to_writer(&mut self.text, value);
@@ -54,15 +54,23 @@ impl<T> ByText<T> {
 }
 
 /// Gives equal values one place in memory.
-#[derive(Debug, Default)]
-pub struct SharedValues(ByText<Arc<Value>>);
+#[derive(Debug)]
+pub struct SharedValues<T = Value>(ByText<Arc<T>>);
 
-impl SharedValues {
+impl<T> Default for SharedValues<T> {
+    fn default() -> Self {
+        Self(ByText::default())
+    }
+}
+
+impl<T: Serialize> SharedValues<T> {
     /// Returns the value, shared with every equal one that was passed before.
-    pub fn share(&mut self, value: Value) -> Arc<Value> {
+    pub fn share(&mut self, value: T) -> Arc<T> {
         Arc::clone(self.0.entry(&value).or_insert_with(|| Arc::new(value)))
     }
+}
 
+impl SharedValues {
     /// Returns the members of an object as shared sections.
     pub fn sections(&mut self, value: Value) -> Resolved {
         let Value::Object(members) = value else { return Resolved::default() };

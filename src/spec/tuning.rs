@@ -5,15 +5,6 @@ use crate::policy::{USUAL_FACTORS, USUAL_PILOT};
 use privateer_config::params::{Node, Table, Value};
 use std::sync::Arc;
 
-/// Holds the policies among which pilot trials choose.
-#[derive(Clone)]
-pub struct Tuning {
-    /// Number of pilot trials of each candidate.
-    pub pilot: u64,
-    /// The factors, each with the cell's task at it.
-    pub candidates: Vec<(f64, Task)>,
-}
-
 /// Returns the number of pilot trials, and the policy's table at each factor; `None` if its `beta` is not tuned.
 pub(super) fn candidates(policy: &Table) -> Option<(u64, Vec<(f64, Table)>)> {
     let written = match &policy.get("beta")?.value {

@@ -60,9 +60,9 @@ pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> 
                 Ok(_) => faults.push(format!("{at}: another policy plays differently beside it")),
                 Err(why) => faults.push(format!("{at}: {why}")),
             }
-            let stated = first.cells[1].ledger["guarantee"].as_str().unwrap_or_default().to_owned();
+            let stated = &first.cells[1].ledger.reward.guarantee;
             let expected = if privacy.contains("laplace") { Guarantee::Holds } else { Guarantee::NotPrivate };
-            if Guarantee::try_from(stated.clone()) != Ok(expected) {
+            if *stated != expected {
                 faults.push(format!("{at}: the ledger states `{stated}`"));
             }
         }

@@ -90,11 +90,10 @@ fn luck_is_shared_and_ledgers_speak_of_inputs() {
     assert_eq!((first(0), first(0)), (first(1), first(2)));
     prepared(&text, &DataFolder::default(), |sweep, preparation| {
         let facts = |cell: usize| preparation.facts(&sweep.cells[cell]).expect("facts");
-        let inputs = facts(0).inputs.expect("a ledger of the inputs");
+        let inputs = facts(0).ledger.inputs.expect("a ledger of the inputs");
         assert_eq!((inputs.guarantee.to_string().as_str(), inputs.epsilon), ("holds", Some(1.0)));
-        assert!(facts(1).inputs.is_none());
-        let printed = facts(2).ledgers();
-        let said = printed["inputs"]["guarantee"].as_str().expect("a text");
+        assert!(facts(1).ledger.inputs.is_none());
+        let said = facts(2).ledger.inputs.expect("a ledger of the inputs").guarantee.to_string();
         assert!(said.starts_with("no guarantee") && said.ends_with("(E16)"), "{said}");
     });
 }
@@ -116,7 +115,7 @@ fn a_spec_says_how_many_rows_its_bound_moved() {
         let fact = |name: &str| found.facts.iter().find(|(fact, _)| fact.contains(name)).expect("the fact").1.clone();
         assert_eq!(fact("rows moved to the curator's bound"), beyond);
         assert_eq!(fact("scale of the inputs"), scale);
-        let inputs = found.inputs.expect("a ledger of the inputs");
+        let inputs = found.ledger.inputs.expect("a ledger of the inputs");
         assert_eq!(inputs.guarantee.to_string(), "holds");
         assert!(inputs.notes.iter().any(|note| note.contains("the public bound 0.8, to which longer rows are moved")));
     }

@@ -64,7 +64,7 @@ fn clips_and_bounds_are_held_against_the_values_of_a_table() {
         for text in [spec.as_str(), arms] {
             let data = privateer::env::DataFolder::new(Some(here.to_owned()));
             let notes = crate::support::prepared(text, &data, |sweep, preparation| {
-                preparation.facts(&sweep.cells[0]).expect("facts").ledger.notes
+                preparation.facts(&sweep.cells[0]).expect("facts").ledger.reward.notes
             });
             assert!(notes.iter().all(|note| !note.contains("largest |f|")), "{notes:?}");
         }
@@ -372,7 +372,7 @@ fn a_bound_may_be_a_range() {
             fs::read_to_string(here.join("t.toml")).expect("written").replace("clip = [0, 1]\n", "").replace("hybrid", "laplace");
         let data = privateer::env::DataFolder::new(Some(here.to_owned()));
         crate::support::prepared(&text, &data, |sweep, preparation| {
-            preparation.facts(&sweep.cells[0]).expect("facts").ledger.clip
+            preparation.facts(&sweep.cells[0]).expect("facts").ledger.reward.clip
         })
     };
     assert_eq!((laplace("[-1, 3]"), laplace("3")), (Some([-1.5, 3.5]), Some([-3.5, 3.5])));

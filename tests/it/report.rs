@@ -1,9 +1,12 @@
 //! A report over two swept keys, through the public interface, with numbers invented here.
 
-use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, Role, Trace, hash_text, merge, write_part};
+use privateer::record::{
+    CellInfo, CellLedger, FOLDER_VERSION, Folder, Manifest, Measures, Role, Trace, hash_text, merge, write_part,
+};
 use privateer::report::write_report;
 use privateer_config::params::Scalar;
-use serde_json::{Value, json};
+use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger};
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,13 +17,11 @@ const EPSILONS: [f64; 4] = [0.5, 1.0, 2.0, 8.0];
 const DIMENSIONS: [i64; 2] = [1, 2];
 /// Mean final regret at epsilon and dimension.
 type Level = fn(f64, f64) -> f64;
-/// Policy, guarantee, level.
-const POLICIES: [(&str, &str, Level); 3] = [
-    ("tgp-ucb", "holds", |epsilon, dimension| dimension * (90.0 + 120.0 / epsilon)),
-    ("moma-gp-ucb", "no guarantee: the printed noise is half of what the claim needs", |epsilon, dimension| {
-        dimension * (95.0 + 60.0 / epsilon)
-    }),
-    ("igp-ucb", "not private", |_, dimension| dimension * 80.0),
+/// Policy, share of the noise that its claim needs (`None` without privacy), level.
+const POLICIES: [(&str, Option<f64>, Level); 3] = [
+    ("tgp-ucb", Some(1.0), |epsilon, dimension| dimension * (90.0 + 120.0 / epsilon)),
+    ("moma-gp-ucb", Some(0.5), |epsilon, dimension| dimension * (95.0 + 60.0 / epsilon)),
+    ("igp-ucb", None, |_, dimension| dimension * 80.0),
 ];
 
 /// A number in [-1, 1) that depends on its arguments alone.
@@ -36,8 +37,7 @@ fn cells() -> Vec<CellInfo> {
     let mut cells = Vec::new();
     for epsilon in EPSILONS {
         for dimension in DIMENSIONS {
-            for (policy, guarantee, _) in POLICIES {
-                let private = guarantee != "not private";
+            for (policy, noise, _) in POLICIES {
                 cells.push(CellInfo {
                     cell: cells.len() as u32,
                     label: format!("{policy} · privacy.epsilon = {epsilon}, environment.domain.dimension = {dimension}"),
@@ -49,7 +49,7 @@ fn cells() -> Vec<CellInfo> {
                     ],
                     role: Role::default(),
                     resolved: json!({}).into(),
-                    ledger: ledger(private.then_some(epsilon), guarantee).into(),
+                    ledger: ledger(epsilon, noise).into(),
                     measures: Measures::Regret,
                     warnings: Vec::new(),
                     facts: json!({"points": 100_i64.pow(dimension as u32), "kernel": "matern 5/2", "norm_bound": 1.5}).into(),
@@ -60,15 +60,22 @@ fn cells() -> Vec<CellInfo> {
     cells
 }
 
-fn ledger(epsilon: Option<f64>, guarantee: &str) -> Value {
-    json!({
-        "mechanism": if epsilon.is_some() { "laplace" } else { "none" }, "calibration": "tight",
-        "protects": if epsilon.is_some() { "each reward" } else { "nothing" }, "neighbours": "one reward replaced",
-        "event": "laplace of each clipped reward", "epsilon": epsilon, "delta": 0.0,
-        "claimed": epsilon.map(|e| format!("{e}-local DP")), "delivered": epsilon.map(|e| format!("{e}-local DP")),
-        "guarantee": guarantee, "clip": 2.5, "provenance": "simulated: not a private release",
-        "notes": ["rewards are clipped before noise is added"],
-    })
+fn ledger(epsilon: f64, noise: Option<f64>) -> CellLedger {
+    let (mechanism, event) = match noise {
+        None => ("none", Event::NonPrivate),
+        Some(share) => ("laplace", Event::Laplace { scale: share * 5.0 / epsilon, sensitivity: Some(5.0) }),
+    };
+    let reward = Ledger::of(Claim {
+        mechanism,
+        calibration: Calibration::Tight,
+        unit: ClaimUnit::Reward { clip: noise.map(|_| (-2.5, 2.5)) },
+        event,
+        budget: Budget::new(noise.map(|_| epsilon), None).expect("a budget"),
+        noise_formula: "5 / epsilon".to_owned(),
+        doubt: None,
+        notes: Vec::new(),
+    });
+    CellLedger { reward, inputs: None }
 }
 
 fn rows(cell: u32, block: u32) -> Trace {

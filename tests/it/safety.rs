@@ -175,7 +175,7 @@ fn forgery_with_its_digests_is_found_by_computing_again() {
     ends(&run(here, &["verify", "out", "--rerun", "99"]), 1, &["`cells/c0002-b0000.parquet` is not what its spec gives"]);
     // A ledger that claims more than the spec gives.
     let mut manifest = Manifest::load(&out).expect("a manifest");
-    std::sync::Arc::make_mut(&mut manifest.cells[0].ledger)["epsilon"] = 0.1.into();
+    std::sync::Arc::make_mut(&mut manifest.cells[0].ledger).reward.epsilon = Some(0.1);
     manifest.save(&out).expect("saved");
     ends(&run(here, &["verify", "out", "--rerun", "1"]), 1, &["another ledger for cell 0"]);
 }

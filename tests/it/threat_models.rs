@@ -50,8 +50,8 @@ const BUDGET: &str = "[privacy]\nepsilon = 1.0\ndelta = 1e-3\nclip = [0.0, 1.0]\
 fn simulated(text: &str) -> Vec<ThreatModel> {
     prepared(text, &DataFolder::default(), |sweep, preparation| {
         let facts = preparation.facts_in_short(&sweep.cells[0]).expect("a ledger");
-        assert_eq!(facts.ledger.provenance, Provenance::Simulated);
-        std::iter::once(facts.ledger.threat_model).chain(facts.inputs.map(|inputs| inputs.threat_model)).collect()
+        assert_eq!(facts.ledger.reward.provenance, Provenance::Simulated);
+        std::iter::once(facts.ledger.reward.threat_model).chain(facts.ledger.inputs.map(|inputs| inputs.threat_model)).collect()
     })
 }
 

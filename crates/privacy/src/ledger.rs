@@ -3,9 +3,11 @@
 //! The delivered loss is priced from the event here, never copied from the claim.
 
 use super::accounting::{Composition, Loss};
+use super::threat_model::short;
 use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Says whether released values were simulated or drawn with release-grade noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +18,12 @@ pub enum Provenance {
     /// Exact noise from the operating system's entropy.
     #[serde(rename = "released")]
     Released,
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 impl Provenance {
@@ -179,12 +187,6 @@ fn worded(epsilon: f64, delta: Option<Delta>, per_unit: &str) -> String {
         None => format!("epsilon = {} {per_unit}, pure", short(epsilon)),
         Some(delta) => format!("(epsilon, delta) = ({}, {}) {per_unit}", short(epsilon), short(delta.get())),
     }
-}
-
-/// Formats a number to six significant digits, in plain notation where that is readable.
-pub(super) fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
-    if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! Defines the private side of one trial: it receives sealed rewards and releases signals.
 //! A signal is one reward, or sums over users.
 
-use super::sums::SumsMechanism;
-use super::{Ledger, Raw, Released, RewardMechanism, Signal};
+use super::{Raw, Released, Signal};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Holds the public part of a server's request in one round.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,63 +69,4 @@ pub enum Protection {
     Sums,
     /// Every user's own noisy item (local model).
     LocalSums,
-}
-
-/// Holds a calibrated mechanism for rewards or for sums.
-#[derive(Debug, Clone)]
-pub enum Channel {
-    /// Mechanism for one reward at a time.
-    Rewards(Arc<dyn RewardMechanism>),
-    /// Mechanism for sums.
-    Sums(Arc<dyn SumsMechanism>),
-}
-
-impl Channel {
-    /// Makes a new privatizer for one trial.
-    #[must_use]
-    pub fn privatizer(&self) -> Box<dyn Privatizer> {
-        match self {
-            Self::Rewards(mechanism) => mechanism.privatizer(),
-            Self::Sums(mechanism) => mechanism.privatizer(),
-        }
-    }
-
-    /// Restores a privatizer from its saved state.
-    ///
-    /// # Errors
-    /// A description of the fault in the state.
-    pub fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        match self {
-            Self::Rewards(mechanism) if state.is_null() => Ok(mechanism.privatizer()),
-            Self::Rewards(_) => Err("a reward mechanism keeps no state, and one was given".to_owned()),
-            Self::Sums(mechanism) => mechanism.restore(state),
-        }
-    }
-
-    /// Returns the ledger: claimed and delivered loss.
-    #[must_use]
-    pub fn ledger(&self) -> Ledger {
-        match self {
-            Self::Rewards(mechanism) => mechanism.ledger(),
-            Self::Sums(mechanism) => mechanism.ledger(),
-        }
-    }
-
-    /// Returns the mechanism for rewards; `None` for a mechanism for sums.
-    #[must_use]
-    pub fn rewards(&self) -> Option<&dyn RewardMechanism> {
-        match self {
-            Self::Rewards(mechanism) => Some(mechanism.as_ref()),
-            Self::Sums(_) => None,
-        }
-    }
-
-    /// Returns the mechanism for sums; `None` for a mechanism for rewards.
-    #[must_use]
-    pub fn sums(&self) -> Option<&dyn SumsMechanism> {
-        match self {
-            Self::Rewards(_) => None,
-            Self::Sums(mechanism) => Some(mechanism.as_ref()),
-        }
-    }
 }

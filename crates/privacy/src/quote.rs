@@ -11,6 +11,7 @@ use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
 use super::streams::{Factorisation, PrefixStatement};
+pub use super::threat_model::short;
 use super::{
     Adversary, Delta, Epsilon, Event, Factor, Growth, Guarantee, Ledger, Participations, Refusal, RewardMechanism, ThreatModel,
     Unit, price,
@@ -388,10 +389,4 @@ fn event_words(event: &Event) -> String {
 
 fn counted(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Formats a number to six significant digits, in plain notation where that is readable.
-#[must_use]
-pub fn short(x: f64) -> String {
-    super::ledger::short(x)
 }

@@ -2,8 +2,7 @@
 //!
 //! This file adds no noise: the files of `mechanism` turn a request into a mechanism.
 
-use super::{Budget, Calibration, Delta, Epsilon};
-use std::fmt;
+use super::{Budget, Calibration, Delta, Epsilon, Refusal};
 use std::sync::Arc;
 
 /// States what is publicly known about a reward `y = f(x) + noise`, in units of the reward.
@@ -101,48 +100,3 @@ impl Request {
 
 /// A calibrated mechanism, shared by all trials; or why the request cannot be met.
 pub type Calibrated<M> = Result<Arc<M>, Refusal>;
-
-/// Explains why a request cannot be met: a mistake at one key of the spec.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// The key at fault: `epsilon`, `delta`, `clip` or `mechanism`.
-    pub key: &'static str,
-    /// What is wrong.
-    pub message: String,
-    /// What was expected there.
-    pub expected: String,
-    /// What the user can do; `None` if there is no advice.
-    pub hint: Option<String>,
-}
-
-impl Refusal {
-    /// Makes a refusal without advice.
-    pub fn new(key: &'static str, message: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { key, message: message.into(), expected: expected.into(), hint: None }
-    }
-
-    /// Refuses an epsilon whose noise is beyond f64, or vanishes.
-    pub(crate) fn overflow(mechanism: &str, epsilon: Epsilon) -> Self {
-        let message = format!("the noise scale of mechanism `{mechanism}` overflows f64 at `epsilon = {:e}`", epsilon.get());
-        Self::new("epsilon", message, "an epsilon nearer to 1")
-    }
-
-    /// Adds advice.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}; expected {}", self.key, self.message, self.expected)?;
-        if let Some(hint) = &self.hint {
-            write!(f, "; {hint}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for Refusal {}

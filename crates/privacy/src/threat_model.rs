@@ -219,7 +219,7 @@ impl ThreatModel {
             },
             (Neighbours::AddedOrRemoved, unit) => format!("two data sets that differ in {unit}, present or left out"),
             (Neighbours::WithinRadius { radius, units }, unit) => {
-                let radius = super::ledger::short(*radius);
+                let radius = short(*radius);
                 let units = match units {
                     RadiusUnits::Inputs => "in units of the inputs",
                     RadiusUnits::ScaledByData => "after scaling by the data's own largest norm (E19)",
@@ -318,6 +318,13 @@ impl Serialize for ThreatModel {
         )?;
         fields.end()
     }
+}
+
+/// Formats a number to six significant digits, in plain notation where that is readable.
+#[must_use]
+pub fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
+    if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 #[cfg(test)]

@@ -29,11 +29,11 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
         let (plan, facts) = job.shortened(plan)?;
         let before = attacks.len();
         let replays = matches!(&plan.task, Task::Contextual(task) if task.environment_plan.replays());
-        if facts.ledger.epsilon.is_some() && !replays {
+        if facts.ledger.reward.epsilon.is_some() && !replays {
             attacks.extend(match &plan.task {
-                Task::Bandit(bandit) => bandit::attacks(&job, &plan, bandit, &facts.ledger)?,
-                Task::Contextual(task) => users::attacks(&job, &plan, task, &facts.ledger)?,
-                Task::Online(online) => samples::attacks(&job, &plan, online, &facts.ledger)?,
+                Task::Bandit(bandit) => bandit::attacks(&job, &plan, bandit, &facts.ledger.reward)?,
+                Task::Contextual(task) => users::attacks(&job, &plan, task, &facts.ledger.reward)?,
+                Task::Online(online) => samples::attacks(&job, &plan, online, &facts.ledger.reward)?,
             });
         }
         let mut reason = "claims nothing".to_owned();
@@ -41,7 +41,7 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
             reason =
                 "a log is replayed, and its rows cannot be planted; audit the policy on an environment with users".to_owned();
         }
-        if let (Task::Bandit(bandit), Some(inputs)) = (&plan.task, &facts.inputs) {
+        if let (Task::Bandit(bandit), Some(inputs)) = (&plan.task, &facts.ledger.inputs) {
             match (&bandit.curator, &inputs.guarantee) {
                 (Some(_), Guarantee::NoGuarantee { .. }) => {
                     reason = format!(

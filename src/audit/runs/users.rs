@@ -12,7 +12,7 @@ use crate::spec::{CellPlan, ContextualBandit, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::choices::ArmStep;
+use privateer_privacy::interactions::ArmStep;
 use privateer_privacy::interactions::{ContextFacts, InteractionSignal};
 use privateer_privacy::{Ledger, Raw, Released};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! Says what the columns of a table hold: sizes, spread, outliers, what they look like.
 
-use super::read::{CsvOptions, FileHeader, is_missing, scan};
+use super::dialect::is_missing;
+use super::read::{CsvOptions, FileHeader, scan};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;

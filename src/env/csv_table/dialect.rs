@@ -1,6 +1,5 @@
 //! Recognises how a file writes its table: comments before the header, what separates fields, the decimal mark.
 
-use super::read::is_missing;
 use std::borrow::Cow;
 
 /// Separators of fields besides the comma.
@@ -135,6 +134,11 @@ impl Numbers {
             Err(_) => Err("has text instead of a number".to_owned()),
         }
     }
+}
+
+/// Returns whether a cell says that its number is missing, as Python, R and SQL write it.
+pub(super) fn is_missing(cell: &str) -> bool {
+    matches!(cell.trim(), "" | "NA" | "N/A" | "NaN" | "nan" | "null" | "NULL" | "None")
 }
 
 #[cfg(test)]

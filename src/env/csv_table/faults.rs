@@ -1,7 +1,6 @@
 //! Collects the faults in a file's rows: one message per column, with a count of similar cells.
 
-use super::dialect::Dialect;
-use super::read::is_missing;
+use super::dialect::{Dialect, is_missing};
 use privateer_config::error::{Diagnostic, Error, Place};
 
 /// Largest number of messages for one file.

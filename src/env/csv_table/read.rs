@@ -1,7 +1,7 @@
 //! Parses text into numbers: rows, header, choice of columns, and one message per faulty column.
 
 use super::CsvTable;
-use super::dialect::{Dialect, Numbers};
+use super::dialect::{Dialect, Numbers, is_missing};
 use super::faults::Faults;
 use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
@@ -293,11 +293,6 @@ pub(in crate::env) fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     let rest = names.len().saturating_sub(12);
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
-}
-
-/// Returns whether a cell says that its number is missing, as Python, R and SQL write it.
-pub(super) fn is_missing(cell: &str) -> bool {
-    matches!(cell.trim(), "" | "NA" | "N/A" | "NaN" | "nan" | "null" | "NULL" | "None")
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@
 mod bernoulli;
 mod contract;
 mod gaussian;
+mod list;
 mod pareto;
 mod resampled;
 mod silent;
 mod student_t;
 mod uniform;
 
-pub use contract::{NOISES, Noise, parse_noise};
+pub use contract::Noise;
+pub use list::{NOISES, parse_noise};
 pub use resampled::Resampled;

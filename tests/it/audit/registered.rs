@@ -49,7 +49,7 @@ fn pair(text: &str) -> Option<String> {
     let sweep = Sweep::parse("spec.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (data, backend) = (DataFolder::default(), Cpu::default());
     let facts = Preparation::new(&sweep, &data, &backend).facts_in_short(&sweep.cells[0]).ok()?;
-    facts.ledger.epsilon.map(|_| format!("{} with {}", sweep.cells[0].policy, facts.ledger.mechanism))
+    facts.ledger.reward.epsilon.map(|_| format!("{} with {}", sweep.cells[0].policy, facts.ledger.reward.mechanism))
 }
 
 fn gradients_with_noise() -> Vec<String> {

@@ -99,7 +99,7 @@ fn ledgers_hold() {
                 let text = spec(&environment, &format!("epsilon = {epsilon}\ncalibration = \"{calibration}\""), &policies());
                 prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
                     for plan in &sweep.cells {
-                        let ledger = preparation.facts(plan).expect("facts").ledger;
+                        let ledger = preparation.facts(plan).expect("facts").ledger.reward;
                         let private = ["dp-hdb", "dp-linucb", "ldp-linucb"].contains(&plan.policy.as_str());
                         assert_eq!(ledger.epsilon.is_some(), private, "{}", plan.policy);
                         match (&ledger.guarantee, private) {
@@ -126,7 +126,7 @@ fn broken_promises_are_named() {
     ] {
         let text = spec(environment, privacy, &format!("[[policy]]\n{policy}\n"));
         prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
-            let guarantee = preparation.facts(&sweep.cells[0]).expect("facts").ledger.guarantee.to_string();
+            let guarantee = preparation.facts(&sweep.cells[0]).expect("facts").ledger.reward.guarantee.to_string();
             assert!(guarantee.starts_with("no guarantee") && guarantee.contains(word), "{guarantee}");
         });
     }

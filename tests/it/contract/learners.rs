@@ -111,7 +111,7 @@ fn ledgers_tell_the_truth() {
                 let privacy = format!("epsilon = {epsilon:?}\ncalibration = \"{calibration}\"");
                 let sweep = sweep(&spec("linear-regression", set, "squared", &privacy, &format!("kind = \"{}\"", entry.name)));
                 let (data, backend) = (DataFolder::default(), Cpu::default());
-                let ledger = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger;
+                let ledger = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger.reward;
                 let shown = format!("{} on {set} at {epsilon} {calibration}: {}", entry.name, ledger.guarantee);
                 let private = ["dp-tofw", "dp-pofw", "noisy-sfw", "noisy-sgd", "local-md"].contains(&entry.name);
                 match (private, ledger.calibration) {
@@ -141,7 +141,7 @@ fn misprints_are_priced() {
     let delivered = |set: &str, privacy: &str, learner: &str| {
         let sweep = sweep(&spec("linear-regression", set, "squared", privacy, learner));
         let (data, backend) = (DataFolder::default(), Cpu::default());
-        Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger
+        Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger.reward
     };
     let printed = "epsilon = 1.0\ncalibration = \"as-printed\"\nclip = \"on\"";
     let cube = delivered("{ kind = \"lp-ball\", p = \"inf\" }", printed, "kind = \"dp-tofw\"");
@@ -236,7 +236,7 @@ fn rates_are_chosen_on_data_of_their_own() {
         let sweep = sweep(&text(trials));
         let (data, backend) = (DataFolder::default(), Cpu::default());
         let facts = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts");
-        assert!(facts.ledger.notes.iter().any(|note| note.contains("validation data")));
+        assert!(facts.ledger.reward.notes.iter().any(|note| note.contains("validation data")));
         facts.facts.iter().find(|(name, _)| name == "learning rate").map(|(_, value)| value.clone()).expect("a rate")
     };
     assert_eq!(chosen(4), chosen(1));

@@ -7,7 +7,8 @@ use privateer_privacy::gradients::{
     VectorNoise, VertexChoice, Vertices,
 };
 use privateer_privacy::gram::GramLayout;
-use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::interactions::ArmStep;
+use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};

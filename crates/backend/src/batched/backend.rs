@@ -1,10 +1,10 @@
 //! Implements the backend over a device, its prepared domains and its screens.
 
 use super::lanes::Lanes;
-use super::ledger::MemorySizes;
 use super::screen::BatchedScreen;
+use super::shared::BatchedShared;
 use crate::BackendError;
-use crate::device::{Device, Precision, TableSpec, Tables};
+use crate::device::{Device, Precision};
 use crate::precision::{F64Rate, ScreenedBasis};
 use crate::scale::Scale;
 use crate::{Backend, Band, Domain, Screen, Together, UpdateKind};
@@ -13,9 +13,6 @@ use std::sync::{Arc, OnceLock};
 
 /// Screens kept in flight: while one is scored, the trials of the other are updated.
 const IN_FLIGHT: usize = 2;
-
-/// Largest number of trials in a submission: a submission costs some 30 µs of the host, 0.03 µs a trial.
-const MOST_LANES: usize = 1024;
 
 /// A backend that screens on a device.
 #[derive(Debug)]
@@ -93,61 +90,6 @@ impl Backend for Batched {
             shared.tables(Precision::F32)?;
         }
         Ok(Arc::new(BatchedDomain(Arc::new(shared))))
-    }
-}
-
-/// Data that all screens over a basis share.
-pub struct BatchedShared {
-    /// Basis functions in which scores are linear.
-    pub basis: Basis,
-    /// Magnitudes of the basis.
-    pub scale: Arc<Scale>,
-    device: Arc<dyn Device>,
-    /// Tables in f32 and in f64, created when a first screen needs them.
-    single: OnceLock<Result<Box<dyn Tables>, BackendError>>,
-    double: OnceLock<Result<Box<dyn Tables>, BackendError>>,
-    /// Types in which screens start, for rank-one updates and for whole new models.
-    starts: [Precision; 2],
-    /// Whether screens in f32 may move to f64.
-    may_double: bool,
-    /// Kind of error band.
-    pub band: Band,
-}
-
-impl BatchedShared {
-    /// Returns how many lanes a submission should have at most.
-    fn most_lanes(&self) -> usize {
-        self.most_slots().clamp(1, MOST_LANES)
-    }
-
-    fn most_slots(&self) -> usize {
-        self.tables(self.starts[0]).map_or(1, Tables::most_slots)
-    }
-
-    /// Returns the type in which screens of models of this kind start.
-    pub fn start(&self, update_kind: UpdateKind) -> Precision {
-        self.starts[usize::from(update_kind == UpdateKind::Full)]
-    }
-
-    /// Returns the sizes, if screens of a type over features may move to f64.
-    pub fn doubles(&self, precision: Precision) -> Option<MemorySizes> {
-        let Basis::Table(table) = &self.basis else { return None };
-        (self.may_double && precision == Precision::F32).then_some(MemorySizes { n: table.n_points, m: table.n_features })
-    }
-
-    /// Returns the tables in a type.
-    ///
-    /// # Errors
-    /// If the device has no room for them.
-    pub fn tables(&self, precision: Precision) -> Result<&dyn Tables, BackendError> {
-        let spec = match &self.basis {
-            Basis::Table(table) => TableSpec::Features(table),
-            Basis::Gram(gram) => TableSpec::Gram(gram.as_ref()),
-            Basis::Own(n_points) => TableSpec::Own(*n_points),
-        };
-        let tables = if precision == Precision::F32 { &self.single } else { &self.double };
-        let made = tables.get_or_init(|| self.device.tables(spec, precision));
-        made.as_ref().map(AsRef::as_ref).map_err(Clone::clone)
     }
 }
 

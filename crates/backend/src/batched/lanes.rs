@@ -3,8 +3,8 @@
 //! A lane is one trial on the device. Screens plan and pack their trials on any threads; one call sends all of them, one
 //! waits for them, and each screen decodes its own answers. A screen that was opened alone makes both calls itself.
 
-use super::backend::BatchedShared;
 use super::ledger::MemoryLedger;
+use super::shared::BatchedShared;
 use crate::device::{Answers, DeviceSlots, Parcel, Precision, SlotShape};
 use crate::{BackendError, Counters, Together, UpdateKind};
 use privateer_gp::score::GramSource;

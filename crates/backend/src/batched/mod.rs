@@ -26,6 +26,8 @@ mod lanes;
 mod ledger;
 mod plan;
 mod screen;
+mod shared;
+mod slot_plan;
 mod trust;
 
 pub use backend::Batched;

@@ -1,9 +1,9 @@
 //! Screens trials in lockstep on a device.
 
-use super::backend::BatchedShared;
 use super::lanes::{Lanes, LanesRound};
 use super::ledger::MemoryLedger;
-use super::plan::{OwnedStart, SlotPlan, SlotTask, largest};
+use super::shared::BatchedShared;
+use super::slot_plan::{OwnedStart, SlotPlan, SlotTask, largest};
 use super::trust::{plausible, violations};
 use crate::BackendError;
 use crate::device::{Answer, Answers, Band4, CAPACITY, Parcel, Precision, SlotWork, Tables};

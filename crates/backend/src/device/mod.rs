@@ -13,7 +13,9 @@ pub(crate) mod pack;
 pub(crate) mod real;
 #[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod tables;
+mod types;
 
 pub use answer::Answers;
-pub use contract::{Answer, Band4, CAPACITY, Device, DeviceSlots, NewMean, Precision, SlotWork, Start, TableSpec, Tables, Visit};
+pub use contract::{Device, DeviceSlots, Tables};
 pub use pack::{Parcel, SlotShape};
+pub use types::{Answer, Band4, CAPACITY, NewMean, Precision, SlotWork, Start, TableSpec, Visit};

@@ -2,16 +2,16 @@
 //!
 //! Every GP policy is a linear model over a basis `h`. The score of point `x` for one trial is
 //!
-//! `w · h(x) + width * sqrt(max(0, base(x) + sign * |R h(x)|²))`,
+//! `w · h(x) + beta * sqrt(max(0, base(x) + sign * |R h(x)|²))`,
 //!
-//! where `width` is the exploration factor `beta`, and `h` is a shared feature table or the Gram columns of a trial's own
+//! where `beta` is the exploration factor, and `h` is a shared feature table or the Gram columns of a trial's own
 //! basis points. A trial passes its change since the last round ([`Change`]) and its exploration factor. A backend
 //! returns every point that may be the best ([`Candidates`]), and the caller decides among them in f64.
 
 mod basis;
-mod request;
+mod moments;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, add_each_column};
-pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, VisitedPoints};
+pub use moments::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, VisitedPoints};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie, tie_margin};

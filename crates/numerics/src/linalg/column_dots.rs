@@ -1,7 +1,7 @@
 //! Products of many columns at once, each with the bits of [`super::dot`].
 
 use super::Columns;
-use super::columns::LANES;
+use super::lanes::LANES;
 use pulp::{Simd, WithSimd};
 
 impl Columns {

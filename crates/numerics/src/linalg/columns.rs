@@ -5,11 +5,10 @@
 
 use super::dot;
 use super::dot::sum_of;
+use super::lanes::{LANES, wide};
 use super::reflected::fused;
 use crate::vectorised;
 
-/// Rows are padded with zeros to a multiple of this length.
-pub const LANES: usize = 8;
 /// Number of lane blocks, or of rows, that stay in registers.
 const WIDE: usize = 4;
 /// Number of rows of a gram that are computed together.
@@ -159,11 +158,6 @@ impl Columns {
         (0..m).for_each(|i| out[i * m + i] += ridge);
         out
     }
-}
-
-/// Runs a loop with the widest SIMD lanes of the processor, selected at run time.
-pub fn wide<T: pulp::NullaryFnOnce>(task: T) -> T::Output {
-    pulp::Arch::new().dispatch(task)
 }
 
 struct SolveLowerColumns<'a> {

@@ -5,7 +5,7 @@
 //! it costs O(1) unless `b_j` changes. The descent ends when the conditions of optimality hold to `TOLERANCE lambda`:
 //! `2 g_j/n = lambda sign(b_j)` where `b_j != 0`, and `|2 g_j/n| <= lambda` elsewhere.
 
-use super::columns::wide;
+use super::lanes::wide;
 use super::{add_scaled, dot};
 use crate::vectorised;
 use serde::{Deserialize, Serialize};

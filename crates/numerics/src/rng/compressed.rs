@@ -3,8 +3,8 @@
 //! AVX-512 gathers the numbers outside of the centre and puts them back in a few cycles. Each number passes the same
 //! operations in the same order. The version without AVX-512 is in `normals`.
 
-use super::normals::{LG, LN2_HIGH, LN2_LOW, MANY};
-use super::sample::{A, B, C, CENTRE, D, FAR, SHOULDER, normal_quantile};
+use super::logarithm::{LG, LN2_HIGH, LN2_LOW};
+use super::quantile::{A, B, C, CENTRE, D, FAR, MANY, SHOULDER, normal_quantile};
 use crate::vectorised;
 use pulp::x86::V4;
 use std::arch::x86_64::{__m512d, _CMP_GT_OQ, _CMP_LT_OQ};

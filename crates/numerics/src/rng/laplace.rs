@@ -1,7 +1,7 @@
 //! Laplace numbers by inversion with SIMD, with the bits of [`Stream::laplace`](super::Stream::laplace).
 
-use super::normals::{reduced, series};
-use super::sample::open_uniform;
+use super::logarithm::{reduced, series};
+use super::quantile::open_uniform;
 use crate::vectorised;
 
 /// Bound on |x| below which `libm::log1p` of a negative x extracts no power of two.

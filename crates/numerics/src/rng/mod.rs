@@ -11,9 +11,11 @@
 #[cfg(target_arch = "x86_64")]
 mod compressed;
 mod laplace;
+mod logarithm;
 mod normals;
+mod quantile;
 mod sample;
 mod streams;
 
-pub use sample::normal_quantile;
+pub use quantile::normal_quantile;
 pub use streams::{Purpose, Stream, Streams};

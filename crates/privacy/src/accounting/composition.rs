@@ -1,6 +1,7 @@
 //! Prices many releases about the same user, where later ones may depend on earlier results.
 
 use super::pld::{Pld, Side};
+use super::renyi::least_epsilon;
 use super::{Loss, renyi};
 use crate::{Delta, Epsilon, gaussian_delta, gdp_epsilon};
 use serde::{Deserialize, Serialize};
@@ -237,30 +238,6 @@ impl Solver<'_> {
     fn divergence(&self, order: f64) -> f64 {
         self.composition.parts.iter().map(|(loss, count)| *count as f64 * renyi::divergence(loss, order)).sum()
     }
-}
-
-/// Returns the least `epsilon >= 0` at which a condition holds; `None` if it fails up to 1e6.
-/// The condition must fail below some epsilon and hold above it; the result is rounded to the side where it holds.
-pub(super) fn least_epsilon(holds: impl Fn(f64) -> bool) -> Option<f64> {
-    if holds(0.0) {
-        return Some(0.0);
-    }
-    let (mut no, mut yes) = (0.0, 1.0);
-    while !holds(yes) {
-        (no, yes) = (yes, 2.0 * yes);
-        if 1e6 < yes {
-            return None;
-        }
-    }
-    while 1e-12 * yes < yes - no {
-        let middle = no + 0.5 * (yes - no);
-        if holds(middle) {
-            yes = middle;
-        } else {
-            no = middle;
-        }
-    }
-    Some(yes)
 }
 
 /// Returns the least size of noise whose composition keeps (epsilon, delta).

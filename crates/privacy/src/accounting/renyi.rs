@@ -65,7 +65,31 @@ pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
 /// Returns the least epsilon at `delta` by this method; `None` if no order gives one below 1e6.
 #[must_use]
 pub fn epsilon(total: impl Fn(f64) -> f64, wanted: Delta) -> Option<f64> {
-    super::composition::least_epsilon(|epsilon| delta(&total, epsilon) <= wanted.get())
+    least_epsilon(|epsilon| delta(&total, epsilon) <= wanted.get())
+}
+
+/// Returns the least `epsilon >= 0` at which a condition holds; `None` if it fails up to 1e6.
+/// The condition must fail below some epsilon and hold above it; the result is rounded to the side where it holds.
+pub(super) fn least_epsilon(holds: impl Fn(f64) -> bool) -> Option<f64> {
+    if holds(0.0) {
+        return Some(0.0);
+    }
+    let (mut no, mut yes) = (0.0, 1.0);
+    while !holds(yes) {
+        (no, yes) = (yes, 2.0 * yes);
+        if 1e6 < yes {
+            return None;
+        }
+    }
+    while 1e-12 * yes < yes - no {
+        let middle = no + 0.5 * (yes - no);
+        if holds(middle) {
+            yes = middle;
+        } else {
+            no = middle;
+        }
+    }
+    Some(yes)
 }
 
 #[cfg(test)]

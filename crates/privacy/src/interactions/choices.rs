@@ -12,6 +12,7 @@
 //! compared with zero gradients. Both cost at most as much as one stream (E30), so neither the number of arms nor a factor 2
 //! enters. Proof: `docs/proofs/interactions.md`.
 
+use super::contract::ArmStep;
 use super::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use crate::gradients::Start;
 use crate::planted::{self, PlantedFault};
@@ -19,17 +20,6 @@ use crate::{Raw, Released};
 use privateer_numerics::linalg::{dot, least};
 use privateer_numerics::rng::Stream;
 use std::collections::VecDeque;
-
-/// Says what an arm's stream released in a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArmStep {
-    /// The arm made no step.
-    None,
-    /// The arm stepped towards zero: the gradient was zero and nothing was drawn.
-    Zero,
-    /// The arm stepped towards vertex `index`, in the order `+e_1 … +e_d, -e_1 … -e_d`.
-    Vertex(usize),
-}
 
 /// Names the noise of a choice.
 /// Scales are those of an arm's first step and decrease as 1/sqrt(step).

@@ -1,6 +1,5 @@
 //! Defines what a privatizer of interactions receives and releases.
 
-use super::choices::ArmStep;
 use crate::gram::GramLayout;
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
@@ -46,4 +45,15 @@ pub trait InteractionPrivatizer: Send {
 #[must_use]
 pub fn seal(context: &[f64], arm: usize, reward: Raw<f64>) -> Raw<Interaction<'_>> {
     Raw::seal(Interaction { context, arm, reward: reward.open() })
+}
+
+/// Says what an arm's stream released in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArmStep {
+    /// The arm made no step.
+    None,
+    /// The arm stepped towards zero: the gradient was zero and nothing was drawn.
+    Zero,
+    /// The arm stepped towards vertex `index`, in the order `+e_1 … +e_d, -e_1 … -e_d`.
+    Vertex(usize),
 }

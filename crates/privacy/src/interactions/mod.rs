@@ -27,7 +27,7 @@ pub mod sums;
 mod tests;
 
 pub use arm_mechanism::{ArmMechanism, ChoicesNeed};
-pub use contract::{Interaction, InteractionPrivatizer, InteractionSignal, seal};
+pub use contract::{ArmStep, Interaction, InteractionPrivatizer, InteractionSignal, seal};
 pub use facts::ContextFacts;
 pub use link::Link;
 pub use need::{CalibratedInteractions, InteractionMechanism, InteractionNeed, InteractionSumsNeed};

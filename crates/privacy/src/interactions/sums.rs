@@ -144,7 +144,7 @@ impl InteractionSums {
             }
         };
         if !(sigma * sigma).is_normal() {
-            return Err(Refusal::overflow(name, epsilon));
+            return Err(Refusal::overflow(name, epsilon.get()));
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
         let stds = Arc::new(Deviations::new(&factorisation, sigma));

@@ -1,6 +1,7 @@
 //! Tests sums and choices: their values without noise, their noise, and the detection of faults.
 
-use super::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
+use super::choices::{ArmChoices, ChoiceBounds, ChoiceLaw, ChoiceTerms};
+use super::contract::ArmStep;
 use super::sums::{InteractionSums, SumsTerms};
 use super::{InteractionPrivatizer, InteractionSignal, Link, seal};
 use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};

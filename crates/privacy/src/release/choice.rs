@@ -58,7 +58,7 @@ impl BitRelease {
         let lie = 2.0 / (1.0 + libm::exp(value));
         let tau = (libm::tanh(0.5 * value) * (1.0 - 1e-14)).min(1.0 - lie * (1.0 + 1e-14));
         let ledger = ReleaseLedger {
-            mechanism: "bit",
+            mechanism: "bit".to_owned(),
             threat_model: ThreatModel::released_number(lo, hi),
             epsilon: value,
             delta: 0.0,
@@ -130,7 +130,7 @@ impl ChoiceRelease {
             return Err(ReleaseError::Range("a choice between no options".to_owned()));
         }
         let ledger = ReleaseLedger {
-            mechanism: "exponential",
+            mechanism: "exponential".to_owned(),
             threat_model: ThreatModel {
                 neighbours: Neighbours::Stated { relation: neighbours.to_owned() },
                 ..ThreatModel::replaced(Adversary::Observer, Unit::Scores { range }, Growth::SeparateReleases)

@@ -53,7 +53,7 @@ impl DensityRelease {
         // One bit alone up to 0.6094, as in the simulation; privacy holds for any share.
         let share = if value <= 0.6094 { 0 } else { (-libm::expm1(-0.5 * value) * 2.0 * WHOLE as f64) as u64 };
         let ledger = ReleaseLedger {
-            mechanism: "hybrid-on-a-grid",
+            mechanism: "hybrid-on-a-grid".to_owned(),
             threat_model: ThreatModel::released_number(lo, hi),
             epsilon: value,
             delta: 0.0,
@@ -73,7 +73,7 @@ impl DensityRelease {
         let mut made = Self::calibrated(epsilon, lo, hi)?;
         // A coin that always chooses the density.
         made.share = 2 * WHOLE;
-        made.ledger.mechanism = "piecewise-on-a-grid";
+        made.ledger.mechanism = "piecewise-on-a-grid".to_owned();
         made.ledger.noise = format!("one of {CELLS} values with integer weights");
         Ok(made)
     }

@@ -34,7 +34,7 @@ impl LaplaceRelease {
             return Err(ReleaseError::Range(format!("epsilon {} on the clip range [{lo}, {hi}]", epsilon.get())));
         }
         let ledger = ReleaseLedger {
-            mechanism: "discrete-laplace",
+            mechanism: "discrete-laplace".to_owned(),
             threat_model: ThreatModel::released_number(lo, hi),
             epsilon: epsilon.get(),
             delta: 0.0,

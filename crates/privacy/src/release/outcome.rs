@@ -2,14 +2,14 @@
 
 use crate::accounting::Composition;
 use crate::{Provenance, ThreatModel};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// States the privacy of one release; it holds no data.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReleaseLedger {
     /// Name of the mechanism.
-    pub mechanism: &'static str,
+    pub mechanism: String,
     /// Adversary, neighbouring inputs, protected unit and covered participations.
     /// The neighbouring inputs include the clip range and the radius.
     pub threat_model: ThreatModel,

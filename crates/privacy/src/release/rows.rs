@@ -131,7 +131,7 @@ impl RowsRelease {
         }
         let behind = if projection.is_some() { ", behind a public projection" } else { "" };
         let ledger = ReleaseLedger {
-            mechanism: "discrete-gaussian-rows",
+            mechanism: "discrete-gaussian-rows".to_owned(),
             threat_model: ThreatModel::row(radius, RadiusUnits::Released),
             epsilon: epsilon.get(),
             delta: delta.get(),

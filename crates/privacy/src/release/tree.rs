@@ -52,7 +52,7 @@ impl TreeRelease {
             return Err(ReleaseError::Range(format!("a stream of {rounds} rounds of {dimension} entries")));
         }
         let ledger = ReleaseLedger {
-            mechanism: "discrete-gaussian-tree",
+            mechanism: "discrete-gaussian-tree".to_owned(),
             threat_model: ThreatModel {
                 adversary: Adversary::Observer,
                 neighbours: relation.into(),

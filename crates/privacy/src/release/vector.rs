@@ -41,7 +41,7 @@ impl VectorRelease {
             return Err(ReleaseError::Range(format!("a vector of {dimension} entries")));
         }
         let ledger = ReleaseLedger {
-            mechanism: "discrete-gaussian-vector",
+            mechanism: "discrete-gaussian-vector".to_owned(),
             threat_model: ThreatModel {
                 neighbours: relation.into(),
                 ..ThreatModel::replaced(Adversary::Observer, Unit::Vector { norm: radius }, Growth::SeparateReleases)

@@ -5,7 +5,6 @@
 //! the multiple n of the largest power of two that lies after the draw and not after the round. A stream of T rounds costs
 //! O(log² T) operations a round and entry.
 
-use super::toeplitz::coefficients;
 use privateer_numerics::linalg::{ComplexLanes, MiddleProduct};
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -109,4 +108,13 @@ fn middle_product(s: usize) -> &'static MiddleProduct {
     static PRODUCTS: [OnceLock<MiddleProduct>; LEVELS] = [const { OnceLock::new() }; LEVELS];
     let kernel = || coefficients().take(2 * s).collect::<Vec<_>>();
     PRODUCTS[s.trailing_zeros() as usize].get_or_init(|| MiddleProduct::new(&kernel()))
+}
+
+/// Returns `binom(2k, k)/4^k` for k = 0, 1, ….
+pub(super) fn coefficients() -> impl Iterator<Item = f64> {
+    (1..).scan(1.0, |c, k| {
+        let now = *c;
+        *c *= 1.0 - 0.5 / f64::from(k);
+        Some(now)
+    })
 }

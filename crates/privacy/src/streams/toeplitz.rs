@@ -5,7 +5,7 @@
 //! O(log² T) operations a round and entry, by online convolution.
 
 pub(crate) use super::online::work_space;
-use super::online::{self, OnlineSums};
+use super::online::{self, OnlineSums, coefficients};
 use super::transform::Kept;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
@@ -30,15 +30,6 @@ impl SquareRoot {
     fn column(&self) -> impl Iterator<Item = f64> {
         coefficients().take(self.rounds as usize)
     }
-}
-
-/// Returns `binom(2k, k)/4^k` for k = 0, 1, ….
-pub(super) fn coefficients() -> impl Iterator<Item = f64> {
-    (1..).scan(1.0, |c, k| {
-        let now = *c;
-        *c *= 1.0 - 0.5 / f64::from(k);
-        Some(now)
-    })
 }
 
 /// Returns the least sensitivity times largest standard deviation of a Toeplitz factorisation.

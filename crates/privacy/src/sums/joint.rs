@@ -117,7 +117,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
         let (sigma, noise_formula) =
             sigma(request.calibration, need.linear, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
         if !(sigma * sigma).is_normal() {
-            return Err(Refusal::overflow(request.mechanism, epsilon));
+            return Err(Refusal::overflow(request.mechanism, epsilon.get()));
         }
         let stds = Arc::new(Deviations::new(&factorisation, sigma));
         Ok((Epoch { rounds, horizon, factorisation, sigma, stds }, noise_formula))

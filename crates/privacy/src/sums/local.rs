@@ -87,7 +87,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
         }
     };
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
-        return Err(Refusal::overflow(request.mechanism, epsilon));
+        return Err(Refusal::overflow(request.mechanism, epsilon.get()));
     }
     let (clipping, reach) = (rewards.clipping, rewards.reach);
     Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clipping, reach, noise }))

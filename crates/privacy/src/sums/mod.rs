@@ -11,11 +11,13 @@ pub mod joint;
 mod list;
 pub mod local;
 pub mod none;
+mod running;
 mod user;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use contract::ExactEpoch;
-pub use contract::{Epochs, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+pub use contract::{Epochs, ExactSums, Spectrum, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 pub use list::SUMS;
+pub use running::Sums;

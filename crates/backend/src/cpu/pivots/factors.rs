@@ -2,9 +2,11 @@
 //!
 //! A vector fills one cache line.
 
-use super::kernels::ROWS;
 use privateer_gp::score::{Factor, VarianceForm};
 use privateer_numerics::linalg::sum_of_squares;
+
+/// Rows of a factor in a tile.
+pub const ROWS: usize = 4;
 
 /// Number of interleaved trials.
 pub const LANES: usize = 16;

@@ -1,10 +1,8 @@
 //! Implements the SIMD loops; the error band allows fused and unfused arithmetic.
 
-use super::factors::{LANES, Sixteen};
+use super::factors::{LANES, ROWS, Sixteen};
 use pulp::{Simd, WithSimd};
 
-/// Rows of a factor in a tile.
-pub const ROWS: usize = 4;
 /// Pivots in a tile of [`LaneForms`].
 pub const PIVOTS: usize = 3;
 /// Columns whose products are summed before their sum is added to the total.

@@ -2,8 +2,9 @@
 //!
 //! Blocks are used where they save work.
 
+use super::factors::ROWS;
 use super::interpolation::{Interpolation, up};
-use super::kernels::{PIVOTS, POINTS, ROWS, TileBounds};
+use super::kernels::{PIVOTS, POINTS, TileBounds};
 use crate::cpu::pruning::in_blocks;
 use privateer_gp::score::FeatureTable;
 use privateer_numerics::linalg::dot;

@@ -6,10 +6,12 @@
 //! `(K_D + s_j I)^{-1} = H_DD - H_DP H_PP^{-1} H_PD`, and with `H K = I - s H` the coordinates of all points X are
 //! `(K^{1/2})_DX - sum_j w_j H_DP H_PP^{-1} (I - s_j H)_PX`: a correction of rank |P| for each fraction.
 
-use super::posterior::MOST_WHOLE;
 use crate::score::GramSource;
 use privateer_numerics::linalg::{self, Columns, Fractions, InverseRoot};
 use std::sync::OnceLock;
+
+/// Largest domain of which all points are stored as columns: screening would cost no less there.
+pub const MOST_WHOLE: usize = 256;
 
 /// Fewest points of a domain for which the root pays.
 const LEAST_POINTS: usize = 64;

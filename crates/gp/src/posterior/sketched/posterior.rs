@@ -13,7 +13,7 @@
 //! restored state continues with the same bits. The policy owns the rewards: it sets `theta`, or passes `sum c y` to
 //! `solve`.
 
-use super::domain_root::DomainRoot;
+use super::domain_root::{DomainRoot, MOST_WHOLE};
 use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights, covariance};
 use super::state::{ANEW_EVERY, SketchState, TrackedMoments};
 use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_right};
@@ -23,9 +23,6 @@ use crate::posterior::rotation::Rotation;
 use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, VarianceForm};
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use std::sync::{Arc, OnceLock};
-
-/// Largest domain of which all points are stored as columns: screening would cost no less there.
-pub const MOST_WHOLE: usize = 256;
 
 /// The posterior of one trial over its own dictionary.
 #[derive(Debug, Clone)]

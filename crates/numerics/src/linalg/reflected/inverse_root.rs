@@ -1,7 +1,8 @@
 //! The symmetric inverse square root of a matrix.
 
-use super::super::columns::{Columns, LANES, wide};
+use super::super::columns::Columns;
 use super::super::dot::sum_of;
+use super::super::lanes::{LANES, wide};
 use super::Fractions;
 use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_dot, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;

@@ -1,7 +1,7 @@
 //! The orthogonal polar factor of a matrix.
 
-use super::super::columns::{LANES, wide};
 use super::super::dot::sum_of;
+use super::super::lanes::{LANES, wide};
 use super::Fractions;
 use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;

@@ -1,7 +1,7 @@
 //! Reflections, and the matrices that they reduce.
 
-use super::super::columns::{LANES, wide};
 use super::super::dot::sum_of;
+use super::super::lanes::{LANES, wide};
 use crate::vectorised;
 use pulp::Simd;
 

@@ -1,6 +1,6 @@
 //! Inverse roots of tridiagonal matrices, without eigenvalues: a solution for each of a few shifts.
 
-use super::super::columns::{LANES, wide};
+use super::super::lanes::{LANES, wide};
 use super::Fractions;
 use super::reflections::Lanes;
 use crate::vectorised;

@@ -1,6 +1,6 @@
 //! The Cholesky factorization, strict and repaired.
 
-use super::dot;
+use crate::linalg::dot;
 use std::fmt;
 
 /// A matrix that is not positive definite to working precision.

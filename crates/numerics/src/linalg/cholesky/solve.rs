@@ -1,6 +1,6 @@
 //! Solves with a lower Cholesky factor, and the inverse from the factor.
 
-use super::{add_scaled, dot};
+use crate::linalg::{add_scaled, dot};
 
 /// Replaces `b` by `L^{-1} b`, with `l` a lower factor, `n x n` row-major, `n = b.len()`.
 pub fn solve_lower(l: &[f64], b: &mut [f64]) {

@@ -5,7 +5,8 @@
 //! Four rows are processed at a time. No sum crosses SIMD lanes, so lanes of any width give the same bits. It serves
 //! factors that are recomputed every round; its order of operations differs from [`super::cholesky`].
 
-use super::{NotPositive, add_scaled, dot};
+use super::NotPositive;
+use crate::linalg::{add_scaled, dot};
 use crate::vectorised;
 use pulp::{Simd, WithSimd};
 

@@ -1,4 +1,4 @@
-//! One trial's request and one backend's answer.
+//! The UCB score of posterior moments ([`Moments::upper`]), one trial's request for the best points, and the answer.
 
 use super::{AxisFeatures, GramSource};
 use privateer_numerics::linalg::sum_of_squares;
@@ -148,7 +148,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Returns `mean + width * sqrt(variance)`, where `width` is the exploration factor `beta`.
+    /// Returns the UCB score, `mean + beta * sqrt(variance)`.
     #[must_use]
     pub fn upper(self, beta: f64) -> f64 {
         self.mean + beta * self.variance.sqrt()

@@ -2,7 +2,7 @@
 //!
 //! `A = L L^T`, `L` lower triangular, columns contiguous.
 
-use super::{dot, four_dots, wide};
+use crate::linalg::{dot, four_dots, wide};
 use crate::vectorised;
 use serde::{Deserialize, Serialize};
 

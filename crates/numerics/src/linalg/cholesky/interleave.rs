@@ -2,8 +2,8 @@
 //!
 //! Nothing is rounded. With AVX-512 a block of four entries of eight trials is transposed in registers.
 
-use super::eight::{Eight, LANES, TILE, place};
-use super::triangle_sums::{TriangleSums, larger};
+use super::batch8::{Eight, LANES, TILE, place};
+use crate::linalg::triangle_sums::{TriangleSums, larger};
 use pulp::{Arch, NullaryFnOnce};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::__m512d;

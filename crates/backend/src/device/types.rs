@@ -1,0 +1,157 @@
+//! Defines the plain data of a round on a device.
+
+use privateer_gp::score::{Factor, FeatureTable, GramSource};
+
+/// Largest number of candidates that a device names per slot; further ones are only counted.
+pub const CAPACITY: usize = 64;
+
+/// Floating-point type of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// 24 significant bits.
+    F32,
+    /// 53 significant bits: arithmetic and square roots only.
+    F64,
+}
+
+impl Precision {
+    /// Returns the unit roundoff.
+    #[must_use]
+    pub fn unit(self) -> f64 {
+        match self {
+            Self::F32 => f64::from(f32::EPSILON) / 2.0,
+            Self::F64 => f64::EPSILON / 2.0,
+        }
+    }
+
+    /// Returns the relative error allowed to a square root.
+    ///
+    /// WGSL derives a square root from 1 / inverseSqrt, with 2 + 2.5 units in the last place, each of two roundoffs;
+    /// rounded up.
+    #[must_use]
+    pub fn sqrt_error(self) -> f64 {
+        16.0 * self.unit()
+    }
+
+    /// Returns a bound on magnitudes sent to a device, so that products of two do not overflow.
+    #[must_use]
+    pub fn largest(self) -> f64 {
+        match self {
+            Self::F32 => 1e15,
+            Self::F64 => 1e150,
+        }
+    }
+
+    /// Returns the magnitude below which a result may be flushed to zero.
+    #[must_use]
+    pub fn tiny(self) -> f64 {
+        match self {
+            Self::F32 => f64::from(f32::MIN_POSITIVE),
+            Self::F64 => f64::MIN_POSITIVE,
+        }
+    }
+}
+
+/// The basis functions `h_i`.
+#[derive(Debug, Clone, Copy)]
+pub enum TableSpec<'a> {
+    /// Features of every point: `h_i(x)` is column `i` of the table.
+    Features(&'a FeatureTable),
+    /// Gram columns of a slot's own basis points.
+    ///
+    /// They come from the whole matrix if the source stores it as a table, otherwise from its form; one of the two exists.
+    Gram(&'a dyn GramSource),
+    /// Like `Gram` by form, from points that each slot brings ([`super::DeviceSlots::set_points`]).
+    Own(usize),
+}
+
+/// A slot's part of a round. All numbers are f64; the device rounds them to its type.
+#[derive(Debug, Clone, Copy)]
+pub struct SlotWork<'a> {
+    /// Index in `0 .. n_slots`, ascending over the work of a round.
+    pub slot: usize,
+    /// Step 1 of the round: the reset.
+    pub start: Start<'a>,
+    /// Step 2 of the round: the observation, if any.
+    pub visit: Option<Visit<'a>>,
+    /// Points whose Gram columns are the basis; unused for features.
+    pub basis: &'a [u32],
+    /// Exploration factor: multiplies the posterior standard deviation.
+    pub beta: f64,
+    /// Error band.
+    pub band: Band4,
+    /// Points to score, ascending; `None` for all points.
+    pub subset: Option<&'a [u32]>,
+}
+
+/// Step 1 of a slot's round: the reset.
+#[derive(Debug, Clone, Copy)]
+pub enum Start<'a> {
+    /// Continues from the end of the last round.
+    Keep,
+    /// Resets to mean 0 and the prior variance.
+    Prior,
+    /// Resets to these values, `n_points` each.
+    Upload {
+        /// Posterior mean.
+        mean: &'a [f64],
+        /// Posterior variance.
+        variance: &'a [f64],
+    },
+    /// Resets to weights and a factor over the basis.
+    Factor(&'a Factor<'a>),
+}
+
+/// Step 2 of a slot's round: an observation.
+#[derive(Debug, Clone, Copy)]
+pub struct Visit<'a> {
+    /// The new row, as long as the basis; `None` if `p` is that of the previous round.
+    pub row: Option<&'a [f64]>,
+    /// Factor on `p`; the variance falls by `(scale p)²`.
+    pub scale: f64,
+    /// Change of the mean.
+    pub mean: NewMean<'a>,
+}
+
+/// The mean after an observation.
+#[derive(Debug, Clone, Copy)]
+pub enum NewMean<'a> {
+    /// The mean rises by this number times `p`.
+    Step(f64),
+    /// The mean has these weights over the basis, which have its length.
+    Weights(&'a [f64]),
+}
+
+/// Errors of a slot: of the score (`c`), and of the variance by powers of `reset deviation`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Band4 {
+    /// Absolute error of the score without that of the variance.
+    pub c: f64,
+    /// Constant error of the variance.
+    pub c0: f64,
+    /// Error of the variance, per unit of `reset deviation`.
+    pub c1: f64,
+    /// Error of the variance, per unit of the square of the reset deviation.
+    pub c2: f64,
+}
+
+/// A slot's answer to a round.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// Stamp of the submission that produced this answer.
+    pub stamp: u32,
+    /// Points whose `lower` was finite; any number other than that of points to score is an error.
+    pub scored: u32,
+    /// Points with `upper >= best_lower`, including those not named.
+    pub count: u32,
+    /// The first [`CAPACITY`] of these points, in any order.
+    pub points: Vec<u32>,
+    /// Largest `lower`.
+    pub best_lower: f64,
+    /// Largest `upper`.
+    pub best_upper: f64,
+    /// Largest variance of the scored points.
+    pub largest_variance: f64,
+    /// Largest magnitude of a mean of the scored points.
+    pub largest_mean: f64,
+}

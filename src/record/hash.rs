@@ -1,0 +1,30 @@
+//! Computes the digests of a folder: SHA-256, in lower-case hexadecimal.
+
+use sha2::{Digest, Sha256};
+
+/// Returns SHA-256 of a text, in hexadecimal: the hash of a resolved spec.
+#[must_use]
+pub fn hash_text(text: &str) -> String {
+    hash_bytes(text.as_bytes())
+}
+
+/// Returns SHA-256 of a file's bytes, in hexadecimal.
+#[must_use]
+pub fn hash_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Returns bytes in lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_sha256() {
+        assert_eq!(hash_text("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}
