@@ -189,7 +189,8 @@ def test_mistakes_name_class_and_round(spec: pv.Spec, how: str) -> None:
 def test_finished_parts_are_kept(spec: pv.Spec, tmp_path: Path) -> None:
     with pytest.raises(pv.PolicyError):
         pv.run(spec.set("block", 2).policy(Fails, how="raise"), tmp_path, threads=1, progress=False)
-    assert len(list((tmp_path / "cells").iterdir())) == 4
+    # The first block of the two cells before it: cells over one environment play a block one after the other.
+    assert len(list((tmp_path / "cells").iterdir())) == 2
 
 
 def test_other_mistakes(spec: pv.Spec) -> None:
