@@ -9,14 +9,13 @@ use super::environment_cache::{EnvironmentCache, EnvironmentCaches};
 use super::functions;
 use super::lock::lock;
 use super::online::{OnlineCell, OnlinePreparation};
-use super::ready_cell::ReadyCell;
+use super::ready_cell::{ReadyCell, update_kind};
 use super::scoring_error;
 use crate::env::{BuildContext, DataFolder, Environment};
 use crate::oco::learner::Rates;
 use crate::policy::{KnownInputs, Problem, SharedInputs};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
-use privateer_backend::cost::screens_set;
-use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
+use privateer_backend::{Backend, Cpu, Domain, UpdateKind, screens_set};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
 use privateer_gp::score::Basis;
@@ -261,14 +260,13 @@ impl<'a> Preparation<'a> {
         let (mut trial_bytes, mut screen_bytes) = (0.0, 0.0);
         let domain = match maker.basis() {
             Some(basis) => {
-                (trial_bytes, screen_bytes) =
-                    self.allow_trial(&basis, problem.n_points(), plan.rounds, maker.sums().is_some())?;
+                let update_kind = update_kind(maker.as_ref());
+                (trial_bytes, screen_bytes) = self.allow_trial(&basis, problem.n_points(), plan.rounds, update_kind)?;
                 let functions = match &basis {
                     Basis::Table(table) => table.n_features as f64,
                     // Visited points, which are few among many plays.
                     Basis::Gram(_) | Basis::Own(_) => 2.5 * libm::sqrt(plan.rounds.min(basis.n_points() as u64) as f64),
                 };
-                let update_kind = if maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne };
                 let screened = environment.product().is_none()
                     && sets.is_none_or(|size| screens_set(size, basis.n_points(), functions, update_kind));
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
@@ -311,14 +309,14 @@ impl<'a> Preparation<'a> {
     /// Checks one trial's memory (screens, Gram columns, K x K state) against the spec's limit.
     ///
     /// Returns what a trial takes while a device scores it, and what the CPU's screen takes besides, in bytes.
-    fn allow_trial(&self, basis: &Basis, n_points: usize, rounds: u64, from_sums: bool) -> Result<(f64, f64), Error> {
+    fn allow_trial(&self, basis: &Basis, n_points: usize, rounds: u64, update_kind: UpdateKind) -> Result<(f64, f64), Error> {
         let n = n_points as f64;
         let (on_device, screens) = match basis {
             Basis::Table(table) => {
                 let m = table.n_features as f64;
                 // Models from sums are scored as a whole and have no columns. Their factors are counted here besides those of a
                 // screen; the mechanism counts the memory of its own noise.
-                let (state, pruning) = if from_sums {
+                let (state, pruning) = if update_kind == UpdateKind::Full {
                     (7.0 * m * m, 0.0)
                 } else {
                     // The state is a factor over visited points, until these are twice as many as the features, or the inverse

@@ -65,11 +65,16 @@ impl ReadyCell {
         of(self).is_some() && of(self) == of(other)
     }
 
-    /// Returns how the cell's models change: models of private sums are recomputed with the sums.
+    /// Returns how the cell's models change.
     #[must_use]
     pub fn update_kind(&self) -> UpdateKind {
-        if self.maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
+        update_kind(self.maker.as_ref())
     }
+}
+
+/// Returns how a policy's models change: models of private sums are recomputed with the sums.
+pub(super) fn update_kind(maker: &dyn PolicyMaker) -> UpdateKind {
+    if maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
 }
 
 /// Holds one trial's constants, mechanism and policy.

@@ -97,7 +97,9 @@ impl SetsPlan {
     }
 }
 
-/// Sets of more than one in so many points are drawn by marks on all points.
+/// A set is drawn by marks if the points that it is drawn from are fewer than this many times its size.
+///
+/// Marks take time in proportion to those points, sorting to the set.
 const MARKED: usize = 64;
 
 /// Draws the decision sets of one function.

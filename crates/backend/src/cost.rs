@@ -13,21 +13,6 @@ use std::fmt;
 /// A device is taken where its predicted time is this many times smaller.
 pub const LEAST_GAIN: f64 = 1.5;
 
-/// Returns whether a screen of the whole domain costs less than exact scores of the points of a decision set.
-///
-/// * `functions` — number of basis functions of a model: features, or visited points
-///
-/// Seconds on one core of a Xeon: sets of 2, 5, 25, 64 of 1024 points over 64 features take 4.4, 7.5, 30, 56 µs a round by exact scores
-/// and 6 to 8 by a screen; of 10 000 points 64 take 80 and 90. Over sums of 144 features 64 of 1024 take 134 and 141.
-#[must_use]
-pub fn screens_set(size: usize, n_points: usize, functions: f64, update_kind: UpdateKind) -> bool {
-    let (exact, screened) = match update_kind {
-        UpdateKind::RankOne => (0.1e-6 + 0.27e-9 * functions * functions, 2e-9 + 0.1e-9 * functions),
-        UpdateKind::Full => (0.2e-6 + 0.03e-9 * functions * functions, 2e-9 + 0.2e-9 * functions),
-    };
-    n_points as f64 * screened <= size as f64 * exact
-}
-
 /// Trials over one prepared basis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Workload {

@@ -30,4 +30,5 @@ mod strategy;
 mod trial;
 mod vector;
 
+pub use path::screens_set;
 pub use strategy::Cpu;
