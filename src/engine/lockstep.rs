@@ -382,11 +382,9 @@ impl LockstepPart {
     ///
     /// # Errors
     /// If an algorithm from outside fails to say what it keeps.
-    pub(super) fn into_result(self, keeps_parameters: bool) -> Result<BatchResult, Error> {
+    pub(super) fn into_result(mut self, keeps_parameters: bool) -> Result<BatchResult, Error> {
+        self.close_screen();
         let mut result = BatchResult { counters: self.counters, ..BatchResult::default() };
-        if let Some(screen) = &self.screen {
-            result.counters.add(&screen.counters());
-        }
         for (place, trial) in self.trials.into_iter().enumerate() {
             let policy = &trial.ready.policy;
             let parameters = match &self.group {

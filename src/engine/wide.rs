@@ -42,16 +42,17 @@ pub(super) struct Groups<'a> {
     next: usize,
     /// Cells of one environment that were prepared for it; `None` for those without a device.
     ready: BTreeMap<u32, Option<Arc<ReadyCell>>>,
-    key: String,
+    /// The first cell over that environment.
+    environment: Option<u32>,
     /// Units that run without a device.
     pub apart: Vec<Unit>,
 }
 
 impl<'a> Groups<'a> {
-    /// Creates the search in units in canonical order.
+    /// Creates the search in units of which those over one environment stand together.
     pub fn new(sweep: &'a Sweep, preparation: &'a Preparation<'a>, open: Vec<Unit>) -> Self {
         let open = open.into_iter().map(Some).collect();
-        Self { sweep, preparation, open, next: 0, ready: BTreeMap::new(), key: String::new(), apart: Vec::new() }
+        Self { sweep, preparation, open, next: 0, ready: BTreeMap::new(), environment: None, apart: Vec::new() }
     }
 
     /// Returns the cell of a unit if it is scored on a device.
@@ -60,8 +61,9 @@ impl<'a> Groups<'a> {
         if !matches!(plan.task, Task::Bandit(_)) {
             return Ok(None);
         }
-        if self.key != plan.environment_key {
-            self.key.clone_from(&plan.environment_key);
+        let environment = self.preparation.first_alike(unit.cell);
+        if self.environment != Some(environment) {
+            self.environment = Some(environment);
             self.ready.clear();
         }
         if let Some(known) = self.ready.get(&unit.cell) {
@@ -91,15 +93,12 @@ impl<'a> Groups<'a> {
             };
             let lanes = 2 * cell.lanes().unwrap_or(1);
             let mut trials = block(self.sweep, unit).count();
-            let key = self.sweep.cells[unit.cell as usize].environment_key.clone();
+            let environment = self.preparation.first_alike(unit.cell);
             let mut group = vec![(unit, Arc::clone(&cell))];
             for other in at + 1..self.open.len() {
-                if lanes <= trials {
-                    break;
-                }
                 let Some(candidate) = self.open[other] else { continue };
-                if self.sweep.cells[candidate.cell as usize].environment_key != key {
-                    continue;
+                if lanes <= trials || self.preparation.first_alike(candidate.cell) != environment {
+                    break;
                 }
                 let Some(other_cell) = self.ready(candidate)? else { continue };
                 if cell.shares_domain(&other_cell) {
