@@ -195,8 +195,9 @@ impl Command {
 
 fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
     record::wait_at_most(command.patience(), |error| {
-        let said = error.to_string();
-        note(&format!("waiting: {}", said.lines().next().unwrap_or_default().trim_start_matches("error: ")));
+        if let Error::InUse { path, holder, .. } = error {
+            note(&format!("waiting: `{}` is in use by {holder}", path.display()));
+        }
     });
     match command {
         Command::Run(args) => run::run(registry, &args),

@@ -42,7 +42,7 @@ struct Base {
     keys: Vec<KeyDoc>,
 }
 
-/// One spec for each registered item that reads numbers.
+/// One short spec for each registered item that reads numbers.
 fn bases(data: &DataFolder) -> Vec<Base> {
     let mut all = Vec::new();
     let mut add = |text: String, prefix: &'static str, keys: &[KeyDoc]| {
@@ -109,6 +109,14 @@ fn bases(data: &DataFolder) -> Vec<Base> {
                 other => panic!("no spec for the kind `{other}`: add it here"),
             };
             add(text, prefix, &entry.keys);
+        }
+    }
+    for base in &mut all {
+        for horizon in ["rounds = 100\n", "rounds = 60\n", "rounds = 40\n"] {
+            base.text = base.text.replace(horizon, "rounds = 5\n");
+        }
+        if !base.text.contains("trials") {
+            base.text = format!("trials = 1\n{}", base.text);
         }
     }
     all
@@ -206,7 +214,6 @@ fn greatest_numbers_are_refused_or_checked() {
     let (_folder, data) = environments::tables();
     let mut faults = Vec::new();
     for mut base in bases(&data) {
-        base.text = base.text.replace("rounds = 100\n", "rounds = 5\n").replace("rounds = 60\n", "rounds = 5\n");
         base.text += "\n[limits]\nmemory_gib = 0.5\n";
         let mut sets: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
         for key in base.keys.iter().filter(|key| key.accepts.contains("whole number")) {
@@ -229,13 +236,7 @@ fn greatest_numbers_are_refused_or_checked() {
 fn every_stated_number_is_refused_or_runs() {
     let (_folder, data) = environments::tables();
     let (mut faults, mut tried, mut accepted) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    for mut base in bases(&data) {
-        for horizon in ["rounds = 100\n", "rounds = 60\n", "rounds = 40\n"] {
-            base.text = base.text.replace(horizon, "rounds = 5\n");
-        }
-        if !base.text.contains("trials") {
-            base.text = format!("trials = 1\n{}", base.text);
-        }
+    for base in bases(&data) {
         let base = Arc::new(base);
         for key in base.keys.iter().filter(|key| key.accepts.contains("number")) {
             let name = format!("{}{}", base.prefix, key.path);
