@@ -4,7 +4,7 @@
 //! last release would leak their users' decision sets.
 
 use privateer_config::params::Args;
-use privateer_numerics::linalg::eigen_symmetric;
+use privateer_numerics::linalg::eigenvalues_symmetric;
 
 /// Describes the release rule as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -145,10 +145,10 @@ impl Extrapolation<'_> {
                 full[j * n + i] = entry;
             }
         }
-        let Some(eigen) = eigen_symmetric(&full, n) else { return 1 };
+        let Some(values) = eigenvalues_symmetric(&full, n) else { return 1 };
         let users = self.users.max(1) as f64;
         let rates: Vec<f64> =
-            eigen.values.iter().map(|&value| value.max(0.0) / users / (value + self.diagonal).max(self.floor)).collect();
+            values.iter().map(|&value| value.max(0.0) / users / (value + self.diagonal).max(self.floor)).collect();
         let target = libm::log(factor);
         let growth = |rounds: u64| rates.iter().map(|rate| libm::log1p(rounds as f64 * rate)).sum::<f64>();
         // The next release comes at the latest when the count has doubled, so that released noise cannot postpone it for ever.

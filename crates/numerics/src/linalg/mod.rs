@@ -41,5 +41,5 @@ pub use pow::pow;
 pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
 pub use rows::{add_rows, add_rows_wide, dot_rows};
-pub use symmetric::{Eigen, eigen_symmetric};
+pub use symmetric::{Eigen, eigen_symmetric, eigenvalues_symmetric};
 pub use triangle_sums::TriangleSums;
