@@ -178,6 +178,7 @@ impl Domain for CpuDomain {
             own: vec![None; n_trials],
             factor: FactorScreen::default(),
             pivots: PivotScreen::default(),
+            answered: (0..n_trials).map(|_| None).collect(),
             dense_work: 0.0,
             interpolation: None,
             counters: Counters::default(),
@@ -196,10 +197,22 @@ struct CpuScreen {
     own: Vec<Option<Arc<Scale>>>,
     factor: FactorScreen,
     pivots: PivotScreen,
+    /// Of each trial, the answer for a model whose factor was new, until the model changes again.
+    answered: Vec<Option<FactorAnswer>>,
     /// Multiply-adds of dense scores of full factors so far, or their equivalent.
     dense_work: f64,
     interpolation: Option<Arc<Interpolation>>,
     counters: Counters,
+}
+
+/// The answer for a model that changed completely, and has not changed since.
+struct FactorAnswer {
+    beta: f64,
+    points: Vec<u32>,
+    /// Rounds since the change.
+    rounds: u32,
+    /// Of these, rounds in which the factor is scored again if the exploration factor differs.
+    scored: u32,
 }
 
 impl Drop for CpuScreen {
@@ -276,20 +289,57 @@ impl CpuScreen {
         self.interpolation.clone()
     }
 
+    /// Returns whether a request's factor is scored as a whole: it is new, or is expected to change soon.
+    fn scores_factor(&self, request: &TrialScore<'_>) -> bool {
+        match request.change {
+            Change::Factor => true,
+            Change::None => self.answered[request.trial].as_ref().is_some_and(|held| held.rounds < held.scored),
+            _ => false,
+        }
+    }
+
+    /// Keeps the answer for a new factor, or for an unchanged one with another exploration factor.
+    fn keep(&mut self, request: &TrialScore<'_>, answer: &Candidates) {
+        let points = answer.points.clone();
+        let held = match (self.answered[request.trial].take(), request.change) {
+            _ if request.subset.is_some() || !self.shared.may_prune || self.shared.band != Band::Proved => None,
+            (Some(held), Change::None) => Some(FactorAnswer { beta: request.beta, points, rounds: held.rounds + 1, ..held }),
+            (before, _) => {
+                let is_long = before.is_some_and(|before| path::MOST_SCORED_AGAIN < before.rounds);
+                let scored = if is_long { 0 } else { path::MOST_SCORED_AGAIN };
+                Some(FactorAnswer { beta: request.beta, points, rounds: 0, scored })
+            }
+        };
+        self.answered[request.trial] = held;
+    }
+
+    /// Answers with the candidates of the round before if neither the model nor the exploration factor has changed.
+    fn repeat(&self, request: &TrialScore<'_>, answer: &mut Candidates) {
+        if let Some(held) = &self.answered[request.trial]
+            && matches!(request.change, Change::None)
+            && request.subset.is_none()
+            && held.beta.to_bits() == request.beta.to_bits()
+        {
+            answer.points.clone_from(&held.points);
+        }
+    }
+
     /// Scores new factors by pivots; leaves an answer empty where a trial needs another path.
     fn by_pivots(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) {
         let shared = Arc::clone(&self.shared);
         let Basis::Table(table) = &shared.basis else { return };
         let (n, m) = (table.n_points, table.n_features);
         let dense = |request: &TrialScore<'_>| dense_work(request.subset.map_or(n, <[u32]>::len), m);
-        let factors = || trials.iter().enumerate().filter(|(_, request)| matches!(request.change, Change::Factor));
-        let due: f64 = factors().map(|(_, request)| dense(request)).sum();
+        let scored: Vec<(usize, &TrialScore<'_>)> = (trials.iter().enumerate())
+            .filter(|&(place, request)| out[place].points.is_empty() && self.scores_factor(request))
+            .collect();
+        let due: f64 = scored.iter().map(|(_, request)| dense(request)).sum();
         if due <= 0.0 {
             return;
         }
         let Some(by) = self.interpolation(due) else { return };
         let work = work_by_pivots(n, m, by.rank);
-        let (places, asked): (Vec<usize>, Vec<AskedTrial<'_>>) = factors()
+        let (places, asked): (Vec<usize>, Vec<AskedTrial<'_>>) = (scored.into_iter())
             .filter(|(_, request)| work < dense(request))
             .filter_map(|(place, &request)| Some((place, AskedTrial { request, factor: request.model.factor()? })))
             .unzip();
@@ -423,6 +473,9 @@ impl Screen for CpuScreen {
         }
         self.project_all(trials);
         out.iter_mut().for_each(|answer| answer.points.clear());
+        for (request, answer) in trials.iter().zip(&mut *out) {
+            self.repeat(request, answer);
+        }
         self.by_pivots(trials, out);
         for (request, answer) in trials.iter().zip(out) {
             match request.change {
@@ -435,9 +488,20 @@ impl Screen for CpuScreen {
                     if answer.points.is_empty() {
                         self.new_factor(request, answer);
                     }
+                    self.keep(request, answer);
                 }
-                _ if self.prune(request, answer) => {}
-                _ => self.follow(request, answer),
+                Change::None if self.answered[request.trial].is_some() => {
+                    if answer.points.is_empty() {
+                        self.follow(request, answer);
+                    }
+                    self.keep(request, answer);
+                }
+                _ => {
+                    self.answered[request.trial] = None;
+                    if !self.prune(request, answer) {
+                        self.follow(request, answer);
+                    }
+                }
             }
             self.counters.rounds += 1;
             self.counters.candidates += answer.points.len() as u64;

@@ -1,6 +1,8 @@
 //! Tests the bounds against exact values, and that bounds which are too small are detected.
 
 use super::*;
+use crate::Backend;
+use crate::cpu::Cpu;
 use crate::cpu::path::{dense_work, setup_work};
 use crate::cpu::pivots::choose::{Errors, Growing, PivotGrowth};
 use crate::cpu::pivots::factors::block_place;
@@ -337,5 +339,41 @@ fn interleaved_factors_are_bounded_about_their_diagonals() {
         }
         assert!(0.0 < centre && about.sqrt() <= rows && rows < about.sqrt() * (1.0 + 1e-8));
         assert!(apart.sqrt() <= form && form < 3.0 * apart.sqrt(), "{form} {apart}");
+    }
+}
+
+/// Between two changes of a model its candidates are repeated or found again, and hold the best point for each exploration factor.
+#[test]
+fn unchanged_models_are_answered_without_a_new_screen() {
+    let table = Arc::new(smooth());
+    let mut draws = Draws(29);
+    let domain = Cpu::default().prepare(&Basis::Table(Arc::clone(&table))).expect("a domain");
+    let mut screen = domain.open(LANES);
+    let mut out = vec![Candidates::default(); LANES];
+    let mut play = |models: &[PlainScoreModel], change: Change<'_>, beta: f64| {
+        let asked: Vec<_> = (models.iter().enumerate()).map(|(i, model)| TrialScore::new(i, change, beta, model)).collect();
+        screen.finish(&asked, &mut out).expect("scored");
+        for (model, found) in models.iter().zip(&out) {
+            let upper = |point: u32| model.exact(point as usize).upper(beta);
+            let best = (0..N as u32).max_by(|&a, &b| upper(a).total_cmp(&upper(b))).expect("points");
+            assert!(found.points.contains(&best), "{beta}: {best} is not in {found:?}");
+        }
+        let counters = screen.counters();
+        (counters.interpolated, counters.violations, out.clone())
+    };
+    let mut expected = 0;
+    // Of the rounds with other exploration factors the first five are scored by pivots, none after a span of more than six.
+    for (span, scored) in [(9, 5), (3, 0), (3, 2), (7, 5), (1, 0)] {
+        let models: Vec<_> = (0..LANES).map(|_| PlainScoreModel::draw(&table, &mut draws, 1.0, 0.3)).collect();
+        let (_, _, first) = play(&models, Change::Factor, 2.0);
+        expected += LANES as u64;
+        let (interpolated, _, same) = play(&models, Change::None, 2.0);
+        assert_eq!((interpolated, same), (expected, first), "nothing is scored");
+        for round in 1..span {
+            play(&models, Change::None, 0.3 * f64::from(round));
+        }
+        expected += LANES as u64 * scored;
+        let (interpolated, violations, _) = play(&models, Change::None, 0.3 * f64::from(span - 1));
+        assert_eq!((interpolated, violations), (expected, 0), "{span}");
     }
 }
