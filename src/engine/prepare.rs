@@ -18,6 +18,7 @@ use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Ta
 use privateer_backend::{Backend, Cpu, Domain, UpdateKind, screens_set};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
+use privateer_gp::posterior::CovariancePosterior;
 use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -334,7 +335,10 @@ impl<'a> Preparation<'a> {
                 let columns = if tabulated { 0.0 } else { 8.0 * n * k };
                 // A trial stores the columns of one scoring strategy at a time.
                 let columns = columns.max(Cpu::pruning_bytes(basis, n_points, k));
-                (8.0 * (3.0 * n + 2.5 * k * k), columns)
+                let state = 8.0 * (3.0 * n + 2.5 * k * k);
+                // Over a small domain all covariances of the visited points are kept, if the ridge allows it.
+                let small = n_points <= CovariancePosterior::MOST_POINTS && matches!(basis, Basis::Gram(_));
+                (if small { state.max(CovariancePosterior::most_bytes(n_points, rounds)) } else { state }, columns)
             }
         };
         allow(

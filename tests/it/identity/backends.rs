@@ -104,12 +104,12 @@ fn a_graphics_adapter_writes_the_bytes_of_the_cpu() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Noise of 1 on a domain of 300 points, which is not small, 300 rounds: long enough for starts, checks and several candidates.
+/// Noise of 1 on 300 points, with a ridge below which no domain is small, 300 rounds: long enough for starts, checks and several candidates.
 pub const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
     domain = { kind = \"grid\", points = 300 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
     noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
     [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nbeta = { kind = \"constant\", value = 1.0 }\n\
-    [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n";
+    [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 9e-4\n";
 
 /// What a batched backend over this reference device does on the long spec.
 fn long_run(reference: ReferenceDevice, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer_backend::Counters) {
@@ -127,7 +127,14 @@ fn bands_of_devices() {
         assert_eq!(bits, expected.bits(), "{precision:?}");
         assert_eq!(counters.violations, 0);
         let several = (counters.candidates - counters.rounds) as f64 / counters.rounds as f64;
-        assert!(several < 6.0, "{precision:?}: {several} candidates beyond the first a round");
+        // In f32 the band over so small a ridge leaves a third of the rounds of `gp-ucb` to a scan of 300 points. The device
+        // takes f32 for features and f64 for covariances where it may choose.
+        let most = match precision {
+            Some(Precision::F32) => 7.0,
+            Some(Precision::F64) => 0.01,
+            None => 0.5,
+        };
+        assert!(several < most, "{precision:?}: {several} candidates beyond the first a round");
         let (bits, _) = long_run(ReferenceDevice::default(), precision, Band::Infinite);
         assert_eq!(bits, expected.bits(), "{precision:?}: an infinite band changed a byte");
     }

@@ -17,7 +17,7 @@ fn spec(sets: &str, policies: &str) -> String {
     )
 }
 
-const POLICIES: &str = "[[policy]]\nkind = \"uniform\"\n[[policy]]\nkind = \"gp-ucb\"\n[[policy]]\nkind = \"tgp-ucb\"\n\
+const POLICIES: &str = "[[policy]]\nkind = \"uniform\"\n[[policy]]\nkind = \"gp-ucb\"\nridge = 9e-4\n[[policy]]\nkind = \"tgp-ucb\"\n\
      [[policy]]\nkind = \"qff-gp-ucb\"\nfeatures = { kind = \"quadrature-fourier\", nodes = 9 }\n\
      beta = { kind = \"order\", factor = 0.3 }\ninitial = { kind = \"random\", points = 5 }\n\
      [[policy]]\nkind = \"rff-gp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 20 }\n";

@@ -15,7 +15,7 @@ const SWEEP: &str = "seed = 2\nreferences = false\nrounds = 40\ntrials = 7\nbloc
     domain = { kind = \"grid\", points = 300 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
     noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
     [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nbeta = { kind = \"constant\", value = 1.0 }\n\
-    [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n\
+    [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 9e-4\n\
     [sweep.product]\n\"privacy.epsilon\" = [0.5, 2.0, 8.0]\nrounds = [25, 40]\n";
 
 fn widths_of(backends: &[NamedBackend]) {

@@ -13,7 +13,7 @@
 //! the streaks that ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of
 //! the covariance matrix.
 //!
-//! After [`RUNS_PER_POINT`]` N` streaks the state is recomputed from the interactions:
+//! After [`most_streaks`] streaks the state is recomputed from the interactions:
 //! `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the
 //! observations alone, so every execution path gives the same bits.
 
@@ -27,14 +27,16 @@ use std::sync::Arc;
 
 /// Smallest ridge, as a share of the prior variance.
 ///
-/// Each downdate of covariances loses a few units in the last place of the prior variance. [`RUNS_PER_POINT`]` N`
+/// Each downdate of covariances loses a few units in the last place of the prior variance. [`most_streaks`]
 /// downdates lose less than 1e-9 of the posterior variance that remains at a point after 10⁴ observations.
 const LEAST_RIDGE: f64 = 1e-3;
 
-/// Streaks, as a multiple of `N`, after which the state is recomputed from scratch.
+/// Returns the number of streaks after which the state is recomputed from scratch.
 ///
-/// That costs up to `5/6 N³` multiply-adds, a tenth of `N²` per streak.
-const STREAKS_PER_POINT: usize = 8;
+/// That costs up to `5/6 N³` multiply-adds: of `N²` per streak a tenth for up to 256 points, two fifths for 1024.
+fn most_streaks(n_points: usize) -> usize {
+    (8 * n_points).min(2048)
+}
 
 /// The exact posterior of one trial over a small domain.
 #[derive(Debug, Clone)]
@@ -95,8 +97,8 @@ struct CovarianceStreak {
 const FORM: &str = "covariance";
 
 impl CovariancePosterior {
-    /// Largest domain for this form: the covariances and streaks of a trial take at most 6 MiB.
-    pub const MOST_POINTS: usize = 256;
+    /// Largest domain for this form: the covariances and streaks of a trial take at most 41 MiB.
+    pub const MOST_POINTS: usize = 1024;
 
     /// Returns whether this form suits a domain of `n_points`, given the prior bound and the ridge.
     ///
@@ -104,6 +106,16 @@ impl CovariancePosterior {
     #[must_use]
     pub fn suits(n_points: usize, prior_bound: f64, ridge: f64) -> bool {
         (1..=Self::MOST_POINTS).contains(&n_points) && LEAST_RIDGE * prior_bound <= ridge
+    }
+
+    /// Returns the most memory of a trial of `rounds` rounds, in bytes.
+    ///
+    /// Covariances of visited points, now and at the last recomputation, its factor, and the streaks since.
+    #[must_use]
+    pub fn most_bytes(n_points: usize, rounds: u64) -> f64 {
+        let n = n_points as f64;
+        let visited = n.min(rounds as f64);
+        8.0 * (n * (2.0 * visited + (rounds as f64).min(most_streaks(n_points) as f64) + 5.0) + visited * visited)
     }
 
     /// Returns whether a saved state belongs to this form.
@@ -144,7 +156,7 @@ impl CovariancePosterior {
             variances,
             gain: 0.0,
             open_gain: 0.0,
-            most_streaks: STREAKS_PER_POINT * n,
+            most_streaks: most_streaks(n),
             changed: false,
         }
     }
