@@ -124,6 +124,8 @@ pub mod bench;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[doc(hidden)]
+pub mod cost;
+#[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
 pub mod env;

@@ -4,8 +4,8 @@ use super::limits::mind_limits;
 use super::output::{CapturedText, begin_capture, end_capture, note, printed, say};
 use super::wait::WaitArgs;
 use super::{
-    account, audit, backends, bench, check, curate, data, devices, fit, ledger, list, look, odometer, plan, predict, release,
-    report, run, session, slurm, status, stores, verify,
+    account, audit, backends, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, plan, predict,
+    release, report, run, session, slurm, status, stores, verify,
 };
 use crate::record;
 use crate::registry::Registry;
@@ -35,6 +35,10 @@ Exit codes: 0 done; 1 a check said no; 2 bad spec, data, folder or arguments; 3 
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// What privacy costs on a table, a function or a spec's problem: one sentence, one picture, a report and a spec to go on from
+    Cost(cost::CostArgs),
+    /// Write the spec of `cost` without running it
+    New(cost::CostArgs),
     /// Run specs: simulate, record, summarise, report
     Run(run::RunArgs),
     /// Join the folders of shards into one, with the bytes of a single run
@@ -210,6 +214,8 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
             }
             Ok(())
         }
+        Command::Cost(args) => cost::cost(registry, &args),
+        Command::New(args) => cost::new(registry, &args),
         Command::Check(args) => check::check(registry, &args),
         Command::Data(args) => data::data(registry, &args),
         Command::Account(args) => account::account(registry, &args),

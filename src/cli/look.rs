@@ -64,7 +64,7 @@ pub fn look(args: &LookArgs) -> Result<(), Error> {
                 .map(|s| json!({ "least": s.least, "mean": s.mean, "greatest": s.greatest, "deviation": s.deviation }));
             json!({
                 "name": card.name, "missing": card.missing, "texts": card.texts, "distinct": card.n_distinct(),
-                "numbers": numbers, "note": card.note(),
+                "numbers": numbers, "note": card.finding().map(|finding| finding.to_string()),
             })
         };
         let all: Vec<_> = columns.iter().map(column).collect();
@@ -85,7 +85,7 @@ pub fn look(args: &LookArgs) -> Result<(), Error> {
             number(|spread| spread.mean),
             number(|spread| spread.greatest),
             number(|spread| spread.deviation),
-            card.note().unwrap_or_default(),
+            card.finding().map(|finding| finding.to_string()).unwrap_or_default(),
         ]
     };
     let grid: Vec<[String; 9]> = [head].into_iter().chain(columns.iter().map(line)).collect();

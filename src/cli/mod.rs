@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod columns;
 mod commands;
+mod cost;
 mod curate;
 mod data;
 mod deployment;

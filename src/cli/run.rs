@@ -156,7 +156,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         strict: args.strict,
         ..RunOptions::default()
     };
-    let messages = RunMessages { quiet: args.quiet, progress: OnceLock::new(), wrong: AtomicU64::new(0) };
+    let messages = RunMessages::new(args.quiet);
     let RunFolder { path, report, audit_error } = stores::run_into(out, sweep, &options, &STOP, &messages)?;
     if !args.quiet {
         if let Some(report) = report {
@@ -179,11 +179,17 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
 }
 
 /// Shows what a run reports.
-struct RunMessages {
+pub(super) struct RunMessages {
     quiet: bool,
     progress: OnceLock<Progress>,
     /// Choices that were not the best.
     wrong: AtomicU64,
+}
+
+impl RunMessages {
+    pub(super) fn new(quiet: bool) -> Self {
+        Self { quiet, progress: OnceLock::new(), wrong: AtomicU64::new(0) }
+    }
 }
 
 impl RunObserver for RunMessages {

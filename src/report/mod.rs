@@ -38,4 +38,5 @@ pub use folders::{ComparedFolders, compare_folders};
 pub use share::Share;
 pub use stats::{Quantiles, Ratio, SampleMoments};
 pub use summary::{SummaryRow, summary_columns};
+pub use text::share_text;
 pub use write::{ComparedReport, Outcome, compare_report, write_report, write_report_of};

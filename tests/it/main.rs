@@ -9,6 +9,7 @@ mod cluster;
 mod commands;
 mod conformance;
 mod contract;
+mod cost;
 mod deployment_ledgers;
 mod deployments;
 mod devices;

@@ -6,22 +6,23 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of the root crate, lowest first, each with the rooms it may import from. What the crates below it may use of
 /// each other is in their manifests.
-const ROOMS: [(&str, &[&str]); 15] = [
+const ROOMS: [(&str, &[&str]); 16] = [
     ("env", &[]),
     ("oco", &[]),
     ("policy", &["oco"]),
     ("registry", &["env", "oco", "policy"]),
     ("spec", &["env", "oco", "policy", "registry"]),
     ("engine", &["env", "oco", "policy", "spec"]),
-    ("fit", &[]),
+    ("fit", &["env"]),
     ("record", &["engine"]),
     ("audit", &["env", "oco", "policy", "registry", "spec", "engine"]),
     ("report", &["record", "audit"]),
     ("run", &["env", "registry", "spec", "engine", "record", "audit", "report"]),
+    ("cost", &["env", "registry", "spec", "fit", "record", "report"]),
     ("bench", &["env", "policy", "registry", "spec", "engine", "record", "run"]),
     ("store", &["spec", "engine", "record", "run"]),
     ("testing", &["env", "policy", "registry", "spec", "engine", "run"]),
-    ("cli", &["env", "registry", "spec", "engine", "bench", "fit", "record", "audit", "report", "run", "store"]),
+    ("cli", &["env", "registry", "spec", "engine", "bench", "fit", "cost", "record", "audit", "report", "run", "store"]),
 ];
 
 fn root() -> PathBuf {

@@ -4,6 +4,7 @@ use super::dialect::is_missing;
 use super::read::{CsvOptions, FileHeader, scan};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 
 /// Fewest rows that tell an outlier or an identifier.
@@ -110,28 +111,65 @@ impl ColumnCard {
 
     /// Returns what whoever takes the column as an input, a value or an arm should know.
     #[must_use]
-    pub fn note(&self) -> Option<String> {
+    pub fn finding(&self) -> Option<ColumnFinding> {
         let n = self.values.len();
         let is_whole = self.numbers().all(|x| x == libm::trunc(x));
         let year = |x: f64| (1700.0..=2200.0).contains(&x);
         if self.texts == 0 && self.missing == 0 && counts_up(&self.values) {
-            let what = if self.values.iter().all(|&x| year(x)) { "years" } else { "a number of rows" };
-            return Some(format!("rises by 1 from row to row: {what}"));
+            return Some(if self.values.iter().all(|&x| year(x)) {
+                ColumnFinding::CountsYears
+            } else {
+                ColumnFinding::CountsRows
+            });
         }
         match (self.n_distinct(), self.texts) {
-            (1, _) if self.missing == 0 => Some("constant".to_owned()),
-            (distinct, 0) if is_whole && distinct == n && MANY <= n => {
-                Some("whole numbers, all different: an identifier?".to_owned())
-            }
-            (distinct, 0) if is_whole && self.numbers().all(year) && 1 < distinct => Some("years?".to_owned()),
-            (distinct, texts) if texts == n && distinct == n && MANY <= n => {
-                Some("texts, all different: an identifier?".to_owned())
-            }
-            (_, texts) if 0 < texts && texts + self.missing < n => Some("numbers and texts".to_owned()),
-            _ => {
-                let (row, share) = outlier(&self.values)?;
-                Some(format!("row {} has {:.0} % of the variance", row + 1, 100.0 * share))
-            }
+            (1, _) if self.missing == 0 => Some(ColumnFinding::Constant),
+            (distinct, 0) if is_whole && distinct == n && MANY <= n => Some(ColumnFinding::Identifier),
+            (distinct, 0) if is_whole && self.numbers().all(year) && 1 < distinct => Some(ColumnFinding::Years),
+            (distinct, texts) if texts == n && distinct == n && MANY <= n => Some(ColumnFinding::TextIdentifier),
+            (_, texts) if 0 < texts && texts + self.missing < n => Some(ColumnFinding::NumbersAndTexts),
+            _ => outlier(&self.values).map(|(row, share)| ColumnFinding::Outlier { row, share }),
+        }
+    }
+}
+
+/// Names what a column looks like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ColumnFinding {
+    /// Whole numbers that rise by one from row to row, and are years.
+    CountsYears,
+    /// Whole numbers that rise by one from row to row.
+    CountsRows,
+    /// The same number or text in every row.
+    Constant,
+    /// Whole numbers, all different.
+    Identifier,
+    /// Whole numbers that may be years.
+    Years,
+    /// Texts, all different.
+    TextIdentifier,
+    /// Numbers in some rows and texts in others.
+    NumbersAndTexts,
+    /// A row with most of the variance.
+    Outlier {
+        /// The row, from 0.
+        row: usize,
+        /// Its share of the variance.
+        share: f64,
+    },
+}
+
+impl fmt::Display for ColumnFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CountsYears => f.write_str("rises by 1 from row to row: years"),
+            Self::CountsRows => f.write_str("rises by 1 from row to row: a number of rows"),
+            Self::Constant => f.write_str("constant"),
+            Self::Identifier => f.write_str("whole numbers, all different: an identifier?"),
+            Self::Years => f.write_str("years?"),
+            Self::TextIdentifier => f.write_str("texts, all different: an identifier?"),
+            Self::NumbersAndTexts => f.write_str("numbers and texts"),
+            Self::Outlier { row, share } => write!(f, "row {} has {:.0} % of the variance", row + 1, 100.0 * share),
         }
     }
 }
@@ -189,7 +227,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("t.csv"), text).expect("written");
         let columns = ColumnCard::read(&folder.path().join("t.csv")).expect("a table");
-        let notes: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.note())).collect();
+        let notes: Vec<_> =
+            columns.iter().map(|column| (column.name.as_str(), column.finding().map(|finding| finding.to_string()))).collect();
         let expected = [
             ("row", "rises by 1 from row to row: a number of rows"),
             ("year", "rises by 1 from row to row: years"),

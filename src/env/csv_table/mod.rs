@@ -12,7 +12,7 @@ mod table;
 mod text;
 
 pub(super) use card::dropped;
-pub use card::{ColumnCard, Spread, counts_up, digits, outlier};
+pub use card::{ColumnCard, ColumnFinding, Spread, counts_up, digits, outlier};
 pub use read::{CellKind, Cells, CsvOptions, MOST_BYTES, read_columns, read_table};
 pub(super) use read::{drops_missing, listed};
 pub use shape::{CsvShape, text_sha256};

@@ -1,0 +1,136 @@
+//! Reads the answer from a run's summary: one sentence, and a chart of what each budget keeps.
+
+use super::question::{CostQuestion, Trust};
+use crate::report::{Ratio, SummaryRow, share_text};
+use privateer_config::params::Scalar;
+use serde::Serialize;
+
+/// Share of what can be learnt that the answer looks for.
+const KEPT: f64 = 0.8;
+
+/// Number of columns of a full bar.
+const BAR: usize = 40;
+
+/// Holds what one budget keeps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BudgetAnswer {
+    /// The privacy budget.
+    pub epsilon: f64,
+    /// The private policy with the least mean regret.
+    pub policy: String,
+    /// Its share of what can be learnt; `None` if the policy without privacy does not beat guessing beyond chance.
+    pub share: Option<f64>,
+    /// 95 % interval of the share.
+    pub interval: Option<(f64, f64)>,
+    /// Its mean regret after the last round.
+    pub regret: f64,
+    /// That of the same policy without privacy.
+    pub regret_without_privacy: f64,
+}
+
+/// Holds the answer to a question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CostAnswer {
+    /// The answer in one sentence.
+    pub sentence: String,
+    /// Of each budget, ascending.
+    pub budgets: Vec<BudgetAnswer>,
+    /// The least epsilon from which on at least 80 % is kept, interpolated; `None` if no budget asked about keeps it.
+    pub enough: Option<f64>,
+}
+
+impl CostAnswer {
+    /// Reads the answer from the rows of a run of the question's spec.
+    #[must_use]
+    pub fn of(question: &CostQuestion, rows: &[SummaryRow]) -> Self {
+        let epsilon_of = |row: &SummaryRow| {
+            row.swept.iter().find_map(|(key, value)| match value {
+                Scalar::Float(epsilon) if key == "privacy.epsilon" => Some(*epsilon),
+                Scalar::Integer(epsilon) if key == "privacy.epsilon" => Some(*epsilon as f64),
+                _ => None,
+            })
+        };
+        let regret = |row: &SummaryRow| row.main.map_or(f64::NAN, |moments| moments.mean);
+        let best = |&epsilon: &f64| {
+            let here = rows.iter().filter(|row| row.cost.is_some() && epsilon_of(row) == Some(epsilon));
+            let best = here.min_by(|a, b| regret(a).total_cmp(&regret(b)))?;
+            let cost = best.cost?;
+            let left: Option<Ratio> = cost.share.and_then(|share| share.left);
+            Some(BudgetAnswer {
+                epsilon,
+                policy: best.policy.clone(),
+                share: left.map(|left| left.value),
+                interval: left.and_then(|left| left.interval),
+                regret: regret(best),
+                regret_without_privacy: rows.get(cost.reference).map_or(f64::NAN, regret),
+            })
+        };
+        let budgets: Vec<BudgetAnswer> = question.epsilons.iter().filter_map(best).collect();
+        let enough = enough(&budgets);
+        Self { sentence: sentence(question, &budgets, enough), budgets, enough }
+    }
+
+    /// Draws what each budget keeps, a line each, at most 80 columns wide.
+    #[must_use]
+    pub fn chart(&self) -> String {
+        let name = |budget: &BudgetAnswer| format!("epsilon {}", budget.epsilon);
+        let width = self.budgets.iter().map(|budget| name(budget).len()).max().unwrap_or(0);
+        let line = |budget: &BudgetAnswer| {
+            let name = name(budget);
+            let Some(share) = budget.share else { return format!("{name:<width$}  cannot be said") };
+            let at = |share: f64| (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+            let (low, high) = budget.interval.unwrap_or((share, share));
+            let cell = |column: usize| match column {
+                _ if column < at(share) => '█',
+                _ if at(low) <= column && column < at(high) => '░',
+                _ => '·',
+            };
+            let bar: String = (0..BAR).map(cell).collect();
+            format!("{name:<width$}  {bar}  {}", share_text(Ratio { value: share, interval: budget.interval }))
+        };
+        self.budgets.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Returns the least epsilon from which on at least [`KEPT`] is kept, interpolated in its logarithm.
+fn enough(budgets: &[BudgetAnswer]) -> Option<f64> {
+    let share = |budget: &BudgetAnswer| budget.share.unwrap_or(f64::NEG_INFINITY);
+    let first = budgets.iter().rposition(|budget| share(budget) < KEPT).map_or(0, |last| last + 1);
+    let reached = budgets.get(first)?;
+    let Some(below) = first.checked_sub(1).map(|below| &budgets[below]) else { return Some(reached.epsilon) };
+    let part = (KEPT - share(below)) / (share(reached) - share(below));
+    let (from, to) = (libm::log(below.epsilon), libm::log(reached.epsilon));
+    Some(if part.is_finite() { libm::exp(from + part * (to - from)) } else { reached.epsilon })
+}
+
+fn sentence(question: &CostQuestion, budgets: &[BudgetAnswer], enough: Option<f64>) -> String {
+    let near = |budget: &&BudgetAnswer| libm::fabs(libm::log(budget.epsilon));
+    let Some(head) = budgets.iter().min_by(|a, b| near(a).total_cmp(&near(b))) else {
+        return "No private policy was played: nothing can be said.".to_owned();
+    };
+    let users = question.rounds;
+    let whose = match question.trust {
+        Trust::Local => "on each user's device",
+        Trust::Joint => "by a trusted server",
+    };
+    let Some(share) = head.share else {
+        return format!(
+            "With {users} users nothing can be said of epsilon {}: without privacy, {} does not beat guessing beyond chance.",
+            head.epsilon, head.policy
+        );
+    };
+    let kept = share_text(Ratio { value: share, interval: head.interval });
+    let first = budgets.first().map_or(f64::NAN, |budget| budget.epsilon);
+    let last = budgets.last().map_or(f64::NAN, |budget| budget.epsilon);
+    let rest = match enough {
+        Some(epsilon) if epsilon <= first => format!("80 % or more is kept at every epsilon from {first} to {last}"),
+        Some(epsilon) => format!("80 % is kept from epsilon {} on", significant(epsilon)),
+        None => format!("80 % is not kept at any epsilon up to {last}: it takes more users than {users}"),
+    };
+    format!("Privacy of epsilon {} {whose} keeps {kept} of what {users} users can teach; {rest}.", head.epsilon)
+}
+
+/// Formats an interpolated number with two digits.
+fn significant(x: f64) -> String {
+    format!("{x:.1e}").parse::<f64>().map_or_else(|_| x.to_string(), |x| x.to_string())
+}

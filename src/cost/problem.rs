@@ -1,0 +1,373 @@
+//! States a problem as the `[environment]` of a spec: a table's points, a table's arms, a known function, or that of another spec.
+
+use super::columns::ChosenColumns;
+use crate::env::csv_table::{ColumnCard, CsvOptions, read_table};
+use crate::env::{BuildContext, DataFolder};
+use crate::fit::{FittedHyperparameters, LikelihoodForm, TableQuestion, draw_rows, fit, quoted, short};
+use crate::record::write_whole;
+use crate::registry::{Registry, documentation};
+use crate::spec::{Sweep, Task};
+use privateer_config::error::{Diagnostic, Error, suggestion};
+use privateer_gp::Points;
+use privateer_numerics::rng::Streams;
+use std::path::{Path, PathBuf};
+
+/// Most rows from which a kernel is fitted.
+const FITTED_ROWS: usize = 300;
+
+/// Most readings of a table of arms that are kept.
+const ARM_ROWS: usize = 10_000;
+
+/// Least variance of the noise, as a share of the prior variance.
+const LEAST_NOISE_SHARE: f64 = 1e-3;
+
+/// Most names of columns in a line.
+const MOST_NAMES: usize = 12;
+
+/// Standard deviation of the noise on a known function, as a share of that of its values.
+const NOISE_SHARE: f64 = 0.1;
+
+/// The ridge of a model of rewards with a mechanism's noise.
+const MECHANISM_RIDGE: &str = "\"mechanism\"   # variance of the noise of rewards and mechanism";
+
+/// Name of the table that is written beside the spec.
+const POINTS_NAME: &str = "points.csv";
+
+/// Holds a problem as a spec states it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostProblem {
+    /// Lines of `[environment]`, after that line.
+    pub environment: Vec<String>,
+    /// Range to which rewards are clipped, in units of the rewards or of the file; `None`: the mechanism's own.
+    pub clip: Option<[f64; 2]>,
+    /// Where the clip comes from.
+    pub clip_is: String,
+    /// Ridge of models of single rewards, as TOML.
+    pub ridge: String,
+    /// Variance of the noise, as a ridge for models of sums.
+    pub noise_variance: Option<f64>,
+    /// Features for a server's sums, as TOML.
+    pub features: String,
+    /// Whether points are arms without coordinates.
+    pub is_arms: bool,
+    /// Number of points.
+    pub n_points: usize,
+    /// What was understood of the files, and what it costs, a line each.
+    pub notes: Vec<String>,
+}
+
+/// States the problem of a table of points.
+#[derive(Debug, Clone)]
+pub struct PointsQuestion {
+    /// The table.
+    pub file: PathBuf,
+    /// The value column.
+    pub value: String,
+    /// Range to which rewards are clipped, known beforehand; `None`: that of the table.
+    pub range: Option<[f64; 2]>,
+    /// Most rows that are points.
+    pub points: usize,
+    /// Seed of the rows that are drawn.
+    pub seed: u64,
+}
+
+/// States the problem of a known function.
+#[derive(Debug, Clone)]
+pub struct FunctionQuestion {
+    /// The environment's kind.
+    pub kind: String,
+    /// Number of coordinates, where the kind leaves it open.
+    pub dimension: Option<usize>,
+    /// Number of points.
+    pub points: usize,
+    /// Seed of the points.
+    pub seed: u64,
+}
+
+/// Reads a table, draws its points, writes them into the folder, and fits kernel and noise to them.
+///
+/// `computed` is called after each likelihood.
+///
+/// # Errors
+/// A bad table, a range that misses it, constant values.
+pub fn of_table(
+    question: &PointsQuestion,
+    columns: &ChosenColumns,
+    folder: &Path,
+    computed: impl Fn(),
+) -> Result<CostProblem, Error> {
+    let PointsQuestion { file, value, range, points, seed } = question;
+    let names: Vec<String> = columns.inputs.iter().chain([value]).cloned().collect();
+    let width = names.len();
+    let options = CsvOptions { columns: Some(names.clone()), header: Some(true), drops_missing: true, ..CsvOptions::default() };
+    let table = read_table(file, &options)?;
+    let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(width).map(<[f64]>::to_vec).collect();
+    // The same points for any order of the rows.
+    rows.sort_by(|a, b| {
+        a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
+    });
+    let (all, dropped) = (rows.len(), table.dropped_rows.len());
+    let (least, most) = ends(rows.iter().map(|row| row[width - 1]));
+    draw_rows(&mut rows, *points, *seed, "cost");
+    let values = || rows.iter().map(|row| row[width - 1]);
+    let path = folder.join(POINTS_NAME);
+    write_rows(&path, &names, &rows)?;
+    let fit = TableQuestion {
+        file: path,
+        inputs: columns.inputs.clone(),
+        value: value.clone(),
+        log: false,
+        raw: false,
+        per_coordinate: false,
+        form: LikelihoodForm::SquaredExponential,
+        drops_missing: false,
+        subsample: FITTED_ROWS,
+        seed: *seed,
+    };
+    let mut fitted = fit.fit(computed)?;
+    // Fitted to few rows in many columns, a kernel explains everything, noise included.
+    fitted.found.noise_variance = fitted.found.noise_variance.max(LEAST_NOISE_SHARE * fitted.found.variance);
+    let mut notes = vec![format!("{}: {} rows; value `{value}`, from {least} to {most}", file.display(), columns.rows)];
+    notes.push(format!("inputs: {}", columns.inputs.join(", ")));
+    notes.extend(columns.left_out.iter().map(|(reason, names)| format!("left out: {}: {reason}", listed(names))));
+    if 0 < dropped {
+        notes.push(format!("{dropped} rows are left out for a missing number"));
+    }
+    if rows.len() < all {
+        notes.push(format!("points: {} of {all} rows, drawn at random (seed {seed}); `--points` takes more", rows.len()));
+    } else {
+        notes.push(format!("points: {} rows", rows.len()));
+    }
+    let (clip, bound, clip_is) = match *range {
+        None => {
+            notes.push(
+                "clip: the range of the table; in life that costs epsilon: state one known beforehand with `--range`".to_owned(),
+            );
+            ([least, most], [least, most], "the table's own range: not known beforehand in life")
+        }
+        Some([low, high]) => {
+            let outside = values().filter(|value| !(low..=high).contains(value)).count();
+            if outside == rows.len() {
+                let message = format!("`--range {low},{high}` misses the table: `{value}` is from {least} to {most}");
+                return Err(Error::input(Diagnostic::new(message).hint("state the range in the units of the column")));
+            }
+            let share = 100.0 * outside as f64 / rows.len() as f64;
+            notes.push(format!("clip: {low} to {high}, as stated; {share:.1} % of the values lie outside"));
+            ([low, high], [low.min(least), high.max(most)], "as stated")
+        }
+    };
+    let mut environment = fitted.environment(&fit, POINTS_NAME, bound);
+    environment.push(
+        "# Taken from the table, and free of charge in a simulation: whoever deploys this has to know them beforehand.\n\
+         public = [\"standardisation\", \"hyperparameters\", \"range\"]"
+            .to_owned(),
+    );
+    Ok(CostProblem {
+        environment,
+        clip: Some(clip),
+        clip_is: clip_is.to_owned(),
+        ridge: MECHANISM_RIDGE.to_owned(),
+        noise_variance: Some(fitted.found.noise_variance),
+        features: features(columns.inputs.len()),
+        is_arms: false,
+        n_points: fitted.n_points,
+        notes,
+    })
+}
+
+/// Reads a table whose columns are arms and whose rows are readings.
+///
+/// # Errors
+/// A bad table, or fewer than two columns of numbers.
+pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -> Result<CostProblem, Error> {
+    let cards = ColumnCard::read(file)?;
+    let (arms, others): (Vec<&ColumnCard>, Vec<&ColumnCard>) =
+        cards.iter().partition(|card| card.texts == 0 && card.spread().is_some_and(|spread| 0.0 < spread.deviation));
+    if arms.len() < 2 {
+        let message = format!("`{}` has fewer than two columns of numbers that differ", file.display());
+        return Err(Error::input(
+            Diagnostic::new(message).expected("a table with a column for each arm and a row for each reading"),
+        ));
+    }
+    let names: Vec<String> = arms.iter().map(|card| card.name.clone()).collect();
+    let options = CsvOptions { columns: Some(names.clone()), drops_missing: true, ..CsvOptions::default() };
+    let table = read_table(file, &options)?;
+    let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(names.len()).map(<[f64]>::to_vec).collect();
+    let all = rows.len();
+    draw_rows(&mut rows, ARM_ROWS, seed, "cost");
+    let (least, most) = ends(rows.iter().flatten().copied());
+    write_rows(&folder.join(POINTS_NAME), &names, &rows)?;
+    let mut notes = vec![format!("{}: {} arms, readings from {least} to {most}", file.display(), arms.len())];
+    notes.push(format!("readings: {} of {all} rows without a missing number", rows.len()));
+    notes.extend(others.iter().map(|card| format!("left out: {}: no numbers, or constant", card.name)));
+    Ok(CostProblem {
+        environment: vec![
+            format!("kind = \"arms-table\"\ntrain = {0}\ntest = {0}\nheader = \"yes\"", quoted(POINTS_NAME)),
+            "# Taken from the readings, and free of charge in a simulation: whoever deploys this has to know them beforehand.\n\
+             public = [\"covariance\", \"moments\", \"range\"]"
+                .to_owned(),
+        ],
+        clip: Some(range.unwrap_or([least, most])),
+        clip_is: if range.is_some() { "as stated" } else { "the range of the readings: not known beforehand in life" }.to_owned(),
+        // Rewards are in the file's units, and covariances of standardised readings.
+        ridge: "1.0".to_owned(),
+        noise_variance: None,
+        features: String::new(),
+        is_arms: true,
+        n_points: arms.len(),
+        notes,
+    })
+}
+
+/// Draws points of a known function, and fits a kernel to its values there.
+///
+/// # Errors
+/// A kind that is no known function, or a dimension that it does not have.
+pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: impl Fn()) -> Result<CostProblem, Error> {
+    let FunctionQuestion { kind, dimension, points, seed } = question;
+    let known: Vec<&str> = documentation(registry, "environment")
+        .into_iter()
+        .filter(|kind| kind.keys.iter().any(|key| key.path == "variant"))
+        .map(|kind| kind.name)
+        .collect();
+    if !known.contains(&kind.as_str()) {
+        let diagnostic =
+            Diagnostic::new(format!("`{kind}` is no known function")).expected(format!("one of {}", known.join(", ")));
+        return Err(Error::input(match suggestion(kind, known.iter().copied()) {
+            Some(hint) => diagnostic.hint(hint),
+            None => diagnostic,
+        }));
+    }
+    let with = |kernel: &str, noise: &str| {
+        let mut lines = vec![format!("kind = {}", quoted(kind))];
+        lines.extend(dimension.map(|dimension| format!("dimension = {dimension}")));
+        lines.push(format!("domain = {{ kind = \"random\", points = {points} }}\noutput = \"unit\"           # from 0 to 1"));
+        lines.push(format!("bound = [0.0, 1.0]\nkernel = {kernel}\nnoise = {noise}"));
+        lines
+    };
+    let first = with("{ kind = \"squared-exponential\", lengthscale = 1.0 }", "\"none\"").join("\n");
+    let text = format!(
+        "seed = {seed}\nrounds = 1\ntrials = 1\nreferences = false\n[environment]\n{first}\n[[policy]]\nkind = \"uniform\"\n"
+    );
+    let sweep = Sweep::parse_with(registry, &format!("--function {kind}"), &text, &[])?;
+    let plan = &sweep.cells[0];
+    let Task::Bandit(bandit) = &plan.task else {
+        return Err(Error::input(Diagnostic::new(format!("`{kind}` is no environment of a bandit"))));
+    };
+    let (streams, data) = (Streams::new(*seed, plan.environment_key.clone()), DataFolder::default());
+    let context = BuildContext { streams: &streams, data: &data, rounds: 1, memory_bytes: sweep.memory_bytes };
+    let environment = bandit.environment_plan.build(&context)?;
+    let instance = environment.draw(0)?;
+    let Some(all) = environment.points() else {
+        return Err(Error::input(Diagnostic::new(format!("`{kind}` has no coordinates"))));
+    };
+    let used = all.n_points().min(FITTED_ROWS);
+    let inputs = Points::new(all.dimension(), (0..used).flat_map(|i| all.point(i).iter().copied()).collect());
+    let values: Vec<f64> = (0..used).map(|i| instance.mean(i)).collect();
+    let mean = values.iter().sum::<f64>() / used as f64;
+    let deviation = libm::sqrt(values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / used as f64);
+    let FittedHyperparameters { lengthscales, variance, .. } =
+        fit(LikelihoodForm::SquaredExponential, &inputs, &values, false, computed)?;
+    let sd = NOISE_SHARE * deviation;
+    // The prior mean of a policy is 0.
+    let kernel = format!(
+        "{{ kind = \"squared-exponential\", lengthscale = {}, variance = {} }}",
+        short(lengthscales[0]),
+        short(variance + mean * mean)
+    );
+    let noise = format!("{{ kind = \"gaussian\", sd = {} }}", short(sd));
+    Ok(CostProblem {
+        environment: with(&kernel, &noise),
+        clip: Some([0.0, 1.0]),
+        clip_is: "the function's range".to_owned(),
+        ridge: MECHANISM_RIDGE.to_owned(),
+        noise_variance: Some(sd * sd),
+        features: features(all.dimension()),
+        is_arms: false,
+        n_points: all.n_points(),
+        notes: vec![format!(
+            "{kind} in {} dimensions, mapped onto [0, 1], at {} random points; noise of standard deviation {} on each reward",
+            all.dimension(),
+            all.n_points(),
+            short(sd)
+        )],
+    })
+}
+
+/// Takes the environment of another spec, and its clip.
+///
+/// # Errors
+/// A spec with mistakes, or one without an `[environment]` of a bandit.
+pub fn of_spec(text: &str, name: &str, range: Option<[f64; 2]>, sweep: &Sweep) -> Result<CostProblem, Error> {
+    let none = || {
+        Error::input(
+            Diagnostic::new(format!("`{name}` has no `[environment]` of a bandit"))
+                .hint("choose a spec with points or arms to play"),
+        )
+    };
+    let Some(Task::Bandit(_)) = sweep.cells.first().map(|cell| &cell.task) else { return Err(none()) };
+    let table: toml::Table = text.parse().map_err(|_| none())?;
+    let Some(environment) = table.get("environment").cloned() else { return Err(none()) };
+    let whole = toml::Table::from_iter([("environment".to_owned(), environment)]);
+    let lines = toml::to_string(&whole).map_err(|_| none())?;
+    let noise = table.get("environment").and_then(|environment| environment.get("noise"));
+    let has_noise = noise.is_some_and(|noise| noise.as_str() != Some("none"));
+    let ends = table.get("privacy").and_then(|privacy| privacy.get("clip")).and_then(toml::Value::as_array).map(|ends| {
+        let number = |at: usize| ends.get(at).and_then(|end| end.as_float().or(end.as_integer().map(|end| end as f64)));
+        (number(0), number(1))
+    });
+    let stated = match ends {
+        Some((Some(low), Some(high))) => Some([low, high]),
+        _ => None,
+    };
+    Ok(CostProblem {
+        environment: lines.lines().skip(1).map(str::to_owned).collect(),
+        clip: range.or(stated),
+        clip_is: if range.is_some() { "as stated".to_owned() } else { format!("as in {name}") },
+        ridge: if has_noise { MECHANISM_RIDGE } else { "1.0" }.to_owned(),
+        noise_variance: None,
+        features: "{ kind = \"exact\", tolerance = 1e-2 }".to_owned(),
+        is_arms: false,
+        n_points: 0,
+        notes: vec![
+            format!("the environment of {name}"),
+            if range.or(stated).is_some() {
+                "clip: as stated".to_owned()
+            } else {
+                "clip: by the bound on f and the noise, if both are bounded; `--range LO,HI` states one".to_owned()
+            },
+        ],
+    })
+}
+
+/// Returns the least and the greatest number.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+}
+
+/// Lists names, and counts those beyond the first few.
+fn listed(names: &[String]) -> String {
+    let more = if MOST_NAMES < names.len() { format!(" and {} more", names.len() - MOST_NAMES) } else { String::new() };
+    format!("{}{more}", names[..names.len().min(MOST_NAMES)].join(", "))
+}
+
+/// Returns features of a squared-exponential kernel for a server's sums.
+fn features(dimension: usize) -> String {
+    match dimension {
+        1 => "{ kind = \"quadrature-fourier\", nodes = 16 }".to_owned(),
+        2 => "{ kind = \"quadrature-fourier\", nodes = 8 }".to_owned(),
+        _ => "{ kind = \"random-fourier\", features = 50 }".to_owned(),
+    }
+}
+
+/// Writes a table with the shortest texts that give the same numbers.
+fn write_rows(path: &Path, names: &[String], rows: &[Vec<f64>]) -> Result<(), Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let failed = |error: csv::Error| Error::io("write the points", path, std::io::Error::other(error));
+    writer.write_record(names).map_err(failed)?;
+    for row in rows {
+        writer.write_record(row.iter().map(|x| format!("{x:?}"))).map_err(failed)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| Error::io("write the points", path, error.into_error()))?;
+    write_whole(path, &bytes, "write the points")
+}

@@ -1,0 +1,116 @@
+//! Writes the spec that answers a question: private policies of one trust model over epsilons, with tuned exploration.
+
+use super::problem::CostProblem;
+use crate::fit::{quoted, short};
+use privateer_config::error::{Diagnostic, Error};
+use std::fmt::{self, Write as _};
+
+/// Names who sees raw rewards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Nobody but each user: rewards leave their devices with noise.
+    Local,
+    /// A server, which releases noisy sums of all users' rewards.
+    Joint,
+}
+
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Local => "local",
+            Self::Joint => "joint",
+        })
+    }
+}
+
+/// States what is asked about a problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostQuestion {
+    /// Title of the report.
+    pub name: String,
+    /// Who sees raw rewards.
+    pub trust: Trust,
+    /// Privacy budgets, ascending, each > 0.
+    pub epsilons: Vec<f64>,
+    /// Number of users, each with one reward.
+    pub rounds: u64,
+    /// Number of trials, and of pilot trials of each exploration factor.
+    pub trials: [u64; 2],
+    /// Seed.
+    pub seed: u64,
+}
+
+impl CostQuestion {
+    /// Refuses budgets that mean nothing, and a trust model for which the problem, where it is known, has no policy.
+    ///
+    /// # Errors
+    /// [`Error::Input`].
+    pub fn check(&self, problem: Option<&CostProblem>) -> Result<(), Error> {
+        let refuse = |what: String, expected: &str| Err(Error::input(Diagnostic::new(what).expected(expected)));
+        if let Some(bad) = self.epsilons.iter().find(|&&epsilon| !(epsilon.is_finite() && 0.0 < epsilon)) {
+            return refuse(format!("epsilon = {bad} is no privacy budget"), "numbers > 0, as in `--epsilon 0.5,1,2`");
+        }
+        if self.epsilons.windows(2).any(|two| two[1] <= two[0]) {
+            return refuse("`--epsilon` does not rise".to_owned(), "numbers in ascending order, each once");
+        }
+        if self.trust == Trust::Joint && problem.is_some_and(|problem| problem.is_arms) {
+            let diagnostic = Diagnostic::new("a table of arms has no features from which a trusted server could release sums")
+                .expected("`--trust local`, or a table of points with `--value`");
+            return Err(Error::input(diagnostic));
+        }
+        Ok(())
+    }
+
+    /// Returns the text of the spec.
+    #[must_use]
+    pub fn spec(&self, problem: &CostProblem) -> String {
+        let [trials, pilots] = self.trials;
+        let mut text = format!(
+            "# What privacy costs: written by `privateer cost`; `privateer run spec.toml` runs it.\n\nname = {}\n",
+            quoted(&self.name)
+        );
+        let (rounds, seed) = (self.rounds, self.seed);
+        let mut add = |line: String| {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "{line}");
+        };
+        add(format!("seed = {seed}\nrounds = {rounds}          # users, each with one reward\ntrials = {trials}\n"));
+        add("[environment]".to_owned());
+        problem.environment.iter().for_each(|line| add(line.clone()));
+        let first = short(self.epsilons.first().copied().unwrap_or(1.0));
+        add(format!("\n[privacy]\nepsilon = {first}            # swept below"));
+        problem.clip.iter().for_each(|[low, high]| add(format!("clip = [{low:?}, {high:?}]   # {}", problem.clip_is)));
+        let tuned =
+            format!("beta = {{ kind = \"tuned\", pilot = {pilots} }}   # the best of six factors for each cell, by trials apart");
+        match self.trust {
+            Trust::Local => {
+                add("mechanism = \"hybrid\"      # noise on each user's device\ncalibration = \"tight\"".to_owned());
+                for kind in ["gp-ucb", "tgp-ucb"] {
+                    add(format!("\n[[policy]]\nkind = \"{kind}\"\n{tuned}\nridge = {}", problem.ridge));
+                }
+            }
+            Trust::Joint => {
+                let delta = 1.0 / (10.0 * rounds as f64);
+                add(format!(
+                    "mechanism = \"auto\"        # noise on the server's sums\ncalibration = \"tight\"\ndelta = {delta:e}"
+                ));
+                for (label, more) in [
+                    ("jdp-gp-ucb", "release = { kind = \"count\", factor = 1.4 }"),
+                    (
+                        "jdp-gp-ucb, clipped",
+                        "release = { kind = \"count\", factor = 2.0 }\nrepair = { kind = \"clip\", multiple = 0.1 }",
+                    ),
+                ] {
+                    add(format!(
+                        "\n[[policy]]\nkind = \"jdp-gp-ucb\"\nlabel = \"{label}\"\nfeatures = {}\n{tuned}\n{more}",
+                        problem.features
+                    ));
+                    problem.noise_variance.iter().for_each(|ridge| add(format!("ridge = {}", short(*ridge))));
+                }
+            }
+        }
+        let epsilons: Vec<String> = self.epsilons.iter().map(|&epsilon| short(epsilon)).collect();
+        add(format!("\n[sweep.product]\n\"privacy.epsilon\" = [{}]", epsilons.join(", ")));
+        text
+    }
+}
