@@ -14,6 +14,7 @@ from ._native import Problem
 from .accounting import Price, account, curate
 from .asking import AskTell
 from .audits import Audit, audit
+from .costs import Cost, cost
 from .errors import (
     CheckError,
     DataError,
@@ -39,6 +40,7 @@ __all__ = [
     "CheckError",
     "ContextualPolicy",
     "ContextualProblem",
+    "Cost",
     "DataError",
     "DeviceError",
     "Difference",
@@ -60,6 +62,7 @@ __all__ = [
     "UnknownNameError",
     "account",
     "audit",
+    "cost",
     "curate",
     "run",
 ]

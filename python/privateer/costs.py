@@ -1,0 +1,127 @@
+"""What privacy costs on a table, a function, arms or the problem of a spec: one sentence, its numbers and a picture."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .accounting import command, options
+from .errors import DataError
+from .frames import is_frame, stored
+from .results import Results
+from .table import Table
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The answer of `cost`."""
+
+    sentence: str
+    """The answer in one sentence."""
+    budgets: Table
+    """What each epsilon keeps, one row each: `epsilon`, `policy`, `share` of what can be learnt with its 95 % interval `low` and
+    `high`, `regret` and `regret_without_privacy`. NaN where the policy without privacy does not beat guessing."""
+    enough: float | None
+    """The least epsilon from which on at least 80 % is kept, interpolated; None if no epsilon asked about keeps it."""
+    notes: list[str]
+    """What was understood of the files, and what it costs in life."""
+    spec: Path
+    """The commented spec to go on from; its data lie beside it."""
+    report: Path
+    """The page."""
+
+    @property
+    def results(self) -> Results:
+        """The results of the run."""
+        return Results(self.report.parent)
+
+    def plot(self, ax: Any = None, **keywords: Any) -> Any:
+        """Plots the share of what can be learnt against epsilon, with its 95 % interval, and returns the axes of matplotlib."""
+        import matplotlib.pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        epsilon, share = self.budgets["epsilon"], 100 * self.budgets["share"]
+        (line,) = ax.plot(epsilon, share, marker="o", **keywords)
+        ax.fill_between(epsilon, 100 * self.budgets["low"], 100 * self.budgets["high"], color=line.get_color(), alpha=0.2, linewidth=0)
+        ax.set_xscale("log")
+        ax.set_xlabel("epsilon")
+        ax.set_ylabel("% of what can be learnt")
+        return ax
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def cost(
+    data: Any = None,
+    value: str | None = None,
+    *,
+    inputs: Sequence[str] | None = None,
+    function: str | None = None,
+    arms: Any = None,
+    spec: os.PathLike[str] | str | None = None,
+    range: tuple[float, float] | None = None,
+    trust: str = "local",
+    epsilon: Sequence[float] | None = None,
+    **more: Any,
+) -> Cost:
+    """Says what privacy costs on one problem, as `privateer cost` does.
+
+    Parameters
+    ----------
+    data
+        A table of points: the path of a CSV or Parquet file, or a data frame of pandas, polars or pyarrow.
+    value
+        The column of `data` that is the reward.
+    inputs
+        The input columns; by default the columns of numbers, at most ten.
+    function, arms, spec
+        In place of `data`: a known function such as `branin`, a table whose columns are arms, or a spec whose environment is the
+        problem.
+    range
+        The range to which rewards are clipped, known beforehand; by default that of the table.
+    trust
+        Who sees raw rewards: `local` (nobody) or `joint` (a server).
+    epsilon
+        Privacy budgets, ascending; by default 0.5 to 8.
+    **more
+        Other options of the command: `points`, `rounds` (users), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`.
+
+    Returns
+    -------
+    Cost
+        Sentence, numbers and picture.
+
+    Raises
+    ------
+    DataError, SpecError
+        If the table or a number is bad.
+    """
+    if sum(item is not None for item in (data, function, arms, spec)) != 1:
+        raise DataError("`cost` takes one of `data`, `function`, `arms` and `spec`")
+    data, arms = (stored(item) if item is not None and is_frame(item) else item for item in (data, arms))
+    quoted = None if inputs is None else ['"' + name.replace('"', '""') + '"' for name in inputs]
+    chosen = {"value": value, "inputs": quoted, "function": function, "arms": arms, "spec": spec}
+    words = options({**chosen, "range": range, "trust": trust, "epsilon": epsilon, **more})
+    said = json.loads(command(["cost", "--json", *words, *([] if data is None else ["--", data])]))
+    numbers = said["budgets"]
+
+    def column(of: Any) -> Any:
+        return np.array([np.nan if of(budget) is None else of(budget) for budget in numbers], dtype=float)
+
+    budgets = Table(
+        {
+            "epsilon": column(lambda budget: budget["epsilon"]),
+            "policy": np.array([budget["policy"] for budget in numbers], dtype=object),
+            "share": column(lambda budget: budget["share"]),
+            "low": column(lambda budget: (budget["interval"] or (None,))[0]),
+            "high": column(lambda budget: (budget["interval"] or (None,))[-1]),
+            "regret": column(lambda budget: budget["regret"]),
+            "regret_without_privacy": column(lambda budget: budget["regret_without_privacy"]),
+        }
+    )
+    return Cost(said["sentence"], budgets, said["enough"], said["notes"], Path(said["spec"]), Path(said["report"]))

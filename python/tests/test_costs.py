@@ -1,0 +1,33 @@
+"""`cost`: one sentence about a table."""
+
+import pytest
+
+import privateer as pv
+
+ROWS = {"x": [i / 29 for i in range(30)], "town": ["a", "b"] * 15, "y": [(i / 29) ** 2 + 0.1 * (i * 7 % 5) for i in range(30)]}
+SHORT = {"rounds": 100, "trials": 4, "pilots": 2, "epsilon": [1, 8]}
+
+
+def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
+    pd = pytest.importorskip("pandas")
+    found = pv.cost(pd.DataFrame(ROWS), value="y", out=tmp_path / "out", **SHORT)
+    assert str(found).startswith("Privacy of epsilon 1 on each user's device keeps ")
+    assert list(found.budgets["epsilon"]) == [1.0, 8.0]
+    assert all(found.budgets["low"] <= found.budgets["share"]) and all(found.budgets["share"] <= found.budgets["high"])
+    assert any("left out: town" in note for note in found.notes)
+    assert found.spec.read_text().startswith("# What privacy costs") and found.report.exists()
+    rows = found.results.summary().to_pandas()
+    private = rows[(rows["privacy.epsilon"] == 1) & rows["share_mean"].notna()]
+    assert found.budgets["regret"][0] == pytest.approx(private["final_regret_mean"].min())
+    pytest.importorskip("matplotlib").use("Agg")
+    assert found.plot().get_xlabel() == "epsilon"
+
+
+def test_what_cannot_be_asked_is_an_error(tmp_path):
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(pv.DataError, match="one of `data`"):
+        pv.cost(function="branin", spec="a.toml")
+    with pytest.raises(pv.PrivateerError, match="no column `z`"):
+        pv.cost(pd.DataFrame(ROWS), value="z", out=tmp_path / "out", **SHORT)
+    with pytest.raises(pv.PrivateerError, match="no privacy budget"):
+        pv.cost(function="branin", epsilon=[0], out=tmp_path / "out")
