@@ -28,8 +28,8 @@ pub struct ReportArgs {
     /// The lines: `policy`, or a swept key [default: policy]
     #[arg(long, value_name = "KEY", requires = "format", conflicts_with = "table")]
     by: Option<String>,
-    /// The table of results, not a figure
-    #[arg(long, requires = "format")]
+    /// The table of results, not a figure; without a format every row of it, on the terminal
+    #[arg(long)]
     table: bool,
     /// Where the figure or table goes [default: standard output]
     #[arg(long, value_name = "FILE", requires = "format")]
@@ -44,7 +44,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
     let Some(format) = &args.format else {
         let outcome = report::write_report(&args.folder)?;
         say_removed(outcome.removed);
-        say(&outcome.table);
+        say(if args.table { &outcome.whole_table } else { &outcome.table });
         say(&format!("report: {}", outcome.report_path.display()));
         return Ok(());
     };

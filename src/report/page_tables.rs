@@ -87,8 +87,8 @@ fn why_same(cells: &[&CellData]) -> &'static str {
     }
 }
 
-/// Returns the values of the swept keys, with all values of cells that share a row.
-fn swept_values(cells: &[&CellData]) -> Vec<String> {
+/// Returns the values of the swept keys, with all values of cells that share a row, or the first and the last of over `most`.
+fn swept_values(cells: &[&CellData], most: usize) -> Vec<String> {
     let n_keys = cells[0].info.swept.len();
     let joined = |i: usize| {
         let mut values: Vec<String> = Vec::new();
@@ -102,7 +102,10 @@ fn swept_values(cells: &[&CellData]) -> Vec<String> {
                 values.push(text);
             }
         }
-        values.join(", ")
+        match values.as_slice() {
+            [first, .., last] if most < values.len() => format!("{first}, …, {last} ({} values)", values.len()),
+            _ => values.join(", "),
+        }
     };
     (0..n_keys).map(joined).collect()
 }
@@ -154,7 +157,7 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     }
     for group in &joined {
         let cells: Vec<&CellData> = group.iter().map(|point| &run.cells[point.cells[0]]).collect();
-        let mut row = swept_values(&cells);
+        let mut row = swept_values(&cells, usize::MAX);
         if labelled {
             row.push(group[0].label.clone());
         }
@@ -166,7 +169,7 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         if 1 < group.len() {
             let compared: Vec<&CellData> =
                 group.iter().filter_map(|point| at(point, varying[0])).map(|cell| &run.cells[cell]).collect();
-            let values = swept_values(&cells).into_iter().zip(&keys).filter(|(value, _)| value.contains(", "));
+            let values = swept_values(&cells, usize::MAX).into_iter().zip(&keys).filter(|(value, _)| value.contains(", "));
             let values: Vec<String> = values.map(|(value, key)| format!("{} = {value}", short_key(key, &keys))).collect();
             grid.notes.push(format!("{} share a row: {}.", values.join("; "), why_same(&compared)));
         }
@@ -249,7 +252,7 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     }
     for (line, cells) in lines {
         let cells: Vec<&CellData> = cells.into_iter().map(|i| &run.cells[i]).collect();
-        grid.rows.push(swept_values(&cells).into_iter().chain(line).collect());
+        grid.rows.push(swept_values(&cells, if full { usize::MAX } else { N_VALUES }).into_iter().chain(line).collect());
         if 1 < cells.len() {
             let note = format!("{}, {} sweep points in one row: {}.", cells[0].info.policy, cells.len(), why_same(&cells));
             if !grid.notes.contains(&note) {
@@ -260,6 +263,12 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     grid
 }
 
+/// Largest number of rows of the terminal's table.
+const N_ROWS: usize = 25;
+
+/// Largest number of swept values that a row lists.
+const N_VALUES: usize = 5;
+
 /// Words before a setting that makes the answer false.
 pub(super) const FALSE: &str = "The answer below is false while this stands:";
 
@@ -268,11 +277,24 @@ pub(super) fn misleading(run: &ReportRun) -> GroupedWarnings {
     grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())))
 }
 
-/// Returns the first sentence of the page and the table, with its legend, for the terminal.
+/// Returns the first sentence of the page and the table, with its legend, for the terminal: the first rows, and all.
 ///
 /// What makes the answer false stands before it.
-pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
+pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> [String; 2] {
     let mut grid = numbers(run, points, rows, false);
+    let mut first = grid.clone();
+    if N_ROWS < grid.rows.len() {
+        first.rows.truncate(N_ROWS);
+        // Sentences on shared rows are of all rows.
+        first.notes.clear();
+        let more = grid.rows.len() - N_ROWS;
+        first.notes.push(format!("{more} more rows: `privateer report DIR --table` prints all, `summary.csv` has every cell."));
+    }
+    [&mut first, &mut grid].map(|grid| with_legend(run, points, rows, grid))
+}
+
+/// Returns a table for the terminal, below what the page says first.
+fn with_legend(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow], grid: &mut Grid) -> String {
     grid.notes.extend(legend(run, points));
     if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
         grid.notes.push("times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).".to_owned());
@@ -400,7 +422,23 @@ mod tests {
         let run = ReportRun::read(folder.path(), None).expect("read");
         let points = sweep_points(&run);
         let rows = summary::rows(&run, &points);
-        (results(&run, &points, &rows), terminal(&run, &points, &rows))
+        (results(&run, &points, &rows), terminal(&run, &points, &rows)[0].clone())
+    }
+
+    #[test]
+    fn a_terminal_gets_the_first_rows_of_a_large_sweep() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let epsilons: Vec<f64> = (1..=60).map(|step| 0.1 * f64::from(step)).collect();
+        plant(folder.path(), &epsilons, &[Planted { level: |epsilon| 90.0 / epsilon, ..PRIVATE }, OPEN], 3);
+        let run = ReportRun::read(folder.path(), None).expect("read");
+        let points = sweep_points(&run);
+        let [first, whole] = terminal(&run, &points, &summary::rows(&run, &points));
+        let is_row = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains("  tgp-ucb");
+        let rows = |text: &str| text.lines().filter(is_row).count();
+        // One row is the reference's.
+        assert_eq!([rows(&first), rows(&whole)], [N_ROWS - 1, 60], "{first}");
+        assert!(first.contains("36 more rows: `privateer report DIR --table`") && !whole.contains("more rows"), "{first}");
+        assert!(whole.contains("0.1, …, 6 (60 values)  igp-ucb") && whole.lines().count() < 75, "{whole}");
     }
 
     #[test]

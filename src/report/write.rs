@@ -23,8 +23,10 @@ pub struct Outcome {
     pub report_path: PathBuf,
     /// Path of the summary file.
     pub summary_path: PathBuf,
-    /// The table for the terminal.
+    /// The table for the terminal, its first rows.
     pub table: String,
+    /// The same with all rows.
+    pub whole_table: String,
     /// Number of removed unfinished files, left by killed commands.
     pub removed: usize,
 }
@@ -50,13 +52,13 @@ pub fn write_report_of(out: &Path, written: WrittenRows) -> Result<Outcome, Erro
 
 fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
-    let Made { files, summary, table } = make(out, &run)?;
+    let Made { files, summary, tables: [table, whole_table] } = make(out, &run)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
     for (name, bytes) in &files {
         write_whole(&out.join(name), bytes, "write the report")?;
     }
-    Ok(Outcome { summary, report_path: out.join(PAGE_NAME), summary_path: out.join(SUMMARY_NAME), table, removed })
+    Ok(Outcome { summary, report_path: out.join(PAGE_NAME), summary_path: out.join(SUMMARY_NAME), table, whole_table, removed })
 }
 
 /// A report that is not written yet.
@@ -64,7 +66,7 @@ struct Made {
     /// Names relative to the folder, and contents; the page comes last.
     files: Vec<(String, Vec<u8>)>,
     summary: Vec<SummaryRow>,
-    table: String,
+    tables: [String; 2],
 }
 
 /// Makes every file of a report: a function of the manifest, the parts and the audit alone.
@@ -79,7 +81,7 @@ fn make(out: &Path, run: &ReportRun) -> Result<Made, Error> {
     files.extend(figures.iter().map(|figure| (format!("plots/{}.svg", figure.stem), figure.chart.svg().into_bytes())));
     files.push(("plots/curves.csv".to_owned(), figures::curves_csv(run).into_bytes()));
     files.push((PAGE_NAME.to_owned(), page.into_bytes()));
-    Ok(Made { files, table: page_tables::terminal(run, &points, &summary), summary })
+    Ok(Made { files, tables: page_tables::terminal(run, &points, &summary), summary })
 }
 
 /// States how the report in a folder compares with the one that its parts give.
