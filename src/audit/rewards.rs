@@ -82,7 +82,7 @@ pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64
 ///
 /// A released NaN counts as the least value.
 pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream) -> f64 {
-    let released = privatizer.release(&Query::default(), Raw::seal(reward), stream).reward();
+    let released = privatizer.release(&Query::default(), Raw::seal(reward), stream.into()).reward();
     released.map_or(f64::NAN, |value| if value.is_nan() { f64::NEG_INFINITY } else { value })
 }
 

@@ -60,7 +60,7 @@ impl SumsAttackNoise {
     fn taker(self, mechanism: &dyn SumsMechanism) -> Option<Taker> {
         if self == Self::Simulated {
             let mut privatizer = mechanism.privatizer();
-            return Some(Box::new(move |query, reward, stream| Some(privatizer.release(query, reward, stream))));
+            return Some(Box::new(move |query, reward, stream| Some(privatizer.release(query, reward, stream.into()))));
         }
         let mut release = SumsRelease::new(mechanism.exact()?).ok()?;
         Some(Box::new(move |query, reward, _| release.release(query, reward).ok()))

@@ -22,7 +22,7 @@ fn releases_as_the_ends(entry: &MechanismEntry) {
     let mechanism = rewards(entry, 2.0);
     for seed in 0..50 {
         let released = |reward: f64| {
-            let signal = mechanism.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream(seed));
+            let signal = mechanism.privatizer().release(&Query::default(), Raw::seal(reward), (&mut stream(seed)).into());
             signal.reward().expect("a reward").to_bits()
         };
         for (outside, inside) in [(1e6, 1.0), (-1e6, -1.0), (INF, 1.0), (-INF, -1.0), (f64::NAN, 0.0)] {
@@ -99,7 +99,7 @@ fn entries_of(entry: &SumsEntry, features: [f64; 2], reward: f64) -> (Vec<f64>, 
         Signal::Sums(sums) | Signal::Item(sums) => sums.entries.clone(),
         other => panic!("{other:?}"),
     };
-    let simulated = of(mechanism.privatizer().release(&query, Raw::seal(reward), &mut stream(3)).value());
+    let simulated = of(mechanism.privatizer().release(&query, Raw::seal(reward), (&mut stream(3)).into()).value());
     let mut release = SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes");
     let released = of(release.release(&query, Raw::seal(reward)).expect("entropy").value());
     (simulated, released)
@@ -191,7 +191,7 @@ fn gradients_of_what_is_not_finite_are_zero() {
 fn interaction(local: bool, context: [f64; 2], reward: f64) -> Vec<f64> {
     let mechanism = interactions(local, &[1, 2, 3, 4]);
     let mut privatizer = mechanism.privatizer();
-    match privatizer.release(Raw::seal(Interaction { context: &context, arm: 0, reward }), &mut stream(7)).value() {
+    match privatizer.release(Raw::seal(Interaction { context: &context, arm: 0, reward }), (&mut stream(7)).into()).value() {
         InteractionSignal::Sums { entries, .. } => entries.to_vec(),
         other => panic!("{other:?}"),
     }
@@ -237,7 +237,7 @@ fn choices(law: ChoiceLaw, context: [f64; 2], reward: f64) -> Vec<Vec<ArmStep>> 
     let step = |round: usize| {
         let nothing = Interaction { context: &[0.0, 0.0], arm: usize::from(round != 0), reward: 0.0 };
         let interaction = if round == 0 { Interaction { context: &context, arm: 0, reward } } else { nothing };
-        match arms.release(Raw::seal(interaction), &mut stream).value() {
+        match arms.release(Raw::seal(interaction), (&mut stream).into()).value() {
             InteractionSignal::Steps(steps) => steps.to_vec(),
             other => panic!("{other:?}"),
         }

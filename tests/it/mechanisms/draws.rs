@@ -4,11 +4,13 @@ use super::parts::{d, e, interactions, mean_square, stream, sums};
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::gradients::{BatchGradients, BatchPlan, Gradient, GradientQuery as Iterates, NoNoise, Sample};
 use privateer_privacy::interactions::{Interaction, InteractionSignal};
+use privateer_privacy::noise::Noise;
 use privateer_privacy::release::{LaplaceRelease, SumsRelease, TreeRelease};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::joint;
 use privateer_privacy::{Query, Raw, Signal};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 #[test]
@@ -59,14 +61,10 @@ fn rows_of_a_released_sum_are_cleared() {
 fn the_simulated_tree_draws_in_every_round() {
     let tree: Arc<dyn Factorisation> = Arc::new(Tree::new(16));
     let mut sums = PrefixSums::new(&tree, Shape::Vector(1), 1.0);
+    let mut draws: VecDeque<Vec<f64>> = (0..64).map(|draw| vec![f64::from(draw)]).collect();
     for round in 1..=16 {
-        let mut draws = 0;
-        sums.next(&mut |out| {
-            draws += 1;
-            out.fill(f64::from(draws));
-        })
-        .expect("a round");
-        assert_eq!(draws, 1, "round {round}");
+        sums.next(&mut Noise::Replayed(&mut draws)).expect("a round");
+        assert_eq!(draws.len(), 64 - round);
     }
 }
 
@@ -110,7 +108,9 @@ fn every_local_interaction_has_noise_of_its_own() {
             let mut last = Vec::new();
             for _ in 0..4 {
                 let interaction = Interaction { context: &[0.0, 0.0], arm: 0, reward: 0.0 };
-                if let InteractionSignal::Sums { entries, .. } = privatizer.release(Raw::seal(interaction), &mut stream).value() {
+                if let InteractionSignal::Sums { entries, .. } =
+                    privatizer.release(Raw::seal(interaction), (&mut stream).into()).value()
+                {
                     // Off the diagonal of the matrix, and the vector, of both arms.
                     last = [1, 3, 4, 6, 8, 9].map(|at| entries[at]).to_vec();
                 }

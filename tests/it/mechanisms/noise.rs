@@ -23,7 +23,9 @@ const N: u64 = 20_000;
 fn draws(entry: &MechanismEntry, reward: f64) -> Vec<f64> {
     let mechanism = rewards(entry, 2.0);
     let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(2));
-    (0..N).map(|_| privatizer.release(&Query::default(), Raw::seal(reward), &mut stream).reward().expect("a reward")).collect()
+    (0..N)
+        .map(|_| privatizer.release(&Query::default(), Raw::seal(reward), (&mut stream).into()).reward().expect("a reward"))
+        .collect()
 }
 
 /// The share that is stated, within six standard errors of `n` draws.
@@ -86,7 +88,7 @@ fn noise_of_own_items_has_its_size() {
     let (mut values, mut std) = (Vec::new(), 0.0);
     for _ in 0..N {
         let query = Query { features: vec![0.0, 0.0].into(), release: true };
-        if let Signal::Item(item) = privatizer.release(&query, Raw::seal(0.0), &mut stream).value() {
+        if let Signal::Item(item) = privatizer.release(&query, Raw::seal(0.0), (&mut stream).into()).value() {
             values.push(item.entries[1]);
             std = item.gram_std;
         }
@@ -189,7 +191,7 @@ fn seconds(law: ChoiceLaw) -> u64 {
             InteractionSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
             _ => false,
         };
-        second(ArmChoices::new(terms).release(Raw::seal(interaction), &mut stream).value())
+        second(ArmChoices::new(terms).release(Raw::seal(interaction), (&mut stream).into()).value())
     };
     (0..N).filter(|_| chosen()).count() as u64
 }
@@ -252,7 +254,7 @@ fn ledgers_state_the_draws_of_sums() {
                 let need = SumsNeed { n_features: M, releases: 4, rounds: 4, epochs: Epochs::One, linear };
                 let Ok(mechanism) = (entry.build)(&request, &facts, need) else { continue };
                 let query = Query { features: vec![0.0; M].into(), release: true };
-                let mut one = || match mechanism.privatizer().release(&query, Raw::seal(0.0), &mut drawn).value() {
+                let mut one = || match mechanism.privatizer().release(&query, Raw::seal(0.0), (&mut drawn).into()).value() {
                     Signal::Sums(sums) => sums.entries.clone(),
                     Signal::Item(item) => item.entries.clone(),
                     other => panic!("{other:?}"),
@@ -279,7 +281,7 @@ fn ledgers_state_the_draws_of_sums() {
                 let Ok(mechanism) = InteractionSums::calibrated(terms) else { continue };
                 let mut one = || {
                     let nothing = Interaction { context: &[0.0; M], arm: 0, reward: 0.0 };
-                    match mechanism.privatizer().release(Raw::seal(nothing), &mut drawn).value() {
+                    match mechanism.privatizer().release(Raw::seal(nothing), (&mut drawn).into()).value() {
                         InteractionSignal::Sums { entries, .. } => entries.to_vec(),
                         other => panic!("{other:?}"),
                     }
@@ -305,8 +307,9 @@ fn ledgers_state_the_draws_of_numbers() {
             let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 4 };
             let mechanism = (entry.build)(&request, &facts).expect("a mechanism");
             let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(13));
-            let mut one =
-                |reward| privatizer.release(&Query::default(), Raw::seal(reward), &mut stream).reward().expect("a reward") - 1.5;
+            let mut one = |reward| {
+                privatizer.release(&Query::default(), Raw::seal(reward), (&mut stream).into()).reward().expect("a reward") - 1.5
+            };
             let middle: Vec<f64> = (0..N).map(|_| one(1.5)).collect();
             let top: Vec<f64> = (0..N).map(|_| one(3.0)).collect();
             let share = |found: &dyn Fn(f64) -> bool| top.iter().filter(|x| found(**x)).count() as u64;

@@ -16,6 +16,7 @@ use super::{Interaction, InteractionPrivatizer, InteractionSignal};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use crate::event::Factor;
 use crate::gram::GramLayout;
+use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
@@ -24,7 +25,6 @@ use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, Released, analytic_gaussian_sigma,
     automatic,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// States which sums are needed, and what is public.
@@ -233,32 +233,6 @@ impl InteractionSums {
             z: vec![0.0; layout.dimension],
             round: 0,
             releases: 0,
-            stored: None,
-        })
-    }
-
-    /// Makes a privatizer with stored draws, for reference cases.
-    /// Draws are packed like the sums and have standard deviation 1 (diagonals `sqrt(2)`).
-    #[doc(hidden)]
-    #[must_use]
-    pub fn stored(&self, draws: Vec<Vec<f64>>) -> Box<dyn InteractionPrivatizer> {
-        let layout = self.terms.layout;
-        Box::new(InteractionSumsPrivatizer {
-            layout,
-            due: Arc::clone(&self.terms.due),
-            range: (f64::NEG_INFINITY, f64::INFINITY),
-            length: f64::INFINITY,
-            context_unit: 1.0,
-            reward_unit: 1.0,
-            centre: 0.0,
-            sums: PrefixSums::new(&self.factorisation, layout.shape(), self.sigma),
-            sigma: self.sigma,
-            local: false,
-            stds: Arc::clone(&self.stds),
-            z: vec![0.0; layout.dimension],
-            round: 0,
-            releases: 0,
-            stored: Some(draws.into()),
         })
     }
 
@@ -308,7 +282,6 @@ struct InteractionSumsPrivatizer {
     z: Vec<f64>,
     round: u64,
     releases: usize,
-    stored: Option<std::collections::VecDeque<Vec<f64>>>,
 }
 
 impl InteractionSumsPrivatizer {
@@ -333,7 +306,7 @@ impl InteractionSumsPrivatizer {
 }
 
 impl InteractionPrivatizer for InteractionSumsPrivatizer {
-    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, mut noise: Noise<'_>) -> Released<InteractionSignal<'a>> {
         self.add(interaction.open());
         self.round += 1;
         if self.due.get(self.releases) != Some(&self.round) {
@@ -344,15 +317,8 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
         let before = if self.releases == 0 { 0 } else { self.due[self.releases - 1] };
         let local = self.local && !planted::is(PlantedFault::OwnNoise);
         let sigma = if local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };
-        let (layout, stored) = (self.layout, &mut self.stored);
-        let released = self.sums.next(&mut |out| match stored {
-            None => layout.shape().draw(sigma, stream, out),
-            Some(stored) => {
-                let next = stored.pop_front().unwrap_or_default();
-                out.fill(f64::NAN);
-                out.iter_mut().zip(next).for_each(|(out, next)| *out = sigma * next);
-            }
-        });
+        let layout = self.layout;
+        let released = self.sums.next_by(&mut |out| noise.fill(out, |stream, out| layout.shape().draw(sigma, stream, out)));
         let at = self.releases;
         let gram_std = if self.local { local_std(self.sigma, self.due[at]) } else { self.stds.at(at) };
         self.releases += 1;

@@ -4,12 +4,12 @@
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal, analytic_gaussian_sigma,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -45,11 +45,11 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
 }
 
 impl Privatizer for GaussianMechanism {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let reward = reward.open();
         let kept = if planted::is(PlantedFault::GaussianClip) { reward } else { self.window.clip(reward) };
         let sigma = self.sigma * planted::noise_share(PlantedFault::GaussianNoise);
-        Released::mark(Signal::Reward(kept + sigma * stream.normal()))
+        Released::mark(Signal::Reward(kept + noise.number(|stream| sigma * stream.normal())))
     }
 }
 

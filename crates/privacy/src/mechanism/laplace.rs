@@ -5,12 +5,12 @@
 
 use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -60,11 +60,12 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
 }
 
 impl Privatizer for Laplace {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let reward = reward.open();
         let clipped = (self.clipped && !planted::is(PlantedFault::LaplaceClip)) || !reward.is_finite();
         let kept = if clipped { self.window.clip(reward) } else { reward };
-        Released::mark(Signal::Reward(kept + stream.laplace(self.scale * planted::noise_share(PlantedFault::LaplaceNoise))))
+        let scale = self.scale * planted::noise_share(PlantedFault::LaplaceNoise);
+        Released::mark(Signal::Reward(kept + noise.number(|stream| stream.laplace(scale))))
     }
 }
 

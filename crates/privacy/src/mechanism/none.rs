@@ -2,10 +2,10 @@
 //! It never clips and draws nothing, and its ledger says that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::Noise;
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -26,7 +26,7 @@ pub fn build(request: &Request, _facts: &RewardFacts) -> Result<Arc<dyn RewardMe
 }
 
 impl Privatizer for NoMechanism {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _noise: Noise<'_>) -> Released<Signal> {
         Released::mark(Signal::Reward(reward.open()))
     }
 }

@@ -5,6 +5,7 @@
 
 use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
+use crate::noise::Noise;
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal,
@@ -69,8 +70,9 @@ pub(super) fn build<R: UnitRandomiser>(
 }
 
 impl<R: UnitRandomiser> Privatizer for OnWindow<R> {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        let value = self.randomiser.draw(self.window.to_unit(reward.open()), stream);
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
+        let input = self.window.to_unit(reward.open());
+        let value = noise.number(|stream| self.randomiser.draw(input, stream));
         Released::mark(Signal::Reward(self.window.off_unit(value)))
     }
 }

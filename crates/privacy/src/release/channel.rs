@@ -67,7 +67,7 @@ impl ChannelRelease {
                     return Err(ReleaseError::NotFinite);
                 }
                 // The mechanism draws nothing from this stream.
-                Ok(privatizer.release(query, reward, &mut Streams::new(0, "no noise").shared(Purpose::Domain)))
+                Ok(privatizer.release(query, reward, (&mut Streams::new(0, "no noise").shared(Purpose::Domain)).into()))
             }
         }
     }

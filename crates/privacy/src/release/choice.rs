@@ -1,11 +1,9 @@
 //! Draws exact choices: one bit for a clipped number, and the exponential mechanism.
 //! Proofs: `docs/proofs/discrete.md`.
 
-use super::SamplerLaw;
-use super::bernoulli::{below, bernoulli_exp};
-use super::entropy::{Entropy, Words};
-use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use super::{Release, ReleaseError, ReleaseLedger};
 use crate::accounting::{Composition, Loss};
+use crate::noise::{Entropy, Grid, SamplerLaw, Words, below, bernoulli_exp};
 use crate::planted::{self, PlantedFault};
 use crate::{Adversary, Epsilon, Growth, Neighbours, Provenance, Raw, ThreatModel, Unit};
 
@@ -125,7 +123,7 @@ impl ChoiceRelease {
     /// Sizes beyond exact arithmetic.
     pub fn calibrated(epsilon: Epsilon, range: f64, options: usize, neighbours: &str) -> Result<Self, ReleaseError> {
         // Rounding moves each score of two neighbours by at most half a step, hence the range by at most two steps.
-        let grid = super::grid::Grid::new(range, 1.0 / epsilon.get(), 2.0, 24)?;
+        let grid = Grid::new(range, 1.0 / epsilon.get(), 2.0, 24)?;
         if options == 0 {
             return Err(ReleaseError::Range("a choice between no options".to_owned()));
         }

@@ -2,12 +2,10 @@
 //!
 //! Integer weights with a checked ratio replace a continuous law on floating-point numbers. Proof: `docs/proofs/discrete.md`.
 
-use super::SamplerLaw;
-use super::bernoulli::below;
 use super::choice::{BitRelease, WHOLE, checked, proper, to_unit};
-use super::entropy::{Entropy, Words};
-use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use super::{Release, ReleaseError, ReleaseLedger};
 use crate::accounting::{Composition, Loss};
+use crate::noise::{Entropy, SamplerLaw, Words, below};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Provenance, Raw, ThreatModel};
 

@@ -1,12 +1,9 @@
 //! Adds discrete Laplace noise to one clipped number, for pure privacy.
 //! Proof: `docs/proofs/discrete.md`.
 
-use super::SamplerLaw;
-use super::discrete;
-use super::entropy::{Entropy, Words};
-use super::grid::Grid;
-use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use super::{Release, ReleaseError, ReleaseLedger};
 use crate::accounting::{Composition, Loss};
+use crate::noise::{self, Entropy, Grid, SamplerLaw, Words};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Provenance, Raw, ThreatModel};
 
@@ -30,7 +27,7 @@ impl LaplaceRelease {
         // scale = (hi - lo + g)/epsilon: rounding moves each of two neighbours by at most g/2.
         let grid = Grid::new(hi - lo, 1.0 / epsilon.get(), 1.0, 24)?;
         let far = lo.abs().max(hi.abs()) / grid.step;
-        if discrete::GREATEST_SCALE < grid.noise || 9e15 < far {
+        if noise::GREATEST_SCALE < grid.noise || 9e15 < far {
             return Err(ReleaseError::Range(format!("epsilon {} on the clip range [{lo}, {hi}]", epsilon.get())));
         }
         let ledger = ReleaseLedger {
@@ -68,6 +65,6 @@ impl LaplaceRelease {
     }
 
     pub(super) fn noised(&self, clipped: f64, words: &mut impl Words) -> f64 {
-        self.grid.value(self.grid.steps(clipped) + discrete::laplace(self.grid.laplace_scale(), words))
+        self.grid.value(self.grid.steps(clipped) + noise::laplace(self.grid.laplace_scale(), words))
     }
 }

@@ -1,13 +1,11 @@
 //! Tests what the releases add, guarantee and refuse.
 
 use super::choice::WHOLE;
-use super::discrete;
-use super::grid::{Grid, clipped};
-use super::sampler_tests::{Seeded, fits};
 use super::{
     BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, ReleaseError, RowsRelease, TreeRelease, VectorRelease, publish,
 };
 use crate::accounting::sensitivity::{Participation, Relation};
+use crate::noise::{self, Grid, Seeded, clipped, fits};
 use crate::{Delta, Epsilon, Raw, gdp_mu};
 
 fn e(value: f64) -> Epsilon {
@@ -87,7 +85,7 @@ fn prefixes_are_sums_and_their_nodes() {
     let sigma = tree.ledger_noise();
     assert!((1.0..1.001).contains(&(sigma as f64 / noise)), "{sigma} {noise}");
     let nodes: Vec<[i64; 2]> =
-        (0..20).map(|_| [discrete::gaussian(sigma, &mut again), discrete::gaussian(sigma, &mut again)]).collect();
+        (0..20).map(|_| [noise::gaussian(sigma, &mut again), noise::gaussian(sigma, &mut again)]).collect();
     let expected = |k: usize, entry: usize, reuse: bool| {
         let (mut prefix, mut sum) = (k, sums[k][entry]);
         while prefix != 0 {

@@ -11,16 +11,11 @@
 //! Out of scope: timing (the time of a draw depends on the draw; buffer noise before the data arrives), exceptions that depend
 //! on the data, and releases repeated because an interrupted experiment was resumed.
 
-mod bernoulli;
 mod channel;
 mod choice;
 mod density;
-mod discrete;
-mod entropy;
-mod grid;
 mod identity;
 mod laplace;
-mod law;
 mod outcome;
 mod received;
 mod reward;
@@ -32,17 +27,15 @@ mod vector;
 #[cfg(test)]
 mod mechanism_tests;
 #[cfg(test)]
-mod sampler_tests;
-#[cfg(test)]
 mod sums_tests;
 
+pub use crate::noise::{ReleaseError, SamplerLaw};
 pub use channel::ChannelRelease;
 pub use choice::{BitRelease, ChoiceRelease};
 pub use density::DensityRelease;
 pub use identity::random_name;
 pub use laplace::LaplaceRelease;
-pub use law::SamplerLaw;
-pub use outcome::{Release, ReleaseError, ReleaseLedger, publish};
+pub use outcome::{Release, ReleaseLedger, publish};
 pub use received::HolderRelease;
 pub use reward::RewardRelease;
 pub use rows::{MOST_BOUND, PublicProjection, ReleasedRows, RowsRelease};

@@ -3,11 +3,10 @@
 //! The servers of `policy` use both. Items are rounded to a grid once, `C x` gets exact noise, and the released values are a
 //! function of that noisy value only. Proof: `docs/proofs/released-sums.md`.
 
-use super::entropy::{Entropy, Words};
-use super::grid::Grid;
-use super::{ReleaseError, SamplerLaw, discrete};
+use super::ReleaseError;
+use crate::noise::{self, Entropy, Grid, SamplerLaw, Words};
 use crate::planted::{self, PlantedFault};
-use crate::streams::{Deviations, NoiseState, PrefixNoise, RowTransform, Shape};
+use crate::streams::{Deviations, NoiseState, PrefixNoise, RowTransform};
 use crate::sums::{Epochs, ExactSums, Sums};
 use crate::{Query, Raw, ReleaseCounts, Released, Signal, gdp_mu};
 use serde::{Deserialize, Serialize};
@@ -133,7 +132,7 @@ impl SumsRelease {
                 Grid::new(distance * norm, 1.0 / mu, rounding(1.0 + off), 19)?
             };
             let plain = distance * norm / mu;
-            if MOST_FOR_ROUNDING * plain < grid.noise as f64 * grid.step || discrete::GREATEST_SIGMA < grid.noise {
+            if MOST_FOR_ROUNDING * plain < grid.noise as f64 * grid.step || noise::GREATEST_SIGMA < grid.noise {
                 let releases = epoch.factorisation.as_ref().map_or(1, |factorisation| factorisation.rounds());
                 let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
                 return range(format!("a stream of {releases} releases of {length} numbers{hint}"));
@@ -195,12 +194,12 @@ impl SumsRelease {
         let shape = self.plan.shape();
         let mut item = vec![0.0; shape.len()];
         self.plan.clipping.item(&query.features, reward, &mut ReleaseCounts::default(), &mut item);
-        scale_diagonal(shape, &mut item, 1.0 / SQRT_2);
+        shape.scale_diagonal(&mut item, 1.0 / SQRT_2);
         self.users += 1;
         if self.plan.local {
             let grid = self.grids[0];
-            item.iter_mut().for_each(|x| *x = grid.value(grid.steps(*x) + discrete::gaussian(grid.gaussian_sigma(), words)));
-            scale_diagonal(shape, &mut item, SQRT_2);
+            item.iter_mut().for_each(|x| *x = grid.value(grid.steps(*x) + noise::gaussian(grid.gaussian_sigma(), words)));
+            shape.scale_diagonal(&mut item, SQRT_2);
             let sigma = grid.noise as f64 * grid.step;
             let horizon = self.plan.need.rounds;
             let item = Sums { entries: item, users: 1, gram_std: sigma, moment_std: sigma, horizon };
@@ -231,8 +230,8 @@ impl SumsRelease {
         let mut noisy = VecDeque::new();
         stream.transform.next(&row, &mut |sums| {
             // The conversions are exact: integers far below 2^53.
-            let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| discrete::gaussian(grid.gaussian_sigma(), words));
-            let mut draw = || shared.unwrap_or_else(|| discrete::gaussian(grid.gaussian_sigma(), words));
+            let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| noise::gaussian(grid.gaussian_sigma(), words));
+            let mut draw = || shared.unwrap_or_else(|| noise::gaussian(grid.gaussian_sigma(), words));
             noisy.push_back(sums.iter().map(|x| (x.round() as i64 + draw()) as f64).collect::<Vec<_>>());
         });
         let prefix = stream.decoder.next(&mut |out| {
@@ -241,7 +240,7 @@ impl SumsRelease {
             }
         });
         let mut entries: Vec<f64> = prefix.iter().map(|steps| steps * grid.step).collect();
-        scale_diagonal(shape, &mut entries, SQRT_2);
+        shape.scale_diagonal(&mut entries, SQRT_2);
         let (mut users, mut all) = (self.users, std);
         if let Some(before) = &self.before {
             entries.iter_mut().zip(&before.entries).for_each(|(entry, before)| *entry += before);
@@ -335,18 +334,6 @@ impl SumsRelease {
             _ => false,
         };
         if fits { Ok(()) } else { Err("its running sums are of another length".to_owned()) }
-    }
-}
-
-/// Scales the diagonal, by 1/sqrt(2) for coordinates in which the noise is isotropic.
-/// See erratum E7, `docs/privacy.md`.
-fn scale_diagonal(shape: Shape, entries: &mut [f64], by: f64) {
-    if let Shape::Symmetric(n) | Shape::Bordered(n) = shape {
-        let mut at = 0;
-        for row in 0..n {
-            entries[at] *= by;
-            at += n - row;
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Tests exact sums over users.
 //! The sums are right, the noise has the stated size, and a restored state continues like an uninterrupted one.
 
-use super::sampler_tests::Seeded;
 use super::{ReleaseError, SumsRelease};
+use crate::noise::Seeded;
 use crate::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
 use crate::{Budget, Calibration, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
@@ -162,7 +162,7 @@ fn calibrations_are_kept() {
             .release(
                 &Query { features: vec![0.0; M].into(), release: true },
                 Raw::seal(0.5),
-                &mut privateer_numerics::rng::Streams::new(1, "sigma").of(0, privateer_numerics::rng::Purpose::Noise),
+                (&mut privateer_numerics::rng::Streams::new(1, "sigma").of(0, privateer_numerics::rng::Purpose::Noise)).into(),
             )
             .value()
         {

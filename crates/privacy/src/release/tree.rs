@@ -3,13 +3,10 @@
 //! Leaves are rounded to the grid once, sums are exact, and every node gets exact noise. A factorised stream would round after
 //! the transformation, where one item changes every later round. Proof: `docs/proofs/discrete.md`.
 
-use super::SamplerLaw;
-use super::discrete;
-use super::entropy::{Entropy, Words};
-use super::grid::{Grid, clipped};
-use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use super::{Release, ReleaseError, ReleaseLedger};
 use crate::accounting::sensitivity::{self, Participation, Relation};
 use crate::accounting::{Composition, Loss};
+use crate::noise::{self, Entropy, Grid, SamplerLaw, Words, clipped};
 use crate::planted::{self, PlantedFault};
 use crate::streams::Factorisation;
 use crate::streams::tree::Tree;
@@ -48,7 +45,7 @@ impl TreeRelease {
         let grid = Grid::new(sensitivity::vector(radius, relation), per_unit, rounding, 19)?;
         // Sums stay below 2^53 steps.
         let far = rounds as f64 * (radius / grid.step + 1.0) + 100.0 * 64.0 * grid.noise as f64;
-        if dimension == 0 || 1e6 < dimension as f64 || discrete::GREATEST_SIGMA < grid.noise || 9e15 < far {
+        if dimension == 0 || 1e6 < dimension as f64 || noise::GREATEST_SIGMA < grid.noise || 9e15 < far {
             return Err(ReleaseError::Range(format!("a stream of {rounds} rounds of {dimension} entries")));
         }
         let ledger = ReleaseLedger {
@@ -100,7 +97,7 @@ impl TreeRelease {
         for (i, (sum, &entry)) in self.sum.iter_mut().zip(clipped).enumerate() {
             *sum += grid.steps(entry);
             if at != 0 || parent == 0 || !planted::is(PlantedFault::ReleasedTreeReuse) {
-                lower[at][i] = before.map_or(0, |before| before[i]) + discrete::gaussian(grid.gaussian_sigma(), words);
+                lower[at][i] = before.map_or(0, |before| before[i]) + noise::gaussian(grid.gaussian_sigma(), words);
             }
         }
         self.sum.iter().zip(&lower[at]).map(|(sum, noise)| grid.value(sum + noise)).collect()

@@ -1,13 +1,10 @@
 //! Adds Gaussian noise to one vector.
 //! Proof: `docs/proofs/discrete.md`.
 
-use super::SamplerLaw;
-use super::discrete;
-use super::entropy::{Entropy, Words};
-use super::grid::{Grid, clipped};
-use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use super::{Release, ReleaseError, ReleaseLedger};
 use crate::accounting::sensitivity::{self, Relation};
 use crate::accounting::{Composition, Loss};
+use crate::noise::{self, Entropy, Grid, SamplerLaw, Words, clipped};
 use crate::{Adversary, Delta, Epsilon, Growth, Provenance, Raw, ThreatModel, Unit, gdp_mu};
 
 /// Holds a calibrated release of one vector.
@@ -37,7 +34,7 @@ impl VectorRelease {
         // sigma = (D + g sqrt(dimension)) sigma_AG: rounding moves each of two neighbours by at most g/2 in every entry.
         let rounding = libm::sqrt(dimension as f64);
         let grid = Grid::new(distance, 1.0 / mu, rounding, 19)?;
-        if dimension == 0 || 1e6 < dimension as f64 || discrete::GREATEST_SIGMA < grid.noise {
+        if dimension == 0 || 1e6 < dimension as f64 || noise::GREATEST_SIGMA < grid.noise {
             return Err(ReleaseError::Range(format!("a vector of {dimension} entries")));
         }
         let ledger = ReleaseLedger {
@@ -74,6 +71,6 @@ impl VectorRelease {
 
     pub(super) fn noised(&self, clipped: &[f64], words: &mut impl Words) -> Vec<f64> {
         let Self { grid, .. } = self;
-        clipped.iter().map(|&entry| grid.value(grid.steps(entry) + discrete::gaussian(grid.gaussian_sigma(), words))).collect()
+        clipped.iter().map(|&entry| grid.value(grid.steps(entry) + noise::gaussian(grid.gaussian_sigma(), words))).collect()
     }
 }

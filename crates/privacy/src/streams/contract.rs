@@ -57,10 +57,16 @@ impl Shape {
         }
         let sigma = sigma * planted::noise_share(PlantedFault::StreamNoise);
         scale(out, sigma);
+        self.scale_diagonal(out, std::f64::consts::SQRT_2);
+    }
+
+    /// Multiplies the diagonal of a symmetric matrix, by `1/sqrt(2)` for coordinates in which the noise is isotropic.
+    /// See erratum E7, `docs/privacy.md`.
+    pub(crate) fn scale_diagonal(self, entries: &mut [f64], by: f64) {
         if let Self::Symmetric(n) | Self::Bordered(n) = self {
             let mut at = 0;
             for row in 0..n {
-                out[at] *= std::f64::consts::SQRT_2;
+                entries[at] *= by;
                 at += n - row;
             }
         }

@@ -3,6 +3,7 @@
 use super::vectors::{add_to, are_finite};
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::accounting::sensitivity::{Participation, Relation};
+use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, Raw, Released, gdp_mu};
 use privateer_numerics::rng::Stream;
@@ -87,8 +88,7 @@ impl PrefixSums {
             return Err(Exhausted { rounds: self.rounds });
         }
         self.add(item);
-        let (shape, sigma) = (self.shape, self.sigma);
-        self.next(&mut |out| shape.draw(sigma, stream, out))
+        self.next(&mut stream.into())
     }
 
     /// Adds one item to the row that the next release ends.
@@ -107,13 +107,17 @@ impl PrefixSums {
         add(&mut self.sum);
     }
 
-    /// Releases the sum so far, with draws from `draw`.
-    ///
-    /// Draws must have the stated standard deviation; reference cases use stored ones.
+    /// Releases the sum so far.
     ///
     /// # Errors
     /// A call after the last round.
-    pub fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<&[f64]>, Exhausted> {
+    pub fn next(&mut self, noise: &mut Noise<'_>) -> Result<Released<&[f64]>, Exhausted> {
+        let (shape, sigma) = (self.shape, self.sigma);
+        self.next_by(&mut |out| noise.fill(out, |stream, out| shape.draw(sigma, stream, out)))
+    }
+
+    /// Releases the sum so far, with draws that have another standard deviation.
+    pub(crate) fn next_by(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<&[f64]>, Exhausted> {
         if self.round == self.rounds {
             return Err(Exhausted { rounds: self.rounds });
         }
@@ -128,8 +132,8 @@ impl PrefixSums {
     ///
     /// # Errors
     /// A call after the last round.
-    pub fn next_owned(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<Vec<f64>>, Exhausted> {
-        self.next(draw)?;
+    pub fn next_owned(&mut self, noise: &mut Noise<'_>) -> Result<Released<Vec<f64>>, Exhausted> {
+        self.next(noise)?;
         Ok(Released::mark(std::mem::take(&mut self.released)))
     }
 

@@ -14,16 +14,15 @@ use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts,
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::event::Factor;
 use crate::mechanism::window::Window;
+use crate::noise::Noise;
 use crate::printed::{dubey2021, shariff2018};
 use crate::streams::{Deviations, Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
 use crate::{
     Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal,
     ReleaseCounts, Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Registry entries.
@@ -342,8 +341,6 @@ struct JointPrivatizer {
     /// The last release.
     last: Option<Arc<Sums>>,
     counts: ReleaseCounts,
-    /// Stored draws that replace random ones.
-    stored: Option<VecDeque<Vec<f64>>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -369,7 +366,6 @@ impl JointPrivatizer {
             before: Sums::empty(m, shared.need.rounds),
             last: None,
             counts: ReleaseCounts::default(),
-            stored: None,
             shared,
         };
         made.open();
@@ -412,19 +408,11 @@ impl JointPrivatizer {
     }
 
     /// Releases the sums so far.
-    fn give_out(&mut self, stream: &mut Stream) -> Signal {
+    fn give_out(&mut self, mut noise: Noise<'_>) -> Signal {
         let horizon = self.horizon();
         let (Some(epoch), Some(sums)) = (self.shared.epochs.get(self.epoch), &mut self.sums) else { return Signal::Nothing };
         let row = sums.round() as usize;
-        let (shape, sigma, stored) = (Shape::Bordered(self.shared.need.n_features), epoch.sigma, &mut self.stored);
-        let mut draw = |out: &mut [f64]| match stored {
-            None => shape.draw(sigma, stream, out),
-            Some(draws) => {
-                let next = draws.pop_front().filter(|draw| draw.len() == out.len());
-                out.copy_from_slice(&next.unwrap_or_else(|| vec![f64::NAN; out.len()]));
-            }
-        };
-        let Ok(released) = sums.next_owned(&mut draw) else { return Signal::Nothing };
+        let Ok(released) = sums.next_owned(&mut noise) else { return Signal::Nothing };
         let mut entries = released.into_value();
         if 0 < self.before.users {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
@@ -453,7 +441,7 @@ impl JointPrivatizer {
 }
 
 impl Privatizer for JointPrivatizer {
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, noise: Noise<'_>) -> Released<Signal> {
         ITEM.with_borrow_mut(|item| {
             // Every entry is written.
             item.resize(Shape::Bordered(self.shared.need.n_features).len(), 0.0);
@@ -463,7 +451,7 @@ impl Privatizer for JointPrivatizer {
             }
         });
         self.rounds += 1;
-        let signal = if query.release { self.give_out(stream) } else { Signal::Nothing };
+        let signal = if query.release { self.give_out(noise) } else { Signal::Nothing };
         self.turn();
         released(signal)
     }
@@ -485,28 +473,4 @@ impl Privatizer for JointPrivatizer {
             counts: self.counts,
         })
     }
-}
-
-/// Makes a privatizer whose tree nodes take stored draws, one per release, for reference cases.
-/// What it releases is not private.
-/// * `sigma` — standard deviation of the draws
-/// * `draws` — packed as [`Shape::Bordered`]
-#[must_use]
-pub fn stored(need: SumsNeed, sigma: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
-    let factorisation = Factor::Tree.factorisation(need.releases);
-    let stds = Arc::new(Deviations::new(&factorisation, sigma));
-    let shared = JointSumsShared {
-        factor: Factor::Tree,
-        calibration: Calibration::AsPrinted,
-        budget: None,
-        need: SumsNeed { epochs: Epochs::One, ..need },
-        clipping: Clipping { range: None, centre: 0.0 },
-        reach: None,
-        epochs: vec![Epoch { rounds: need.rounds, horizon: need.rounds, factorisation, sigma, stds }],
-        spectrum: Spectrum::None,
-        noise_formula: String::new(),
-    };
-    let mut made = JointPrivatizer::new(Arc::new(shared));
-    made.stored = Some(draws.into());
-    Box::new(made)
 }

@@ -12,14 +12,14 @@
 use super::joint::Rewards;
 use super::user::{Clipping, released};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
+use crate::streams::Shape;
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released,
     Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
-use privateer_numerics::rng::Stream;
-use std::collections::VecDeque;
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
@@ -162,40 +162,28 @@ struct LocalPrivatizer {
     noise: LocalSumsNoise,
     counts: ReleaseCounts,
     draws: Vec<f64>,
-    /// Stored draws that replace random ones.
-    stored: Option<VecDeque<Vec<f64>>>,
 }
 
 impl LocalPrivatizer {
     fn new(need: SumsNeed, clipping: Clipping, noise: LocalSumsNoise) -> Self {
         let draws = Sums::empty(need.n_features, need.rounds).entries;
-        Self { need, clipping, noise, counts: ReleaseCounts::default(), draws, stored: None }
+        Self { need, clipping, noise, counts: ReleaseCounts::default(), draws }
     }
 }
 
 impl Privatizer for LocalPrivatizer {
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let (m, LocalSumsNoise { gram, moment, diagonal }) = (self.need.n_features, self.noise);
         let mut item = Sums { gram_std: gram, moment_std: moment, users: 1, ..Sums::empty(m, self.need.rounds) };
         self.clipping.item(&query.features, reward, &mut self.counts, &mut item.entries);
-        match &mut self.stored {
-            Some(stored) => {
-                let next = stored.pop_front().filter(|draw| draw.len() == self.draws.len());
-                self.draws = next.unwrap_or_else(|| vec![f64::NAN; self.draws.len()]);
-            }
-            None => {
-                stream.normals(&mut self.draws);
-                let (matrix, vector) = self.draws.split_at_mut(m * (m + 1) / 2);
-                let share = planted::noise_share(PlantedFault::LocalNoise);
-                matrix.iter_mut().for_each(|entry| *entry *= share * gram);
-                vector.iter_mut().for_each(|entry| *entry *= share * moment);
-                let mut at = 0;
-                for row in 0..m {
-                    matrix[at] *= diagonal;
-                    at += m - row;
-                }
-            }
-        }
+        noise.fill(&mut self.draws, |stream, draws| {
+            stream.normals(draws);
+            let (matrix, vector) = draws.split_at_mut(m * (m + 1) / 2);
+            let share = planted::noise_share(PlantedFault::LocalNoise);
+            matrix.iter_mut().for_each(|entry| *entry *= share * gram);
+            vector.iter_mut().for_each(|entry| *entry *= share * moment);
+            Shape::Symmetric(m).scale_diagonal(matrix, diagonal);
+        });
         item.entries.iter_mut().zip(&self.draws).for_each(|(entry, noise)| *entry += noise);
         self.counts.releases += 1;
         released(Signal::Item(Arc::new(item)))
@@ -208,14 +196,4 @@ impl Privatizer for LocalPrivatizer {
     fn save(&self) -> serde_json::Value {
         serde_json::json!(self.counts)
     }
-}
-
-/// Makes a privatizer whose users take stored draws, for reference cases.
-/// What it releases is not private.
-/// * `draws` — packed upper triangle, then the vector, one draw per user, of standard deviations `sigma_gram`, `sigma_moment`
-#[must_use]
-pub fn stored(need: SumsNeed, sigma_gram: f64, sigma_moment: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
-    let noise = LocalSumsNoise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };
-    let clipping = Clipping { range: None, centre: 0.0 };
-    Box::new(LocalPrivatizer { stored: Some(draws.into()), ..LocalPrivatizer::new(need, clipping, noise) })
 }

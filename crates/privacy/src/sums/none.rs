@@ -2,11 +2,11 @@
 
 use super::user::{Clipping, released};
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+use crate::noise::Noise;
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Request,
     RewardFacts, Signal,
 };
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ struct PlainSumsState {
 }
 
 impl Privatizer for PlainSums {
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _noise: Noise<'_>) -> Released<Signal> {
         CLIPPING.item(&query.features, reward, &mut self.counts, &mut self.item);
         self.sums.entries.iter_mut().zip(&self.item).for_each(|(sum, entry)| *sum += entry);
         self.sums.users += 1;

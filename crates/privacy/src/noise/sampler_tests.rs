@@ -9,10 +9,10 @@ use super::entropy::{Entropy, Words};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
 /// Generates words from a seed, for tests only.
-pub(super) struct Seeded(Stream);
+pub(crate) struct Seeded(Stream);
 
 impl Seeded {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(Streams::new(seed, "release tests").of(0, Purpose::Noise))
     }
 }
@@ -30,7 +30,7 @@ impl Words for Seeded {
 /// Returns whether counts fit the expected shares.
 /// Chi-square below its quantile at 1 - 1e-6 (Wilson and Hilferty's approximation). Cells that expect fewer than ten are
 /// pooled.
-pub(super) fn fits(counts: &[u64], shares: &[f64]) -> bool {
+pub(crate) fn fits(counts: &[u64], shares: &[f64]) -> bool {
     let n = counts.iter().sum::<u64>() as f64;
     let (mut statistic, mut cells, mut pooled) = (0.0, 0, (0.0, 0.0));
     let mut add = |count: f64, expected: f64| {

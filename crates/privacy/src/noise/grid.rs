@@ -7,10 +7,10 @@ use crate::planted::{self, PlantedFault};
 
 /// A step `2^k`, and the noise as a whole number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Grid {
-    pub(super) step: f64,
+pub(crate) struct Grid {
+    pub(crate) step: f64,
     /// Standard deviation or scale of the noise in steps.
-    pub(super) noise: u64,
+    pub(crate) noise: u64,
 }
 
 /// Relative margin for rounding errors and for the discrete Gaussian.
@@ -25,7 +25,7 @@ impl Grid {
     ///
     /// # Errors
     /// Sizes that are not normal f64 numbers, or too far from 1 for exact arithmetic.
-    pub(super) fn new(distance: f64, per_unit: f64, rounding: f64, bits: i32) -> Result<Self, ReleaseError> {
+    pub(crate) fn new(distance: f64, per_unit: f64, rounding: f64, bits: i32) -> Result<Self, ReleaseError> {
         let plain = distance * per_unit;
         if !(1e-150..1e150).contains(&plain) || !(1e-150..1e150).contains(&distance) {
             return Err(ReleaseError::Range(format!("noise of size {plain:e} at distance {distance:e}")));
@@ -38,22 +38,22 @@ impl Grid {
     }
 
     /// Returns the law of discrete Laplace noise on this grid.
-    pub(super) fn laplace_law(self) -> SamplerLaw {
+    pub(crate) fn laplace_law(self) -> SamplerLaw {
         SamplerLaw::Laplace { scale: self.laplace_scale(), step: self.step }
     }
 
     /// Returns the law of discrete Gaussian noise on this grid.
-    pub(super) fn gaussian_law(self) -> SamplerLaw {
+    pub(crate) fn gaussian_law(self) -> SamplerLaw {
         SamplerLaw::Gaussian { sigma: self.gaussian_sigma(), step: self.step }
     }
 
     /// Returns the scale that the Laplace sampler is given, in steps.
-    pub(super) fn laplace_scale(self) -> u64 {
+    pub(crate) fn laplace_scale(self) -> u64 {
         self.drawn(PlantedFault::ReleasedLaplaceNoise, PlantedFault::ReleasedLaplaceSmall)
     }
 
     /// Returns the standard deviation that the Gaussian sampler is given, in steps.
-    pub(super) fn gaussian_sigma(self) -> u64 {
+    pub(crate) fn gaussian_sigma(self) -> u64 {
         self.drawn(PlantedFault::ReleasedGaussianNoise, PlantedFault::ReleasedGaussianSmall)
     }
 
@@ -65,13 +65,13 @@ impl Grid {
     }
 
     /// Returns the nearest multiple of the step, in steps.
-    pub(super) fn steps(self, value: f64) -> i64 {
+    pub(crate) fn steps(self, value: f64) -> i64 {
         // Division by a power of two is exact.
         (value / self.step).round() as i64
     }
 
     /// Converts steps to units of the value.
-    pub(super) fn value(self, steps: i64) -> f64 {
+    pub(crate) fn value(self, steps: i64) -> f64 {
         steps as f64 * self.step
     }
 }
@@ -80,7 +80,7 @@ impl Grid {
 ///
 /// # Errors
 /// A wrong length, or an entry that is not finite: refused before the clip, because a clip would pass NaN on.
-pub(super) fn clipped(mut vector: Vec<f64>, dimension: usize, radius: f64) -> Result<Vec<f64>, ReleaseError> {
+pub(crate) fn clipped(mut vector: Vec<f64>, dimension: usize, radius: f64) -> Result<Vec<f64>, ReleaseError> {
     if vector.len() != dimension {
         return Err(ReleaseError::Length { expected: dimension });
     }
