@@ -2,7 +2,7 @@
 //!
 //! For each of these mechanisms, the likelihood ratio of the two ends of the clip range grows with the released value.
 
-use super::{Case, Claim, Side};
+use super::{Case, Claim};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::{
@@ -117,9 +117,4 @@ pub(super) fn refused(refusal: &Refusal) -> Error {
         problem: format!("a registered mechanism refuses its own audit: {refusal}"),
         hint: "this is a fault of the mechanism or of its audit: please report it".to_owned(),
     }
-}
-
-/// Returns the two sides of a number that moves by `distance` around zero.
-pub(super) fn half(side: Side, distance: f64) -> f64 {
-    side.pick(0.5, -0.5) * distance
 }

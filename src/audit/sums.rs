@@ -173,6 +173,7 @@ pub(super) fn claim_of(ledger: &Ledger, participations: u64) -> Claim {
     match (participations, ledger.epsilon, Delta::try_from(ledger.delta), ledger.composition(participations)) {
         (0 | 1, ..) | (_, None, ..) => once,
         (_, Some(_), Ok(delta), Some(composition)) => Claim { epsilon: composition.epsilon(delta).upper, ..once },
+        (_, Some(_), Err(_), Some(composition)) => Claim { epsilon: composition.pure().unwrap_or(f64::INFINITY), ..once },
         _ => Claim { epsilon: f64::INFINITY, ..once },
     }
 }

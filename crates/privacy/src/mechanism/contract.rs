@@ -1,5 +1,6 @@
 //! Defines the interface of every reward mechanism, and its entry in the registry.
 
+use crate::noise::{ReleaseError, SamplerLaw};
 use crate::{Calibrated, Ledger, Privatizer, Request, RewardFacts};
 use std::fmt;
 
@@ -29,6 +30,13 @@ pub trait RewardMechanism: Send + Sync + fmt::Debug {
 
     /// Returns the ledger: claimed and delivered loss.
     fn ledger(&self) -> Ledger;
+
+    /// Returns what the exact samplers are given for one reward of a real person; empty without noise.
+    /// The privatizers draw from them where their noise is exact.
+    ///
+    /// # Errors
+    /// A mechanism without an exact sampler, or parameters beyond its range.
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError>;
 }
 
 /// Describes one mechanism in the registry.

@@ -4,7 +4,7 @@
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
-use crate::noise::Noise;
+use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
@@ -44,12 +44,28 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     Ok(Arc::new(GaussianMechanism { calibration: request.calibration, epsilon, delta, window, sigma }))
 }
 
+impl GaussianMechanism {
+    /// Returns the standard deviation that is drawn.
+    fn drawn(&self) -> f64 {
+        self.sigma * planted::noise_share(PlantedFault::GaussianNoise)
+    }
+
+    fn grid(&self) -> Result<Grid, ReleaseError> {
+        Grid::gaussian(self.window.width(), self.drawn())
+    }
+}
+
 impl Privatizer for GaussianMechanism {
     fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let reward = reward.open();
         let kept = if planted::is(PlantedFault::GaussianClip) { reward } else { self.window.clip(reward) };
-        let sigma = self.sigma * planted::noise_share(PlantedFault::GaussianNoise);
-        Released::mark(Signal::Reward(kept + noise.number(|stream| sigma * stream.normal())))
+        Released::mark(Signal::Reward(match &mut noise {
+            Noise::Exact(entropy) => {
+                let centre = self.window.off_unit(0.0);
+                self.grid().map_or(f64::NAN, |grid| centre + grid.add_gaussian(kept - centre, entropy))
+            }
+            noise => kept + noise.number(|stream| self.drawn() * stream.normal()),
+        }))
     }
 }
 
@@ -90,5 +106,9 @@ impl RewardMechanism for GaussianMechanism {
             doubt: None,
             notes: Vec::new(),
         })
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        Ok(vec![self.grid()?.gaussian_law()])
     }
 }

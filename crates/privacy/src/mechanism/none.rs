@@ -2,7 +2,7 @@
 //! It never clips and draws nothing, and its ledger says that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
-use crate::noise::Noise;
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal,
 };
@@ -67,5 +67,9 @@ impl RewardMechanism for NoMechanism {
             doubt: None,
             notes: Vec::new(),
         })
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        Ok(Vec::new())
     }
 }

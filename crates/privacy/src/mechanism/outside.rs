@@ -5,7 +5,7 @@
 
 use super::RewardMechanism;
 use super::window::Window;
-use crate::noise::Noise;
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
     Budget, Calibrated, Claim, ClaimUnit, Event, Guarantee, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal,
@@ -149,6 +149,10 @@ impl RewardMechanism for Outside {
         ledger.guarantee = Guarantee::Unverified { claimed_by: name.to_owned(), proof: self.entry.proof.clone() };
         ledger.delivered = "not verified".to_owned();
         ledger
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        Err(ReleaseError::Range(format!("mechanism `{}`, from outside of this program,", self.entry.name)))
     }
 }
 

@@ -36,6 +36,14 @@ impl Entropy {
     }
 }
 
+#[cfg(test)]
+impl Entropy {
+    /// Makes randomness from a seed, for tests only.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(ChaCha20Rng::seed_from_u64(seed))
+    }
+}
+
 impl fmt::Debug for Entropy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Entropy(secret)")

@@ -15,11 +15,6 @@ pub enum ReleaseError {
     },
     /// A parameter is beyond exact arithmetic.
     Range(String),
-    /// All rounds that the noise was calibrated for have been released.
-    Exhausted {
-        /// Number of those rounds.
-        rounds: u64,
-    },
     /// The operating system gave no entropy.
     NoEntropy(String),
 }
@@ -34,7 +29,6 @@ impl fmt::Display for ReleaseError {
             Self::Range(what) => {
                 write!(f, "{what} is outside of what exact arithmetic holds; change the unit, the clip or the budget")
             }
-            Self::Exhausted { rounds } => write!(f, "all {rounds} rounds are released; calibrate for more (fewer are free)"),
             Self::NoEntropy(why) => write!(f, "the operating system gave no entropy ({why}); nothing was released"),
         }
     }

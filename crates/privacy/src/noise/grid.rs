@@ -2,7 +2,7 @@
 //!
 //! Rounding moves each of two neighbours by at most half a step in every coordinate; the sensitivity is raised by that amount.
 
-use super::{ReleaseError, SamplerLaw};
+use super::{Entropy, GREATEST_SCALE, GREATEST_SIGMA, ReleaseError, SamplerLaw, discrete};
 use crate::planted::{self, PlantedFault};
 
 /// A step `2^k`, and the noise as a whole number of steps.
@@ -37,6 +37,42 @@ impl Grid {
         Ok(Self { step, noise: noise.ceil() as u64 })
     }
 
+    /// Makes the grid for Laplace noise of this scale on a number within [lo, hi]; any two such numbers are neighbours.
+    ///
+    /// # Errors
+    /// Those of [`Grid::new`]; a scale or a range of too many steps.
+    pub(crate) fn laplace((lo, hi): (f64, f64), scale: f64) -> Result<Self, ReleaseError> {
+        // scale + g scale/(hi - lo): rounding moves each of two neighbours by at most g/2.
+        let grid = Self::new(hi - lo, scale / (hi - lo), 1.0, 24)?;
+        let far = lo.abs().max(hi.abs()) / grid.step;
+        if GREATEST_SCALE < grid.noise || 9e15 < far {
+            return Err(ReleaseError::Range(format!("Laplace noise of scale {scale} on the clip range [{lo}, {hi}]")));
+        }
+        Ok(grid)
+    }
+
+    /// Makes the grid for Gaussian noise of this size on a number that moves by at most `distance`.
+    ///
+    /// # Errors
+    /// Those of [`Grid::new`]; a size of too many steps.
+    pub(crate) fn gaussian(distance: f64, sigma: f64) -> Result<Self, ReleaseError> {
+        let grid = Self::new(distance, sigma / distance, 1.0, 19)?;
+        if GREATEST_SIGMA < grid.noise {
+            return Err(ReleaseError::Range(format!("Gaussian noise of size {sigma} at distance {distance}")));
+        }
+        Ok(grid)
+    }
+
+    /// Rounds a value and adds discrete Laplace noise.
+    pub(crate) fn add_laplace(self, value: f64, entropy: &mut Entropy) -> f64 {
+        self.value(self.steps(value) + discrete::laplace(self.laplace_scale(), entropy))
+    }
+
+    /// Rounds a value and adds discrete Gaussian noise.
+    pub(crate) fn add_gaussian(self, value: f64, entropy: &mut Entropy) -> f64 {
+        self.value(self.steps(value) + discrete::gaussian(self.gaussian_sigma(), entropy))
+    }
+
     /// Returns the law of discrete Laplace noise on this grid.
     pub(crate) fn laplace_law(self) -> SamplerLaw {
         SamplerLaw::Laplace { scale: self.laplace_scale(), step: self.step }
@@ -49,19 +85,14 @@ impl Grid {
 
     /// Returns the scale that the Laplace sampler is given, in steps.
     pub(crate) fn laplace_scale(self) -> u64 {
-        self.drawn(PlantedFault::ReleasedLaplaceNoise, PlantedFault::ReleasedLaplaceSmall)
+        // Exact without a fault: the number is far below 2^53.
+        (self.noise as f64 * planted::small_share(PlantedFault::LaplaceSmall)) as u64
     }
 
     /// Returns the standard deviation that the Gaussian sampler is given, in steps.
     pub(crate) fn gaussian_sigma(self) -> u64 {
-        self.drawn(PlantedFault::ReleasedGaussianNoise, PlantedFault::ReleasedGaussianSmall)
-    }
-
-    /// Returns the noise in steps; the planted faults leave half of it, or 97 %.
-    fn drawn(self, half: PlantedFault, small: PlantedFault) -> u64 {
-        let share = if planted::is(small) { 0.97 } else { planted::noise_share(half) };
-        // Exact without a fault: the number is far below 2^53.
-        (self.noise as f64 * share) as u64
+        let share = planted::noise_share(PlantedFault::ExactGaussianNoise);
+        (self.noise as f64 * share * planted::small_share(PlantedFault::GaussianSmall)) as u64
     }
 
     /// Returns the nearest multiple of the step, in steps.
@@ -74,27 +105,4 @@ impl Grid {
     pub(crate) fn value(self, steps: i64) -> f64 {
         steps as f64 * self.step
     }
-}
-
-/// Clips a vector to L2 norm `radius`.
-///
-/// # Errors
-/// A wrong length, or an entry that is not finite: refused before the clip, because a clip would pass NaN on.
-pub(crate) fn clipped(mut vector: Vec<f64>, dimension: usize, radius: f64) -> Result<Vec<f64>, ReleaseError> {
-    if vector.len() != dimension {
-        return Err(ReleaseError::Length { expected: dimension });
-    }
-    if vector.iter().any(|entry| !entry.is_finite()) {
-        return Err(ReleaseError::NotFinite);
-    }
-    // Divides by the largest entry first, so that no square overflows.
-    let largest = vector.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
-    if 0.0 < largest {
-        let shape: f64 = vector.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
-        let shrink = radius / largest / libm::sqrt(shape);
-        if shrink < 1.0 && !planted::is(PlantedFault::ReleasedVectorClip) {
-            vector.iter_mut().for_each(|entry| *entry *= shrink);
-        }
-    }
-    Ok(vector)
 }

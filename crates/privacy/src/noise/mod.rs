@@ -15,13 +15,13 @@ mod source;
 #[cfg(test)]
 mod sampler_tests;
 
-pub(crate) use bernoulli::{below, bernoulli_exp};
-pub(crate) use discrete::{GREATEST_SCALE, GREATEST_SIGMA, gaussian, laplace};
+pub(crate) use bernoulli::below;
+pub(crate) use discrete::{GREATEST_SCALE, GREATEST_SIGMA, gaussian};
 pub use entropy::Entropy;
 pub(crate) use entropy::Words;
 pub use error::ReleaseError;
-pub(crate) use grid::{Grid, clipped};
+pub(crate) use grid::Grid;
 pub use law::SamplerLaw;
 #[cfg(test)]
-pub(crate) use sampler_tests::{Seeded, fits};
+pub(crate) use sampler_tests::fits;
 pub use source::Noise;

@@ -59,13 +59,12 @@ impl<T> Release<T> {
 /// It accepts releases only:
 ///
 /// ```
-/// use privateer_privacy::accounting::sensitivity::Relation;
-/// use privateer_privacy::release::{VectorRelease, publish};
+/// use privateer_privacy::release::{RowsRelease, publish};
 /// use privateer_privacy::{Delta, Epsilon, Raw};
 /// let (epsilon, delta) = (Epsilon::try_from(1.0)?, Delta::try_from(1e-6)?);
-/// let mechanism = VectorRelease::calibrated(epsilon, delta, 1.0, 2, Relation::Replace)?;
+/// let mechanism = RowsRelease::calibrated(epsilon, delta, 2.0, 1.0, 2)?;
 /// let release = mechanism.release(Raw::seal(vec![0.3, -0.2]))?;
-/// assert!(publish(&release).contains("\"provenance\":\"released\""));
+/// assert!(publish(&release.rows).contains("\"provenance\":\"released\""));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

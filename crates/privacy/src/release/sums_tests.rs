@@ -2,7 +2,7 @@
 //! The sums are right, the noise has the stated size, and a restored state continues like an uninterrupted one.
 
 use super::{ReleaseError, SumsRelease};
-use crate::noise::Seeded;
+use crate::noise::Entropy;
 use crate::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
 use crate::{Budget, Calibration, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn user(t: u64) -> ([f64; M], f64, Vec<f64>) {
     (phi, reward, item)
 }
 
-fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Seeded) -> Signal {
+fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Entropy) -> Signal {
     let (phi, reward, _) = user(t);
     let query = Query { features: phi.to_vec().into(), release: give };
     release.noised(&query, Raw::seal(reward), words).value().clone()
@@ -53,7 +53,7 @@ fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Seeded) -> Si
 fn sums_are_right_and_noise_is_of_the_stated_size() {
     for entry in entries() {
         let mut squares = [0.0; 9];
-        let mut words = Seeded::new(3);
+        let mut words = Entropy::seeded(3);
         let (rounds, streams) = (6, 600);
         for _ in 0..streams {
             let mut release = release(&entry, rounds, rounds, Epochs::One).expect("a release");
@@ -100,7 +100,7 @@ fn a_saved_stream_goes_on() {
                 continue;
             };
             let mut cut = make().expect("the same");
-            let (mut one, mut other) = (Seeded::new(9), Seeded::new(9));
+            let (mut one, mut other) = (Entropy::seeded(9), Entropy::seeded(9));
             for t in 1..=rounds {
                 let give = t % every == 0;
                 let expected = take(&mut whole, t, give, &mut one);
