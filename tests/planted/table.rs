@@ -37,8 +37,8 @@ const fn small(fault: PlantedFault, audits: &'static [&'static str]) -> Row {
     Row { fault, audits, expected, test: "mechanisms::samplers::samplers_keep_the_stated_price" }
 }
 
-const SUMS: &[&str] = &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums"];
-const VISITS: &[&str] = &["visits-own", "visits-tree", "visits-blt"];
+const SUMS: &[&str] =
+    &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums", "visits-own", "visits-tree", "visits-blt"];
 
 /// The table.
 pub const ROWS: &[Row] = &[
@@ -53,8 +53,12 @@ pub const ROWS: &[Row] = &[
     row(RowClip, &["discrete-gaussian-rows"], "mechanisms::clips::released_rows_are_moved_to_their_bound"),
     row(SumsRewardClip, SUMS, "mechanisms::clips::sums_clip_rewards"),
     row(SumsFeatureClip, SUMS, "mechanisms::clips::sums_shorten_features"),
-    // In joint sums a second check refuses the item, and released ones count it as zero steps.
-    row(SumsFinite, &["sums-local-gaussian"], "mechanisms::clips::sums_take_nothing_that_is_not_finite"),
+    // Exact sums count it as zero steps.
+    row(
+        SumsFinite,
+        &["sums-local-gaussian", "sums-tree", "visits-own", "visits-tree"],
+        "mechanisms::clips::sums_take_nothing_that_is_not_finite",
+    ),
     row(StreamFinite, &["tree"], "mechanisms::clips::running_sums_take_nothing_that_is_not_finite"),
     row(
         GradientClip,
@@ -81,9 +85,6 @@ pub const ROWS: &[Row] = &[
         &["sample-gaussian", "gradients-gaussian", "batch-gaussian", "stored-gaussian"],
         "mechanisms::clips::gradients_of_what_is_not_finite_are_zero",
     ),
-    row(InteractionRewardClip, VISITS, "mechanisms::clips::interactions_clip_rewards"),
-    row(InteractionContextClip, VISITS, "mechanisms::clips::interactions_shorten_contexts"),
-    row(InteractionFinite, VISITS, "mechanisms::clips::interactions_take_nothing_that_is_not_finite"),
     row(ChoiceBounds, &["visits-gumbel", "visits-laplace"], "mechanisms::clips::choices_enforce_their_bounds"),
     row(LaplaceNoise, &["laplace", "discrete-laplace"], "mechanisms::noise::laplace_noise_has_its_scale"),
     row(GaussianNoise, &["gaussian", "discrete-gaussian"], "mechanisms::noise::gaussian_noise_has_its_size"),
@@ -123,13 +124,12 @@ pub const ROWS: &[Row] = &[
     small(GaussianSmall, &["discrete-gaussian"]),
     row(
         SharedDraw,
-        &["visits-own", "sums-tree", "sums-blt", "visits-tree"],
-        "mechanisms::draws::entries_of_a_simulated_sum_have_draws_of_their_own",
+        &["visits-own", "sums-tree", "sums-blt", "visits-tree", "discrete-gaussian-sums"],
+        "mechanisms::draws::entries_of_a_sum_have_draws_of_their_own",
     ),
-    row(ReleasedSharedDraw, &["discrete-gaussian-sums"], "mechanisms::draws::entries_of_a_released_sum_have_draws_of_their_own"),
     row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_tree_draws_in_every_round"),
     row(BatchSum, &["batch-gaussian"], "mechanisms::draws::a_batch_holds_nothing_of_the_one_before"),
-    row(ReleasedRowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_a_released_sum_are_cleared"),
+    row(RowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_an_exact_sum_are_cleared"),
     row(OwnNoise, &["visits-own"], "mechanisms::draws::every_local_interaction_has_noise_of_its_own"),
     row(Participations, &["tree", "honaker", "blt", "sqrt-toeplitz"], "mechanisms::prices::every_participation_is_priced"),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),

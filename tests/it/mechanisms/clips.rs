@@ -7,11 +7,11 @@ use privateer_privacy::interactions::ArmStep;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceBounds, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
-use privateer_privacy::release::{RowsRelease, SumsRelease};
+use privateer_privacy::release::{ChannelRelease, RowsRelease};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::{SumsEntry, joint, local};
-use privateer_privacy::{MechanismEntry, Query, Raw, Signal};
+use privateer_privacy::{Channel, MechanismEntry, Query, Raw, Signal};
 use std::sync::{Arc, Mutex};
 
 const INF: f64 = f64::INFINITY;
@@ -77,7 +77,7 @@ fn entries_of(entry: &SumsEntry, features: [f64; 2], reward: f64) -> (Vec<f64>, 
         other => panic!("{other:?}"),
     };
     let simulated = of(mechanism.privatizer().release(&query, Raw::seal(reward), (&mut stream(3)).into()).value());
-    let mut release = SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes");
+    let mut release = ChannelRelease::of(&Channel::Sums(mechanism)).expect("sizes");
     let released = of(release.release(&query, Raw::seal(reward)).expect("entropy").value());
     (simulated, released)
 }
@@ -95,18 +95,28 @@ fn sums_release_as(outside: ([f64; 2], f64), inside: ([f64; 2], f64)) {
 fn sums_clip_rewards() {
     sums_release_as(([1.0, 0.0], 1e6), ([1.0, 0.0], 1.0));
     sums_release_as(([1.0, 0.0], -1e6), ([1.0, 0.0], -1.0));
+    for local in [false, true] {
+        assert_eq!(interaction(local, [1.0, 0.0], 1e6), interaction(local, [1.0, 0.0], 1.0));
+        assert_eq!(interaction(local, [1.0, 0.0], -INF), interaction(local, [1.0, 0.0], -1.0));
+    }
 }
 
 #[test]
 fn sums_shorten_features() {
     // A power of two is divided by its length without rounding.
     sums_release_as(([1_048_576.0, 0.0], 0.5), ([1.0, 0.0], 0.5));
+    for local in [false, true] {
+        assert_eq!(interaction(local, [1_048_576.0, 0.0], 0.5), interaction(local, [1.0, 0.0], 0.5));
+    }
 }
 
 #[test]
 fn sums_take_nothing_that_is_not_finite() {
     sums_release_as(([INF, 0.0], 0.5), ([0.0, 0.0], 0.5));
     sums_release_as(([0.5, f64::NAN], 0.5), ([0.0, 0.0], 0.5));
+    for local in [false, true] {
+        assert_eq!(interaction(local, [INF, 0.0], 0.5), interaction(local, [0.0, 0.0], 0.5));
+    }
 }
 
 #[test]
@@ -171,28 +181,6 @@ fn interaction(local: bool, context: [f64; 2], reward: f64) -> Vec<f64> {
     match privatizer.release(Raw::seal(Interaction { context: &context, arm: 0, reward }), (&mut stream(7)).into()).value() {
         InteractionSignal::Sums { entries, .. } => entries.to_vec(),
         other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn interactions_clip_rewards() {
-    for local in [false, true] {
-        assert_eq!(interaction(local, [1.0, 0.0], 1e6), interaction(local, [1.0, 0.0], 1.0));
-        assert_eq!(interaction(local, [1.0, 0.0], -INF), interaction(local, [1.0, 0.0], -1.0));
-    }
-}
-
-#[test]
-fn interactions_shorten_contexts() {
-    for local in [false, true] {
-        assert_eq!(interaction(local, [1_048_576.0, 0.0], 0.5), interaction(local, [1.0, 0.0], 0.5));
-    }
-}
-
-#[test]
-fn interactions_take_nothing_that_is_not_finite() {
-    for local in [false, true] {
-        assert_eq!(interaction(local, [INF, 0.0], 0.5), interaction(local, [0.0, 0.0], 0.5));
     }
 }
 

@@ -5,26 +5,15 @@ use privateer_privacy::gradients::{BatchGradients, BatchPlan, Gradient, Gradient
 use privateer_privacy::interactions::{Interaction, InteractionSignal};
 use privateer_privacy::mechanism::laplace;
 use privateer_privacy::noise::Noise;
-use privateer_privacy::release::SumsRelease;
+use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::joint;
-use privateer_privacy::{Query, Raw, Signal};
+use privateer_privacy::{Channel, Query, Raw, Signal};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-#[test]
-fn entries_of_a_simulated_sum_have_draws_of_their_own() {
-    for shape in [Shape::Vector(3), Shape::Symmetric(2), Shape::Bordered(2)] {
-        let mut drawn = vec![0.0; shape.len()];
-        shape.draw(1.0, &mut stream(1), &mut drawn);
-        let mut sorted = drawn.clone();
-        sorted.sort_by(f64::total_cmp);
-        assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "{drawn:?}");
-    }
-}
-
-fn released(release: &mut SumsRelease, features: [f64; 2], reward: f64) -> Vec<f64> {
+fn released(release: &mut ChannelRelease, features: [f64; 2], reward: f64) -> Vec<f64> {
     let query = Query { features: features.to_vec().into(), release: true };
     match release.release(&query, Raw::seal(reward)).expect("entropy").value() {
         Signal::Sums(sums) | Signal::Item(sums) => sums.entries.clone(),
@@ -32,11 +21,18 @@ fn released(release: &mut SumsRelease, features: [f64; 2], reward: f64) -> Vec<f
     }
 }
 
-/// The entry off the diagonal and both entries of the vector: three draws on half a million steps agree once in 10^12.
 #[test]
-fn entries_of_a_released_sum_have_draws_of_their_own() {
+fn entries_of_a_sum_have_draws_of_their_own() {
+    for shape in [Shape::Vector(3), Shape::Symmetric(2), Shape::Bordered(2)] {
+        let mut drawn = vec![0.0; shape.len()];
+        shape.draw(1.0, &mut stream(1), &mut drawn);
+        let mut sorted = drawn.clone();
+        sorted.sort_by(f64::total_cmp);
+        assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "{drawn:?}");
+    }
+    // Exact: the entry off the diagonal and both entries of the vector, three draws on half a million steps, agree once in 10^12.
     for entry in &joint::ENTRIES {
-        let mut release = SumsRelease::new(sums(entry, 1.0, 4).exact().expect("tight")).expect("sizes");
+        let mut release = ChannelRelease::of(&Channel::Sums(sums(entry, 1.0, 4))).expect("sizes");
         let entries = released(&mut release, [0.0, 0.0], 0.0);
         assert!(entries[1] != entries[3] || entries[3] != entries[4], "{}: {entries:?}", entry.name);
     }
@@ -44,10 +40,10 @@ fn entries_of_a_released_sum_have_draws_of_their_own() {
 
 /// The mean of 1600 second releases is the first user's item, 1, within six standard errors: an item that stays in the row makes it 2.
 #[test]
-fn rows_of_a_released_sum_are_cleared() {
+fn rows_of_an_exact_sum_are_cleared() {
     let (mut seconds, n) = (Vec::new(), 1600);
     for _ in 0..n {
-        let mut release = SumsRelease::new(sums(&joint::ENTRIES[0], 8.0, 2).exact().expect("tight")).expect("sizes");
+        let mut release = ChannelRelease::of(&Channel::Sums(sums(&joint::ENTRIES[0], 8.0, 2))).expect("sizes");
         let _ = released(&mut release, [1.0, 0.0], 0.0);
         seconds.push(released(&mut release, [0.0, 0.0], 0.0)[0]);
     }

@@ -4,7 +4,7 @@ use super::parts::{d, e};
 use privateer_privacy::accounting::Composition;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
-use privateer_privacy::release::{ChannelRelease, ReleaseLedger, RowsRelease, SamplerLaw, SumsRelease};
+use privateer_privacy::release::{ChannelRelease, ReleaseLedger, RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Shape;
 use privateer_privacy::sums::{Epochs, SumsNeed, joint, local};
 use privateer_privacy::{Budget, Calibration, Channel, Event, Factor, Request, RewardFacts, gaussian_delta};
@@ -126,7 +126,7 @@ fn channels() {
                 assert!(!laws.is_empty());
                 // One step of rounding for a number.
                 laws.iter().for_each(|law| keeps(&what, *law, (at, 1.0), stated, WEIGHTS));
-                let channel = ChannelRelease::of(&Channel::Rewards(mechanism)).map(|channel| channel.laws());
+                let channel = ChannelRelease::of(&Channel::Rewards(mechanism)).map(|channel| channel.laws().to_vec());
                 assert_eq!(channel, Ok(laws));
             }
         }
@@ -143,9 +143,8 @@ fn channels() {
                 let ledger = mechanism.ledger();
                 let Event::Sums { factor, .. } = ledger.event else { panic!("{:?}", ledger.event) };
                 let stated = ledger.composition(1).and_then(|composition| composition.mu()).expect("a Gaussian price");
-                let plan = mechanism.exact().expect("an exact form");
                 // Small budgets need more steps for rounding than the release accepts.
-                let Ok(release) = SumsRelease::new(plan) else {
+                let Ok(release) = ChannelRelease::of(&Channel::Sums(mechanism)) else {
                     assert!(budget.0 <= 1e-3 || !["tree", "local-gaussian"].contains(&entry.name), "{what}");
                     continue;
                 };
@@ -161,8 +160,6 @@ fn channels() {
                     let columns = factor.factorisation(releases).sensitivity(Participation::ONCE);
                     keeps(&what, *law, (distance * columns, entries.sqrt() * columns), stated, SUMS);
                 }
-                let channel = ChannelRelease::of(&Channel::Sums(mechanism)).map(|channel| channel.laws());
-                assert_eq!(channel, Ok(release.laws()), "{what}");
             }
         }
     }

@@ -4,14 +4,18 @@
 
 use super::{Entropy, GREATEST_SCALE, GREATEST_SIGMA, ReleaseError, SamplerLaw, discrete};
 use crate::planted::{self, PlantedFault};
+use serde::{Deserialize, Serialize};
 
 /// A step `2^k`, and the noise as a whole number of steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Grid {
     pub(crate) step: f64,
     /// Standard deviation or scale of the noise in steps.
     pub(crate) noise: u64,
 }
+
+/// Number of steps up to which f64 holds integers exactly, with a margin.
+pub(crate) const MOST_STEPS: f64 = 9e15;
 
 /// Relative margin for rounding errors and for the discrete Gaussian.
 /// It covers the rounding of sums of squares and of the calibration, and the difference between the deltas of the discrete and
@@ -45,7 +49,7 @@ impl Grid {
         // scale + g scale/(hi - lo): rounding moves each of two neighbours by at most g/2.
         let grid = Self::new(hi - lo, scale / (hi - lo), 1.0, 24)?;
         let far = lo.abs().max(hi.abs()) / grid.step;
-        if GREATEST_SCALE < grid.noise || 9e15 < far {
+        if GREATEST_SCALE < grid.noise || MOST_STEPS < far {
             return Err(ReleaseError::Range(format!("Laplace noise of scale {scale} on the clip range [{lo}, {hi}]")));
         }
         Ok(grid)
@@ -63,6 +67,11 @@ impl Grid {
         Ok(grid)
     }
 
+    /// Returns the size of the noise in units of the value: standard deviation or scale.
+    pub(crate) fn size(self) -> f64 {
+        self.noise as f64 * self.step
+    }
+
     /// Rounds a value and adds discrete Laplace noise.
     pub(crate) fn add_laplace(self, value: f64, entropy: &mut Entropy) -> f64 {
         self.value(self.steps(value) + discrete::laplace(self.laplace_scale(), entropy))
@@ -70,7 +79,12 @@ impl Grid {
 
     /// Rounds a value and adds discrete Gaussian noise.
     pub(crate) fn add_gaussian(self, value: f64, entropy: &mut Entropy) -> f64 {
-        self.value(self.steps(value) + discrete::gaussian(self.gaussian_sigma(), entropy))
+        self.value(self.steps(value) + self.gaussian_steps(entropy))
+    }
+
+    /// Draws discrete Gaussian noise, in steps.
+    pub(crate) fn gaussian_steps(self, entropy: &mut Entropy) -> i64 {
+        discrete::gaussian(self.gaussian_sigma(), entropy)
     }
 
     /// Returns the law of discrete Laplace noise on this grid.

@@ -16,11 +16,11 @@ mod source;
 mod sampler_tests;
 
 pub(crate) use bernoulli::below;
-pub(crate) use discrete::{GREATEST_SCALE, GREATEST_SIGMA, gaussian};
+pub(crate) use discrete::{GREATEST_SCALE, GREATEST_SIGMA};
 pub use entropy::Entropy;
 pub(crate) use entropy::Words;
 pub use error::ReleaseError;
-pub(crate) use grid::Grid;
+pub(crate) use grid::{Grid, MOST_STEPS};
 pub use law::SamplerLaw;
 #[cfg(test)]
 pub(crate) use sampler_tests::fits;

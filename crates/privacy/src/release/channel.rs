@@ -1,7 +1,8 @@
 //! Releases for real data what a policy learns from: single rewards, or sums over users.
 
-use super::{ReleaseError, SamplerLaw, SumsRelease};
+use super::{ReleaseError, SamplerLaw};
 use crate::noise::{Entropy, Noise};
+use crate::sums::Spectrum;
 use crate::{Channel, Guarantee, Privatizer, Query, Raw, Released, Signal};
 use std::fmt;
 
@@ -9,22 +10,14 @@ use std::fmt;
 ///
 /// The mechanism is the one that is simulated: it clips and draws here as there, from another source of noise.
 pub struct ChannelRelease {
-    kind: ChannelKind,
-}
-
-enum ChannelKind {
-    /// Rewards, or sums without noise: the ledger says that nothing is protected.
-    Whole {
-        channel: Channel,
-        privatizer: Box<dyn Privatizer>,
-        laws: Vec<SamplerLaw>,
-    },
-    Sums(Box<SumsRelease>),
+    channel: Channel,
+    privatizer: Box<dyn Privatizer>,
+    laws: Vec<SamplerLaw>,
 }
 
 impl fmt::Debug for ChannelRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChannelRelease").field("laws", &self.laws()).finish_non_exhaustive()
+        f.debug_struct("ChannelRelease").field("channel", &self.channel).finish_non_exhaustive()
     }
 }
 
@@ -35,20 +28,18 @@ impl ChannelRelease {
     /// A mechanism whose claim does not hold or that has no exact form, or parameters beyond its range.
     pub fn of(channel: &Channel) -> Result<Self, ReleaseError> {
         let ledger = channel.ledger();
-        let named = || format!("mechanism `{}` ({})", ledger.mechanism, ledger.guarantee);
-        let is_open = ledger.guarantee == Guarantee::NotPrivate;
-        if !is_open && ledger.guarantee != Guarantee::Holds {
-            return Err(ReleaseError::Range(named()));
+        if !matches!(ledger.guarantee, Guarantee::Holds | Guarantee::NotPrivate) {
+            return Err(ReleaseError::Range(format!("mechanism `{}` ({})", ledger.mechanism, ledger.guarantee)));
         }
-        let laws = match channel {
-            Channel::Rewards(mechanism) => mechanism.exact()?,
-            Channel::Sums(_) if is_open => Vec::new(),
+        let (channel, laws) = match channel {
+            Channel::Rewards(mechanism) => (channel.clone(), mechanism.exact()?),
             Channel::Sums(mechanism) => {
-                let plan = mechanism.exact().ok_or_else(|| ReleaseError::Range(named()))?;
-                return Ok(Self { kind: ChannelKind::Sums(Box::new(SumsRelease::new(plan)?)) });
+                let mechanism = mechanism.exact()?;
+                let laws = mechanism.laws();
+                (Channel::Sums(mechanism), laws)
             }
         };
-        Ok(Self { kind: ChannelKind::Whole { channel: channel.clone(), privatizer: channel.privatizer(), laws } })
+        Ok(Self { privatizer: channel.privatizer(), channel, laws })
     }
 
     /// Takes one user's reward and releases the signal of the round.
@@ -62,46 +53,31 @@ impl ChannelRelease {
         if !reward.look().is_finite() {
             return Err(ReleaseError::NotFinite);
         }
-        match &mut self.kind {
-            ChannelKind::Sums(release) => release.release(query, reward),
-            ChannelKind::Whole { privatizer, .. } => Ok(privatizer.release(query, reward, Noise::Exact(&mut Entropy::fresh()?))),
-        }
+        Ok(self.privatizer.release(query, reward, Noise::Exact(&mut Entropy::fresh()?)))
     }
 
     /// Returns what the exact samplers are given; empty without noise.
     #[must_use]
-    pub fn laws(&self) -> Vec<SamplerLaw> {
-        match &self.kind {
-            ChannelKind::Whole { laws, .. } => laws.clone(),
-            ChannelKind::Sums(release) => release.laws(),
-        }
+    pub fn laws(&self) -> &[SamplerLaw] {
+        &self.laws
     }
 
     /// Says whether raw sums are held between users, and so stored by [`ChannelRelease::save`].
     #[must_use]
     pub fn holds_raw(&self) -> bool {
-        match &self.kind {
-            ChannelKind::Whole { channel, .. } => matches!(channel, Channel::Sums(_)),
-            ChannelKind::Sums(release) => release.holds_raw(),
-        }
+        self.channel.sums().is_some_and(|sums| !matches!(sums.facts().spectrum, Spectrum::Local { .. }))
     }
 
     /// Returns the number of users so far; `None` for reward mechanisms, which do not count them.
     #[must_use]
     pub fn users(&self) -> Option<u64> {
-        match &self.kind {
-            ChannelKind::Whole { channel, privatizer, .. } => channel.sums().map(|_| privatizer.counts().rewards),
-            ChannelKind::Sums(release) => Some(release.users()),
-        }
+        self.channel.sums().map(|_| self.privatizer.counts().rewards)
     }
 
     /// Returns the state kept across rounds; null for mechanisms without state.
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
-        match &self.kind {
-            ChannelKind::Whole { privatizer, .. } => privatizer.save(),
-            ChannelKind::Sums(release) => release.save(),
-        }
+        self.privatizer.save()
     }
 
     /// Restores a saved state.
@@ -109,10 +85,7 @@ impl ChannelRelease {
     /// # Errors
     /// A description of the fault in the state.
     pub fn load(&mut self, state: serde_json::Value) -> Result<(), String> {
-        match &mut self.kind {
-            ChannelKind::Whole { channel, privatizer, .. } => *privatizer = channel.restore(state)?,
-            ChannelKind::Sums(release) => release.load(state)?,
-        }
+        self.privatizer = self.channel.restore(state)?;
         Ok(())
     }
 }

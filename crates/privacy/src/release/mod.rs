@@ -15,12 +15,9 @@ mod identity;
 mod outcome;
 mod received;
 mod rows;
-mod sums;
 
 #[cfg(test)]
 mod mechanism_tests;
-#[cfg(test)]
-mod sums_tests;
 
 pub use crate::noise::{ReleaseError, SamplerLaw};
 pub use channel::ChannelRelease;
@@ -28,4 +25,3 @@ pub use identity::random_name;
 pub use outcome::{Release, ReleaseLedger, publish};
 pub use received::HolderRelease;
 pub use rows::{MOST_BOUND, PublicProjection, ReleasedRows, RowsRelease};
-pub use sums::SumsRelease;
