@@ -31,12 +31,6 @@ const fn of_deployments(fault: PlantedFault) -> Row {
     Row { fault, audits: &[], expected: Expected::OfDeployments, test: DEPLOYMENTS }
 }
 
-/// A fault of a few percent, which only a check without draws sees.
-const fn small(fault: PlantedFault, audits: &'static [&'static str]) -> Row {
-    let expected = Expected::Unseen("3 % of the noise are within the interval of 20 000 replays");
-    Row { fault, audits, expected, test: "mechanisms::samplers::samplers_keep_the_stated_price" }
-}
-
 const SUMS: &[&str] =
     &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums", "visits-own", "visits-tree", "visits-blt"];
 
@@ -115,13 +109,17 @@ pub const ROWS: &[Row] = &[
         test: "mechanisms::noise::laplace_noise_over_arms_has_its_scale",
     },
     row(ArmGumbelNoise, &["visits-gumbel"], "mechanisms::noise::the_exponential_mechanism_over_arms_has_its_scale"),
-    small(LaplaceSmall, &["discrete-laplace"]),
     row(
         ExactGaussianNoise,
         &["discrete-gaussian-rows", "discrete-gaussian", "discrete-gaussian-sums"],
         "mechanisms::noise::exact_gaussian_noise_has_its_size",
     ),
-    small(GaussianSmall, &["discrete-gaussian"]),
+    Row {
+        fault: SmallNoise,
+        audits: &["discrete-laplace", "discrete-gaussian"],
+        expected: Expected::Unseen("3 % of the noise are within the interval of 20 000 replays"),
+        test: "mechanisms::samplers::samplers_keep_the_stated_price",
+    },
     row(
         SharedDraw,
         &["visits-own", "sums-tree", "sums-blt", "visits-tree", "discrete-gaussian-sums"],

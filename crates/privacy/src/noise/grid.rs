@@ -99,14 +99,19 @@ impl Grid {
 
     /// Returns the scale that the Laplace sampler is given, in steps.
     pub(crate) fn laplace_scale(self) -> u64 {
-        // Exact without a fault: the number is far below 2^53.
-        (self.noise as f64 * planted::small_share(PlantedFault::LaplaceSmall)) as u64
+        self.drawn(1.0)
     }
 
     /// Returns the standard deviation that the Gaussian sampler is given, in steps.
     pub(crate) fn gaussian_sigma(self) -> u64 {
-        let share = planted::noise_share(PlantedFault::ExactGaussianNoise);
-        (self.noise as f64 * share * planted::small_share(PlantedFault::GaussianSmall)) as u64
+        self.drawn(planted::noise_share(PlantedFault::ExactGaussianNoise))
+    }
+
+    /// Returns a share of the noise in steps; a planted fault leaves 97 % of it.
+    fn drawn(self, share: f64) -> u64 {
+        let share = if planted::is(PlantedFault::SmallNoise) { 0.97 * share } else { share };
+        // Exact without a fault: the number is far below 2^53.
+        (self.noise as f64 * share) as u64
     }
 
     /// Returns the nearest multiple of the step, in steps.

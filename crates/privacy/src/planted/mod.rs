@@ -13,4 +13,4 @@ mod switch;
 pub use fault::PlantedFault;
 #[cfg(feature = "planted-faults")]
 pub use switch::{VARIABLE, named};
-pub use switch::{is, noise_share, small_share};
+pub use switch::{is, noise_share};

@@ -37,21 +37,6 @@ pub fn noise_share(fault: PlantedFault) -> f64 {
     if is(fault) { 0.5 } else { 1.0 }
 }
 
-/// Returns the share of a noise's size that is drawn: 1 without `planted-faults`.
-#[cfg(not(feature = "planted-faults"))]
-#[must_use]
-#[inline(always)]
-pub const fn small_share(_fault: PlantedFault) -> f64 {
-    1.0
-}
-
-/// Returns the share of a noise's size that is drawn: 0.97 if this fault is planted, else 1.
-#[cfg(feature = "planted-faults")]
-#[must_use]
-pub fn small_share(fault: PlantedFault) -> f64 {
-    if is(fault) { 0.97 } else { 1.0 }
-}
-
 /// Returns the fault that the environment names, read once; `None` if the variable is not set.
 ///
 /// # Errors
