@@ -177,8 +177,13 @@ impl GramStream {
         let Some(transform) = self.factorisation.transform(shape.len()) else {
             return Err(ReleaseError::Range(format!("noise of the form `{}`", self.factorisation.name())));
         };
-        let rows = (transform.fractional(), transform.rounding_error(1.0));
-        let grid = grid(shape, (distance, self.sigma), users, (norm, self.factorisation.rounds(), rows))?;
+        let rows = GramRows {
+            norm,
+            count: self.factorisation.rounds(),
+            fractional: transform.fractional(),
+            error: transform.rounding_error(1.0),
+        };
+        let grid = rows.grid(shape, (distance, self.sigma), users)?;
         Ok(Self { grid: Some(grid), ..Self::new(Arc::clone(&self.factorisation), grid.size()) })
     }
 
@@ -192,37 +197,49 @@ impl GramStream {
     }
 }
 
-/// Returns the grid of exact noise of size `sigma` on items that one user moves by at most `distance`.
-///
-/// * `norm`, `releases` — largest norm of a column of C, and its number of rows
-/// * `fractional`, `error` — rows of `C x` that one row moves, if they are not integers, and the rounding error of an entry of `C x`
-///   in f64, for items that add up to at most 1
-///
-/// # Errors
-/// Sizes beyond exact arithmetic.
-pub(crate) fn grid(
-    shape: Shape,
-    (distance, sigma): (f64, f64),
-    users: u64,
-    (norm, releases, (fractional, error)): (f64, u64, (u64, f64)),
-) -> Result<Grid, ReleaseError> {
-    let length = shape.len();
-    // Items are rounded once: D + g sqrt(n), times the norm of a column. Rows of C x that are not integers are rounded once more.
-    let rounding = |once_more: f64| libm::sqrt(length as f64) * (norm + once_more * libm::sqrt(fractional as f64));
-    let of = |once_more: f64| Grid::new(distance * norm, sigma / (distance * norm), rounding(once_more), 19);
-    let grid = of(1.0)?;
-    // The most that all users together add to an entry, in steps; computed rows are off by the share `error` of it on either side.
-    let largest = users as f64 * (distance / grid.step + 1.0);
-    let off = 2.0 * error * largest;
-    // The grid's margin covers a tenth of a step over all entries.
-    let grid = if off * libm::sqrt(length as f64 * fractional as f64) < 0.1 { grid } else { of(1.0 + off)? };
-    if MOST_FOR_ROUNDING * sigma < grid.size() || GREATEST_SIGMA < grid.noise {
-        let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
-        return Err(ReleaseError::Range(format!("a stream of {releases} releases of {length} numbers{hint}")));
+/// States what the rows of `C x` cost in whole steps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GramRows {
+    /// Largest norm of a column of C.
+    norm: f64,
+    /// Number of rows.
+    count: u64,
+    /// Rows that one row of x moves, if they are not integers.
+    fractional: u64,
+    /// Rounding error of an entry of `C x` in f64, for items that add up to at most 1.
+    error: f64,
+}
+
+impl GramRows {
+    /// One item on its own.
+    pub(crate) const OWN: Self = Self { norm: 1.0, count: 1, fractional: 0, error: 0.0 };
+
+    /// Returns the grid of exact noise of size `sigma` on items that one user moves by at most `distance`.
+    ///
+    /// # Errors
+    /// Sizes beyond exact arithmetic for this number of users.
+    pub(crate) fn grid(self, shape: Shape, (distance, sigma): (f64, f64), users: u64) -> Result<Grid, ReleaseError> {
+        let Self { norm, count, fractional, error } = self;
+        let length = shape.len();
+        // Items are rounded once: D + g sqrt(n), times the norm of a column. Rows of C x that are not integers are rounded once
+        // more.
+        let rounding = |once_more: f64| libm::sqrt(length as f64) * (norm + once_more * libm::sqrt(fractional as f64));
+        let of = |once_more: f64| Grid::new(distance * norm, sigma / (distance * norm), rounding(once_more), 19);
+        let grid = of(1.0)?;
+        // The most that all users together add to an entry, in steps; computed rows are off by the share `error` of it on either
+        // side.
+        let largest = users as f64 * (distance / grid.step + 1.0);
+        let off = 2.0 * error * largest;
+        // The grid's margin covers a tenth of a step over all entries.
+        let grid = if off * libm::sqrt(length as f64 * fractional as f64) < 0.1 { grid } else { of(1.0 + off)? };
+        if MOST_FOR_ROUNDING * sigma < grid.size() || GREATEST_SIGMA < grid.noise {
+            let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
+            return Err(ReleaseError::Range(format!("a stream of {count} releases of {length} numbers{hint}")));
+        }
+        // Sums of users' items stay below 2^53 steps, with 64 levels of noise at 100 standard deviations.
+        if MOST_STEPS < largest + 6400.0 * grid.noise as f64 {
+            return Err(ReleaseError::Range(format!("a stream of {users} users")));
+        }
+        Ok(grid)
     }
-    // Sums of users' items stay below 2^53 steps, with 64 levels of noise at 100 standard deviations.
-    if MOST_STEPS < largest + 6400.0 * grid.noise as f64 {
-        return Err(ReleaseError::Range(format!("a stream of {users} users")));
-    }
-    Ok(grid)
 }

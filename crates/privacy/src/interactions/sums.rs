@@ -63,8 +63,6 @@ pub struct InteractionSums {
     name: &'static str,
     /// Factorisation, as the event names it.
     factor: Factor,
-    /// Largest length of a context after division by its unit.
-    context_bound: f64,
     /// Largest |reward| after centring and division by its unit.
     reward_bound: f64,
     clip: GramClip,
@@ -116,34 +114,27 @@ impl InteractionSums {
         } else {
             shariff2018::sigma(dubey2021::nodes_printed(releases), squared_norm, epsilon.get(), delta.get())
         };
-        let as_given = (length, reach);
-        let (sigma, (context_bound, reward_bound), context_unit, reward_unit, centre, noise_formula) = match terms.calibration {
-            Calibration::AsPrinted => (printed, as_given, 1.0, 1.0, 0.0, "sigma as printed"),
+        // A length that exceeds the bound by a rounding error is shortened by that error.
+        let as_given = GramClip { length, whole: length, ..GramClip::unit(Some(terms.range), 0.0) };
+        let (sigma, clip, reward_bound, noise_formula) = match terms.calibration {
+            Calibration::AsPrinted => (printed, as_given, reach, "sigma as printed"),
             Calibration::Corrected => {
-                (printed.max(needed), as_given, 1.0, 1.0, 0.0, "sigma as printed, never below what the claim needs")
+                (printed.max(needed), as_given, reach, "sigma as printed, never below what the claim needs")
             }
             Calibration::Tight => {
                 // For y in [-1/2, 1/2] the effective sensitivity is 1.25 (erratum E7, `docs/privacy.md`).
                 let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
                 let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
-                (
-                    sigma,
-                    (1.0, 0.5),
-                    length,
-                    2.0 * half,
-                    centre,
-                    "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)",
-                )
+                let clip = GramClip { centre, reward_unit: 2.0 * half, feature_unit: length, ..as_given };
+                (sigma, clip, 0.5, "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)")
             }
         };
         if !(sigma * sigma).is_normal() {
             return Err(Refusal::overflow(name, epsilon.get()));
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
-        // A length that exceeds the bound by a rounding error is shortened by that error.
-        let clip = GramClip { range: Some(terms.range), centre, reward_unit, length, whole: length, feature_unit: context_unit };
         let noise = GramStream::new(factorisation, sigma);
-        Ok(Self { terms, noise, factor, name, context_bound, reward_bound, clip, noise_formula })
+        Ok(Self { terms, noise, factor, name, reward_bound, clip, noise_formula })
     }
 
     /// Returns the divisor of contexts in the sums.
@@ -216,6 +207,8 @@ impl InteractionSums {
     /// Returns the ledger: claimed and delivered loss.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
+        // Largest length of a context after division by its unit.
+        let length = self.clip.length / self.clip.feature_unit;
         Ledger::of(Claim {
             mechanism: self.name,
             calibration: self.terms.calibration,
@@ -223,10 +216,10 @@ impl InteractionSums {
                 factor: self.factor,
                 // In the local model every user's item is released on its own.
                 releases: if self.terms.local { 1 } else { self.noise.factorisation.rounds() },
-                // The event is stated for |phi| <= 1, contexts have length at most `context_bound`: sigma is divided by it.
-                gram_sigma: self.noise.sigma / (self.context_bound * self.context_bound),
+                // The event is stated for |phi| <= 1, contexts have length at most `length`: sigma is divided by it.
+                gram_sigma: self.noise.sigma / (length * length),
                 equal_diagonal: false,
-                moment_sigma: self.noise.sigma / self.context_bound,
+                moment_sigma: self.noise.sigma / length,
                 reward: Some(self.reward_bound),
             },
             budget: self.terms.budget.into(),

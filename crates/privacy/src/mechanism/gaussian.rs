@@ -74,10 +74,6 @@ impl RewardMechanism for GaussianMechanism {
         Box::new(*self)
     }
 
-    fn output_range(&self) -> Option<(f64, f64)> {
-        None
-    }
-
     fn noise_variance(&self) -> f64 {
         self.sigma * self.sigma
     }
@@ -88,10 +84,6 @@ impl RewardMechanism for GaussianMechanism {
 
     fn clip(&self) -> Option<(f64, f64)> {
         Some(self.window.range())
-    }
-
-    fn laplace_scale(&self) -> Option<f64> {
-        None
     }
 
     fn ledger(&self) -> Ledger {

@@ -87,17 +87,8 @@ impl RewardMechanism for Laplace {
         Box::new(*self)
     }
 
-    fn output_range(&self) -> Option<(f64, f64)> {
-        None
-    }
-
     fn noise_variance(&self) -> f64 {
         2.0 * self.scale * self.scale
-    }
-
-    fn sub_gaussian_scale(&self) -> Option<f64> {
-        // Its moment generating function is infinite from 1/scale on.
-        None
     }
 
     fn clip(&self) -> Option<(f64, f64)> {

@@ -36,10 +36,6 @@ impl RewardMechanism for NoMechanism {
         Box::new(*self)
     }
 
-    fn output_range(&self) -> Option<(f64, f64)> {
-        None
-    }
-
     fn noise_variance(&self) -> f64 {
         0.0
     }
@@ -49,10 +45,6 @@ impl RewardMechanism for NoMechanism {
     }
 
     fn clip(&self) -> Option<(f64, f64)> {
-        None
-    }
-
-    fn laplace_scale(&self) -> Option<f64> {
         None
     }
 

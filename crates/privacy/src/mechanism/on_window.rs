@@ -111,10 +111,6 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
         Some(self.window.range())
     }
 
-    fn laplace_scale(&self) -> Option<f64> {
-        None
-    }
-
     fn ledger(&self) -> Ledger {
         Ledger::of(Claim {
             mechanism: self.description.name,

@@ -122,16 +122,8 @@ impl RewardMechanism for Outside {
         self.variance
     }
 
-    fn sub_gaussian_scale(&self) -> Option<f64> {
-        None
-    }
-
     fn clip(&self) -> Option<(f64, f64)> {
         Some(self.window.range())
-    }
-
-    fn laplace_scale(&self) -> Option<f64> {
-        None
     }
 
     fn ledger(&self) -> Ledger {

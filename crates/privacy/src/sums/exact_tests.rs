@@ -5,6 +5,7 @@ use super::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
 use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
 use crate::release::ChannelRelease;
 use crate::{Budget, Calibration, Channel, Privatizer, Query, Raw, Request, RewardFacts, Signal};
+use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
 /// Number of features.
@@ -141,6 +142,25 @@ fn a_saved_stream_goes_on() {
     }
 }
 
+/// Checks that noise on doubles is drawn from no entropy, and exact noise from nothing else.
+#[test]
+fn noise_meets_its_own_source_alone() {
+    for entry in entries() {
+        let doubles = built(&entry, Calibration::Tight, 4, 4, Epochs::One).expect("built");
+        let exact = doubles.exact().expect("sizes");
+        let query = Query { features: vec![0.5; M].into(), release: true };
+        let mut stream = Streams::new(1, "source").of(0, Purpose::Noise);
+        let released = [
+            doubles.privatizer().release(&query, Raw::seal(0.5), Noise::Exact(&mut Entropy::seeded(1))),
+            exact.privatizer().release(&query, Raw::seal(0.5), (&mut stream).into()),
+        ];
+        for released in released {
+            let (Signal::Sums(sums) | Signal::Item(sums)) = released.value() else { panic!("{released:?}") };
+            assert!(sums.entries.iter().all(|entry| entry.is_nan()), "{}: {sums:?}", entry.name);
+        }
+    }
+}
+
 /// Checks that streams whose running sums f64 rounds get more noise.
 /// The additional noise exceeds that for rounding to integers, and is absent where sums of nodes are exact. Streams beyond 2^53
 /// steps are refused.
@@ -170,7 +190,7 @@ fn calibrations_are_kept() {
             .release(
                 &Query { features: vec![0.0; M].into(), release: true },
                 Raw::seal(0.5),
-                (&mut privateer_numerics::rng::Streams::new(1, "sigma").of(0, privateer_numerics::rng::Purpose::Noise)).into(),
+                (&mut Streams::new(1, "sigma").of(0, Purpose::Noise)).into(),
             )
             .value()
         {

@@ -12,7 +12,7 @@
 use super::joint::Rewards;
 use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::accounting::sensitivity::{Relation, gram_and_reward};
-use crate::gram::{self, GramClip, GramLayout};
+use crate::gram::{GramClip, GramLayout, GramRows};
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
@@ -162,7 +162,7 @@ impl SumsMechanism for Local {
             return Err(ReleaseError::Range(format!("calibration `{}` of own items", self.calibration)));
         };
         let (shape, distance) = (Shape::Bordered(self.need.n_features), gram_and_reward(reach, Relation::Replace));
-        let grid = gram::grid(shape, (distance, sigma), self.need.rounds, (1.0, 1, (0, 0.0)))?;
+        let grid = GramRows::OWN.grid(shape, (distance, sigma), self.need.rounds)?;
         let noise = LocalSumsNoise { gram: grid.size(), moment: grid.size(), diagonal: SQRT_2, grid: Some(grid) };
         Ok(Arc::new(Self { noise, ..self.clone() }))
     }
@@ -196,10 +196,14 @@ impl Privatizer for LocalPrivatizer {
             GramLayout::single(m).add(&mut item.entries, 0, &self.z, y);
         }
         self.counts.releases += 1;
-        if let (Some(grid), Noise::Exact(entropy)) = (grid, &mut noise) {
+        if let Some(grid) = grid {
             // In coordinates in which the noise is isotropic.
             Shape::Bordered(m).scale_diagonal(&mut item.entries, 1.0 / SQRT_2);
-            item.entries.iter_mut().for_each(|x| *x = grid.add_gaussian(*x, entropy));
+            match noise {
+                Noise::Exact(entropy) => item.entries.iter_mut().for_each(|x| *x = grid.add_gaussian(*x, entropy)),
+                // No other noise is given out in the place of exact noise.
+                Noise::Simulated(_) | Noise::Replayed(_) => item.entries.fill(f64::NAN),
+            }
             Shape::Bordered(m).scale_diagonal(&mut item.entries, SQRT_2);
             return Released::mark(Signal::Item(Arc::new(item)));
         }
