@@ -2,12 +2,12 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::accounting::sensitivity::Relation;
+use privateer_privacy::mechanism::laplace;
 use privateer_privacy::quote;
-use privateer_privacy::release::{LaplaceRelease, VectorRelease};
+use privateer_privacy::release::{ChannelRelease, RowsRelease};
 use privateer_privacy::streams::Shape;
 use privateer_privacy::streams::blt::Blt;
-use privateer_privacy::{Delta, Epsilon, Raw};
+use privateer_privacy::{Budget, Calibration, Channel, Delta, Epsilon, Query, Raw, Request, RewardFacts};
 use std::hint::black_box;
 
 fn streams(c: &mut Criterion) {
@@ -42,7 +42,7 @@ fn samples(c: &mut Criterion) {
     group.bench_function("discrete Gaussian, 2^19 steps", |b| {
         b.iter_batched(
             || {
-                let made = VectorRelease::calibrated(epsilon, delta, 1.0, n, Relation::Replace).expect("a mechanism");
+                let made = RowsRelease::calibrated(epsilon, delta, 2.0, 1.0, n).expect("a mechanism");
                 (made, Raw::seal(vec![0.0; n]))
             },
             |(mechanism, zeros)| mechanism.release(zeros).expect("a release"),
@@ -51,7 +51,12 @@ fn samples(c: &mut Criterion) {
     });
     group.throughput(Throughput::Elements(1));
     group.bench_function("one Laplace release, with its key", |b| {
-        b.iter(|| LaplaceRelease::calibrated(epsilon, -1.0, 1.0).and_then(|m| m.release(Raw::seal(0.3))).expect("a release"));
+        let budget = Budget::new(Some(1.0), None).expect("a budget");
+        let request = Request { mechanism: "laplace", calibration: Calibration::Tight, budget, clip: Some((-1.0, 1.0)) };
+        let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
+        let channel = Channel::Rewards(laplace::build(&request, &facts).expect("a mechanism"));
+        let mut release = ChannelRelease::of(&channel).expect("exact noise");
+        b.iter(|| release.release(&Query::default(), Raw::seal(0.3)).expect("entropy"));
     });
     group.finish();
 }

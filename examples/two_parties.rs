@@ -8,9 +8,10 @@ use privateer::engine::{Preparation, Session};
 use privateer::env::{CuratedLedger, DataFolder};
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
+use privateer_privacy::mechanism::hybrid;
 use privateer_privacy::odometer::{DeploymentForm, FilterKind, Odometer};
-use privateer_privacy::release::{HolderRelease, RewardRelease, RowsRelease, random_name};
-use privateer_privacy::{Delta, Epsilon, Raw};
+use privateer_privacy::release::{ChannelRelease, HolderRelease, RowsRelease, random_name};
+use privateer_privacy::{Budget, Calibration, Channel, Delta, Epsilon, Query, Raw, Request, RewardFacts};
 use std::error::Error;
 
 const SPEC: &str = r#"
@@ -47,6 +48,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (ledger, released_inputs) = CuratedLedger::with_released_inputs(&released.rows, &["u", "v"], radius, bound, sigma);
     println!("noise {sigma:.3} in each number, ({}, {}) at radius {radius}", ledger.epsilon, ledger.delta);
 
+    // What the data holder adds to an outcome before it leaves.
+    let budget = Budget::new(Some(4.0), None)?;
+    let request = Request { mechanism: "hybrid", calibration: Calibration::Tight, budget, clip: Some((0.0, 1.0)) };
+    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
+    let mut holder = ChannelRelease::of(&Channel::Rewards(hybrid::build(&request, &facts)?))?;
+
     // What crosses over.
     std::fs::write(folder.join("released.csv"), released_inputs)?;
     std::fs::write(folder.join("ledger.json"), serde_json::to_string(&ledger)?)?;
@@ -71,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             match form {
                 DeploymentForm::TrustedCurator => session.tell(row, outcome(row))?,
                 DeploymentForm::DataHolder => {
-                    let released = RewardRelease::of(&ledger)?.release(Raw::seal(outcome(row)))?;
+                    let released = holder.release(&Query::default(), Raw::seal(outcome(row)))?;
                     let answer = HolderRelease {
                         format: HolderRelease::FORMAT.to_owned(),
                         version: HolderRelease::VERSION,

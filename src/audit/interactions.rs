@@ -95,7 +95,7 @@ fn told(
         // In the warm-up of choices it is public which arm is shown.
         let other = AuditedUser { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
         let AuditedUser { context, arm, reward } = if (from..from + count).contains(&round) { changed } else { other };
-        see(round, privatizer.release(Raw::seal(Interaction { context: &context, arm, reward }), stream).value());
+        see(round, privatizer.release(Raw::seal(Interaction { context: &context, arm, reward }), stream.into()).value());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lists the audits: one line per mechanism, and one per false claim.
 
-use super::{Case, choice, curators, gradients, interactions, prefix, printed, release, rewards, steps, sums, vertices};
+use super::{Case, curators, gradients, interactions, prefix, printed, release, rewards, steps, sums, vertices};
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
@@ -71,15 +71,15 @@ pub static AUDITS: &[AuditEntry] = &[
         .of(&["dp-hdb with gumbel"]),
     sound("visits-laplace", "choices of every arm with Laplace noise", || interactions::choices("laplace"))
         .of(&["dp-hdb with laplace"]),
-    sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
-    sound("bit", "release of one bit", || Ok(release::bit())),
-    sound("hybrid-on-a-grid", "release of one number, bounded", || Ok(release::density())),
-    sound("piecewise-on-a-grid", "release of one number by the two-level density", || Ok(release::piecewise())),
-    sound("discrete-gaussian-vector", "release of one vector", || Ok(release::vector())),
-    sound("discrete-gaussian-tree", "release of running sums", || Ok(release::tree())),
+    sound("discrete-laplace", "release of one number", || release::cases("discrete-laplace", &laplace::ENTRY, 2.0)),
+    sound("bit", "release of one bit", || release::cases("bit", &duchi::ENTRY, 2.0)),
+    sound("hybrid-on-a-grid", "release of one number, bounded", || release::cases("hybrid-on-a-grid", &hybrid::ENTRY, 2.0)),
+    sound("piecewise-on-a-grid", "release of one number by the two-level density", || {
+        release::cases("piecewise-on-a-grid", &piecewise::ENTRY, 2.0)
+    }),
+    sound("discrete-gaussian", "release of one number, Gaussian", || release::cases("discrete-gaussian", &gaussian::ENTRY, 4.0)),
     sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),
     sound("discrete-gaussian-sums", "release of sums over users", sums::released),
-    sound("exponential", "release of one choice", || Ok(choice::cases())),
 ];
 
 /// Every printed claim that an attack refutes.

@@ -14,7 +14,6 @@
 
 mod bound;
 mod case;
-mod choice;
 mod curators;
 pub mod deployment;
 mod finding;

@@ -2,7 +2,7 @@
 //!
 //! For each of these mechanisms, the likelihood ratio of the two ends of the clip range grows with the released value.
 
-use super::{Case, Claim, Side};
+use super::{Case, Claim};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::{
@@ -82,7 +82,7 @@ pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64
 ///
 /// A released NaN counts as the least value.
 pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream) -> f64 {
-    let released = privatizer.release(&Query::default(), Raw::seal(reward), stream).reward();
+    let released = privatizer.release(&Query::default(), Raw::seal(reward), stream.into()).reward();
     released.map_or(f64::NAN, |value| if value.is_nan() { f64::NEG_INFINITY } else { value })
 }
 
@@ -117,9 +117,4 @@ pub(super) fn refused(refusal: &Refusal) -> Error {
         problem: format!("a registered mechanism refuses its own audit: {refusal}"),
         hint: "this is a fault of the mechanism or of its audit: please report it".to_owned(),
     }
-}
-
-/// Returns the two sides of a number that moves by `distance` around zero.
-pub(super) fn half(side: Side, distance: f64) -> f64 {
-    side.pick(0.5, -0.5) * distance
 }

@@ -6,9 +6,9 @@ use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::release::SumsRelease;
+use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
-use privateer_privacy::{Budget, Calibration, Delta, Ledger, Query, Raw, Released, Request, RewardFacts, Signal};
+use privateer_privacy::{Budget, Calibration, Channel, Delta, Ledger, Query, Raw, Released, Request, RewardFacts, Signal};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -57,12 +57,12 @@ enum SumsAttackNoise {
 type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
 
 impl SumsAttackNoise {
-    fn taker(self, mechanism: &dyn SumsMechanism) -> Option<Taker> {
+    fn taker(self, mechanism: &Arc<dyn SumsMechanism>) -> Option<Taker> {
         if self == Self::Simulated {
             let mut privatizer = mechanism.privatizer();
-            return Some(Box::new(move |query, reward, stream| Some(privatizer.release(query, reward, stream))));
+            return Some(Box::new(move |query, reward, stream| Some(privatizer.release(query, reward, stream.into()))));
         }
-        let mut release = SumsRelease::new(mechanism.exact()?).ok()?;
+        let mut release = ChannelRelease::of(&Channel::Sums(Arc::clone(mechanism))).ok()?;
         Some(Box::new(move |query, reward, _| release.release(query, reward).ok()))
     }
 }
@@ -142,7 +142,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     let known = [([0.6, 0.8], 0.3), ([0.8, -0.6], 0.3)];
     let of = Arc::clone(&mechanism);
     let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
-        let Some(mut take) = noise.taker(of.as_ref()) else { return false };
+        let Some(mut take) = noise.taker(&of) else { return false };
         let mut parts = row.chunks_exact_mut(ENTRIES);
         for round in 1..=rounds {
             let (features, reward) = if round <= participations { side.pick(first, second) } else { known[round as usize % 2] };
@@ -173,6 +173,7 @@ pub(super) fn claim_of(ledger: &Ledger, participations: u64) -> Claim {
     match (participations, ledger.epsilon, Delta::try_from(ledger.delta), ledger.composition(participations)) {
         (0 | 1, ..) | (_, None, ..) => once,
         (_, Some(_), Ok(delta), Some(composition)) => Claim { epsilon: composition.epsilon(delta).upper, ..once },
+        (_, Some(_), Err(_), Some(composition)) => Claim { epsilon: composition.pure().unwrap_or(f64::INFINITY), ..once },
         _ => Claim { epsilon: f64::INFINITY, ..once },
     }
 }

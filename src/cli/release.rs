@@ -8,8 +8,8 @@ use crate::registry::MECHANISMS;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{DeploymentForm, Odometer, Spend};
-use privateer_privacy::release::{HolderRelease, ReleaseError, RewardRelease};
-use privateer_privacy::{Budget, Calibration, Ledger, Raw, Request, RewardFacts};
+use privateer_privacy::release::{ChannelRelease, HolderRelease, ReleaseError};
+use privateer_privacy::{Budget, Calibration, Channel, Ledger, Query, Raw, Request, RewardFacts};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -100,7 +100,8 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
     say_removed(file.removed());
     let (declaration, mut answers) = contents(&file)?;
     args.agree_with(&declaration)?;
-    let ledger = ledger_of(&declaration)?;
+    let channel = channel_of(&declaration)?;
+    let ledger = ledger_of(&channel);
     let id = Deployment::read(&file)?.id;
     let spend = |row: u64| Spend::of_answer(&ledger, &id, &declaration.column, row);
     let spends: Vec<Spend> = answers.iter().filter_map(|answer| spend(answer.row)).collect();
@@ -136,9 +137,9 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
         known
     } else {
         super::session::refuse_far("value", value, Some(declaration.clip), args.yes)?;
-        let mechanism = RewardRelease::of(&ledger).map_err(|why| failed(&why))?;
+        let mut mechanism = ChannelRelease::of(&channel).map_err(|why| failed(&why))?;
         account.pay(&next, None, &mut file)?;
-        let released = mechanism.release(Raw::seal(value)).map_err(|why| failed(&why))?;
+        let released = mechanism.release(&Query::default(), Raw::seal(value)).map_err(|why| failed(&why))?;
         let Some(released) = released.reward() else { return Err(damaged(&file)) };
         answers.push(StoredAnswer { row: args.row, round: args.round, released });
         // On the disk before it leaves: spend and answer in one write.
@@ -190,7 +191,8 @@ fn begin(args: &ReleaseArgs) -> Result<(), Error> {
     let (lo, hi) = super::account::range(clip)?;
     let column = args.column.clone().unwrap_or_else(|| "reward".to_owned());
     let declaration = Declaration { mechanism, epsilon, delta: args.delta, clip: [lo, hi], column };
-    let ledger = ledger_of(&declaration)?;
+    let channel = channel_of(&declaration)?;
+    let ledger = ledger_of(&channel);
     let limit = args.budget.stated()?.0.and_then(|budget| budget.delta).map_or(0.0, privateer_privacy::Delta::get);
     let delta = args.delta.unwrap_or(0.0).max(limit);
     if LARGE_DELTA <= delta && !args.allow_large_delta {
@@ -201,7 +203,7 @@ fn begin(args: &ReleaseArgs) -> Result<(), Error> {
         ));
     }
     // Found out before anything is written.
-    RewardRelease::of(&ledger).map_err(|why| failed(&why))?;
+    ChannelRelease::of(&channel).map_err(|why| failed(&why))?;
     let spend = Spend::of_answer(&ledger, "", &declaration.column, args.row);
     if let (Some(stated), Some(spend)) = (args.delta.filter(|delta| 0.0 < *delta), &spend)
         && spend.delta == 0.0
@@ -230,8 +232,8 @@ fn begin(args: &ReleaseArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the ledger of one answer.
-fn ledger_of(declaration: &Declaration) -> Result<Ledger, Error> {
+/// Calibrates the declared mechanism.
+fn channel_of(declaration: &Declaration) -> Result<Channel, Error> {
     let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == declaration.mechanism && entry.name != "none") else {
         let names: Vec<&str> = MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none").collect();
         return Err(Error::input(
@@ -247,9 +249,14 @@ fn ledger_of(declaration: &Declaration) -> Result<Ledger, Error> {
         clip: Some((lo, hi)),
     };
     let facts = RewardFacts { bound: lo.abs().max(hi.abs()), noise_bound: None, range: None, noise_variance: None, rounds: 1 };
-    let mut ledger = (entry.build)(&request, &facts).map_err(|refusal| super::price::placed(&refusal))?.ledger();
+    (entry.build)(&request, &facts).map(Channel::Rewards).map_err(|refusal| super::price::placed(&refusal))
+}
+
+/// Returns the ledger of one answer.
+fn ledger_of(channel: &Channel) -> Ledger {
+    let mut ledger = channel.ledger();
     DeploymentForm::DataHolder.state_in(&mut ledger);
-    Ok(ledger)
+    ledger
 }
 
 /// Returns what a state file declares and what it has released.

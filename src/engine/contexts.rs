@@ -84,7 +84,7 @@ impl ContextualCell {
             let means = trial.users.means();
             let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
             let interaction = seal(trial.users.context(), arm, trial.users.reward(arm, &mut trial.noise));
-            let released = trial.privatizer.release(interaction, &mut trial.mechanism);
+            let released = trial.privatizer.release(interaction, (&mut trial.mechanism).into());
             observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, &released);
             trial.policy.update(&released);
             cumulative += regret;

@@ -120,7 +120,7 @@ impl LockstepTrial {
     /// Returns the released reward, if one is released.
     fn take(&mut self, point: usize, raw: Raw<f64>, round: u64, observer: &dyn Observer) -> Option<f64> {
         let query = self.ready.policy.query(point);
-        let released = self.privatizer.release(&query, raw, &mut self.mechanism);
+        let released = self.privatizer.release(&query, raw, (&mut self.mechanism).into());
         observer.released(Place { cell: self.cell, trial: self.number, round }, &query, &released);
         drop(query);
         self.ready.policy.update_open(point, &released);

@@ -64,7 +64,7 @@ impl ContextualCell {
                 if uniform * propensity < floor && taken < most {
                     taken += 1;
                     let interaction = seal(trial.users.context(), arm, trial.users.reward(arm, &mut trial.noise));
-                    trial.policy.update(&trial.privatizer.release(interaction, &mut trial.mechanism));
+                    trial.policy.update(&trial.privatizer.release(interaction, (&mut trial.mechanism).into()));
                 }
             }
             [taken as f64, estimate.value(), estimate.standard_error()]

@@ -78,7 +78,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     {
         return refuse(
             format!(
-                "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and exact noise delivers what is claimed"
+                "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and a data holder adds the noise of the claim"
             ),
             "use `calibration = \"tight\"`",
         );

@@ -129,7 +129,7 @@ impl Simulator {
         let instance = &self.trial.instance;
         let raw = catch_bad_reward(|| instance.observe(point, &mut self.noise))
             .map_err(|bad| bad.in_round(&self.cell.plan.label(), self.number, self.round))?;
-        let released = match self.privatizer.release(&Query::default(), raw, &mut self.mechanism).value() {
+        let released = match self.privatizer.release(&Query::default(), raw, (&mut self.mechanism).into()).value() {
             Signal::Reward(reward) => Some(*reward),
             _ => None,
         };

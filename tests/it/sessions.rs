@@ -160,8 +160,14 @@ fn contradictory_states_are_refused() {
         bad(&|session| session["privatizer"] = serde_json::json!({ "version": 7 }), &["mechanism keeps"]);
         if name == "sums" {
             // More releases than users; a user whom no round told.
-            bad(&|session| session["privatizer"]["users"] = 1.into(), &["mechanism keeps"]);
-            bad(&|session| session["privatizer"]["users"] = 3.into(), &["taken 3"]);
+            bad(&|session| session["privatizer"]["rounds"] = 1.into(), &["mechanism keeps"]);
+            bad(
+                &|session| {
+                    session["privatizer"]["rounds"] = 3.into();
+                    session["privatizer"]["counts"]["rewards"] = 3.into();
+                },
+                &["taken 3"],
+            );
         }
         fine(here, &["ask", name]);
     }

@@ -78,7 +78,7 @@ pub fn ran(text: &str) -> Ran {
 pub fn opened(raw: Raw<f64>) -> f64 {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
     let none = mechanism("none", Calibration::Tight, None, facts).expect("no mechanism");
-    none.privatizer().release(&Query::default(), raw, &mut stream("none")).reward().expect("a reward")
+    none.privatizer().release(&Query::default(), raw, (&mut stream("none")).into()).reward().expect("a reward")
 }
 
 /// A registered mechanism.

@@ -3,12 +3,9 @@
 use crate::support::prepared;
 use privateer::engine::Session;
 use privateer::env::DataFolder;
-use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::odometer::DeploymentForm;
-use privateer_privacy::release::{
-    BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, RowsRelease, TreeRelease, VectorRelease,
-};
-use privateer_privacy::{Delta, Epsilon, Provenance, Raw, ThreatModel};
+use privateer_privacy::release::RowsRelease;
+use privateer_privacy::{Delta, Epsilon, Provenance, ThreatModel};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -80,11 +77,6 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
     };
     let curator = "[curator]\nepsilon = 1.0\ndelta = 1e-3\nradius = 0.5\n[[policy]]\nkind = \"gp-ucb\"\nridge = 1.0\n";
     let inputs = simulated(&format!("{POINTS}{curator}")).remove(1);
-    let number = || Raw::seal(0.3);
-    let vector = VectorRelease::calibrated(epsilon, delta, 1.0, 2, Relation::Replace).expect("a release");
-    let thrice = (Relation::AddRemove, Participation { count: 3, separation: 1 });
-    let mut tree = TreeRelease::calibrated((epsilon, delta), 1.0, 1, 8, thrice).expect("a release");
-    let scores = ChoiceRelease::calibrated(epsilon, 1.0, 2, "one vote replaced by any other").expect("a release");
     vec![
         ("simulated rewards: `laplace`, `duchi`, `piecewise`, `hybrid`, `gaussian`", points("kind = \"tgp-ucb\"\nridge = 1.0")),
         ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
@@ -108,39 +100,6 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
             session(DeploymentForm::TrustedCurator, "[privacy]\nepsilon = 1.0\n", "kind = \"tgp-ucb\"\nridge = 1.0"),
         ),
         ("session with sums", session(DeploymentForm::TrustedCurator, budget, "kind = \"jdp-gp-ucb\"")),
-        (
-            "`LaplaceRelease`",
-            LaplaceRelease::calibrated(epsilon, 0.0, 1.0)
-                .and_then(|made| made.release(number()))
-                .expect("a release")
-                .ledger()
-                .threat_model
-                .clone(),
-        ),
-        (
-            "`BitRelease`",
-            BitRelease::calibrated(epsilon, 0.0, 1.0)
-                .and_then(|made| made.release(number()))
-                .expect("a release")
-                .ledger()
-                .threat_model
-                .clone(),
-        ),
-        (
-            "`DensityRelease`",
-            DensityRelease::calibrated(epsilon, 0.0, 1.0)
-                .and_then(|made| made.release(number()))
-                .expect("a release")
-                .ledger()
-                .threat_model
-                .clone(),
-        ),
-        ("`VectorRelease`", vector.release(Raw::seal(vec![0.1, 0.2])).expect("a release").ledger().threat_model.clone()),
-        (
-            "`TreeRelease`, calibrated for 3 participations, add/remove",
-            tree.add(Raw::seal(vec![0.5])).expect("a release").ledger().threat_model.clone(),
-        ),
-        ("`ChoiceRelease`", scores.release(Raw::seal(vec![0.1, 0.2])).expect("a release").ledger().threat_model.clone()),
     ]
 }
 

@@ -169,7 +169,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 9] = [
     ),
     (
         &["getrandom", "ChaCha"],
-        &["crates/privacy/src/release/entropy.rs"],
+        &["crates/privacy/src/noise/entropy.rs"],
         "no entropy in results: releases of real data alone are keyed by the operating system, in one file",
     ),
 ];

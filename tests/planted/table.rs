@@ -31,33 +31,28 @@ const fn of_deployments(fault: PlantedFault) -> Row {
     Row { fault, audits: &[], expected: Expected::OfDeployments, test: DEPLOYMENTS }
 }
 
-/// A fault of a few percent, which only a check without draws sees.
-const fn small(fault: PlantedFault, audits: &'static [&'static str]) -> Row {
-    let expected = Expected::Unseen("3 % of the noise are within the interval of 20 000 replays");
-    Row { fault, audits, expected, test: "mechanisms::samplers::samplers_keep_the_stated_price" }
-}
-
-const SUMS: &[&str] = &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums"];
-const VISITS: &[&str] = &["visits-own", "visits-tree", "visits-blt"];
+const SUMS: &[&str] =
+    &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums", "visits-own", "visits-tree", "visits-blt"];
 
 /// The table.
 pub const ROWS: &[Row] = &[
-    row(LaplaceClip, &["laplace"], "mechanisms::clips::laplace_clips_rewards"),
-    row(GaussianClip, &["gaussian"], "mechanisms::clips::gaussian_clips_rewards"),
-    row(UnitClip, &["duchi", "piecewise", "hybrid"], "mechanisms::clips::bounded_randomisers_clip_rewards"),
-    row(RewardNan, &["laplace", "gaussian"], "mechanisms::clips::laplace_clips_rewards"),
-    row(ReleasedLaplaceClip, &["discrete-laplace"], "mechanisms::clips::released_laplace_noise_clips_numbers"),
-    row(ReleasedUnitClip, &["bit", "hybrid-on-a-grid"], "mechanisms::clips::released_bits_clip_numbers"),
+    row(LaplaceClip, &["laplace", "discrete-laplace"], "mechanisms::clips::laplace_clips_rewards"),
+    row(GaussianClip, &["gaussian", "discrete-gaussian"], "mechanisms::clips::gaussian_clips_rewards"),
     row(
-        ReleasedVectorClip,
-        &["discrete-gaussian-vector", "discrete-gaussian-tree"],
-        "mechanisms::clips::released_vectors_are_clipped",
+        UnitClip,
+        &["duchi", "piecewise", "hybrid", "bit", "hybrid-on-a-grid"],
+        "mechanisms::clips::bounded_randomisers_clip_rewards",
     ),
-    row(ReleasedRowClip, &["discrete-gaussian-rows"], "mechanisms::clips::released_rows_are_moved_to_their_bound"),
+    row(RewardNan, &["laplace", "gaussian"], "mechanisms::clips::laplace_clips_rewards"),
+    row(RowClip, &["discrete-gaussian-rows"], "mechanisms::clips::released_rows_are_moved_to_their_bound"),
     row(SumsRewardClip, SUMS, "mechanisms::clips::sums_clip_rewards"),
     row(SumsFeatureClip, SUMS, "mechanisms::clips::sums_shorten_features"),
-    // In joint sums a second check refuses the item, and released ones count it as zero steps.
-    row(SumsFinite, &["sums-local-gaussian"], "mechanisms::clips::sums_take_nothing_that_is_not_finite"),
+    // Exact sums count it as zero steps.
+    row(
+        SumsFinite,
+        &["sums-local-gaussian", "sums-tree", "visits-own", "visits-tree"],
+        "mechanisms::clips::sums_take_nothing_that_is_not_finite",
+    ),
     row(StreamFinite, &["tree"], "mechanisms::clips::running_sums_take_nothing_that_is_not_finite"),
     row(
         GradientClip,
@@ -84,15 +79,12 @@ pub const ROWS: &[Row] = &[
         &["sample-gaussian", "gradients-gaussian", "batch-gaussian", "stored-gaussian"],
         "mechanisms::clips::gradients_of_what_is_not_finite_are_zero",
     ),
-    row(InteractionRewardClip, VISITS, "mechanisms::clips::interactions_clip_rewards"),
-    row(InteractionContextClip, VISITS, "mechanisms::clips::interactions_shorten_contexts"),
-    row(InteractionFinite, VISITS, "mechanisms::clips::interactions_take_nothing_that_is_not_finite"),
     row(ChoiceBounds, &["visits-gumbel", "visits-laplace"], "mechanisms::clips::choices_enforce_their_bounds"),
-    row(LaplaceNoise, &["laplace"], "mechanisms::noise::laplace_noise_has_its_scale"),
-    row(GaussianNoise, &["gaussian"], "mechanisms::noise::gaussian_noise_has_its_size"),
-    row(DuchiNoise, &["duchi"], "mechanisms::noise::a_bit_answers_at_its_epsilon"),
-    row(PiecewiseNoise, &["piecewise"], "mechanisms::noise::the_density_answers_at_its_epsilon"),
-    row(HybridBranch, &["hybrid"], "mechanisms::noise::the_hybrid_mixes_by_a_public_coin"),
+    row(LaplaceNoise, &["laplace", "discrete-laplace"], "mechanisms::noise::laplace_noise_has_its_scale"),
+    row(GaussianNoise, &["gaussian", "discrete-gaussian"], "mechanisms::noise::gaussian_noise_has_its_size"),
+    row(DuchiNoise, &["duchi", "bit"], "mechanisms::noise::a_bit_answers_at_its_epsilon"),
+    row(PiecewiseNoise, &["piecewise", "piecewise-on-a-grid"], "mechanisms::noise::the_density_answers_at_its_epsilon"),
+    row(HybridBranch, &["hybrid", "hybrid-on-a-grid"], "mechanisms::noise::the_hybrid_mixes_by_a_public_coin"),
     row(
         StreamNoise,
         &["gram-prefix", "tree", "honaker", "blt", "sqrt-toeplitz", "sums-tree", "visits-tree", "visits-own"],
@@ -117,43 +109,37 @@ pub const ROWS: &[Row] = &[
         test: "mechanisms::noise::laplace_noise_over_arms_has_its_scale",
     },
     row(ArmGumbelNoise, &["visits-gumbel"], "mechanisms::noise::the_exponential_mechanism_over_arms_has_its_scale"),
-    row(ReleasedLaplaceNoise, &["discrete-laplace"], "mechanisms::released::released_laplace_noise_has_its_scale"),
-    small(ReleasedLaplaceSmall, &["discrete-laplace"]),
     row(
-        ReleasedGaussianNoise,
-        &["discrete-gaussian-vector", "discrete-gaussian-tree", "discrete-gaussian-rows", "discrete-gaussian-sums"],
-        "mechanisms::released::released_gaussian_noise_has_its_size",
+        ExactGaussianNoise,
+        &["discrete-gaussian-rows", "discrete-gaussian", "discrete-gaussian-sums"],
+        "mechanisms::noise::exact_gaussian_noise_has_its_size",
     ),
-    small(ReleasedGaussianSmall, &["discrete-gaussian-vector"]),
-    row(ReleasedBitNoise, &["bit"], "mechanisms::released::the_released_bit_answers_at_its_epsilon"),
-    row(ReleasedDensityNoise, &["piecewise-on-a-grid"], "mechanisms::released::the_released_density_answers_at_its_epsilon"),
-    row(ReleasedChoiceNoise, &["exponential"], "mechanisms::released::the_released_choice_has_its_scale"),
+    Row {
+        fault: SmallNoise,
+        audits: &["discrete-laplace", "discrete-gaussian"],
+        expected: Expected::Unseen("3 % of the noise are within the interval of 20 000 replays"),
+        test: "mechanisms::samplers::samplers_keep_the_stated_price",
+    },
     row(
         SharedDraw,
-        &["visits-own", "sums-tree", "sums-blt", "visits-tree"],
-        "mechanisms::draws::entries_of_a_simulated_sum_have_draws_of_their_own",
+        &["visits-own", "sums-tree", "sums-blt", "visits-tree", "discrete-gaussian-sums"],
+        "mechanisms::draws::entries_of_a_sum_have_draws_of_their_own",
     ),
-    row(ReleasedSharedDraw, &["discrete-gaussian-sums"], "mechanisms::draws::entries_of_a_released_sum_have_draws_of_their_own"),
-    row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_simulated_tree_draws_in_every_round"),
-    row(ReleasedTreeReuse, &["discrete-gaussian-tree"], "mechanisms::draws::the_released_tree_draws_in_every_round"),
+    row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_tree_draws_in_every_round"),
     row(BatchSum, &["batch-gaussian"], "mechanisms::draws::a_batch_holds_nothing_of_the_one_before"),
-    row(ReleasedRowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_a_released_sum_are_cleared"),
+    row(RowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_an_exact_sum_are_cleared"),
     row(OwnNoise, &["visits-own"], "mechanisms::draws::every_local_interaction_has_noise_of_its_own"),
     row(Participations, &["tree", "honaker", "blt", "sqrt-toeplitz"], "mechanisms::prices::every_participation_is_priced"),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),
     row(
         TreeNodes,
-        &["discrete-gaussian-tree", "tree", "sums-tree"],
+        &["tree", "sums-tree", "discrete-gaussian-sums"],
         "mechanisms::prices::every_node_that_holds_a_round_is_priced",
     ),
-    row(
-        Neighbours,
-        &["discrete-gaussian-vector", "discrete-gaussian-tree", "tree"],
-        "mechanisms::prices::a_replaced_vector_moves_by_twice_its_norm",
-    ),
+    row(Neighbours, &["tree"], "mechanisms::prices::a_replaced_vector_moves_by_twice_its_norm"),
     Row {
         fault: GridRounding,
-        audits: &["discrete-laplace", "discrete-gaussian-vector"],
+        audits: &["discrete-laplace", "discrete-gaussian"],
         expected: Expected::Unseen("a millionth of the noise; no number of replays shows it"),
         test: "mechanisms::prices::rounding_to_the_grid_is_paid_for",
     },
@@ -164,8 +150,7 @@ pub const ROWS: &[Row] = &[
             "bit",
             "hybrid-on-a-grid",
             "piecewise-on-a-grid",
-            "discrete-gaussian-vector",
-            "discrete-gaussian-tree",
+            "discrete-gaussian",
             "discrete-gaussian-rows",
             "discrete-gaussian-sums",
         ],

@@ -1,19 +1,25 @@
-//! Releases the running sum of seven daily vectors with exact tree noise, each day with its ledger.
+//! Releases the running sums of seven daily users with exact tree noise, from the mechanism that simulations use.
 //!
 //! `cargo run -p privateer-privacy --example running_sum`
 
-use privateer_privacy::accounting::sensitivity::{Participation, Relation};
-use privateer_privacy::release::{TreeRelease, publish};
-use privateer_privacy::{Delta, Epsilon, Raw};
+use privateer_privacy::release::ChannelRelease;
+use privateer_privacy::sums::{Epochs, SumsNeed, joint};
+use privateer_privacy::{Budget, Calibration, Channel, Query, Raw, Request, RewardFacts, Signal};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let budget = (Epsilon::try_from(1.0)?, Delta::try_from(1e-6)?);
-    // Each day adds a vector of two entries, clipped to L2 norm 1; each user contributes to one day.
-    let terms = (Relation::Replace, Participation::ONCE);
-    let mut sums = TreeRelease::calibrated(budget, 1.0, 2, 7, terms)?;
+    // Each day one user brings two features and a reward in [0, 1]; each user comes once.
+    let budget = Budget::new(Some(1.0), Some(1e-6))?;
+    let request = Request { mechanism: "tree", calibration: Calibration::Tight, budget, clip: Some((0.0, 1.0)) };
+    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 7 };
+    let need = SumsNeed { n_features: 2, releases: 7, rounds: 7, epochs: Epochs::One, linear: false };
+    let mechanism = (joint::ENTRIES[0].build)(&request, &facts, need)?;
+    println!("{}", mechanism.ledger().claimed);
+    let mut sums = ChannelRelease::of(&Channel::Sums(mechanism))?;
     for day in 0..7 {
-        let vector = vec![0.1 * f64::from(day), 0.5];
-        println!("{}", publish(&sums.add(Raw::seal(vector))?));
+        let query = Query { features: vec![0.1 * f64::from(day), 0.5].into(), release: true };
+        if let Signal::Sums(sums) = sums.release(&query, Raw::seal(0.5))?.value() {
+            println!("day {day}: {:?}", sums.entries);
+        }
     }
     Ok(())
 }

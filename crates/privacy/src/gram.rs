@@ -1,9 +1,14 @@
-//! Orders the sums that every private Gram mechanism releases, and adds items to them.
+//! Holds what every mechanism for noisy sums of `z z^T` and `y z` shares: order, clip and noise.
 //!
 //! [`crate::sums`] releases them for a bandit over features, [`crate::interactions`] for the arms of a contextual bandit; both
-//! keep the running sums and their noise in [`crate::streams::PrefixSums`].
+//! keep the running sums and their noise in [`PrefixSums`]. Proofs: `docs/proofs/sums.md`, `docs/proofs/released-sums.md`.
 
-use crate::streams::Shape;
+use crate::accounting::sensitivity::Participation;
+use crate::noise::{GREATEST_SIGMA, Grid, MOST_STEPS, ReleaseError};
+use crate::planted::{self, PlantedFault};
+use crate::streams::{Deviations, Factorisation, PrefixSums, Shape};
+use crate::{Raw, ReleaseCounts};
+use std::sync::Arc;
 
 /// Says how noisy sums of `z z^T` and `y z` are ordered in one slice.
 /// A bandit over features has one block; a contextual bandit has one block for each arm.
@@ -88,5 +93,153 @@ impl GramLayout {
             gram[start..start + z.len() - i].iter_mut().zip(&z[i..]).for_each(|(entry, other)| *entry += x * other);
         }
         moment[first..first + z.len()].iter_mut().zip(z).for_each(|(entry, x)| *entry += y * x);
+    }
+}
+
+/// Says what enters the sums of one user: clipped before any noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct GramClip {
+    /// Range of rewards; `None` lets any finite number pass.
+    pub(crate) range: Option<(f64, f64)>,
+    /// Public centre, subtracted after clipping.
+    pub(crate) centre: f64,
+    /// Divisor of centred rewards.
+    pub(crate) reward_unit: f64,
+    /// Length to which longer features are shortened.
+    pub(crate) length: f64,
+    /// Largest length that is left as it is; above `length` it counts as a rounding of it.
+    pub(crate) whole: f64,
+    /// Divisor of features.
+    pub(crate) feature_unit: f64,
+}
+
+impl GramClip {
+    /// Clips rewards to a range, and features to the unit ball.
+    pub(crate) fn unit(range: Option<(f64, f64)>, centre: f64) -> Self {
+        Self { range, centre, reward_unit: 1.0, length: 1.0, whole: 1.0 + 1e-9, feature_unit: 1.0 }
+    }
+
+    /// Writes the features to `z` and returns the reward; `None` for features that are not finite, or of another number.
+    ///
+    /// Both are finite: a NaN reward counts as the centre, an infinite one as the nearest end of the range (as the centre without
+    /// a range). Rewards outside the range and features that are not left as they are are counted.
+    pub(crate) fn item(&self, features: &[f64], reward: Raw<f64>, counts: &mut ReleaseCounts, z: &mut [f64]) -> Option<f64> {
+        let reward = reward.open();
+        counts.rewards += 1;
+        let kept = match self.range {
+            _ if reward.is_nan() => self.centre,
+            Some((lo, hi)) if !planted::is(PlantedFault::SumsRewardClip) => reward.clamp(lo, hi),
+            _ if reward.is_finite() => reward,
+            _ => self.centre,
+        };
+        counts.clipped += u64::from(kept != reward);
+        let finite = planted::is(PlantedFault::SumsFinite) || features.iter().all(|x| x.is_finite());
+        if features.len() != z.len() || !finite {
+            counts.shortened += 1;
+            return None;
+        }
+        let length = libm::sqrt(features.iter().map(|x| x * x).sum::<f64>());
+        let is_whole = length <= self.whole || planted::is(PlantedFault::SumsFeatureClip);
+        counts.shortened += u64::from(!is_whole);
+        let scale = if is_whole { 1.0 / self.feature_unit } else { self.length / length / self.feature_unit };
+        z.iter_mut().zip(features).for_each(|(z, x)| *z = scale * x);
+        Some((kept - self.centre) / self.reward_unit)
+    }
+}
+
+/// Largest factor by which noise on a grid may exceed noise on f64, which policies are told.
+const MOST_FOR_ROUNDING: f64 = 1.02;
+
+/// Holds the calibrated noise of one stream of sums.
+#[derive(Debug, Clone)]
+pub(crate) struct GramStream {
+    pub(crate) factorisation: Arc<dyn Factorisation>,
+    /// Standard deviation of a draw, off the diagonal.
+    pub(crate) sigma: f64,
+    /// Standard deviations of the noise on the prefixes.
+    pub(crate) stds: Arc<Deviations>,
+    /// Grid of exact noise; `None` on doubles.
+    pub(crate) grid: Option<Grid>,
+}
+
+impl GramStream {
+    pub(crate) fn new(factorisation: Arc<dyn Factorisation>, sigma: f64) -> Self {
+        let stds = Arc::new(Deviations::new(&factorisation, sigma));
+        Self { factorisation, sigma, stds, grid: None }
+    }
+
+    /// Returns the same stream with exact noise, for items of `shape` that one user moves by at most `distance`.
+    ///
+    /// # Errors
+    /// Sizes beyond exact arithmetic for this number of users; a factorisation without an exact form.
+    pub(crate) fn exact(&self, shape: Shape, distance: f64, users: u64) -> Result<Self, ReleaseError> {
+        let norm = self.factorisation.sensitivity(Participation::ONCE);
+        let Some(transform) = self.factorisation.transform(shape.len()) else {
+            return Err(ReleaseError::Range(format!("noise of the form `{}`", self.factorisation.name())));
+        };
+        let rows = GramRows {
+            norm,
+            count: self.factorisation.rounds(),
+            fractional: transform.fractional(),
+            error: transform.rounding_error(1.0),
+        };
+        let grid = rows.grid(shape, (distance, self.sigma), users)?;
+        Ok(Self { grid: Some(grid), ..Self::new(Arc::clone(&self.factorisation), grid.size()) })
+    }
+
+    /// Makes the sums before the first user.
+    pub(crate) fn sums(&self, shape: Shape) -> PrefixSums {
+        let sums = PrefixSums::new(&self.factorisation, shape, self.sigma);
+        match self.grid {
+            None => sums,
+            Some(grid) => sums.on(grid, self.factorisation.transform(shape.len())),
+        }
+    }
+}
+
+/// States what the rows of `C x` cost in whole steps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GramRows {
+    /// Largest norm of a column of C.
+    norm: f64,
+    /// Number of rows.
+    count: u64,
+    /// Rows that one row of x moves, if they are not integers.
+    fractional: u64,
+    /// Rounding error of an entry of `C x` in f64, for items that add up to at most 1.
+    error: f64,
+}
+
+impl GramRows {
+    /// One item on its own.
+    pub(crate) const OWN: Self = Self { norm: 1.0, count: 1, fractional: 0, error: 0.0 };
+
+    /// Returns the grid of exact noise of size `sigma` on items that one user moves by at most `distance`.
+    ///
+    /// # Errors
+    /// Sizes beyond exact arithmetic for this number of users.
+    pub(crate) fn grid(self, shape: Shape, (distance, sigma): (f64, f64), users: u64) -> Result<Grid, ReleaseError> {
+        let Self { norm, count, fractional, error } = self;
+        let length = shape.len();
+        // Items are rounded once: D + g sqrt(n), times the norm of a column. Rows of C x that are not integers are rounded once
+        // more.
+        let rounding = |once_more: f64| libm::sqrt(length as f64) * (norm + once_more * libm::sqrt(fractional as f64));
+        let of = |once_more: f64| Grid::new(distance * norm, sigma / (distance * norm), rounding(once_more), 19);
+        let grid = of(1.0)?;
+        // The most that all users together add to an entry, in steps; computed rows are off by the share `error` of it on either
+        // side.
+        let largest = users as f64 * (distance / grid.step + 1.0);
+        let off = 2.0 * error * largest;
+        // The grid's margin covers a tenth of a step over all entries.
+        let grid = if off * libm::sqrt(length as f64 * fractional as f64) < 0.1 { grid } else { of(1.0 + off)? };
+        if MOST_FOR_ROUNDING * sigma < grid.size() || GREATEST_SIGMA < grid.noise {
+            let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
+            return Err(ReleaseError::Range(format!("a stream of {count} releases of {length} numbers{hint}")));
+        }
+        // Sums of users' items stay below 2^53 steps, with 64 levels of noise at 100 standard deviations.
+        if MOST_STEPS < largest + 6400.0 * grid.noise as f64 {
+            return Err(ReleaseError::Range(format!("a stream of {users} users")));
+        }
+        Ok(grid)
     }
 }

@@ -32,6 +32,7 @@ mod guarantee;
 pub mod interactions;
 mod ledger;
 pub mod mechanism;
+pub mod noise;
 pub mod odometer;
 pub mod planted;
 pub mod printed;

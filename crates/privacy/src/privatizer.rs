@@ -1,8 +1,8 @@
 //! Defines the private side of one trial: it receives sealed rewards and releases signals.
 //! A signal is one reward, or sums over users.
 
+use super::noise::Noise;
 use super::{Raw, Released, Signal};
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ pub struct Query<'a> {
 /// An implementation may hold raw data across rounds.
 pub trait Privatizer: Send {
     /// Takes one user's reward and returns the signal of the round.
-    /// It consumes a number of random-stream words that does not depend on the reward.
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal>;
+    /// From a simulated stream it takes a number of words that does not depend on the reward.
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, noise: Noise<'_>) -> Released<Signal>;
 
     /// Returns counts of the raw data seen so far.
     /// They are for the simulation only, and must not be published.

@@ -66,11 +66,6 @@ pub enum Neighbours {
         /// Units of the radius.
         units: RadiusUnits,
     },
-    /// A relation stated by the caller of a release.
-    Stated {
-        /// The relation in words.
-        relation: String,
-    },
 }
 
 /// Says in which units a radius is stated.
@@ -100,13 +95,6 @@ pub enum Unit {
     Sample,
     /// One row of a table of inputs.
     Row,
-    /// One number, clipped to `[lo, hi]`.
-    Number {
-        /// Lower end of the clip.
-        lo: f64,
-        /// Upper end of the clip.
-        hi: f64,
-    },
     /// One vector, clipped to this L2 norm.
     Vector {
         /// Largest L2 norm.
@@ -116,11 +104,6 @@ pub enum Unit {
     GramItem {
         /// Largest absolute reward.
         reward: f64,
-    },
-    /// One user's influence on the scores of a choice: their range changes by at most `range`.
-    Scores {
-        /// Largest change of the range.
-        range: f64,
     },
 }
 
@@ -168,12 +151,6 @@ impl ThreatModel {
         Self::replaced(Adversary::Server, Unit::Reward, Growth::SeparateReleases)
     }
 
-    /// Returns the threat model of one number, released by the holder of the raw data.
-    #[must_use]
-    pub fn released_number(lo: f64, hi: f64) -> Self {
-        Self::replaced(Adversary::Observer, Unit::Number { lo, hi }, Growth::SeparateReleases)
-    }
-
     /// Returns the threat model of one row of released inputs, moved by at most `radius`.
     #[must_use]
     pub fn row(radius: f64, units: RadiusUnits) -> Self {
@@ -200,9 +177,7 @@ impl ThreatModel {
             (Unit::Row, _) => {
                 "number and order of the rows, which row is asked for, and outputs unless a reward mechanism is added"
             }
-            (Unit::Number { .. } | Unit::Vector { .. } | Unit::GramItem { .. } | Unit::Scores { .. }, _) => {
-                "that the user took part, and in which round"
-            }
+            (Unit::Vector { .. } | Unit::GramItem { .. }, _) => "that the user took part, and in which round",
         }
     }
 
@@ -212,7 +187,6 @@ impl ThreatModel {
         match (&self.neighbours, &self.unit) {
             (Neighbours::Replaced, unit) => match (unit, self.adversary) {
                 (Unit::Reward, _) => "any two rewards of one user".to_owned(),
-                (Unit::Number { lo, hi }, _) => format!("any two numbers, clipped to [{lo}, {hi}]"),
                 (Unit::DecisionSetAndReward, Adversary::Server) => "any two decision sets and rewards of one user".to_owned(),
                 (Unit::Interaction, Adversary::Server) => "any two contexts, arms and rewards of one user".to_owned(),
                 (unit, _) => format!("two data sets that differ in {unit}, replaced by any other"),
@@ -227,10 +201,6 @@ impl ThreatModel {
                 };
                 format!("two tables that differ in {unit}, moved by at most {radius} (L2, {units})")
             }
-            (Neighbours::Stated { relation }, Unit::Scores { range }) => {
-                format!("{relation}; the range of the scores moves by at most {range}")
-            }
-            (Neighbours::Stated { relation }, _) => relation.clone(),
         }
     }
 
@@ -277,12 +247,10 @@ impl fmt::Display for Unit {
             Self::Interaction => f.write_str("one user's context, arm and reward in one round"),
             Self::Sample => f.write_str("one sample (features and response)"),
             Self::Row => f.write_str("one row of the inputs"),
-            Self::Number { .. } => f.write_str("one user's number"),
             Self::Vector { norm } => write!(f, "one user's vector of one round, clipped to L2 norm {norm}"),
             Self::GramItem { reward } => {
                 write!(f, "one user's phi phi^T and y phi of one round, |phi| <= 1, |y| <= {reward}")
             }
-            Self::Scores { .. } => f.write_str("one user's influence on the scores"),
         }
     }
 }
@@ -335,12 +303,11 @@ mod tests {
     fn threat_models_survive_json_with_their_sentences() {
         for model in [
             ThreatModel::local_reward(),
-            ThreatModel::released_number(-1.0, 2.5),
             ThreatModel::row(0.04, RadiusUnits::Inputs),
             ThreatModel::replaced(Adversary::OtherUsers, Unit::Interaction, Growth::OneStream),
             ThreatModel {
-                neighbours: Neighbours::Stated { relation: "one vote".to_owned() },
-                ..ThreatModel::replaced(Adversary::Observer, Unit::Scores { range: 2.0 }, Growth::Unpriced)
+                neighbours: Neighbours::AddedOrRemoved,
+                ..ThreatModel::replaced(Adversary::Observer, Unit::Vector { norm: 2.0 }, Growth::Unpriced)
             },
         ] {
             let text = serde_json::to_string(&model).expect("json");

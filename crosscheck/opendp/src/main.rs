@@ -7,10 +7,10 @@ use opendp::domains::AtomDomain;
 use opendp::measurements::{make_gaussian, make_laplace};
 use opendp::measures::{MaxDivergence, ZeroConcentratedDivergence};
 use opendp::metrics::AbsoluteDistance;
-use privateer::privacy::accounting::sensitivity::Relation;
 use privateer::privacy::accounting::zcdp;
-use privateer::privacy::release::{LaplaceRelease, VectorRelease};
-use privateer::privacy::{Delta, Epsilon, Raw, gdp_mu};
+use privateer::privacy::mechanism::laplace;
+use privateer::privacy::release::{ChannelRelease, RowsRelease};
+use privateer::privacy::{Budget, Calibration, Channel, Delta, Epsilon, Query, Raw, Request, RewardFacts, gdp_mu};
 use std::process::ExitCode;
 
 const DRAWS: u32 = 100_000;
@@ -35,9 +35,13 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let laplace = make_laplace::<_, _, MaxDivergence>(domain, metric, 2.0 / 0.5, None)?;
     line("Laplace: epsilon at distance 2", 0.5, laplace.map(&2.0)?, 1e-6);
     let theirs = spread(|| laplace.invoke(&0.0).unwrap_or(f64::NAN));
+    let budget = Budget::new(Some(0.5), None)?;
+    let request = Request { mechanism: "laplace", calibration: Calibration::Tight, budget, clip: Some((-1.0, 1.0)) };
+    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
+    let mut exact = ChannelRelease::of(&Channel::Rewards(laplace::build(&request, &facts)?))?;
     let ours = spread(|| {
-        let release = LaplaceRelease::calibrated(epsilon, -1.0, 1.0).and_then(|m| m.release(Raw::seal(0.0)));
-        release.map_or(f64::NAN, |release| *release.value())
+        let release = exact.release(&Query::default(), Raw::seal(0.0));
+        release.ok().and_then(|release| release.reward()).unwrap_or(f64::NAN)
     });
     // Ours pays for rounding 100000 entries: about 0.4 % more noise. Five standard errors of a difference of two: kurtosis 6 of the Laplace law, 3 of the Gaussian.
     line("Laplace: spread of draws", ours, theirs, 5.0 * (2.0 * 5.0 / (4.0 * f64::from(DRAWS))).sqrt());
@@ -47,9 +51,9 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let gaussian = make_gaussian::<_, _, ZeroConcentratedDivergence>(domain, metric, 2.0 / mu, None)?;
     line("Gaussian: rho at distance 2", zcdp::of_gaussian(mu), gaussian.map(&2.0)?, 1e-6);
     let theirs = spread(|| gaussian.invoke(&0.0).unwrap_or(f64::NAN));
-    let mechanism = VectorRelease::calibrated(epsilon, Delta::try_from(1e-6)?, 1.0, DRAWS as usize, Relation::Replace)?;
+    let mechanism = RowsRelease::calibrated(epsilon, Delta::try_from(1e-6)?, 2.0, 1.0, DRAWS as usize)?;
     let release = mechanism.release(Raw::seal(vec![0.0; DRAWS as usize]))?;
-    let mut values = release.value().iter();
+    let mut values = release.rows.value().iter();
     let ours = spread(|| values.next().copied().unwrap_or(f64::NAN));
     line("Gaussian: spread of draws", ours, theirs, 5.0 * (2.0 * 2.0 / (4.0 * f64::from(DRAWS))).sqrt());
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })

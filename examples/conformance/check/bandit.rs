@@ -188,7 +188,7 @@ pub fn released(reward: f64) -> Read<Released<Signal>> {
     let privatizer = mechanism("none", Calibration::Tight, None, (0.0, 0.0))?.privatizer().release(
         &Query::default(),
         Raw::seal(reward),
-        &mut unused(),
+        (&mut unused()).into(),
     );
     Ok(privatizer)
 }

@@ -9,6 +9,7 @@ use privateer_privacy::gram::GramLayout;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, Link, seal};
+use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::dubey2021;
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::{Budget, Calibration, Raw, Request};
@@ -39,6 +40,7 @@ impl StoredUsers {
         link: Link,
         policy: &mut dyn ContextPolicy,
         privatizer: &mut dyn InteractionPrivatizer,
+        mut draws: VecDeque<Vec<f64>>,
         mut watch: impl FnMut(&dyn ContextPolicy) -> Read<()>,
     ) -> Read<Value> {
         let mut stream = unused();
@@ -48,7 +50,8 @@ impl StoredUsers {
             let means: Vec<f64> = means.map(|mean| link.mean(mean)).collect();
             let arm = policy.choose(x, &mut stream, &mut scratch).map_err(said)?;
             total += means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
-            policy.update(&privatizer.release(seal(x, arm, Raw::seal(means[arm] + noise[arm])), &mut stream));
+            let reward = Raw::seal(means[arm] + noise[arm]);
+            policy.update(&privatizer.release(seal(x, arm, reward), Noise::Replayed(&mut draws)));
             arms.push(arm);
             regrets.push(total);
             watch(&*policy)?;
@@ -64,19 +67,36 @@ pub fn choices(file: &Value) -> Read<Value> {
     if lists.len() != users.n_arms || lists.iter().flatten().any(|draw| draw.len() != 2 * d) {
         return Err("`unit_laplace` has not two numbers a dimension, round and arm".to_owned());
     }
-    let draws: Vec<VecDeque<Vec<f64>>> = lists.into_iter().map(VecDeque::from).collect();
+    // In the order in which the arms take them, with their scales.
+    let draws = |scale: f64| -> Read<VecDeque<Vec<f64>>> {
+        let (mut steps, mut draws) = (vec![0; users.n_arms], VecDeque::new());
+        let warm = users.n_arms * warm_up as usize;
+        for round in 0..users.contexts.len() / d {
+            let arms = if round < warm { round / warm_up as usize..round / warm_up as usize + 1 } else { 0..users.n_arms };
+            for arm in arms {
+                let draw = lists[arm].get(steps[arm]).ok_or("`unit_laplace` is too short")?;
+                steps[arm] += 1;
+                let level = scale / libm::sqrt(steps[arm] as f64);
+                draws.push_back(draw.iter().map(|draw| level * draw).collect());
+            }
+        }
+        Ok(draws)
+    };
     let run = |run: &Value| {
         let link = match run["link"].as_str() {
             Some("linear") => Link::Linear,
             Some("logistic") => Link::Logistic,
             other => return Err(format!("`link` is {other:?}")),
         };
-        let law = get::<Option<f64>>(run, "scale")?.map_or(ChoiceLaw::Exact, |scale| ChoiceLaw::Laplace { scale });
+        let (law, draws) = match get::<Option<f64>>(run, "scale")? {
+            None => (ChoiceLaw::Exact, VecDeque::new()),
+            Some(scale) => (ChoiceLaw::Laplace { scale }, draws(scale)?),
+        };
         let (start, n_arms) = (Start::Full, users.n_arms);
         let terms = ChoiceTerms { n_arms, dimension: d, radius, link, warm_up, start, law, bounds: None, synthetic: true };
-        let (mut policy, mut privatizer) = (dp_hdb::stored(terms, h_sub), ArmChoices::stored(terms, draws.clone()));
+        let (mut policy, mut privatizer) = (dp_hdb::stored(terms, h_sub), ArmChoices::new(terms));
         let mut estimates: Vec<Vec<f64>> = Vec::new();
-        let mut found = users.run(link, policy.as_mut(), &mut privatizer, |policy| {
+        let mut found = users.run(link, policy.as_mut(), &mut privatizer, draws, |policy| {
             let state = policy.save();
             let (counts, steps): (Vec<f64>, Vec<f64>) = (get(&state, "state/counts")?, get(&state, "state/steps")?);
             let arms = counts.chunks_exact(d).zip(steps);
@@ -146,9 +166,13 @@ pub fn sums(file: &Value) -> Read<Value> {
         budget: both,
         local: false,
     };
-    let draws = (0..rounds).map(|node| symmetric(file, &format!("node_normals/{node}"), k * d + 1, true));
-    let mut privatizer = InteractionSums::calibrated(terms).map_err(said)?.stored(draws.collect::<Read<Vec<_>>>()?);
-    let mut found = users.run(Link::Linear, prepared.maker.make().as_mut(), privatizer.as_mut(), |_| Ok(()))?;
+    let sums = InteractionSums::calibrated(terms).map_err(said)?;
+    let draw = |node: u64| -> Read<Vec<f64>> {
+        let normals = symmetric(file, &format!("node_normals/{node}"), k * d + 1, true)?;
+        Ok(normals.into_iter().map(|normal| sums.sigma() * normal).collect())
+    };
+    let draws = (0..rounds).map(draw).collect::<Read<_>>()?;
+    let mut found = users.run(Link::Linear, prepared.maker.make().as_mut(), sums.privatizer().as_mut(), draws, |_| Ok(()))?;
     found["constants"] = each(file, "constants", constants)?;
     let of = |name: &str| found["constants"][0][name].as_f64().unwrap_or(f64::NAN);
     let beta = BetaTerms {

@@ -1,19 +1,21 @@
 //! Noisy prefix sums of the tree, and whole runs of `jdp-gp-ucb` and `local-jdp-gp-ucb` through the CPU backend on stored rewards and
 //! stored noise.
 
-use super::bandit::{ask, built, problem, screen, setting, unused};
+use super::bandit::{ask, built, problem, screen, setting};
 use super::kernels::quadrature_map;
 use super::read::{Read, all, at, budget, get, matrix, rounds, said, shaped, size, squared_exponential};
 use privateer::policy::{FeaturesPlan, Policy, Problem, Setting, jdp_gp_ucb, local_jdp_gp_ucb};
 use privateer_config::error::Error;
 use privateer_gp::Points;
 use privateer_gp::score::FeatureTable;
+use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer_privacy::sums::{Epochs, Spectrum, SumsFacts, SumsNeed, joint, local};
-use privateer_privacy::{Calibration, Privatizer, Raw};
+use privateer_privacy::sums::{Epochs, Spectrum, SumsEntry, SumsFacts, SumsNeed, joint, local};
+use privateer_privacy::{Budget, Calibration, Raw, Request, RewardFacts};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// `(Z + Z^T)/sqrt(2)` of a stored draw, packed; with a border, its last column comes after the leading block.
@@ -36,7 +38,7 @@ fn node(k: u64) -> (u32, u64) {
 }
 
 /// The draws of the nodes that prefixes read, in the order in which they are drawn.
-fn node_draws(file: &Value, rounds: u64, n: usize, bordered: bool) -> Read<Vec<Vec<f64>>> {
+fn node_draws(file: &Value, rounds: u64, n: usize, bordered: bool) -> Read<VecDeque<Vec<f64>>> {
     let keys = (1..=rounds).map(node).map(|(level, index)| format!("node_noise/{level},{index}"));
     keys.map(|key| symmetric(file, &key, n, bordered)).collect()
 }
@@ -57,7 +59,8 @@ pub fn tree(file: &Value) -> Read<Value> {
         let packed: Vec<f64> = triangle(n).map(|(i, j)| item[i] * item[j]).collect();
         sums[0].add(Raw::seal(&packed));
         let mut next = |at: usize| -> Read<Vec<f64>> {
-            Ok(unpacked(sums[at].next(&mut |out| out.copy_from_slice(draw)).map_err(said)?.value(), n))
+            let released = sums[at].next(&mut Noise::Replayed(&mut VecDeque::from([draw.clone()]))).map_err(said)?;
+            Ok(unpacked(released.value(), n))
         };
         let (noisy_sum, noise) = (next(0)?, next(1)?);
         let read = weights.next(&mut |out| {
@@ -110,16 +113,15 @@ pub fn local_spectrum((x, u): (f64, f64), m: usize, rounds: u64, zeta: f64) -> V
     })
 }
 
-/// Stored noise, and the spectrum of its law; what the file states of both.
-fn noise(file: &Value, m: usize, rounds: u64, zeta: f64) -> Read<(Box<dyn Privatizer>, Spectrum, Value)> {
+/// Mechanism and stored noise, and the spectrum of its law; what the file states of both.
+fn noise(file: &Value, m: usize, rounds: u64, zeta: f64) -> Read<(SumsEntry, VecDeque<Vec<f64>>, Spectrum, Value)> {
     let params = &file["params"];
-    let need = SumsNeed { n_features: m, releases: rounds, rounds, epochs: Epochs::One, linear: false };
     if file["noise_matrix"].is_null() {
         let [sigma] = all(params, ["sigma"])?;
         let std = sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(rounds)));
         let draws = node_draws(file, rounds, m + 1, true)?;
         let found = json!({ "spectrum": joint_spectrum(sigma, m, rounds, zeta) });
-        return Ok((joint::stored(need, sigma, draws), Spectrum::Joint { std }, found));
+        return Ok((joint::ENTRIES[0], draws, Spectrum::Joint { std }, found));
     }
     let ([gram, moment, bound], (epsilon, delta)) =
         (all(params, ["sigma_x", "sigma_u", "B"])?, budget(params, ["alpha", "beta"])?);
@@ -129,14 +131,14 @@ fn noise(file: &Value, m: usize, rounds: u64, zeta: f64) -> Read<(Box<dyn Privat
         // The lower triangle counts.
         Ok(triangle(m).map(|(i, j)| z[j * m + i]).chain(vector.iter().copied()).collect())
     };
-    let draws = vectors.chunks_exact(m).enumerate().map(draw).collect::<Read<Vec<Vec<f64>>>>()?;
+    let draws = vectors.chunks_exact(m).enumerate().map(draw).collect::<Read<_>>()?;
     let (a, b) = (epsilon.get(), delta.get());
     let sigma_u = dubey2021_local::sigma_reward_bounded(bound, a, b);
     let found = json!({
         "spectrum": local_spectrum((gram, moment), m, rounds, zeta),
         "params": { "sigma_x": dubey2021_local::sigma_gram(a, b), "sigma_u": sigma_u },
     });
-    Ok((local::stored(need, gram, moment, draws), Spectrum::Local { gram, moment }, found))
+    Ok((local::ENTRY, draws, Spectrum::Local { gram, moment }, found))
 }
 
 pub fn run(file: &Value) -> Read<Value> {
@@ -151,7 +153,15 @@ pub fn run(file: &Value) -> Read<Value> {
     let features = quadrature_map(params, &squared_exponential(params)?, &[1.0])?.table(&Points::new(1, points), None);
     // The file's `eps_k` is 0: its bounds count the features as exact.
     let (n_points, features) = (features.n_points, FeatureTable { kernel_error: 0.0, ..features });
-    let (mut privatizer, spectrum, mut found) = noise(file, m, rounds, zeta)?;
+    let (mechanism, mut draws, spectrum, mut found) = noise(file, m, rounds, zeta)?;
+    // As printed nothing is clipped where rewards are not bounded; the stored draws have the size that the file states.
+    let (need, facts) = (
+        SumsNeed { n_features: m, releases: rounds, rounds, epochs: Epochs::One, linear: false },
+        RewardFacts { bound, noise_bound: None, range: None, noise_variance: Some(rho * rho), rounds },
+    );
+    let budget = Budget::new(Some(1.0), Some(0.1)).map_err(said)?;
+    let request = Request { mechanism: mechanism.name, calibration: Calibration::AsPrinted, budget, clip: None };
+    let mut privatizer = (mechanism.build)(&request, &facts, need).map_err(said)?.privatizer();
     let rewards = shaped(file, "y", (rounds as usize, arms))?;
     let means = shaped(file, "f", (rounds as usize, arms))?;
     let keys = json!({
@@ -169,7 +179,7 @@ pub fn run(file: &Value) -> Read<Value> {
     let maker = plan.prepare(&problem(places, None, rounds)).map_err(said)?;
     let facts = SumsFacts { calibration: Calibration::AsPrinted, clip: None, centre: 0.0, spectrum };
     let mut policy = maker.make(&Setting { sums: Some(facts), ..setting(bound, None, rounds) }).map_err(said)?;
-    let (mut screen, mut random) = (screen(maker.as_ref())?, unused());
+    let mut screen = screen(maker.as_ref())?;
     let diagonal = found["spectrum"]["shift"].as_f64().unwrap_or(f64::NAN) + ridge;
     let (mut actions, mut regret, mut rows) = (Vec::new(), 0.0, Vec::new());
     for round in 0..rounds as usize {
@@ -188,7 +198,7 @@ pub fn run(file: &Value) -> Read<Value> {
         actions.push(point - round * arms);
         let best = means[round * arms..(round + 1) * arms].iter().copied().fold(f64::NEG_INFINITY, f64::max);
         regret += best - means[point];
-        let signal = privatizer.release(&policy.query(point), Raw::seal(rewards[point]), &mut random);
+        let signal = privatizer.release(&policy.query(point), Raw::seal(rewards[point]), Noise::Replayed(&mut draws));
         policy.update(point, &signal);
     }
     (found["actions"], found["rounds"]) = (json!(actions), json!(rows));

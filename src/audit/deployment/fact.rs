@@ -64,7 +64,7 @@ impl Fact {
     #[must_use]
     pub fn of_answer(ledger: &Ledger, source: &str, column: &str, record: u64) -> Self {
         let part = match (&ledger.threat_model.unit, ledger.clip) {
-            (Unit::Reward | Unit::Number { .. }, Some([lo, hi])) => match law(&ledger.event, hi - lo) {
+            (Unit::Reward, Some([lo, hi])) => match law(&ledger.event, hi - lo) {
                 Some(law) => ReadPart::Value { column: column.to_owned(), width: hi - lo, law },
                 None => ReadPart::Unknown,
             },

@@ -9,6 +9,7 @@ use privateer_privacy::gradients::Sample;
 use privateer_privacy::interactions::{
     CalibratedInteractions, ContextFacts, Interaction, InteractionMechanism, InteractionPrivatizer, InteractionSignal,
 };
+use privateer_privacy::noise::Noise;
 use privateer_privacy::{Ledger, Raw, Refusal, Released, Request};
 use std::sync::Arc;
 
@@ -85,9 +86,10 @@ struct FaultyInteractions {
 }
 
 impl InteractionPrivatizer for FaultyInteractions {
-    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, noise: Noise<'_>) -> Released<InteractionSignal<'a>> {
+        let Noise::Simulated(stream) = noise else { panic!("a simulated run has {noise:?}") };
         let mut again = self.first.get_or_insert_with(|| stream.clone()).clone();
-        self.inner.release(interaction, if self.fault == Fault::Forgetful { &mut again } else { stream })
+        self.inner.release(interaction, if self.fault == Fault::Forgetful { &mut again } else { stream }.into())
     }
 }
 

@@ -7,7 +7,7 @@ use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer_privacy::quote::{self, StreamKind, StreamTerms};
-use privateer_privacy::release::{ChoiceRelease, VectorRelease};
+use privateer_privacy::release::RowsRelease;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::{Calibration, Delta, Epsilon, MechanismEntry, Raw};
 use std::sync::Arc;
@@ -149,24 +149,13 @@ fn of_randomness() -> Vec<Case> {
 }
 
 fn of_releases() -> Vec<Case> {
-    let claim = Claim { epsilon: 1.0, delta: 0.0 };
-    let choice = |side: Side, _: &mut Stream| {
-        // Opposite scores move against each other: the range moves by 1, and 1/2 is stated.
-        let epsilon = Epsilon::try_from(1.0).expect("a budget");
-        let mechanism = ChoiceRelease::calibrated(epsilon, 0.5, 2, "").expect("a mechanism");
-        let moved = side.pick(0.25, -0.25);
-        f64::from(*mechanism.release(Raw::seal(vec![moved - 1.0, -moved])).expect("a release").value() as u32 == 0)
-    };
-    let vector = |side: Side, _: &mut Stream| {
-        // Somebody who may be replaced, priced as somebody who may be left out.
+    let row = |side: Side, _: &mut Stream| {
+        // A row that may be replaced by its opposite, priced as one that moves by half of the way.
         let (epsilon, delta) = budget();
-        let mechanism = VectorRelease::calibrated(epsilon, delta, 1.0, 1, Relation::AddRemove).expect("a mechanism");
-        mechanism.release(Raw::seal(vec![side.pick(1.0, -1.0)])).expect("a release").value()[0]
+        let mechanism = RowsRelease::calibrated(epsilon, delta, 1.0, 1.0, 1).expect("a mechanism");
+        mechanism.release(Raw::seal(vec![side.pick(1.0, -1.0)])).expect("a release").rows.value()[0]
     };
-    vec![
-        Case::new("choice with half of the range", claim, "", "", choice).effort(4),
-        Case::new("vector with the other neighbours", prefix::CLAIM, "", "", vector).gaussian(),
-    ]
+    vec![Case::new("row within half of its range", prefix::CLAIM, "", "", row).gaussian()]
 }
 
 /// At the size of a quick check; the attacks that use the operating system's entropy have room to spare.

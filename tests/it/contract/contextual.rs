@@ -155,7 +155,7 @@ fn states_can_be_saved() {
                 users.next();
                 let mut same = own.clone();
                 let arm = policy.choose(users.context(), &mut own, &mut scratch).expect("an arm");
-                let signal = privatizer.release(seal(users.context(), arm, users.reward(arm, &mut noise)), &mut noise);
+                let signal = privatizer.release(seal(users.context(), arm, users.reward(arm, &mut noise)), (&mut noise).into());
                 policy.update(&signal);
                 if 20 <= round {
                     assert_eq!(other.choose(users.context(), &mut same, &mut scratch).ok(), Some(arm), "{} {round}", plan.policy);
@@ -197,7 +197,7 @@ fn bad_interactions_do_no_harm() {
                     context.pop();
                 }
                 let reward = odd[(round / 5) % 5];
-                policy.update(&privatizer.release(seal(&context, round % 2, Raw::seal(reward)), &mut stream));
+                policy.update(&privatizer.release(seal(&context, round % 2, Raw::seal(reward)), (&mut stream).into()));
                 let arm = policy.choose(&[0.1; 7], &mut stream, &mut scratch).expect("an arm");
                 assert!(arm < 2);
             }

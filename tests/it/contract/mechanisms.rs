@@ -21,7 +21,7 @@ fn unbiased_for_the_clipped_reward() {
                     let (mut privatizer, mut random) = (built.privatizer(), stream(entry.name));
                     let mut sum = 0.0;
                     for _ in 0..n {
-                        let signal = privatizer.release(&Query::default(), Raw::seal(reward), &mut random);
+                        let signal = privatizer.release(&Query::default(), Raw::seal(reward), (&mut random).into());
                         let released = signal.reward().expect("a reward");
                         assert!(built.output_range().is_none_or(|(lo, hi)| (lo..=hi).contains(&released)), "{}", entry.name);
                         sum += released;
@@ -85,7 +85,7 @@ fn without_a_mechanism_nothing_is_clipped() {
         let none = mechanism("none", calibration, None, facts(Some(1.0))).expect("no mechanism");
         assert_eq!((none.clip(), none.noise_variance(), none.output_range()), (None, 0.0, None));
         for reward in [0.0, -3.5, 1e300] {
-            let released = none.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream("none"));
+            let released = none.privatizer().release(&Query::default(), Raw::seal(reward), (&mut stream("none")).into());
             assert_eq!(*released.value(), Signal::Reward(reward));
         }
     }

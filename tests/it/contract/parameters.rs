@@ -34,7 +34,7 @@ fn they_give_the_model_back() {
                 for _ in 0..60 {
                     let (point, _) = way.next(n);
                     let reward = trial.instance.observe(point, &mut noise);
-                    let signal = privatizer.release(&way.policy.query(point), reward, &mut mechanism);
+                    let signal = privatizer.release(&way.policy.query(point), reward, (&mut mechanism).into());
                     way.policy.update(point, &signal);
                 }
                 let parameters = way.policy.parameters().expect("parameters");

@@ -228,7 +228,7 @@ fn choices_betas_and_states() {
                     let mut seen = Vec::new();
                     for (privatizer, stream) in &mut privatizers {
                         let reward = trial.instance.observe(point, &mut noise.clone());
-                        seen.push(privatizer.release(&query, reward, stream));
+                        seen.push(privatizer.release(&query, reward, stream.into()));
                     }
                     let _ = trial.instance.observe(point, &mut noise);
                     assert!(seen.iter().all(|signal| *signal == seen[0]), "{name} round {round}: a restored privatizer differs");
@@ -288,7 +288,7 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
             }
             assert!(choices.iter().all(|choice| *choice == choices[0]), "round {round}: {choices:?}");
             let reward = trial.instance.observe(choices[0].0, &mut noise);
-            let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, &mut mechanism);
+            let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, (&mut mechanism).into());
             ways.iter_mut().for_each(|way| way.policy.update(choices[0].0, &signal));
         }
         assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");

@@ -88,7 +88,7 @@ fn damaged_states_never_panic() {
             let (mut random, mut last) = (cell.streams.of(0, Purpose::Noise), None);
             for _ in 0..12 {
                 let (point, _) = way.next(n);
-                let signal = privatizer.release(&way.policy.query(point), Raw::seal(0.5), &mut random);
+                let signal = privatizer.release(&way.policy.query(point), Raw::seal(0.5), (&mut random).into());
                 way.policy.update(point, &signal);
                 last = Some(signal);
             }

@@ -32,7 +32,8 @@ fn asked_and_told_by_hand() {
                 for _ in 0..150 {
                     let point = by_hand.ask().expect("a point");
                     assert_eq!(by_hand.ask().expect("the same point"), point, "{}", plan.policy);
-                    let signal = privatizer.release(&by_hand.query(), trial.instance.observe(point, &mut noise), &mut random);
+                    let signal =
+                        privatizer.release(&by_hand.query(), trial.instance.observe(point, &mut noise), (&mut random).into());
                     by_hand.tell(&signal);
                     played.push(Some(point as i64));
                     let best = by_hand.policy().recommend().expect("something was played");

@@ -82,7 +82,8 @@ fn budgets_share_their_luck() {
             let mechanism = cell.trial(0).expect("a trial").mechanism;
             let scale = mechanism.rewards().and_then(|rewards| rewards.laplace_scale()).expect("Laplace");
             let (mut privatizer, mut random) = (mechanism.privatizer(), stream("laplace"));
-            let released = privatizer.release(&Query::default(), Raw::seal(0.0), &mut random).reward().expect("a reward");
+            let released =
+                privatizer.release(&Query::default(), Raw::seal(0.0), (&mut random).into()).reward().expect("a reward");
             (released / scale, scale)
         };
         // Cells 0 and 2 are one policy at epsilon 0.5 and 4.

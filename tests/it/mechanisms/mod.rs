@@ -7,5 +7,4 @@ mod draws;
 mod noise;
 mod parts;
 mod prices;
-mod released;
 mod samplers;

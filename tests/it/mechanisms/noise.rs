@@ -1,6 +1,7 @@
-//! Simulated noise has the law that is stated: fixed seeds, and bounds of five standard errors or more.
+//! Noise has the law that is stated, simulated at fixed seeds and exact: bounds of five standard errors or more, and six for entropy of the
+//! operating system (a false alarm once in five hundred million).
 
-use super::parts::{d, e, mean_square, rewards, stream, sums};
+use super::parts::{d, e, mean_square, released, rewards, stream, sums};
 use privateer_privacy::curator::{Inputs, InputsNeed, input_noise};
 use privateer_privacy::gradients::{
     Choice, GeneralizedGaussian, Gradient, GradientQuery as Iterates, IsotropicGaussian, LaplaceVector, Sample, Start,
@@ -12,18 +13,32 @@ use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerm
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
+use privateer_privacy::release::RowsRelease;
 use privateer_privacy::streams::Shape;
 use privateer_privacy::sums::{Epochs, SumsNeed, joint, local};
-use privateer_privacy::{Budget, Calibration, Event, MechanismEntry, Query, Raw, Request, RewardFacts, Signal};
+use privateer_privacy::{Budget, Calibration, Event, MechanismEntry, Query, Raw, Request, RewardFacts, Signal, gdp_mu};
 use std::sync::Arc;
 
 const N: u64 = 20_000;
 
-/// Releases of one reward at epsilon = 2.
-fn draws(entry: &MechanismEntry, reward: f64) -> Vec<f64> {
+/// Number of exact draws.
+const EXACT: usize = 4000;
+
+/// Releases of one reward at epsilon = 2: simulated, and exact.
+fn draws(entry: &MechanismEntry, reward: f64) -> [Vec<f64>; 2] {
     let mechanism = rewards(entry, 2.0);
     let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(2));
-    (0..N).map(|_| privatizer.release(&Query::default(), Raw::seal(reward), &mut stream).reward().expect("a reward")).collect()
+    let simulated = (0..N)
+        .map(|_| privatizer.release(&Query::default(), Raw::seal(reward), (&mut stream).into()).reward().expect("a reward"))
+        .collect();
+    [simulated, (0..EXACT).map(|_| released(entry, 2.0, reward)).collect()]
+}
+
+/// The share of draws that are meant, within six standard errors.
+fn have_share(draws: &[Vec<f64>], is_meant: impl Fn(f64) -> bool, stated: f64) {
+    for draws in draws {
+        is_share(draws.iter().filter(|x| is_meant(**x)).count() as u64, draws.len() as u64, stated);
+    }
 }
 
 /// The share that is stated, within six standard errors of `n` draws.
@@ -32,34 +47,43 @@ fn is_share(found: u64, n: u64, stated: f64) {
     assert!((share - stated).abs() < 6.0 * (stated * (1.0 - stated) / n as f64).sqrt(), "{share} for {stated}");
 }
 
-/// Mean squares over the stated variance: at a kurtosis of 6 or less five standard errors are below 0.08.
+/// Mean squares over the stated variance: at a kurtosis of 6 or less, six standard errors.
 fn is_variance(values: &[f64], stated: f64) {
     let ratio = mean_square(values) / stated;
-    assert!((ratio - 1.0).abs() < 5.0 * (5.0 / values.len() as f64).sqrt(), "{ratio}");
+    assert!((ratio - 1.0).abs() < 6.0 * (5.0 / values.len() as f64).sqrt(), "{ratio}");
 }
 
 #[test]
 fn laplace_noise_has_its_scale() {
     // Width 2 at epsilon = 2: scale 1.
-    is_variance(&draws(&laplace::ENTRY, 0.0), 2.0);
+    draws(&laplace::ENTRY, 0.0).iter().for_each(|draws| is_variance(draws, 2.0));
 }
 
 #[test]
 fn gaussian_noise_has_its_size() {
-    is_variance(&draws(&gaussian::ENTRY, 0.0), rewards(&gaussian::ENTRY, 2.0).noise_variance());
+    let stated = rewards(&gaussian::ENTRY, 2.0).noise_variance();
+    draws(&gaussian::ENTRY, 0.0).iter().for_each(|draws| is_variance(draws, stated));
+}
+
+#[test]
+fn exact_gaussian_noise_has_its_size() {
+    let mechanism = RowsRelease::calibrated(e(1.0), d(1e-3), 2.0, 1.0, EXACT).expect("a mechanism");
+    let values = mechanism.release(Raw::seal(vec![0.0; EXACT])).expect("entropy").rows;
+    let sigma = 2.0 / gdp_mu(e(1.0), d(1e-3));
+    let ratio = mean_square(values.value()) / (sigma * sigma);
+    assert!((ratio - 1.0).abs() < 6.0 * (2.0 / EXACT as f64).sqrt(), "{ratio}");
 }
 
 #[test]
 fn a_bit_answers_at_its_epsilon() {
-    let upper = draws(&duchi::ENTRY, 1.0).iter().filter(|x| 0.0 < **x).count() as u64;
-    is_share(upper, N, 1.0 / (1.0 + (-2.0_f64).exp()));
+    have_share(&draws(&duchi::ENTRY, 1.0), |x| 0.0 < x, 1.0 / (1.0 + (-2.0_f64).exp()));
 }
 
-/// The raised stretch has probability s/(s + 1), s = e^(epsilon/2); at the upper end it is [1, C].
+/// The raised stretch has probability s/(s + 1), s = e^(epsilon/2); at the upper end it is [1, C], in cells but for the rounding of the
+/// window.
 #[test]
 fn the_density_answers_at_its_epsilon() {
-    let raised = draws(&piecewise::ENTRY, 1.0).iter().filter(|x| 1.0 <= **x).count() as u64;
-    is_share(raised, N, 1.0 / (1.0 + (-1.0_f64).exp()));
+    have_share(&draws(&piecewise::ENTRY, 1.0), |x| 1.0 <= x, 1.0 / (1.0 + (-1.0_f64).exp()));
 }
 
 /// The bit is taken with probability e^(-epsilon/2), whatever the reward is.
@@ -67,8 +91,7 @@ fn the_density_answers_at_its_epsilon() {
 fn the_hybrid_mixes_by_a_public_coin() {
     let output = 1.0 / 1.0_f64.tanh();
     for reward in [1.0, -1.0] {
-        let bits = draws(&hybrid::ENTRY, reward).iter().filter(|x| (x.abs() - output).abs() < 1e-12).count() as u64;
-        is_share(bits, N, (-1.0_f64).exp());
+        have_share(&draws(&hybrid::ENTRY, reward), |x| (x.abs() - output).abs() < 1e-12, (-1.0_f64).exp());
     }
 }
 
@@ -86,7 +109,7 @@ fn noise_of_own_items_has_its_size() {
     let (mut values, mut std) = (Vec::new(), 0.0);
     for _ in 0..N {
         let query = Query { features: vec![0.0, 0.0].into(), release: true };
-        if let Signal::Item(item) = privatizer.release(&query, Raw::seal(0.0), &mut stream).value() {
+        if let Signal::Item(item) = privatizer.release(&query, Raw::seal(0.0), (&mut stream).into()).value() {
             values.push(item.entries[1]);
             std = item.gram_std;
         }
@@ -189,7 +212,7 @@ fn seconds(law: ChoiceLaw) -> u64 {
             InteractionSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
             _ => false,
         };
-        second(ArmChoices::new(terms).release(Raw::seal(interaction), &mut stream).value())
+        second(ArmChoices::new(terms).release(Raw::seal(interaction), (&mut stream).into()).value())
     };
     (0..N).filter(|_| chosen()).count() as u64
 }
@@ -252,7 +275,7 @@ fn ledgers_state_the_draws_of_sums() {
                 let need = SumsNeed { n_features: M, releases: 4, rounds: 4, epochs: Epochs::One, linear };
                 let Ok(mechanism) = (entry.build)(&request, &facts, need) else { continue };
                 let query = Query { features: vec![0.0; M].into(), release: true };
-                let mut one = || match mechanism.privatizer().release(&query, Raw::seal(0.0), &mut drawn).value() {
+                let mut one = || match mechanism.privatizer().release(&query, Raw::seal(0.0), (&mut drawn).into()).value() {
                     Signal::Sums(sums) => sums.entries.clone(),
                     Signal::Item(item) => item.entries.clone(),
                     other => panic!("{other:?}"),
@@ -279,7 +302,7 @@ fn ledgers_state_the_draws_of_sums() {
                 let Ok(mechanism) = InteractionSums::calibrated(terms) else { continue };
                 let mut one = || {
                     let nothing = Interaction { context: &[0.0; M], arm: 0, reward: 0.0 };
-                    match mechanism.privatizer().release(Raw::seal(nothing), &mut drawn).value() {
+                    match mechanism.privatizer().release(Raw::seal(nothing), (&mut drawn).into()).value() {
                         InteractionSignal::Sums { entries, .. } => entries.to_vec(),
                         other => panic!("{other:?}"),
                     }
@@ -305,8 +328,9 @@ fn ledgers_state_the_draws_of_numbers() {
             let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 4 };
             let mechanism = (entry.build)(&request, &facts).expect("a mechanism");
             let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(13));
-            let mut one =
-                |reward| privatizer.release(&Query::default(), Raw::seal(reward), &mut stream).reward().expect("a reward") - 1.5;
+            let mut one = |reward| {
+                privatizer.release(&Query::default(), Raw::seal(reward), (&mut stream).into()).reward().expect("a reward") - 1.5
+            };
             let middle: Vec<f64> = (0..N).map(|_| one(1.5)).collect();
             let top: Vec<f64> = (0..N).map(|_| one(3.0)).collect();
             let share = |found: &dyn Fn(f64) -> bool| top.iter().filter(|x| found(**x)).count() as u64;

@@ -3,8 +3,11 @@
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::gram::GramLayout;
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
+use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed};
-use privateer_privacy::{Budget, Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
+use privateer_privacy::{
+    Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Query, Raw, Request, RewardFacts, RewardMechanism,
+};
 use std::sync::Arc;
 
 pub fn e(epsilon: f64) -> Epsilon {
@@ -32,6 +35,12 @@ fn facts(rounds: u64) -> RewardFacts {
 /// A reward mechanism on [-1, 1].
 pub fn rewards(entry: &MechanismEntry, epsilon: f64) -> Arc<dyn RewardMechanism> {
     (entry.build)(&request(entry.name, epsilon), &facts(10)).expect("a mechanism")
+}
+
+/// One reward on [-1, 1] with exact noise.
+pub fn released(entry: &MechanismEntry, epsilon: f64, reward: f64) -> f64 {
+    let mut release = ChannelRelease::of(&Channel::Rewards(rewards(entry, epsilon))).expect("exact noise");
+    release.release(&Query::default(), Raw::seal(reward)).expect("entropy").reward().expect("a reward")
 }
 
 /// Sums over users with two features and rewards in [-1, 1], released after every round.

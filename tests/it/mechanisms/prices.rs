@@ -1,13 +1,14 @@
 //! Sensitivities that noise is calibrated with, against what they are by hand.
 
-use super::parts::{d, e};
+use super::parts::{d, e, rewards};
 use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
+use privateer_privacy::mechanism::laplace;
 use privateer_privacy::quote;
-use privateer_privacy::release::{LaplaceRelease, VectorRelease};
+use privateer_privacy::release::{RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::sums::{Epochs, SumsNeed, joint};
-use privateer_privacy::{Budget, Calibration, Raw, Request, RewardFacts, gdp_mu};
+use privateer_privacy::{Budget, Calibration, Request, RewardFacts, gdp_mu};
 
 #[test]
 fn every_participation_is_priced() {
@@ -48,22 +49,14 @@ fn a_replaced_vector_moves_by_twice_its_norm() {
     assert_eq!(sensitivity::vector(1.5, Relation::AddRemove), 1.5);
 }
 
-/// The number of steps that a ledger states, times the step.
-fn noise(words: &str, grid: Option<f64>) -> (f64, f64) {
-    let steps: f64 = words.split(' ').find_map(|word| word.parse().ok()).expect("a number of steps");
-    let grid = grid.expect("a grid");
-    (steps * grid, grid)
-}
-
-/// The noise is that of the distance after rounding: one step more for a number, the root of the entries for a vector.
+/// The noise is that of the distance after rounding: one step more for a number, the root of the entries for a row.
 #[test]
 fn rounding_to_the_grid_is_paid_for() {
-    let laplace = LaplaceRelease::calibrated(e(1.0), -1.0, 1.0).expect("a mechanism").release(Raw::seal(0.0)).expect("entropy");
-    let (scale, step) = noise(&laplace.ledger().noise, laplace.ledger().grid);
-    assert!(2.0 + step <= scale / (1.0 + 0.9e-6), "{scale} {step}");
+    let laws = rewards(&laplace::ENTRY, 1.0).exact().expect("laws");
+    let [SamplerLaw::Laplace { scale, step }] = laws[..] else { panic!("{laws:?}") };
+    assert!(2.0 + step <= scale as f64 * step / (1.0 + 0.9e-6), "{scale} {step}");
     let (mu, n) = (gdp_mu(e(1.0), d(1e-3)), 10_000);
-    let mechanism = VectorRelease::calibrated(e(1.0), d(1e-3), 1.0, n, Relation::Replace).expect("a mechanism");
-    let vector = mechanism.release(Raw::seal(vec![0.0; n])).expect("entropy");
-    let (sigma, step) = noise(&vector.ledger().noise, vector.ledger().grid);
-    assert!((2.0 + 100.0 * step) / mu <= sigma, "{sigma} {step}");
+    let laws = RowsRelease::calibrated(e(1.0), d(1e-3), 2.0, 1.0, n).expect("a mechanism").laws();
+    let [SamplerLaw::Gaussian { sigma, step }] = laws[..] else { panic!("{laws:?}") };
+    assert!((2.0 + 100.0 * step) / mu <= sigma as f64 * step, "{sigma} {step}");
 }

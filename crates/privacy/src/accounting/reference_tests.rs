@@ -132,7 +132,7 @@ fn one_reward() {
     let (mut privatizer, mut stream, n) = (made.privatizer(), stream("E4"), 200_000);
     let mut square = || {
         let reward = Raw::seal(1.0 + stream.uniform_in(-1.0, 1.0));
-        let released = privatizer.release(&Query::default(), reward, &mut stream).reward().expect("a number");
+        let released = privatizer.release(&Query::default(), reward, (&mut stream).into()).reward().expect("a number");
         released * released
     };
     let found = (0..n).map(|_| square()).sum::<f64>() / f64::from(n);

@@ -15,11 +15,11 @@
 use super::contract::ArmStep;
 use super::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use crate::gradients::Start;
+use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
 use privateer_numerics::linalg::{dot, least};
 use privateer_numerics::rng::Stream;
-use std::collections::VecDeque;
 
 /// Names the noise of a choice.
 /// Scales are those of an arm's first step and decrease as 1/sqrt(step).
@@ -108,8 +108,6 @@ pub struct ArmChoices {
     round: u64,
     scores: Vec<f64>,
     noise: Vec<f64>,
-    /// Stored unit draws that replace random ones, one list per arm.
-    stored: Option<Vec<VecDeque<Vec<f64>>>>,
 }
 
 impl ArmChoices {
@@ -125,16 +123,7 @@ impl ArmChoices {
             round: 0,
             scores: Vec::new(),
             noise: Vec::new(),
-            stored: None,
         }
-    }
-
-    /// Makes streams with stored Laplace draws of scale 1, for reference cases.
-    /// For each arm one list of 2d numbers per step.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn stored(terms: ChoiceTerms, draws: Vec<VecDeque<Vec<f64>>>) -> Self {
-        Self { stored: Some(draws), ..Self::new(terms) }
     }
 
     /// Adds the contribution of an interaction to an arm's next step.
@@ -185,7 +174,7 @@ impl ArmChoices {
     }
 
     /// Chooses the vertex of an arm's next step, and makes the step.
-    fn step(&mut self, index: usize, stream: &mut Stream) {
+    fn step(&mut self, index: usize, noise: &mut Noise<'_>) {
         let terms = self.terms;
         let arm = &mut self.arms[index];
         arm.step += 1;
@@ -201,7 +190,11 @@ impl ArmChoices {
                 // The scores +-radius sum/(t + 1), divided by the noise scale scale/sqrt(t).
                 let unit =
                     terms.radius * libm::sqrt(t) / ((t + 1.0) * (planted::noise_share(PlantedFault::ArmGumbelNoise) * scale));
-                ArmStep::Vertex(exponential(&arm.sum, arm.steepest, unit, stream))
+                match noise {
+                    Noise::Simulated(stream) => ArmStep::Vertex(exponential(&arm.sum, arm.steepest, unit, stream)),
+                    // Rejection is neither replayed nor exact: nothing is given out in its place.
+                    Noise::Exact(_) | Noise::Replayed(_) => ArmStep::None,
+                }
             }
             ChoiceLaw::Laplace { scale } => {
                 let (unit, level) =
@@ -209,14 +202,9 @@ impl ArmChoices {
                 self.scores.clear();
                 self.scores.extend(arm.sum.iter().map(|sum| unit * sum));
                 self.scores.extend(arm.sum.iter().map(|sum| -unit * sum));
-                match self.stored.as_mut().map(|stored| stored[index].pop_front().unwrap_or_default()) {
-                    Some(draws) => self.scores.iter_mut().zip(draws).for_each(|(score, draw)| *score += level * draw),
-                    None => {
-                        self.noise.resize(self.scores.len(), 0.0);
-                        stream.laplaces(level, &mut self.noise);
-                        self.scores.iter_mut().zip(&self.noise).for_each(|(score, noise)| *score += noise);
-                    }
-                }
+                self.noise.resize(self.scores.len(), 0.0);
+                noise.fill(&mut self.noise, |stream, out| stream.laplaces(level, out));
+                self.scores.iter_mut().zip(&self.noise).for_each(|(score, noise)| *score += noise);
                 ArmStep::Vertex(least(&self.scores))
             }
         };
@@ -269,7 +257,7 @@ fn largest(x: &[f64]) -> f64 {
 }
 
 impl InteractionPrivatizer for ArmChoices {
-    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, mut noise: Noise<'_>) -> Released<InteractionSignal<'a>> {
         let interaction = interaction.open();
         self.round += 1;
         self.steps.fill(ArmStep::None);
@@ -279,10 +267,10 @@ impl InteractionPrivatizer for ArmChoices {
         let warms_up = self.round <= self.terms.n_arms as u64 * self.terms.warm_up;
         if warms_up || !self.terms.synthetic {
             // In the warm-up the arm follows from the round, which is public.
-            self.step(interaction.arm.min(self.terms.n_arms - 1), stream);
+            self.step(interaction.arm.min(self.terms.n_arms - 1), &mut noise);
         } else {
             for arm in 0..self.terms.n_arms {
-                self.step(arm, stream);
+                self.step(arm, &mut noise);
             }
         }
         Released::mark(InteractionSignal::Steps(&self.steps))

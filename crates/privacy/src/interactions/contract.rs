@@ -1,8 +1,8 @@
 //! Defines what a privatizer of interactions receives and releases.
 
 use crate::gram::GramLayout;
+use crate::noise::Noise;
 use crate::{Raw, Released};
-use privateer_numerics::rng::Stream;
 
 /// Holds one user's data.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +38,7 @@ pub enum InteractionSignal<'a> {
 /// Receives the interactions of one trial and releases signals.
 pub trait InteractionPrivatizer: Send {
     /// Takes an interaction and returns its release.
-    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>>;
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, noise: Noise<'_>) -> Released<InteractionSignal<'a>>;
 }
 
 /// Seals a reward together with its context and arm.

@@ -1,15 +1,15 @@
 //! Releases interactions unchanged, without privacy; the ledger says so.
 
 use super::{Interaction, InteractionPrivatizer, InteractionSignal};
+use crate::noise::Noise;
 use crate::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Raw, Released};
-use privateer_numerics::rng::Stream;
 
 /// Passes interactions on unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPrivacy;
 
 impl InteractionPrivatizer for NoPrivacy {
-    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, _stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, _noise: Noise<'_>) -> Released<InteractionSignal<'a>> {
         Released::mark(InteractionSignal::Interaction(interaction.open()))
     }
 }

@@ -15,16 +15,16 @@
 use super::{Interaction, InteractionPrivatizer, InteractionSignal};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use crate::event::Factor;
-use crate::gram::GramLayout;
+use crate::gram::{GramClip, GramLayout, GramStream};
+use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
-use crate::streams::{Deviations, Factorisation, PrefixSums};
+use crate::streams::{Factorisation, PrefixSums};
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, Released, analytic_gaussian_sigma,
-    automatic,
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released,
+    analytic_gaussian_sigma, automatic,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// States which sums are needed, and what is public.
@@ -59,22 +59,13 @@ fn local_std(sigma: f64, users: u64) -> f64 {
 #[derive(Debug)]
 pub struct InteractionSums {
     terms: SumsTerms,
-    factorisation: Arc<dyn Factorisation>,
+    noise: GramStream,
     name: &'static str,
-    sigma: f64,
-    /// Standard deviations of the noise in the releases of a curator.
-    stds: Arc<Deviations>,
     /// Factorisation, as the event names it.
     factor: Factor,
-    /// Largest length of a context after division by its unit.
-    context_bound: f64,
     /// Largest |reward| after centring and division by its unit.
     reward_bound: f64,
-    /// Divisor of contexts.
-    context_unit: f64,
-    /// Divisor of rewards, applied after `centre` is subtracted.
-    reward_unit: f64,
-    centre: f64,
+    clip: GramClip,
     noise_formula: String,
 }
 
@@ -123,57 +114,39 @@ impl InteractionSums {
         } else {
             shariff2018::sigma(dubey2021::nodes_printed(releases), squared_norm, epsilon.get(), delta.get())
         };
-        let as_given = (length, reach);
-        let (sigma, (context_bound, reward_bound), context_unit, reward_unit, centre, noise_formula) = match terms.calibration {
-            Calibration::AsPrinted => (printed, as_given, 1.0, 1.0, 0.0, "sigma as printed"),
+        // A length that exceeds the bound by a rounding error is shortened by that error.
+        let as_given = GramClip { length, whole: length, ..GramClip::unit(Some(terms.range), 0.0) };
+        let (sigma, clip, reward_bound, noise_formula) = match terms.calibration {
+            Calibration::AsPrinted => (printed, as_given, reach, "sigma as printed"),
             Calibration::Corrected => {
-                (printed.max(needed), as_given, 1.0, 1.0, 0.0, "sigma as printed, never below what the claim needs")
+                (printed.max(needed), as_given, reach, "sigma as printed, never below what the claim needs")
             }
             Calibration::Tight => {
                 // For y in [-1/2, 1/2] the effective sensitivity is 1.25 (erratum E7, `docs/privacy.md`).
                 let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
                 let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
-                (
-                    sigma,
-                    (1.0, 0.5),
-                    length,
-                    2.0 * half,
-                    centre,
-                    "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)",
-                )
+                let clip = GramClip { centre, reward_unit: 2.0 * half, feature_unit: length, ..as_given };
+                (sigma, clip, 0.5, "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)")
             }
         };
         if !(sigma * sigma).is_normal() {
             return Err(Refusal::overflow(name, epsilon.get()));
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
-        let stds = Arc::new(Deviations::new(&factorisation, sigma));
-        Ok(Self {
-            terms,
-            factorisation,
-            factor,
-            name,
-            sigma,
-            stds,
-            context_bound,
-            reward_bound,
-            context_unit,
-            reward_unit,
-            centre,
-            noise_formula,
-        })
+        let noise = GramStream::new(factorisation, sigma);
+        Ok(Self { terms, noise, factor, name, reward_bound, clip, noise_formula })
     }
 
     /// Returns the divisor of contexts in the sums.
     #[must_use]
     pub fn context_unit(&self) -> f64 {
-        self.context_unit
+        self.clip.feature_unit
     }
 
     /// Returns the divisor of rewards.
     #[must_use]
     pub fn reward_unit(&self) -> f64 {
-        self.reward_unit
+        self.clip.reward_unit
     }
 
     /// Returns the calibration.
@@ -191,7 +164,7 @@ impl InteractionSums {
     /// Returns the standard deviation of a draw.
     #[must_use]
     pub fn sigma(&self) -> f64 {
-        self.sigma
+        self.noise.sigma
     }
 
     /// Returns the order of the entries.
@@ -211,7 +184,7 @@ impl InteractionSums {
     #[must_use]
     pub fn std(&self, at: u64) -> f64 {
         let at = at as usize - 1;
-        if self.terms.local { local_std(self.sigma, self.terms.due[at]) } else { self.stds.at(at) }
+        if self.terms.local { local_std(self.noise.sigma, self.terms.due[at]) } else { self.noise.stds.at(at) }
     }
 
     /// Makes the privatizer of a trial before its first round.
@@ -221,61 +194,32 @@ impl InteractionSums {
         Box::new(InteractionSumsPrivatizer {
             layout,
             due: Arc::clone(&self.terms.due),
-            range: self.terms.range,
-            length: self.terms.context_length,
-            context_unit: self.context_unit,
-            reward_unit: self.reward_unit,
-            centre: self.centre,
-            sums: PrefixSums::new(&self.factorisation, layout.shape(), self.sigma),
-            sigma: self.sigma,
+            clip: self.clip,
+            sums: self.noise.sums(layout.shape()),
+            noise: self.noise.clone(),
             local: self.terms.local,
-            stds: Arc::clone(&self.stds),
             z: vec![0.0; layout.dimension],
             round: 0,
             releases: 0,
-            stored: None,
-        })
-    }
-
-    /// Makes a privatizer with stored draws, for reference cases.
-    /// Draws are packed like the sums and have standard deviation 1 (diagonals `sqrt(2)`).
-    #[doc(hidden)]
-    #[must_use]
-    pub fn stored(&self, draws: Vec<Vec<f64>>) -> Box<dyn InteractionPrivatizer> {
-        let layout = self.terms.layout;
-        Box::new(InteractionSumsPrivatizer {
-            layout,
-            due: Arc::clone(&self.terms.due),
-            range: (f64::NEG_INFINITY, f64::INFINITY),
-            length: f64::INFINITY,
-            context_unit: 1.0,
-            reward_unit: 1.0,
-            centre: 0.0,
-            sums: PrefixSums::new(&self.factorisation, layout.shape(), self.sigma),
-            sigma: self.sigma,
-            local: false,
-            stds: Arc::clone(&self.stds),
-            z: vec![0.0; layout.dimension],
-            round: 0,
-            releases: 0,
-            stored: Some(draws.into()),
         })
     }
 
     /// Returns the ledger: claimed and delivered loss.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
+        // Largest length of a context after division by its unit.
+        let length = self.clip.length / self.clip.feature_unit;
         Ledger::of(Claim {
             mechanism: self.name,
             calibration: self.terms.calibration,
             event: Event::Sums {
                 factor: self.factor,
                 // In the local model every user's item is released on its own.
-                releases: if self.terms.local { 1 } else { self.factorisation.rounds() },
-                // The event is stated for |phi| <= 1, contexts have length at most `context_bound`: sigma is divided by it.
-                gram_sigma: self.sigma / (self.context_bound * self.context_bound),
+                releases: if self.terms.local { 1 } else { self.noise.factorisation.rounds() },
+                // The event is stated for |phi| <= 1, contexts have length at most `length`: sigma is divided by it.
+                gram_sigma: self.noise.sigma / (length * length),
                 equal_diagonal: false,
-                moment_sigma: self.sigma / self.context_bound,
+                moment_sigma: self.noise.sigma / length,
                 reward: Some(self.reward_bound),
             },
             budget: self.terms.budget.into(),
@@ -296,19 +240,13 @@ impl InteractionSums {
 struct InteractionSumsPrivatizer {
     layout: GramLayout,
     due: Arc<[u64]>,
-    range: (f64, f64),
-    length: f64,
-    context_unit: f64,
-    reward_unit: f64,
-    centre: f64,
+    clip: GramClip,
     sums: PrefixSums,
-    sigma: f64,
+    noise: GramStream,
     local: bool,
-    stds: Arc<Deviations>,
     z: Vec<f64>,
     round: u64,
     releases: usize,
-    stored: Option<std::collections::VecDeque<Vec<f64>>>,
 }
 
 impl InteractionSumsPrivatizer {
@@ -316,24 +254,15 @@ impl InteractionSumsPrivatizer {
     /// One with a wrong length, an unknown arm or a context that is not finite adds nothing; a NaN reward counts as the centre.
     fn add(&mut self, interaction: Interaction<'_>) {
         let Interaction { context, arm, reward } = interaction;
-        let finite = planted::is(PlantedFault::InteractionFinite) || context.iter().all(|x| x.is_finite());
-        if context.len() != self.z.len() || self.layout.n_blocks <= arm || !finite {
-            return;
+        let item = self.clip.item(context, Raw::seal(reward), &mut ReleaseCounts::default(), &mut self.z);
+        if let Some(y) = item.filter(|_| arm < self.layout.n_blocks) {
+            self.sums.add_by(|sums| self.layout.add(sums, arm, &self.z, y));
         }
-        let every = (f64::NEG_INFINITY, f64::INFINITY);
-        let (lo, hi) = if planted::is(PlantedFault::InteractionRewardClip) { every } else { self.range };
-        let y = if reward.is_nan() { 0.0 } else { (reward.clamp(lo, hi) - self.centre) / self.reward_unit };
-        let length = libm::sqrt(context.iter().map(|x| x * x).sum::<f64>());
-        // A length that exceeds the bound by a rounding error is shortened by that error.
-        let whole = length <= self.length || planted::is(PlantedFault::InteractionContextClip);
-        let scale = if whole { 1.0 / self.context_unit } else { self.length / length / self.context_unit };
-        self.z.iter_mut().zip(context).for_each(|(z, x)| *z = scale * x);
-        self.sums.add_by(|sums| self.layout.add(sums, arm, &self.z, y));
     }
 }
 
 impl InteractionPrivatizer for InteractionSumsPrivatizer {
-    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, mut noise: Noise<'_>) -> Released<InteractionSignal<'a>> {
         self.add(interaction.open());
         self.round += 1;
         if self.due.get(self.releases) != Some(&self.round) {
@@ -343,18 +272,11 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
         // them.
         let before = if self.releases == 0 { 0 } else { self.due[self.releases - 1] };
         let local = self.local && !planted::is(PlantedFault::OwnNoise);
-        let sigma = if local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };
-        let (layout, stored) = (self.layout, &mut self.stored);
-        let released = self.sums.next(&mut |out| match stored {
-            None => layout.shape().draw(sigma, stream, out),
-            Some(stored) => {
-                let next = stored.pop_front().unwrap_or_default();
-                out.fill(f64::NAN);
-                out.iter_mut().zip(next).for_each(|(out, next)| *out = sigma * next);
-            }
-        });
+        let (layout, sigma) = (self.layout, self.noise.sigma);
+        let sigma = if local { sigma * libm::sqrt((self.round - before) as f64) } else { sigma };
+        let released = self.sums.next_of(sigma, &mut noise);
         let at = self.releases;
-        let gram_std = if self.local { local_std(self.sigma, self.due[at]) } else { self.stds.at(at) };
+        let gram_std = if self.local { local_std(self.noise.sigma, self.due[at]) } else { self.noise.stds.at(at) };
         self.releases += 1;
         match released {
             Ok(entries) => entries.map(|entries| InteractionSignal::Sums { layout, entries, gram_std }),

@@ -97,7 +97,7 @@ fn noise_is_as_stated() {
             let (mut privatizer, mut stream) = (made.privatizer(), stream(trial));
             for round in 1..=40 {
                 // Nobody contributes: contexts of another length add nothing.
-                let signal = privatizer.release(seal(&[], 0, Raw::seal(0.0)), &mut stream);
+                let signal = privatizer.release(seal(&[], 0, Raw::seal(0.0)), (&mut stream).into());
                 if round == 40 {
                     let InteractionSignal::Sums { entries, gram_std, .. } = *signal.value() else { panic!("due") };
                     assert_eq!(gram_std, made.std(3));
@@ -152,7 +152,7 @@ fn choices_follow_their_weights() {
         let mut shares = [0.0; 6];
         for trial in 0..n {
             let mut arms = ArmChoices::new(choices(ChoiceLaw::Gumbel { scale }));
-            let signal = arms.release(seal(&[1.0, -0.5, 0.0], 0, Raw::seal(1.0)), &mut stream(trial));
+            let signal = arms.release(seal(&[1.0, -0.5, 0.0], 0, Raw::seal(1.0)), (&mut stream(trial)).into());
             let InteractionSignal::Steps(&[ArmStep::Vertex(index), ArmStep::None]) = *signal.value() else {
                 panic!("{signal:?}")
             };
@@ -185,7 +185,7 @@ fn arms_that_are_not_shown_step_too() {
         let mut arms = ArmChoices::new(ChoiceTerms { synthetic, ..choices(ChoiceLaw::Gumbel { scale: 1.0 }) });
         for round in 0..20 {
             let shown = if round < 2 { round } else { 1 };
-            let signal = arms.release(seal(&[1.0, 0.0, 0.0], shown, Raw::seal(0.5)), &mut stream);
+            let signal = arms.release(seal(&[1.0, 0.0, 0.0], shown, Raw::seal(0.5)), (&mut stream).into());
             let InteractionSignal::Steps(steps) = *signal.value() else { panic!("steps") };
             let moved: Vec<bool> = steps.iter().map(|step| *step != ArmStep::None).collect();
             let expected = if round < 2 || !synthetic { vec![shown == 0, shown == 1] } else { vec![true, true] };

@@ -1,5 +1,6 @@
 //! Defines the interface of every reward mechanism, and its entry in the registry.
 
+use crate::noise::{ReleaseError, SamplerLaw};
 use crate::{Calibrated, Ledger, Privatizer, Request, RewardFacts};
 use std::fmt;
 
@@ -10,25 +11,39 @@ pub trait RewardMechanism: Send + Sync + fmt::Debug {
     fn privatizer(&self) -> Box<dyn Privatizer>;
 
     /// Returns the range of released rewards, whose ends extreme draws attain; `None` if unbounded.
-    fn output_range(&self) -> Option<(f64, f64)>;
+    fn output_range(&self) -> Option<(f64, f64)> {
+        None
+    }
 
     /// Returns the variance of the mechanism's own noise at the worst clipped reward.
     /// 0 for a mechanism without noise.
     fn noise_variance(&self) -> f64;
 
-    /// Returns a proved sub-Gaussian scale s of the mechanism's own noise; `None` without one.
+    /// Returns a proved sub-Gaussian scale s of the mechanism's own noise; `None` without one, as for Laplace noise, whose moment
+    /// generating function is infinite from 1/scale on.
     /// `E exp(x noise) <= exp(x² s²/2)` for every x and every clipped reward. Proof: `docs/proofs/sub-gaussian.md`.
-    fn sub_gaussian_scale(&self) -> Option<f64>;
+    fn sub_gaussian_scale(&self) -> Option<f64> {
+        None
+    }
 
     /// Returns the range to which rewards are clipped; `None` if they are not clipped.
     fn clip(&self) -> Option<(f64, f64)>;
 
     /// Returns the scale of the Laplace noise (`L` in [Zhou2021, curator 1]).
     /// `None` for other noise.
-    fn laplace_scale(&self) -> Option<f64>;
+    fn laplace_scale(&self) -> Option<f64> {
+        None
+    }
 
     /// Returns the ledger: claimed and delivered loss.
     fn ledger(&self) -> Ledger;
+
+    /// Returns what the exact samplers are given for one reward of a real person; empty without noise.
+    /// The privatizers draw from them where their noise is exact.
+    ///
+    /// # Errors
+    /// A mechanism without an exact sampler, or parameters beyond its range.
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError>;
 }
 
 /// Describes one mechanism in the registry.

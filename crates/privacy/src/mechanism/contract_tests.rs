@@ -53,7 +53,7 @@ fn none_is_not_private() {
     let ledger = built.ledger();
     assert_eq!((ledger.guarantee, ledger.event, ledger.epsilon), (Guarantee::NotPrivate, Event::NonPrivate, None));
     assert_eq!(ledger.delivered, "not private");
-    let released = built.privatizer().release(&Query::default(), Raw::seal(1e9), &mut stream("none"));
+    let released = built.privatizer().release(&Query::default(), Raw::seal(1e9), (&mut stream("none")).into());
     assert_eq!(*released.value(), Signal::Reward(1e9));
 }
 
@@ -102,7 +102,7 @@ fn releases_are_unbiased_for_the_clipped_reward() {
                 let (mut privatizer, mut stream) = (built.privatizer(), stream(entry.name));
                 let mut sum = 0.0;
                 for _ in 0..n {
-                    let signal = privatizer.release(&Query::default(), Raw::seal(reward), &mut stream);
+                    let signal = privatizer.release(&Query::default(), Raw::seal(reward), (&mut stream).into());
                     let released = signal.reward().expect("a reward");
                     assert!(
                         built.output_range().is_none_or(|(lo, hi)| (lo..=hi).contains(&released)),
@@ -141,7 +141,7 @@ fn releases_take_a_fixed_number_of_words() {
             for seed in 0..20 {
                 let mut used = stream(&seed.to_string());
                 let mut counted = used.clone();
-                built.privatizer().release(&Query::default(), Raw::seal(f64::from(seed) * 0.1 - 1.0), &mut used);
+                built.privatizer().release(&Query::default(), Raw::seal(f64::from(seed) * 0.1 - 1.0), (&mut used).into());
                 for _ in 0..words {
                     counted.word();
                 }
@@ -159,8 +159,9 @@ fn no_nan_leaves() {
             let mut request = request(entry.name, calibration, 1.0);
             request.clip = Some((1.0, 3.0));
             let built = (entry.build)(&request, &RewardFacts { noise_bound, ..facts() }).expect("a mechanism");
-            let release =
-                |reward: f64| built.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream("nan")).reward();
+            let release = |reward: f64| {
+                built.privatizer().release(&Query::default(), Raw::seal(reward), (&mut stream("nan")).into()).reward()
+            };
             let from_nan = release(f64::NAN).expect("a reward");
             assert!(from_nan.is_finite(), "{}", entry.name);
             assert_eq!(release(f64::NAN), release(2.0), "{}", entry.name);

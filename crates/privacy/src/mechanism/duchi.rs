@@ -4,6 +4,7 @@
 
 use super::on_window::{self, Description, UnitRandomiser};
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::{Entropy, SamplerLaw, Words};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
 use privateer_numerics::rng::Stream;
@@ -21,6 +22,9 @@ const DESCRIPTION: Description = Description {
     name: ENTRY.name,
     noise_formula: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]",
 };
+
+/// Unit of the exact coin; its probabilities are multiples of 2^-53.
+const WHOLE: u64 = 1 << 52;
 
 /// Randomises an input on [-1, 1] to `+output` or `-output`.
 #[derive(Debug, Clone, Copy)]
@@ -47,15 +51,33 @@ impl TwoPoint {
 
     /// Returns the released value for an input on [-1, 1] and a uniform draw.
     pub(super) fn respond(&self, input: f64, uniform: f64) -> f64 {
-        // The planted fault uses tanh(epsilon) instead of tanh(epsilon/2).
-        let share = if planted::is(PlantedFault::DuchiNoise) { 2.0 / (1.0 + self.tilt * self.tilt) } else { 1.0 };
-        if uniform < 0.5 * (1.0 + input * (share * self.tilt)) { self.output } else { -self.output }
+        if uniform < 0.5 * (1.0 + input * drawn(self.tilt)) { self.output } else { -self.output }
+    }
+
+    /// Returns tanh(epsilon/2) in units of 2^-52, rounded down.
+    fn tau(&self) -> u64 {
+        // Rounded down by more than the error of tanh: (1 + tau)/(1 - tau) <= e^epsilon. Near 1 the distance to 1 decides.
+        let tau = (self.tilt * (1.0 - 1e-14)).min(1.0 - 2.0 * self.rare * (1.0 + 1e-14));
+        // One unit less covers the rounding of the distance to 1 at large epsilon.
+        ((tau * WHOLE as f64).floor() as u64).saturating_sub(1)
+    }
+
+    /// Returns `2^53` times the probability of the upper value.
+    fn weight(&self, input: f64) -> u64 {
+        let (whole, tau) = (WHOLE as f64, self.tau() as f64);
+        let lean = (input * (drawn(tau / whole) * whole)).clamp(-whole, whole).round() as i64;
+        WHOLE.saturating_add_signed(lean)
     }
 
     /// Returns the variance at an input of 0, where output² - input² is largest.
     pub(super) fn worst_variance(&self) -> f64 {
         self.output * self.output
     }
+}
+
+/// Returns the tilt that is drawn; the planted fault uses tanh(epsilon) instead of tanh(epsilon/2).
+fn drawn(tilt: f64) -> f64 {
+    if planted::is(PlantedFault::DuchiNoise) { 2.0 / (1.0 + tilt * tilt) * tilt } else { tilt }
 }
 
 /// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
@@ -70,6 +92,15 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
 impl UnitRandomiser for TwoPoint {
     fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
         self.respond(input, stream.uniform())
+    }
+
+    fn draw_exact(&self, input: f64, entropy: &mut Entropy) -> f64 {
+        let bound = WHOLE as f64 / self.tau() as f64;
+        if (entropy.word() >> 11) < self.weight(input) { bound } else { -bound }
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        vec![SamplerLaw::Bit { upper: self.weight(1.0), lower: self.weight(-1.0), total: 2 * WHOLE }]
     }
 
     fn bound(&self) -> f64 {
@@ -94,6 +125,7 @@ impl UnitRandomiser for TwoPoint {
 pub(super) mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
     use super::*;
+    use crate::noise::fits;
 
     /// Returns the law as printed in [Wang2019, algorithm 1].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
@@ -130,5 +162,31 @@ pub(super) mod tests {
     fn extremes_of_the_draw_stay_within_the_bound() {
         let coin = TwoPoint::new(Epsilon::try_from(1.0).expect("a budget"));
         assert_eq!([coin.respond(1.0, 0.0), coin.respond(1.0, 1.0 - f64::EPSILON / 2.0)], [coin.output, -coin.output]);
+    }
+
+    fn coin(epsilon: f64) -> TwoPoint {
+        TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"))
+    }
+
+    #[test]
+    fn the_exact_coin_is_private_and_unbiased() {
+        for epsilon in [1e-6, 0.1, 1.0, 5.0, 12.0, 20.0] {
+            let bit = coin(epsilon);
+            let (high, low) = (bit.weight(1.0), 2 * WHOLE - bit.weight(1.0));
+            let loss = libm::log1p((high - low) as f64 / low as f64);
+            assert!(loss <= epsilon * (1.0 + 2e-16) && epsilon * (1.0 - 1e-6) < loss, "{epsilon}: {loss}");
+            assert_eq!(bit.weight(-1.0), low);
+            for unit in [-1.0, -0.4, 0.0, 0.9] {
+                let p = bit.weight(unit) as f64 / (2 * WHOLE) as f64;
+                let bound = bit.draw_exact(1.0, &mut Entropy::seeded(1)).abs();
+                assert!(((2.0 * p - 1.0) * bound - unit).abs() < 1e-9, "{epsilon} {unit}");
+            }
+        }
+        let bit = coin(1.0);
+        let mut words = Entropy::seeded(8);
+        let ups = (0..100_000).filter(|_| 0.0 < bit.draw_exact(0.5, &mut words)).count() as u64;
+        let p = bit.weight(0.5) as f64 / (2 * WHOLE) as f64;
+        assert!(fits(&[ups, 100_000 - ups], &[p, 1.0 - p]));
+        assert!(!fits(&[ups, 100_000 - ups], &[p + 0.02, 0.98 - p]), "a planted lean is caught");
     }
 }

@@ -4,12 +4,12 @@
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal, analytic_gaussian_sigma,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -44,22 +44,34 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     Ok(Arc::new(GaussianMechanism { calibration: request.calibration, epsilon, delta, window, sigma }))
 }
 
+impl GaussianMechanism {
+    /// Returns the standard deviation that is drawn.
+    fn drawn(&self) -> f64 {
+        self.sigma * planted::noise_share(PlantedFault::GaussianNoise)
+    }
+
+    fn grid(&self) -> Result<Grid, ReleaseError> {
+        Grid::gaussian(self.window.width(), self.drawn())
+    }
+}
+
 impl Privatizer for GaussianMechanism {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let reward = reward.open();
         let kept = if planted::is(PlantedFault::GaussianClip) { reward } else { self.window.clip(reward) };
-        let sigma = self.sigma * planted::noise_share(PlantedFault::GaussianNoise);
-        Released::mark(Signal::Reward(kept + sigma * stream.normal()))
+        Released::mark(Signal::Reward(match &mut noise {
+            Noise::Exact(entropy) => {
+                let centre = self.window.off_unit(0.0);
+                self.grid().map_or(f64::NAN, |grid| centre + grid.add_gaussian(kept - centre, entropy))
+            }
+            noise => kept + noise.number(|stream| self.drawn() * stream.normal()),
+        }))
     }
 }
 
 impl RewardMechanism for GaussianMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)
-    }
-
-    fn output_range(&self) -> Option<(f64, f64)> {
-        None
     }
 
     fn noise_variance(&self) -> f64 {
@@ -74,10 +86,6 @@ impl RewardMechanism for GaussianMechanism {
         Some(self.window.range())
     }
 
-    fn laplace_scale(&self) -> Option<f64> {
-        None
-    }
-
     fn ledger(&self) -> Ledger {
         Ledger::of(Claim {
             mechanism: ENTRY.name,
@@ -90,5 +98,9 @@ impl RewardMechanism for GaussianMechanism {
             doubt: None,
             notes: Vec::new(),
         })
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        Ok(vec![self.grid()?.gaussian_law()])
     }
 }

@@ -9,6 +9,7 @@ use super::on_window::{self, Description, UnitRandomiser};
 use super::piecewise::TwoLevel;
 use super::sub_gaussian::variance_proxy;
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::{Entropy, SamplerLaw, Words};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
 use privateer_numerics::rng::Stream;
@@ -74,13 +75,14 @@ impl Mixture {
         Self { density, coin, density_share, worst_variance }
     }
 
-    fn respond(&self, input: f64, branch: f64, level: f64, place: f64) -> f64 {
+    /// Returns the probability that the density answers; the planted fault looks at the input.
+    fn drawn_share(&self, input: f64) -> f64 {
         let share = if planted::is(PlantedFault::HybridBranch) { 0.5 * (1.0 + input) } else { 1.0 };
-        if branch < share * self.density_share {
-            self.density.respond(input, level, place)
-        } else {
-            self.coin.respond(input, level)
-        }
+        share * self.density_share
+    }
+
+    fn respond(&self, input: f64, branch: f64, level: f64, place: f64) -> f64 {
+        if branch < self.drawn_share(input) { self.density.respond(input, level, place) } else { self.coin.respond(input, level) }
     }
 
     /// Returns a bound on `ln E exp(x (answer - input))` over all inputs, for x > 0.
@@ -128,6 +130,21 @@ impl UnitRandomiser for Mixture {
         // Three words for either branch, so that draws stay aligned between budgets.
         let (branch, level, place) = (stream.uniform(), stream.uniform(), stream.uniform());
         self.respond(input, branch, level, place)
+    }
+
+    fn draw_exact(&self, input: f64, entropy: &mut Entropy) -> f64 {
+        // Privacy holds for any share; 2^53 is the range of the coin.
+        let dense = (self.drawn_share(input) * libm::exp2(53.0)) as u64;
+        if (entropy.word() >> 11) < dense {
+            self.density.draw_exact(input, entropy)
+        } else {
+            self.coin.draw_exact(input, entropy)
+        }
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        let density = if self.density_share == 0.0 { Vec::new() } else { self.density.laws() };
+        [density, self.coin.laws()].concat()
     }
 
     fn bound(&self) -> f64 {

@@ -5,12 +5,12 @@
 
 use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -59,12 +59,26 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     Ok(Arc::new(Laplace { calibration: request.calibration, epsilon, window, clipped: bounded || !printed, scale }))
 }
 
+impl Laplace {
+    /// Returns the scale that is drawn.
+    fn drawn(&self) -> f64 {
+        self.scale * planted::noise_share(PlantedFault::LaplaceNoise)
+    }
+
+    fn grid(&self) -> Result<Grid, ReleaseError> {
+        Grid::laplace(self.window.range(), self.drawn())
+    }
+}
+
 impl Privatizer for Laplace {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let reward = reward.open();
         let clipped = (self.clipped && !planted::is(PlantedFault::LaplaceClip)) || !reward.is_finite();
         let kept = if clipped { self.window.clip(reward) } else { reward };
-        Released::mark(Signal::Reward(kept + stream.laplace(self.scale * planted::noise_share(PlantedFault::LaplaceNoise))))
+        Released::mark(Signal::Reward(match &mut noise {
+            Noise::Exact(entropy) => self.grid().map_or(f64::NAN, |grid| grid.add_laplace(kept, entropy)),
+            noise => kept + noise.number(|stream| stream.laplace(self.drawn())),
+        }))
     }
 }
 
@@ -73,17 +87,8 @@ impl RewardMechanism for Laplace {
         Box::new(*self)
     }
 
-    fn output_range(&self) -> Option<(f64, f64)> {
-        None
-    }
-
     fn noise_variance(&self) -> f64 {
         2.0 * self.scale * self.scale
-    }
-
-    fn sub_gaussian_scale(&self) -> Option<f64> {
-        // Its moment generating function is infinite from 1/scale on.
-        None
     }
 
     fn clip(&self) -> Option<(f64, f64)> {
@@ -117,6 +122,10 @@ impl RewardMechanism for Laplace {
             doubt: Some(doubt),
             notes: Vec::new(),
         })
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        Ok(vec![self.grid()?.laplace_law()])
     }
 }
 

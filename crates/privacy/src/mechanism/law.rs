@@ -140,7 +140,7 @@ pub(super) fn empirical_epsilon(privatizer: &mut dyn Privatizer, low: f64, high:
     let mut stream = stream("audit");
     let mut share = |input: f64| {
         let above = |_: &i32| {
-            let signal = privatizer.release(&Query::default(), Raw::seal(input), &mut stream);
+            let signal = privatizer.release(&Query::default(), Raw::seal(input), (&mut stream).into());
             let released = signal.reward().expect("a reward");
             high <= released
         };

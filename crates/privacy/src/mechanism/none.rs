@@ -2,10 +2,10 @@
 //! It never clips and draws nothing, and its ledger says that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal,
 };
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -26,7 +26,7 @@ pub fn build(request: &Request, _facts: &RewardFacts) -> Result<Arc<dyn RewardMe
 }
 
 impl Privatizer for NoMechanism {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _noise: Noise<'_>) -> Released<Signal> {
         Released::mark(Signal::Reward(reward.open()))
     }
 }
@@ -34,10 +34,6 @@ impl Privatizer for NoMechanism {
 impl RewardMechanism for NoMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)
-    }
-
-    fn output_range(&self) -> Option<(f64, f64)> {
-        None
     }
 
     fn noise_variance(&self) -> f64 {
@@ -52,10 +48,6 @@ impl RewardMechanism for NoMechanism {
         None
     }
 
-    fn laplace_scale(&self) -> Option<f64> {
-        None
-    }
-
     fn ledger(&self) -> Ledger {
         Ledger::of(Claim {
             mechanism: ENTRY.name,
@@ -67,5 +59,9 @@ impl RewardMechanism for NoMechanism {
             doubt: None,
             notes: Vec::new(),
         })
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        Ok(Vec::new())
     }
 }

@@ -5,6 +5,7 @@
 
 use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
+use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal,
@@ -13,10 +14,19 @@ use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
+/// Largest epsilon of integer weights.
+const GREATEST_EXACT: f64 = 20.0;
+
 /// Randomises inputs on [-1, 1] without bias.
 pub(super) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
     /// Returns the answer to an input; consumes a fixed number of random-stream words.
     fn draw(&self, input: f64, stream: &mut Stream) -> f64;
+
+    /// Returns the answer to an input, by integer weights.
+    fn draw_exact(&self, input: f64, entropy: &mut Entropy) -> f64;
+
+    /// Returns these weights.
+    fn laws(&self) -> Vec<SamplerLaw>;
 
     /// Returns the largest answer.
     fn bound(&self) -> f64;
@@ -69,8 +79,12 @@ pub(super) fn build<R: UnitRandomiser>(
 }
 
 impl<R: UnitRandomiser> Privatizer for OnWindow<R> {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        let value = self.randomiser.draw(self.window.to_unit(reward.open()), stream);
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
+        let input = self.window.to_unit(reward.open());
+        let value = match &mut noise {
+            Noise::Exact(entropy) => self.randomiser.draw_exact(input, entropy),
+            noise => noise.number(|stream| self.randomiser.draw(input, stream)),
+        };
         Released::mark(Signal::Reward(self.window.off_unit(value)))
     }
 }
@@ -97,10 +111,6 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
         Some(self.window.range())
     }
 
-    fn laplace_scale(&self) -> Option<f64> {
-        None
-    }
-
     fn ledger(&self) -> Ledger {
         Ledger::of(Claim {
             mechanism: self.description.name,
@@ -112,5 +122,16 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
             doubt: None,
             notes: Vec::new(),
         })
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        let (epsilon, (lo, hi)) = (self.epsilon.get(), self.window.range());
+        if GREATEST_EXACT < epsilon {
+            return Err(ReleaseError::Range(format!("epsilon {epsilon} (1e-6 to {GREATEST_EXACT})")));
+        }
+        if !self.window.half().is_normal() {
+            return Err(ReleaseError::Range(format!("the clip range [{lo}, {hi}]")));
+        }
+        Ok(self.randomiser.laws())
     }
 }

@@ -5,6 +5,7 @@
 
 use super::RewardMechanism;
 use super::window::Window;
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
     Budget, Calibrated, Claim, ClaimUnit, Event, Guarantee, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
     RewardFacts, Signal,
@@ -98,10 +99,13 @@ struct Outside {
 }
 
 impl Privatizer for Outside {
-    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        let released = self.mechanism.release(self.window.clip(reward.open()), &mut stream.fork());
-        assert!(released.is_finite(), "mechanism `{}` released {released}", self.entry.name);
-        Released::mark(Signal::Reward(released))
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
+        let kept = self.window.clip(reward.open());
+        Released::mark(Signal::Reward(noise.number(|stream| {
+            let released = self.mechanism.release(kept, &mut stream.fork());
+            assert!(released.is_finite(), "mechanism `{}` released {released}", self.entry.name);
+            released
+        })))
     }
 }
 
@@ -118,16 +122,8 @@ impl RewardMechanism for Outside {
         self.variance
     }
 
-    fn sub_gaussian_scale(&self) -> Option<f64> {
-        None
-    }
-
     fn clip(&self) -> Option<(f64, f64)> {
         Some(self.window.range())
-    }
-
-    fn laplace_scale(&self) -> Option<f64> {
-        None
     }
 
     fn ledger(&self) -> Ledger {
@@ -145,6 +141,10 @@ impl RewardMechanism for Outside {
         ledger.guarantee = Guarantee::Unverified { claimed_by: name.to_owned(), proof: self.entry.proof.clone() };
         ledger.delivered = "not verified".to_owned();
         ledger
+    }
+
+    fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+        Err(ReleaseError::Range(format!("mechanism `{}`, from outside of this program,", self.entry.name)))
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         let (lo, hi) = made.clip().expect("a clip");
         let release = |reward: f64| {
             let mut stream = Streams::new(1, "outside").of(0, Purpose::Noise);
-            let value = made.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream).reward();
+            let value = made.privatizer().release(&Query::default(), Raw::seal(reward), (&mut stream).into()).reward();
             assert_eq!(stream.drawn(), 1);
             value
         };

@@ -6,6 +6,7 @@
 use super::on_window::{self, Description, UnitRandomiser};
 use super::sub_gaussian::{log_sinh_ratio, variance_proxy};
 use super::{MechanismEntry, RewardMechanism};
+use crate::noise::{Entropy, SamplerLaw, Words, below};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
 use privateer_numerics::rng::Stream;
@@ -25,9 +26,72 @@ const DESCRIPTION: Description = Description {
                  on rewards clipped and scaled to [-1, 1] [Wang2019]",
 };
 
+/// Number of cells of the exact output.
+const CELLS: u64 = 4096;
+
+/// The density on a grid of cells: integer weights with a checked ratio.
+/// Proof: `docs/proofs/discrete.md`.
+#[derive(Debug, Clone, Copy)]
+struct Cells {
+    /// Weight of a cell of the lower level.
+    low: u64,
+    /// Weight of a cell of the higher level.
+    high: u64,
+    /// Number of cells of the higher level.
+    window: u64,
+}
+
+impl Cells {
+    /// Makes the weights for an epsilon from 1e-6 to 20.
+    fn new(epsilon: f64) -> Self {
+        // Large at small epsilon, where the higher weight is hardly larger, so that their quotient stays near e^epsilon; small at
+        // large epsilon, where the sum of all weights would exceed 64 bits.
+        let low = if epsilon < 1.0 { 1 << 40 } else { 1 << 20 };
+        // Rounded down by more than the error of exp: high/low <= e^epsilon.
+        let twice = if doubled() { 2.0 } else { 1.0 };
+        let high = (low as f64 * libm::exp(twice * epsilon) * (1.0 - 1e-14)).floor() as u64;
+        let window = ((CELLS as f64 / (1.0 + libm::exp(0.5 * epsilon))).round() as u64).max(1);
+        Self { low, high, window }
+    }
+
+    /// Returns the sum of all weights.
+    fn total(self) -> u64 {
+        self.window * self.high + (CELLS - self.window) * self.low
+    }
+
+    /// Returns the cell released for an input on [-1, 1].
+    /// The input is first rounded at random to one of the window's positions, so that the mean is kept.
+    fn draw(self, input: f64, entropy: &mut Entropy) -> u64 {
+        let places = CELLS - self.window;
+        let place = (0.5 * (input + 1.0) * places as f64).clamp(0.0, places as f64);
+        let rest = ((place - place.floor()) * libm::exp2(53.0)) as u64;
+        let first = (place.floor() as u64 + u64::from((entropy.word() >> 11) < rest)).min(places);
+        // The weights of the higher level first, then those of the lower level in order.
+        let drawn = below(self.total(), entropy);
+        if drawn < self.window * self.high {
+            return first + drawn / self.high;
+        }
+        let other = (drawn - self.window * self.high) / self.low;
+        if other < first { other } else { other + self.window }
+    }
+
+    /// Returns the value of a cell, scaled so that the mean over the cells is the input.
+    fn value(self, cell: u64) -> f64 {
+        let raised = (self.high - self.low) as f64 * self.window as f64 / self.total() as f64;
+        let along = cell as f64 - 0.5 * (CELLS - 1) as f64;
+        along / (raised * 0.5 * (CELLS - self.window) as f64)
+    }
+}
+
+/// Returns whether the density answers at more than its epsilon.
+fn doubled() -> bool {
+    planted::is(PlantedFault::PiecewiseNoise)
+}
+
 /// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TwoLevel {
+    epsilon: f64,
     /// Half the length of the interval of the higher level.
     stretch: f64,
     /// Probability of the interval of the higher level.
@@ -54,7 +118,7 @@ impl TwoLevel {
         let low = 1.0 / (s_less_one + 2.0) / (output + 1.0);
         // t²/(s - 1) + (s + 3)/(3 (s - 1)²) at t = 1 [Wang2019, lemma 1].
         let worst_variance = stretch + (s_less_one + 4.0) / 3.0 * stretch * stretch;
-        Self { stretch, kept, output, high, low, worst_variance }
+        Self { epsilon: epsilon.get(), stretch, kept, output, high, low, worst_variance }
     }
 
     /// Returns the logarithms of the two parts of `E exp(x answer)` for x > 0.
@@ -84,7 +148,7 @@ impl TwoLevel {
         let centre = input * (1.0 + self.stretch);
         let (left, right) = (centre - self.stretch, centre + self.stretch);
         let rare = 1.0 - self.kept;
-        let kept = if planted::is(PlantedFault::PiecewiseNoise) { 1.0 - rare * rare } else { self.kept };
+        let kept = if doubled() { 1.0 - rare * rare } else { self.kept };
         let value = if level < kept {
             left + 2.0 * self.stretch * place
         } else {
@@ -112,6 +176,16 @@ impl UnitRandomiser for TwoLevel {
         self.respond(input, level, place)
     }
 
+    fn draw_exact(&self, input: f64, entropy: &mut Entropy) -> f64 {
+        let cells = Cells::new(self.epsilon);
+        cells.value(cells.draw(input, entropy))
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        let Cells { high, low, .. } = Cells::new(self.epsilon);
+        vec![SamplerLaw::Levels { high, low }]
+    }
+
     fn bound(&self) -> f64 {
         self.output
     }
@@ -135,6 +209,7 @@ impl UnitRandomiser for TwoLevel {
 pub(super) mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
     use super::*;
+    use crate::noise::fits;
 
     /// Returns the law as printed in [Wang2019, algorithm 2].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
@@ -193,5 +268,44 @@ pub(super) mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn densities_on_a_grid_are_private_and_unbiased() {
+        for epsilon in [1e-6, 1.9e-6, 1e-5, 0.1, 1.0, 2.0, 4.0, 20.0] {
+            let density = Cells::new(epsilon);
+            let loss = libm::log1p((density.high - density.low) as f64 / density.low as f64);
+            assert!(loss <= epsilon * (1.0 + 1e-15) && epsilon * (1.0 - 1e-4) < loss, "{epsilon}: {loss}");
+            // Mean and variance of the law, computed from its weights for an input on a grid position.
+            let moments = |first: u64| {
+                let (mut mean, mut square) = (0.0, 0.0);
+                for cell in 0..4096 {
+                    let raised = (first..first + density.window).contains(&cell);
+                    let p = if raised { density.high } else { density.low } as f64 / density.total() as f64;
+                    mean += p * density.value(cell);
+                    square += p * density.value(cell) * density.value(cell);
+                }
+                (mean, square)
+            };
+            let last = 4096 - density.window;
+            assert!((moments(last).0 - 1.0).abs() < 1e-9 && (moments(0).0 + 1.0).abs() < 1e-9);
+            // Variance of the continuous density at the ends of the range: t²/(s - 1) + (s + 3)/(3 (s - 1)²).
+            let s = libm::exp(0.5 * epsilon);
+            let worst = 1.0 / (s - 1.0) + (s + 3.0) / (3.0 * (s - 1.0) * (s - 1.0));
+            let found = moments(last).1 - 1.0;
+            assert!(20.0 <= epsilon || (found / worst - 1.0).abs() < 0.01, "{epsilon}: {found} {worst}");
+        }
+        let density = Cells::new(2.0);
+        let mut words = Entropy::seeded(12);
+        // An input on a grid position: 16 groups of cells.
+        let places = 4096 - density.window;
+        let (first, mut counts, mut shares) = (places / 4, vec![0_u64; 16], vec![0.0; 16]);
+        let unit = 2.0 * first as f64 / places as f64 - 1.0;
+        (0..200_000).for_each(|_| counts[(density.draw(unit, &mut words) / 256) as usize] += 1);
+        for cell in 0..4096_u64 {
+            let raised = (first..first + density.window).contains(&cell);
+            shares[(cell / 256) as usize] += if raised { density.high } else { density.low } as f64 / density.total() as f64;
+        }
+        assert!(fits(&counts, &shares), "{counts:?}");
     }
 }

@@ -80,7 +80,7 @@ impl Spend {
             ReleaseLoss::Value { column: column.to_owned(), loss, width }
         };
         let loss = match ledger.threat_model.unit {
-            Unit::Reward | Unit::Number { .. } => value(),
+            Unit::Reward => value(),
             Unit::DecisionSetAndReward | Unit::Interaction if planted::is(PlantedFault::InteractionsAsValues) => value(),
             Unit::DecisionSetAndReward | Unit::Interaction => ReleaseLoss::Record { loss },
             _ => return None,

@@ -1,7 +1,7 @@
 //! Names that no two sessions share, and that nobody can guess.
 
 use super::ReleaseError;
-use super::entropy::{Entropy, Words};
+use crate::noise::{Entropy, Words};
 
 /// A random name of 128 bits, as 32 hexadecimal digits.
 ///

@@ -1,9 +1,8 @@
-//! Defines the result of a release, its ledger and its errors.
+//! Defines the result of a release and its ledger.
 
 use crate::accounting::Composition;
 use crate::{Provenance, ThreatModel};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// States the privacy of one release; it holds no data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,13 +59,12 @@ impl<T> Release<T> {
 /// It accepts releases only:
 ///
 /// ```
-/// use privateer_privacy::accounting::sensitivity::Relation;
-/// use privateer_privacy::release::{VectorRelease, publish};
+/// use privateer_privacy::release::{RowsRelease, publish};
 /// use privateer_privacy::{Delta, Epsilon, Raw};
 /// let (epsilon, delta) = (Epsilon::try_from(1.0)?, Delta::try_from(1e-6)?);
-/// let mechanism = VectorRelease::calibrated(epsilon, delta, 1.0, 2, Relation::Replace)?;
+/// let mechanism = RowsRelease::calibrated(epsilon, delta, 2.0, 1.0, 2)?;
 /// let release = mechanism.release(Raw::seal(vec![0.3, -0.2]))?;
-/// assert!(publish(&release).contains("\"provenance\":\"released\""));
+/// assert!(publish(&release.rows).contains("\"provenance\":\"released\""));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -83,43 +81,3 @@ impl<T> Release<T> {
 pub fn publish<T: Serialize>(release: &Release<T>) -> String {
     serde_json::json!({ "value": release.value, "ledger": release.ledger }).to_string()
 }
-
-/// Says why nothing was released.
-/// It reveals nothing about the data except the kind of fault.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReleaseError {
-    /// An entry is NaN or infinite.
-    NotFinite,
-    /// The input has a wrong length.
-    Length {
-        /// Length that the release was calibrated for.
-        expected: usize,
-    },
-    /// A parameter is beyond exact arithmetic.
-    Range(String),
-    /// All rounds that the noise was calibrated for have been released.
-    Exhausted {
-        /// Number of those rounds.
-        rounds: u64,
-    },
-    /// The operating system gave no entropy.
-    NoEntropy(String),
-}
-
-impl fmt::Display for ReleaseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFinite => {
-                f.write_str("an input is not finite; nothing was released: remove NaN and infinities before the release")
-            }
-            Self::Length { expected } => write!(f, "an input does not have the {expected} entries that were calibrated for"),
-            Self::Range(what) => {
-                write!(f, "{what} is outside of what exact arithmetic holds; change the unit, the clip or the budget")
-            }
-            Self::Exhausted { rounds } => write!(f, "all {rounds} rounds are released; calibrate for more (fewer are free)"),
-            Self::NoEntropy(why) => write!(f, "the operating system gave no entropy ({why}); nothing was released"),
-        }
-    }
-}
-
-impl std::error::Error for ReleaseError {}

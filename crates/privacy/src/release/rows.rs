@@ -3,13 +3,10 @@
 //! The projection reduces the number of columns. The result is what a curator releases of real inputs. Proof:
 //! `docs/proofs/rows.md`.
 
-use super::SamplerLaw;
-use super::discrete;
-use super::entropy::{Entropy, Words};
-use super::grid::Grid;
-use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use super::{Release, ReleaseError, ReleaseLedger};
 use crate::accounting::{Composition, Loss};
 use crate::curator::{largest_singular_value, product, public_projection};
+use crate::noise::{Entropy, GREATEST_SIGMA, Grid, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, Provenance, RadiusUnits, Raw, ThreatModel, gdp_mu};
 use serde::{Deserialize, Serialize};
@@ -126,7 +123,7 @@ impl RowsRelease {
         // sigma = (D + g sqrt(columns)) sigma_AG: rounding moves the row in either of two neighbours by at most g/2 in every
         // entry.
         let grid = Grid::new(distance, 1.0 / mu, libm::sqrt(columns as f64), 19)?;
-        if discrete::GREATEST_SIGMA < grid.noise || (1u64 << 62) as f64 * grid.step < 4.0 * bound * stretch {
+        if GREATEST_SIGMA < grid.noise || (1u64 << 62) as f64 * grid.step < 4.0 * bound * stretch {
             return Err(ReleaseError::Range(format!("noise of {} steps on rows of norm {bound}", grid.noise)));
         }
         let behind = if projection.is_some() { ", behind a public projection" } else { "" };
@@ -176,7 +173,7 @@ impl RowsRelease {
         Ok(ReleasedRows { rows: Release::new(value, self.ledger), moved })
     }
 
-    pub(super) fn noised(&self, mut rows: Vec<f64>, words: &mut impl Words) -> Result<(Vec<f64>, usize), ReleaseError> {
+    pub(super) fn noised(&self, mut rows: Vec<f64>, entropy: &mut Entropy) -> Result<(Vec<f64>, usize), ReleaseError> {
         if rows.is_empty() || !rows.len().is_multiple_of(self.dimension) {
             return Err(ReleaseError::Length { expected: self.dimension });
         }
@@ -189,7 +186,7 @@ impl RowsRelease {
             rows = product(&rows, matrix, *dimension, *columns);
         }
         for entry in &mut rows {
-            *entry = self.grid.value(self.grid.steps(*entry) + discrete::gaussian(self.grid.gaussian_sigma(), words));
+            *entry = self.grid.add_gaussian(*entry, entropy);
         }
         Ok((rows, moved))
     }
@@ -204,7 +201,7 @@ fn shorten(row: &mut [f64], bound: f64) -> bool {
     }
     let shape: f64 = row.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
     let shrink = bound / largest / libm::sqrt(shape);
-    if shrink < 1.0 && !planted::is(PlantedFault::ReleasedRowClip) {
+    if shrink < 1.0 && !planted::is(PlantedFault::RowClip) {
         row.iter_mut().for_each(|entry| *entry *= shrink);
     }
     shrink < 1.0

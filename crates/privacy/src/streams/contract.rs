@@ -52,18 +52,36 @@ impl Shape {
             return out.chunks_exact_mut(block.len().max(1)).for_each(|out| block.draw(sigma, stream, out));
         }
         stream.normals(out);
-        if planted::is(PlantedFault::SharedDraw) {
-            out.fill(out[0]);
-        }
+        as_planted(out);
         let sigma = sigma * planted::noise_share(PlantedFault::StreamNoise);
         scale(out, sigma);
-        if let Self::Symmetric(n) | Self::Bordered(n) = self {
-            let mut at = 0;
-            for row in 0..n {
-                out[at] *= std::f64::consts::SQRT_2;
-                at += n - row;
+        self.scale_diagonal(out, std::f64::consts::SQRT_2);
+    }
+
+    /// Multiplies the diagonal of a symmetric matrix, by `1/sqrt(2)` for coordinates in which the noise is isotropic.
+    /// See erratum E7, `docs/privacy.md`.
+    pub(crate) fn scale_diagonal(self, entries: &mut [f64], by: f64) {
+        match self {
+            Self::Vector(_) => {}
+            Self::Symmetric(n) | Self::Bordered(n) => {
+                let mut at = 0;
+                for row in 0..n {
+                    entries[at] *= by;
+                    at += n - row;
+                }
+            }
+            Self::Blocks { rows, .. } => {
+                let block = Self::Bordered(rows);
+                entries.chunks_exact_mut(block.len().max(1)).for_each(|entries| block.scale_diagonal(entries, by));
             }
         }
+    }
+}
+
+/// Leaves draws as they are; with the planted fault all entries share one.
+pub(super) fn as_planted(draws: &mut [f64]) {
+    if planted::is(PlantedFault::SharedDraw) {
+        draws.fill(draws[0]);
     }
 }
 

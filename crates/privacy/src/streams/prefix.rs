@@ -1,12 +1,16 @@
 //! Releases running sums of sealed items, with noise after every round.
 
+use super::contract::as_planted;
 use super::vectors::{add_to, are_finite};
-use super::{Factorisation, NoiseState, PrefixNoise, Shape};
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::{Participation, Relation};
+use crate::noise::{Grid, MOST_STEPS, Noise};
 use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, Raw, Released, gdp_mu};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::f64::consts::SQRT_2;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,9 +60,19 @@ pub struct PrefixSums {
     sigma: f64,
     rounds: u64,
     round: u64,
+    /// The sum so far; the row under way where the noise is exact, in steps.
     sum: Vec<f64>,
     noise: Box<dyn PrefixNoise>,
     released: Vec<f64>,
+    exact: Option<ExactRows>,
+}
+
+/// Computes `C x` of rows on a grid, to which exact noise is added.
+#[derive(Debug)]
+struct ExactRows {
+    grid: Grid,
+    /// Computes `C x`; holds raw data. `None` for a factorisation that has no exact form and releases NaN.
+    transform: Option<Box<dyn RowTransform>>,
 }
 
 impl PrefixSums {
@@ -73,7 +87,13 @@ impl PrefixSums {
             sum: vec![0.0; shape.len()],
             noise: factorisation.noise(shape),
             released: Vec::new(),
+            exact: None,
         }
+    }
+
+    /// Makes a stream before its first row take exact noise on a grid.
+    pub(crate) fn on(self, grid: Grid, transform: Option<Box<dyn RowTransform>>) -> Self {
+        Self { exact: Some(ExactRows { grid, transform }), ..self }
     }
 
     /// Adds one item, in the packed form of the shape, and releases the sum so far.
@@ -87,8 +107,7 @@ impl PrefixSums {
             return Err(Exhausted { rounds: self.rounds });
         }
         self.add(item);
-        let (shape, sigma) = (self.shape, self.sigma);
-        self.next(&mut |out| shape.draw(sigma, stream, out))
+        self.next(&mut stream.into())
     }
 
     /// Adds one item to the row that the next release ends.
@@ -97,39 +116,82 @@ impl PrefixSums {
         let item = item.open();
         let finite = planted::is(PlantedFault::StreamFinite) || are_finite(item);
         if item.len() == self.sum.len() && finite {
-            add_to(&mut self.sum, item);
+            self.add_by(|sum| add_to(sum, item));
         }
     }
 
-    /// Adds to the row that the next release ends by a function on the raw sum.
+    /// Adds to the row that the next release ends by a function on the raw sum; exact noise sees what it adds to zeros.
     /// What it adds must be finite.
     pub(crate) fn add_by(&mut self, add: impl FnOnce(&mut [f64])) {
-        add(&mut self.sum);
+        let Some(exact) = &self.exact else { return add(&mut self.sum) };
+        self.released.clear();
+        self.released.resize(self.sum.len(), 0.0);
+        add(&mut self.released);
+        // In coordinates in which the noise is isotropic.
+        self.shape.scale_diagonal(&mut self.released, 1.0 / SQRT_2);
+        self.sum.iter_mut().zip(&self.released).for_each(|(sum, &x)| *sum += exact.grid.steps(x) as f64);
     }
 
-    /// Releases the sum so far, with draws from `draw`.
-    ///
-    /// Draws must have the stated standard deviation; reference cases use stored ones.
+    /// Releases the sum so far.
     ///
     /// # Errors
     /// A call after the last round.
-    pub fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<&[f64]>, Exhausted> {
+    pub fn next(&mut self, noise: &mut Noise<'_>) -> Result<Released<&[f64]>, Exhausted> {
+        self.next_of(self.sigma, noise)
+    }
+
+    /// Releases the sum so far, on doubles with draws of this standard deviation.
+    ///
+    /// # Errors
+    /// A call after the last round.
+    pub(crate) fn next_of(&mut self, sigma: f64, noise: &mut Noise<'_>) -> Result<Released<&[f64]>, Exhausted> {
         if self.round == self.rounds {
             return Err(Exhausted { rounds: self.rounds });
         }
         self.round += 1;
-        let noise = self.noise.next(draw);
         self.released.clear();
-        self.released.extend(self.sum.iter().zip(noise).map(|(sum, noise)| sum + noise));
+        if self.exact.is_some() {
+            self.add_exact(noise);
+        } else {
+            let shape = self.shape;
+            let prefix = self.noise.next(&mut |out| noise.fill(out, |stream, out| shape.draw(sigma, stream, out)));
+            self.released.extend(self.sum.iter().zip(prefix).map(|(sum, noise)| sum + noise));
+        }
         Ok(Released::mark(self.released.as_slice()))
+    }
+
+    /// Writes `B (C x + z)` of the rows, with exact draws z on the integers `C x`.
+    fn add_exact(&mut self, noise: &mut Noise<'_>) {
+        let (Some(ExactRows { grid, transform: Some(transform) }), Noise::Exact(entropy)) = (&mut self.exact, noise) else {
+            // Neither another law nor another source is given out in the place of exact noise.
+            return self.released.resize(self.sum.len(), f64::NAN);
+        };
+        let mut noisy = VecDeque::new();
+        transform.next(&self.sum, &mut |row| {
+            let mut draws: Vec<f64> = row.iter().map(|_| grid.gaussian_steps(entropy) as f64).collect();
+            as_planted(&mut draws);
+            // Exact: integers far below 2^53.
+            draws.iter_mut().zip(row).for_each(|(draw, x)| *draw += x.round());
+            noisy.push_back(draws);
+        });
+        if !planted::is(PlantedFault::RowSum) {
+            self.sum.fill(0.0);
+        }
+        let prefix = self.noise.next(&mut |out| {
+            if let Some(row) = noisy.pop_front() {
+                out.copy_from_slice(&row);
+            }
+        });
+        self.released.extend(prefix.iter().map(|steps| steps * grid.step));
+        self.shape.scale_diagonal(&mut self.released, SQRT_2);
     }
 
     /// Releases the sum so far as [`PrefixSums::next`] does, in memory of its own.
     ///
     /// # Errors
     /// A call after the last round.
-    pub fn next_owned(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<Vec<f64>>, Exhausted> {
-        self.next(draw)?;
+    pub fn next_owned(&mut self, noise: &mut Noise<'_>) -> Result<Released<Vec<f64>>, Exhausted> {
+        self.next(noise)?;
         Ok(Released::mark(std::mem::take(&mut self.released)))
     }
 
@@ -142,16 +204,33 @@ impl PrefixSums {
     /// Returns the state; it contains the raw sum and is as secret as the data.
     #[must_use]
     pub fn save(&self) -> PrefixState {
-        PrefixState { round: self.round, sum: self.sum.clone(), noise: self.noise.save() }
+        let exact = self.exact.as_ref().map(|exact| ExactState {
+            grid: exact.grid,
+            transform: exact.transform.as_ref().map(|transform| transform.save()).unwrap_or_default(),
+        });
+        PrefixState { round: self.round, sum: self.sum.clone(), noise: self.noise.save(), exact }
     }
 
     /// Restores a state of the same factorisation, shape and standard deviation.
-    /// Returns false, and changes nothing, if the state has another form.
+    /// Returns false if the state has another form; the stream must not be used then.
     pub fn load(&mut self, state: PrefixState) -> bool {
         let fits = state.round <= self.rounds
             && state.noise.round == state.round
             && state.sum.len() == self.sum.len()
             && state.sum.iter().all(|x| x.is_finite())
+            && match (&mut self.exact, state.exact) {
+                (None, None) => true,
+                (Some(exact), Some(of)) => {
+                    let numbers = state.noise.vectors.iter().chain(&of.transform.vectors).flatten();
+                    let whole = state.sum.iter().all(|x| x.fract() == 0.0);
+                    exact.grid == of.grid
+                        && of.transform.round == state.round
+                        && whole
+                        && state.sum.iter().chain(numbers).all(|x| x.abs() <= MOST_STEPS)
+                        && exact.transform.as_mut().is_some_and(|transform| transform.load(of.transform))
+                }
+                _ => false,
+            }
             && self.noise.load(state.noise);
         if fits {
             (self.round, self.sum) = (state.round, state.sum);
@@ -166,4 +245,25 @@ pub struct PrefixState {
     round: u64,
     sum: Vec<f64>,
     noise: NoiseState,
+    /// Of exact noise; the numbers are in steps of its grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exact: Option<ExactState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct ExactState {
+    grid: Grid,
+    transform: NoiseState,
+}
+
+impl PrefixState {
+    /// Returns the number of rows released.
+    pub(crate) fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Returns the grid of exact noise.
+    pub(crate) fn grid(&self) -> Option<Grid> {
+        self.exact.as_ref().map(|exact| exact.grid)
+    }
 }

@@ -1,10 +1,8 @@
 //! Defines the interface of the mechanisms for sums.
 //! A server states what to sum; a mechanism states its public constants; the registry lists the mechanisms by name.
 
-use super::user::Clipping;
-use crate::accounting::sensitivity::{Relation, gram_and_reward};
-use crate::streams::{Factorisation, Shape};
-use crate::{Calibrated, Calibration, Delta, Epsilon, Ledger, Privatizer, Request, RewardFacts};
+use crate::noise::{ReleaseError, SamplerLaw};
+use crate::{Calibrated, Calibration, Ledger, Privatizer, Request, RewardFacts};
 use std::fmt;
 use std::sync::Arc;
 
@@ -92,49 +90,14 @@ pub trait SumsMechanism: Send + Sync + fmt::Debug {
     /// Estimates how many numbers a privatizer holds between rounds.
     fn state(&self) -> f64;
 
-    /// Returns the plan of an exact release of the same sums.
-    /// `None` unless the calibration is that of one joint Gaussian mechanism.
-    fn exact(&self) -> Option<ExactSums> {
-        None
-    }
-}
+    /// Returns the same mechanism with exact noise, for real people.
+    ///
+    /// # Errors
+    /// A calibration that is not that of one joint Gaussian mechanism, or sizes beyond exact arithmetic.
+    fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError>;
 
-/// Plans an exact release: one Gaussian mechanism over matrix and vector.
-/// The noise is the least for the budget.
-#[derive(Debug, Clone)]
-pub struct ExactSums {
-    pub(crate) epsilon: Epsilon,
-    pub(crate) delta: Delta,
-    pub(crate) need: SumsNeed,
-    pub(crate) clipping: Clipping,
-    /// Largest |reward - centre|.
-    pub(crate) reach: f64,
-    /// True if every user adds their own noise.
-    pub(crate) local: bool,
-    pub(crate) epochs: Vec<ExactEpoch>,
-}
-
-/// Holds the part of a plan that is summed without interruption.
-#[derive(Debug, Clone)]
-pub(crate) struct ExactEpoch {
-    /// Number of users in the epoch.
-    pub(crate) rounds: u64,
-    /// Horizon that the noise assumes.
-    pub(crate) horizon: u64,
-    /// Factorisation of the prefix sums; `None` in the local model.
-    pub(crate) factorisation: Option<Arc<dyn Factorisation>>,
-}
-
-impl ExactSums {
-    pub(crate) fn shape(&self) -> Shape {
-        Shape::Bordered(self.need.n_features)
-    }
-
-    /// Returns the largest change of an item by one user, in the norm of isotropic noise.
-    /// See erratum E7, `docs/privacy.md`.
-    pub(crate) fn rewards_distance(&self) -> f64 {
-        gram_and_reward(self.reach, Relation::Replace)
-    }
+    /// Returns what the exact samplers are given, in each epoch; empty where the noise is not exact.
+    fn laws(&self) -> Vec<SamplerLaw>;
 }
 
 /// Describes one mechanism in the registry.

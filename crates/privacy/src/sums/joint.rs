@@ -9,21 +9,19 @@
 //!
 //! Proof: `docs/proofs/sums.md`.
 
-use super::user::{Clipping, released};
-use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::event::Factor;
+use crate::gram::{GramClip, GramLayout, GramStream};
 use crate::mechanism::window::Window;
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::printed::{dubey2021, shariff2018};
-use crate::streams::{Deviations, Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
+use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
 use crate::{
-    Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal,
-    ReleaseCounts, Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
+    Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts,
+    Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Registry entries.
@@ -61,10 +59,7 @@ struct Epoch {
     rounds: u64,
     /// Horizon that the noise assumes.
     horizon: u64,
-    factorisation: Arc<dyn Factorisation>,
-    sigma: f64,
-    /// Standard deviations of the noise on its prefixes.
-    stds: Arc<Deviations>,
+    noise: GramStream,
 }
 
 #[derive(Debug, Clone)]
@@ -72,13 +67,13 @@ struct Joint {
     shared: Arc<JointSumsShared>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct JointSumsShared {
     factor: Factor,
     calibration: Calibration,
-    budget: Option<(Epsilon, Delta)>,
+    budget: (Epsilon, Delta),
     need: SumsNeed,
-    clipping: Clipping,
+    clip: GramClip,
     /// Largest |reward - centre|; `None` if unbounded.
     reach: Option<f64>,
     epochs: Vec<Epoch>,
@@ -119,8 +114,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
         if !(sigma * sigma).is_normal() {
             return Err(Refusal::overflow(request.mechanism, epsilon.get()));
         }
-        let stds = Arc::new(Deviations::new(&factorisation, sigma));
-        Ok((Epoch { rounds, horizon, factorisation, sigma, stds }, noise_formula))
+        Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, sigma) }, noise_formula))
     };
     let made: Vec<(Epoch, String)> = match need.epochs {
         Epochs::One => vec![stream(need.releases, need.rounds, need.rounds)?],
@@ -135,9 +129,9 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
         shared: Arc::new(JointSumsShared {
             factor,
             calibration: request.calibration,
-            budget: Some((epsilon, delta)),
+            budget: (epsilon, delta),
             need,
-            clipping: rewards.clipping,
+            clip: rewards.clip,
             reach: rewards.reach,
             epochs,
             spectrum,
@@ -150,9 +144,9 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
 fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
     let of = |epoch: &Epoch| match (calibration, factor) {
         (Calibration::AsPrinted | Calibration::Corrected, Factor::Tree) => {
-            epoch.sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(epoch.factorisation.rounds())))
+            epoch.noise.sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(epoch.noise.factorisation.rounds())))
         }
-        _ => epoch.stds.largest(),
+        _ => epoch.noise.stds.largest(),
     };
     epochs.iter().map(of).fold(0.0, f64::max)
 }
@@ -207,7 +201,7 @@ fn sigma(
 /// Says how rewards are clipped, and bounds them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rewards {
-    pub(super) clipping: Clipping,
+    pub(super) clip: GramClip,
     pub(super) reach: Option<f64>,
     pub(super) bound: f64,
     pub(super) noise_std: f64,
@@ -230,13 +224,13 @@ impl Rewards {
                     "scales its noise by the variance of rewards, and this problem's has none",
                 ));
             }
-            let clipping = Clipping { range: None, centre: 0.0 };
-            return Ok(Self { clipping, reach: None, bound: facts.bound, noise_std });
+            let clip = GramClip::unit(None, 0.0);
+            return Ok(Self { clip, reach: None, bound: facts.bound, noise_std });
         }
         let (lo, hi) = Window::of(request, facts)?.range();
         let centre = if request.calibration == Calibration::Tight { 0.5 * lo + 0.5 * hi } else { 0.0 };
         let reach = (hi - centre).abs().max((lo - centre).abs());
-        Ok(Self { clipping: Clipping { range: Some((lo, hi)), centre }, reach: Some(reach), bound: facts.bound, noise_std })
+        Ok(Self { clip: GramClip::unit(Some((lo, hi)), centre), reach: Some(reach), bound: facts.bound, noise_std })
     }
 
     /// Returns the effective sensitivity of one item at one common sigma (E7).
@@ -255,23 +249,23 @@ impl SumsMechanism for Joint {
     }
 
     fn facts(&self) -> SumsFacts {
-        let JointSumsShared { calibration, clipping, spectrum, .. } = *self.shared;
-        SumsFacts { calibration, clip: clipping.range, centre: clipping.centre, spectrum }
+        let JointSumsShared { calibration, clip, spectrum, .. } = *self.shared;
+        SumsFacts { calibration, clip: clip.range, centre: clip.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
         let shared = &self.shared;
         // Epochs have independent noise: k participations, in one or several, change the releases by at most k times the worst
         // epoch's mu.
-        let mu = |epoch: &Epoch| epoch.factorisation.sensitivity(Participation::ONCE) / epoch.sigma;
+        let mu = |epoch: &Epoch| epoch.noise.factorisation.sensitivity(Participation::ONCE) / epoch.noise.sigma;
         let worst = shared.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
         let event = match (worst, shared.reach) {
             (Some(epoch), reach) => Event::Sums {
                 factor: shared.factor,
-                releases: epoch.factorisation.rounds(),
-                gram_sigma: epoch.sigma,
+                releases: epoch.noise.factorisation.rounds(),
+                gram_sigma: epoch.noise.sigma,
                 equal_diagonal: false,
-                moment_sigma: epoch.sigma,
+                moment_sigma: epoch.noise.sigma,
                 reward: reach,
             },
             (None, _) => Event::NonPrivate,
@@ -296,8 +290,8 @@ impl SumsMechanism for Joint {
             mechanism: shared.factor.name(),
             calibration: shared.calibration,
             event,
-            budget: shared.budget.map(Budget::from).unwrap_or_default(),
-            unit: ClaimUnit::GramItem { clip: shared.clipping.range, centre: shared.clipping.centre, local: false },
+            budget: shared.budget.into(),
+            unit: ClaimUnit::GramItem { clip: shared.clip.range, centre: shared.clip.centre, local: false },
             doubt: None,
             noise_formula: shared.noise_formula.clone(),
             notes,
@@ -307,27 +301,27 @@ impl SumsMechanism for Joint {
     /// Beside the noise: sum, last releases of this and earlier epochs, and, for the round under way, item and release.
     fn state(&self) -> f64 {
         let length = Shape::Bordered(self.shared.need.n_features).len() as f64;
-        let noise = |epoch: &Epoch| match (self.shared.factor, epoch.factorisation.rounds()) {
+        let noise = |epoch: &Epoch| match (self.shared.factor, epoch.noise.factorisation.rounds()) {
             (Factor::SqrtToeplitz, rounds) => rounds as f64 * length + toeplitz::work_space(rounds),
-            _ => epoch.factorisation.noise(Shape::Vector(1)).state() as f64 * length,
+            _ => epoch.noise.factorisation.noise(Shape::Vector(1)).state() as f64 * length,
         };
         self.shared.epochs.iter().map(noise).fold(0.0, f64::max) + 5.0 * length
     }
 
-    fn exact(&self) -> Option<ExactSums> {
-        let JointSumsShared { calibration, budget, need, clipping, reach, ref epochs, .. } = *self.shared;
-        let ((epsilon, delta), reach) = budget.filter(|_| calibration == Calibration::Tight).zip(reach)?;
-        let epochs = epochs.iter().map(|Epoch { rounds, horizon, factorisation, .. }| {
-            let factorisation = Some(Arc::clone(factorisation));
-            ExactEpoch { rounds: *rounds, horizon: *horizon, factorisation }
-        });
-        Some(ExactSums { epsilon, delta, need, clipping, reach, local: false, epochs: epochs.collect() })
+    fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
+        let shared = &self.shared;
+        let Some(reach) = shared.reach else {
+            return Err(ReleaseError::Range("a mechanism that clips no reward".to_owned()));
+        };
+        let (shape, distance) = (Shape::Bordered(shared.need.n_features), gram_and_reward(reach, Relation::Replace));
+        let of = |epoch: &Epoch| Ok(Epoch { noise: epoch.noise.exact(shape, distance, epoch.rounds)?, ..*epoch });
+        let epochs = shared.epochs.iter().map(of).collect::<Result<_, _>>()?;
+        Ok(Arc::new(Self { shared: Arc::new(JointSumsShared { epochs, ..JointSumsShared::clone(shared) }) }))
     }
-}
 
-thread_local! {
-    /// One user's item, in memory of each thread: it stays in the nearest caches, as a buffer of each trial would not.
-    static ITEM: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+    fn laws(&self) -> Vec<SamplerLaw> {
+        self.shared.epochs.iter().filter_map(|epoch| Some(epoch.noise.grid?.gaussian_law())).collect()
+    }
 }
 
 /// Holds raw sums and the state of the noise.
@@ -337,13 +331,13 @@ struct JointPrivatizer {
     /// Rounds received in this epoch.
     rounds: u64,
     sums: Option<PrefixSums>,
+    /// Features of the user of this round.
+    z: Vec<f64>,
     /// Last release of the earlier epochs, if sums are carried over.
     before: Sums,
     /// The last release.
     last: Option<Arc<Sums>>,
     counts: ReleaseCounts,
-    /// Stored draws that replace random ones.
-    stored: Option<VecDeque<Vec<f64>>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -366,10 +360,10 @@ impl JointPrivatizer {
             epoch: 0,
             rounds: 0,
             sums: None,
+            z: vec![0.0; m],
             before: Sums::empty(m, shared.need.rounds),
             last: None,
             counts: ReleaseCounts::default(),
-            stored: None,
             shared,
         };
         made.open();
@@ -379,17 +373,32 @@ impl JointPrivatizer {
     /// Starts the stream of the current epoch; `None` after the horizon.
     fn open(&mut self) {
         let shape = Shape::Bordered(self.shared.need.n_features);
-        self.sums = self.shared.epochs.get(self.epoch).map(|epoch| PrefixSums::new(&epoch.factorisation, shape, epoch.sigma));
+        self.sums = self.shared.epochs.get(self.epoch).map(|epoch| epoch.noise.sums(shape));
     }
 
     fn restore(shared: Arc<JointSumsShared>, state: serde_json::Value) -> Result<Self, String> {
         let state: JointSumsState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let mut made = Self::new(shared);
+        let epochs = &made.shared.epochs;
         let length = Shape::Bordered(made.shared.need.n_features).len();
         let finite = |values: &[f64]| values.len() == length && values.iter().all(|x| x.is_finite());
-        let last_fits = state.last.as_ref().is_none_or(|(entries, _, std)| finite(entries) && std.is_finite());
-        if state.version != 1 || made.shared.epochs.len() < state.epoch || !finite(&state.before) || !last_fits {
+        let last_fits = state.last.as_ref().is_none_or(|(entries, _, std)| finite(entries) && 0.0 <= *std && std.is_finite());
+        let rounds = epochs.get(state.epoch).map_or(0, |epoch| epoch.rounds);
+        // After its last user, an epoch has already given way to the next; every release holds at least one user's item.
+        let turns = made.shared.need.epochs != Epochs::One && state.epoch < epochs.len();
+        let users = epochs.iter().take(state.epoch).map(|epoch| epoch.rounds).sum::<u64>() + state.rounds;
+        let fits = state.version == 1
+            && state.epoch <= epochs.len()
+            && (state.rounds < rounds || state.rounds == rounds && !turns)
+            && state.counts.rewards == users
+            && state.sums.as_ref().is_none_or(|sums| sums.round() <= state.rounds);
+        if !fits || !finite(&state.before) || !last_fits {
             return Err("it is of another version, or of other sums".to_owned());
+        }
+        if let (Some(epoch), Some(sums)) = (epochs.get(state.epoch), &state.sums)
+            && epoch.noise.grid != sums.grid()
+        {
+            return Err("its numbers are counted in other steps: go on with the program that began it".to_owned());
         }
         (made.epoch, made.rounds, made.counts) = (state.epoch, state.rounds, state.counts);
         let std = state.before_std;
@@ -412,25 +421,17 @@ impl JointPrivatizer {
     }
 
     /// Releases the sums so far.
-    fn give_out(&mut self, stream: &mut Stream) -> Signal {
+    fn give_out(&mut self, mut noise: Noise<'_>) -> Signal {
         let horizon = self.horizon();
         let (Some(epoch), Some(sums)) = (self.shared.epochs.get(self.epoch), &mut self.sums) else { return Signal::Nothing };
         let row = sums.round() as usize;
-        let (shape, sigma, stored) = (Shape::Bordered(self.shared.need.n_features), epoch.sigma, &mut self.stored);
-        let mut draw = |out: &mut [f64]| match stored {
-            None => shape.draw(sigma, stream, out),
-            Some(draws) => {
-                let next = draws.pop_front().filter(|draw| draw.len() == out.len());
-                out.copy_from_slice(&next.unwrap_or_else(|| vec![f64::NAN; out.len()]));
-            }
-        };
-        let Ok(released) = sums.next_owned(&mut draw) else { return Signal::Nothing };
+        let Ok(released) = sums.next_owned(&mut noise) else { return Signal::Nothing };
         let mut entries = released.into_value();
         if 0 < self.before.users {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
         // The noise carried over is independent of this epoch's noise.
-        let std = libm::hypot(epoch.stds.at(row), self.before.gram_std);
+        let std = libm::hypot(epoch.noise.stds.at(row), self.before.gram_std);
         let users = self.before.users + self.rounds;
         self.counts.releases += 1;
         let sums = Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon });
@@ -453,19 +454,16 @@ impl JointPrivatizer {
 }
 
 impl Privatizer for JointPrivatizer {
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        ITEM.with_borrow_mut(|item| {
-            // Every entry is written.
-            item.resize(Shape::Bordered(self.shared.need.n_features).len(), 0.0);
-            self.shared.clipping.item(&query.features, reward, &mut self.counts, item);
-            if let Some(sums) = &mut self.sums {
-                sums.add(Raw::seal(item));
-            }
-        });
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, noise: Noise<'_>) -> Released<Signal> {
+        let item = self.shared.clip.item(&query.features, reward, &mut self.counts, &mut self.z);
+        if let (Some(y), Some(sums)) = (item, &mut self.sums) {
+            let layout = GramLayout::single(self.z.len());
+            sums.add_by(|sums| layout.add(sums, 0, &self.z, y));
+        }
         self.rounds += 1;
-        let signal = if query.release { self.give_out(stream) } else { Signal::Nothing };
+        let signal = if query.release { self.give_out(noise) } else { Signal::Nothing };
         self.turn();
-        released(signal)
+        Released::mark(signal)
     }
 
     fn counts(&self) -> ReleaseCounts {
@@ -485,28 +483,4 @@ impl Privatizer for JointPrivatizer {
             counts: self.counts,
         })
     }
-}
-
-/// Makes a privatizer whose tree nodes take stored draws, one per release, for reference cases.
-/// What it releases is not private.
-/// * `sigma` — standard deviation of the draws
-/// * `draws` — packed as [`Shape::Bordered`]
-#[must_use]
-pub fn stored(need: SumsNeed, sigma: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
-    let factorisation = Factor::Tree.factorisation(need.releases);
-    let stds = Arc::new(Deviations::new(&factorisation, sigma));
-    let shared = JointSumsShared {
-        factor: Factor::Tree,
-        calibration: Calibration::AsPrinted,
-        budget: None,
-        need: SumsNeed { epochs: Epochs::One, ..need },
-        clipping: Clipping { range: None, centre: 0.0 },
-        reach: None,
-        epochs: vec![Epoch { rounds: need.rounds, horizon: need.rounds, factorisation, sigma, stds }],
-        spectrum: Spectrum::None,
-        noise_formula: String::new(),
-    };
-    let mut made = JointPrivatizer::new(Arc::new(shared));
-    made.stored = Some(draws.into());
-    Box::new(made)
 }

@@ -10,16 +10,17 @@
 //! Proof: `docs/proofs/sums.md`.
 
 use super::joint::Rewards;
-use super::user::{Clipping, released};
-use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+use crate::accounting::sensitivity::{Relation, gram_and_reward};
+use crate::gram::{GramClip, GramLayout, GramRows};
+use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
+use crate::streams::Shape;
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released,
     Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
-use privateer_numerics::rng::Stream;
-use std::collections::VecDeque;
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ struct LocalSumsNoise {
     moment: f64,
     /// Standard deviation of diagonal entries of the matrix, relative to the other entries.
     diagonal: f64,
+    /// Grid of exact noise; `None` on doubles.
+    grid: Option<Grid>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,7 +50,7 @@ struct Local {
     epsilon: Epsilon,
     delta: Delta,
     need: SumsNeed,
-    clipping: Clipping,
+    clip: GramClip,
     reach: Option<f64>,
     noise: LocalSumsNoise,
 }
@@ -74,23 +77,28 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
                 Some(reach) => dubey2021_local::sigma_reward_bounded(reach, a, b),
                 None => dubey2021_local::sigma_reward(rewards.bound, need.n_features, a, b),
             };
-            LocalSumsNoise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0 }
+            LocalSumsNoise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0, grid: None }
         }
         Calibration::Corrected => {
             let unit = half(epsilon, delta).map(|(a, b)| analytic_gaussian_sigma(a, b)).unwrap_or(f64::NAN);
             // L2 sensitivity sqrt(2) if the diagonal's variance is not larger (E13), and 2 Y (E14).
-            LocalSumsNoise { gram: SQRT_2 * unit, moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit, diagonal: 1.0 }
+            LocalSumsNoise {
+                gram: SQRT_2 * unit,
+                moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit,
+                diagonal: 1.0,
+                grid: None,
+            }
         }
         Calibration::Tight => {
             let sigma = rewards.sensitivity() * analytic_gaussian_sigma(epsilon, delta);
-            LocalSumsNoise { gram: sigma, moment: sigma, diagonal: SQRT_2 }
+            LocalSumsNoise { gram: sigma, moment: sigma, diagonal: SQRT_2, grid: None }
         }
     };
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
         return Err(Refusal::overflow(request.mechanism, epsilon.get()));
     }
-    let (clipping, reach) = (rewards.clipping, rewards.reach);
-    Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clipping, reach, noise }))
+    let (clip, reach) = (rewards.clip, rewards.reach);
+    Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clip, reach, noise }))
 }
 
 /// Returns half of the budget, for one of two releases.
@@ -100,17 +108,17 @@ fn half(epsilon: Epsilon, delta: Delta) -> Option<(Epsilon, Delta)> {
 
 impl SumsMechanism for Local {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(LocalPrivatizer::new(self.need, self.clipping, self.noise))
+        Box::new(LocalPrivatizer::new(self.need, self.clip, self.noise))
     }
 
     fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
         let counts = serde_json::from_value(state).map_err(|source| source.to_string())?;
-        Ok(Box::new(LocalPrivatizer { counts, ..LocalPrivatizer::new(self.need, self.clipping, self.noise) }))
+        Ok(Box::new(LocalPrivatizer { counts, ..LocalPrivatizer::new(self.need, self.clip, self.noise) }))
     }
 
     fn facts(&self) -> SumsFacts {
         let spectrum = Spectrum::Local { gram: self.noise.gram, moment: self.noise.moment };
-        SumsFacts { calibration: self.calibration, clip: self.clipping.range, centre: self.clipping.centre, spectrum }
+        SumsFacts { calibration: self.calibration, clip: self.clip.range, centre: self.clip.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
@@ -137,7 +145,7 @@ impl SumsMechanism for Local {
                 reward: self.reach,
             },
             budget: (self.epsilon, self.delta).into(),
-            unit: ClaimUnit::GramItem { clip: self.clipping.range, centre: self.clipping.centre, local: true },
+            unit: ClaimUnit::GramItem { clip: self.clip.range, centre: self.clip.centre, local: true },
             doubt: None,
             noise_formula: noise_formula.to_owned(),
             notes: Vec::new(),
@@ -148,57 +156,67 @@ impl SumsMechanism for Local {
         2.0 * Sums::empty(self.need.n_features, 0).entries.len() as f64
     }
 
-    fn exact(&self) -> Option<ExactSums> {
-        let Self { epsilon, delta, need, clipping, .. } = *self;
-        let reach = self.reach.filter(|_| self.calibration == Calibration::Tight)?;
-        let epochs = vec![ExactEpoch { rounds: need.rounds, horizon: need.rounds, factorisation: None }];
-        Some(ExactSums { epsilon, delta, need, clipping, reach, local: true, epochs })
+    fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
+        let sigma = self.noise.gram;
+        let Some(reach) = self.reach.filter(|_| sigma == self.noise.moment && self.noise.diagonal == SQRT_2) else {
+            return Err(ReleaseError::Range(format!("calibration `{}` of own items", self.calibration)));
+        };
+        let (shape, distance) = (Shape::Bordered(self.need.n_features), gram_and_reward(reach, Relation::Replace));
+        let grid = GramRows::OWN.grid(shape, (distance, sigma), self.need.rounds)?;
+        let noise = LocalSumsNoise { gram: grid.size(), moment: grid.size(), diagonal: SQRT_2, grid: Some(grid) };
+        Ok(Arc::new(Self { noise, ..self.clone() }))
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        self.noise.grid.iter().map(|grid| grid.gaussian_law()).collect()
     }
 }
 
 struct LocalPrivatizer {
     need: SumsNeed,
-    clipping: Clipping,
+    clip: GramClip,
     noise: LocalSumsNoise,
     counts: ReleaseCounts,
+    z: Vec<f64>,
     draws: Vec<f64>,
-    /// Stored draws that replace random ones.
-    stored: Option<VecDeque<Vec<f64>>>,
 }
 
 impl LocalPrivatizer {
-    fn new(need: SumsNeed, clipping: Clipping, noise: LocalSumsNoise) -> Self {
+    fn new(need: SumsNeed, clip: GramClip, noise: LocalSumsNoise) -> Self {
         let draws = Sums::empty(need.n_features, need.rounds).entries;
-        Self { need, clipping, noise, counts: ReleaseCounts::default(), draws, stored: None }
+        Self { need, clip, noise, counts: ReleaseCounts::default(), z: vec![0.0; need.n_features], draws }
     }
 }
 
 impl Privatizer for LocalPrivatizer {
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        let (m, LocalSumsNoise { gram, moment, diagonal }) = (self.need.n_features, self.noise);
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
+        let (m, LocalSumsNoise { gram, moment, diagonal, grid }) = (self.need.n_features, self.noise);
         let mut item = Sums { gram_std: gram, moment_std: moment, users: 1, ..Sums::empty(m, self.need.rounds) };
-        self.clipping.item(&query.features, reward, &mut self.counts, &mut item.entries);
-        match &mut self.stored {
-            Some(stored) => {
-                let next = stored.pop_front().filter(|draw| draw.len() == self.draws.len());
-                self.draws = next.unwrap_or_else(|| vec![f64::NAN; self.draws.len()]);
-            }
-            None => {
-                stream.normals(&mut self.draws);
-                let (matrix, vector) = self.draws.split_at_mut(m * (m + 1) / 2);
-                let share = planted::noise_share(PlantedFault::LocalNoise);
-                matrix.iter_mut().for_each(|entry| *entry *= share * gram);
-                vector.iter_mut().for_each(|entry| *entry *= share * moment);
-                let mut at = 0;
-                for row in 0..m {
-                    matrix[at] *= diagonal;
-                    at += m - row;
-                }
-            }
+        if let Some(y) = self.clip.item(&query.features, reward, &mut self.counts, &mut self.z) {
+            GramLayout::single(m).add(&mut item.entries, 0, &self.z, y);
         }
-        item.entries.iter_mut().zip(&self.draws).for_each(|(entry, noise)| *entry += noise);
         self.counts.releases += 1;
-        released(Signal::Item(Arc::new(item)))
+        if let Some(grid) = grid {
+            // In coordinates in which the noise is isotropic.
+            Shape::Bordered(m).scale_diagonal(&mut item.entries, 1.0 / SQRT_2);
+            match noise {
+                Noise::Exact(entropy) => item.entries.iter_mut().for_each(|x| *x = grid.add_gaussian(*x, entropy)),
+                // No other noise is given out in the place of exact noise.
+                Noise::Simulated(_) | Noise::Replayed(_) => item.entries.fill(f64::NAN),
+            }
+            Shape::Bordered(m).scale_diagonal(&mut item.entries, SQRT_2);
+            return Released::mark(Signal::Item(Arc::new(item)));
+        }
+        noise.fill(&mut self.draws, |stream, draws| {
+            stream.normals(draws);
+            let (matrix, vector) = draws.split_at_mut(m * (m + 1) / 2);
+            let share = planted::noise_share(PlantedFault::LocalNoise);
+            matrix.iter_mut().for_each(|entry| *entry *= share * gram);
+            vector.iter_mut().for_each(|entry| *entry *= share * moment);
+            Shape::Symmetric(m).scale_diagonal(matrix, diagonal);
+        });
+        item.entries.iter_mut().zip(&self.draws).for_each(|(entry, noise)| *entry += noise);
+        Released::mark(Signal::Item(Arc::new(item)))
     }
 
     fn counts(&self) -> ReleaseCounts {
@@ -208,14 +226,4 @@ impl Privatizer for LocalPrivatizer {
     fn save(&self) -> serde_json::Value {
         serde_json::json!(self.counts)
     }
-}
-
-/// Makes a privatizer whose users take stored draws, for reference cases.
-/// What it releases is not private.
-/// * `draws` — packed upper triangle, then the vector, one draw per user, of standard deviations `sigma_gram`, `sigma_moment`
-#[must_use]
-pub fn stored(need: SumsNeed, sigma_gram: f64, sigma_moment: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
-    let noise = LocalSumsNoise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };
-    let clipping = Clipping { range: None, centre: 0.0 };
-    Box::new(LocalPrivatizer { stored: Some(draws.into()), ..LocalPrivatizer::new(need, clipping, noise) })
 }

@@ -12,12 +12,12 @@ mod list;
 pub mod local;
 pub mod none;
 mod running;
-mod user;
 
+#[cfg(test)]
+mod exact_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use contract::ExactEpoch;
-pub use contract::{Epochs, ExactSums, Spectrum, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+pub use contract::{Epochs, Spectrum, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 pub use list::SUMS;
 pub use running::Sums;

@@ -1,12 +1,12 @@
 //! Releases the sums without noise and without clipping; the ledger says so.
 
-use super::user::{Clipping, released};
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
+use crate::gram::{GramClip, GramLayout};
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Request,
     RewardFacts, Signal,
 };
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -18,8 +18,6 @@ pub const ENTRY: SumsEntry = SumsEntry {
     local: false,
     build,
 };
-
-const CLIPPING: Clipping = Clipping { range: None, centre: 0.0 };
 
 #[derive(Debug, Clone, Copy)]
 struct NoSumsMechanism {
@@ -35,7 +33,7 @@ fn build(request: &Request, _facts: &RewardFacts, need: SumsNeed) -> Result<Arc<
 impl SumsMechanism for NoSumsMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         let sums = Sums::empty(self.n_features, self.rounds);
-        Box::new(PlainSums { item: sums.entries.clone(), sums, counts: ReleaseCounts::default() })
+        Box::new(PlainSums { z: vec![0.0; self.n_features], sums, counts: ReleaseCounts::default() })
     }
 
     fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
@@ -45,7 +43,7 @@ impl SumsMechanism for NoSumsMechanism {
         if version != 1 || entries.len() != sums.entries.len() || entries.iter().any(|x| !x.is_finite()) {
             return Err("it is of another version, or of other sums".to_owned());
         }
-        Ok(Box::new(PlainSums { item: sums.entries.clone(), sums: Sums { entries, ..sums }, counts }))
+        Ok(Box::new(PlainSums { z: vec![0.0; self.n_features], sums: Sums { entries, ..sums }, counts }))
     }
 
     fn facts(&self) -> SumsFacts {
@@ -58,7 +56,7 @@ impl SumsMechanism for NoSumsMechanism {
             calibration: self.calibration,
             event: Event::NonPrivate,
             budget: Budget { epsilon: None, delta: None },
-            unit: ClaimUnit::GramItem { clip: CLIPPING.range, centre: CLIPPING.centre, local: false },
+            unit: ClaimUnit::GramItem { clip: None, centre: 0.0, local: false },
             doubt: None,
             noise_formula: "none".to_owned(),
             notes: Vec::new(),
@@ -68,11 +66,20 @@ impl SumsMechanism for NoSumsMechanism {
     fn state(&self) -> f64 {
         2.0 * Sums::empty(self.n_features, 0).entries.len() as f64
     }
+
+    fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
+        Ok(Arc::new(*self))
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        Vec::new()
+    }
 }
 
 struct PlainSums {
     sums: Sums,
-    item: Vec<f64>,
+    /// Features of the user of this round.
+    z: Vec<f64>,
     counts: ReleaseCounts,
 }
 
@@ -85,15 +92,16 @@ struct PlainSumsState {
 }
 
 impl Privatizer for PlainSums {
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
-        CLIPPING.item(&query.features, reward, &mut self.counts, &mut self.item);
-        self.sums.entries.iter_mut().zip(&self.item).for_each(|(sum, entry)| *sum += entry);
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _noise: Noise<'_>) -> Released<Signal> {
+        if let Some(y) = GramClip::unit(None, 0.0).item(&query.features, reward, &mut self.counts, &mut self.z) {
+            GramLayout::single(self.z.len()).add(&mut self.sums.entries, 0, &self.z, y);
+        }
         self.sums.users += 1;
         if !query.release {
-            return released(Signal::Nothing);
+            return Released::mark(Signal::Nothing);
         }
         self.counts.releases += 1;
-        released(Signal::Sums(Arc::new(self.sums.clone())))
+        Released::mark(Signal::Sums(Arc::new(self.sums.clone())))
     }
 
     fn counts(&self) -> ReleaseCounts {

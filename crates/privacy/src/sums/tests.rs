@@ -162,7 +162,7 @@ fn clipping_is_counted() {
         for &reward in rewards {
             let features: Vec<f64> = phi.iter().map(|x| scale * x).collect();
             let query = Query { features: features.into(), release: true };
-            last = privatizer.release(&query, Raw::seal(reward), &mut random).value().clone();
+            last = privatizer.release(&query, Raw::seal(reward), (&mut random).into()).value().clone();
         }
         let Signal::Sums(sums) = last else { panic!("no sums") };
         (sums.entries.clone(), privatizer.counts())
@@ -202,7 +202,7 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
         let mut before = vec![0.0; length];
         let mut total = vec![0.0; length];
         for round in 0..rounds {
-            let mut noise = match privatizer.release(&zero(), Raw::seal(0.5), &mut random).value() {
+            let mut noise = match privatizer.release(&zero(), Raw::seal(0.5), (&mut random).into()).value() {
                 Signal::Sums(sums) => {
                     stds[round] = sums.gram_std;
                     sums.entries.clone()
@@ -306,7 +306,7 @@ fn epochs() {
                 // A restored privatizer continues in the middle of an epoch.
                 privatizer = built.restore(privatizer.save()).expect("its own state");
             }
-            let Signal::Sums(sums) = privatizer.release(&query(), Raw::seal(1.0), &mut random).value().clone() else {
+            let Signal::Sums(sums) = privatizer.release(&query(), Raw::seal(1.0), (&mut random).into()).value().clone() else {
                 panic!("no sums")
             };
             let horizon = (round as u64 + 1).next_power_of_two();
@@ -332,8 +332,8 @@ fn rows_of_several_users() {
         let query = Query { features: vec![1.0].into(), release: round == 2 || round == 6 };
         let words = random.drawn();
         let (signal, exact) = (
-            noisy.release(&query, Raw::seal(0.5), &mut random).value().clone(),
-            plain.release(&query, Raw::seal(0.5), &mut random).value().clone(),
+            noisy.release(&query, Raw::seal(0.5), (&mut random).into()).value().clone(),
+            plain.release(&query, Raw::seal(0.5), (&mut random).into()).value().clone(),
         );
         match (signal, exact) {
             (Signal::Nothing, Signal::Nothing) => assert_eq!((random.drawn(), query.release), (words, false)),
@@ -346,7 +346,7 @@ fn rows_of_several_users() {
         }
     }
     // There is no third release.
-    let more = noisy.release(&Query { features: vec![1.0].into(), release: true }, Raw::seal(0.5), &mut random);
+    let more = noisy.release(&Query { features: vec![1.0].into(), release: true }, Raw::seal(0.5), (&mut random).into());
     assert_eq!(*more.value(), Signal::Nothing);
     // Two releases take less noise than six.
     let sigma =

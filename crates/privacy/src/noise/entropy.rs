@@ -8,7 +8,7 @@ use std::fmt;
 
 /// Provides independent uniform words.
 /// Implemented by [`Entropy`], and in tests by a seeded generator.
-pub(super) trait Words {
+pub(crate) trait Words {
     /// Returns 64 bits.
     fn word(&mut self) -> u64;
 
@@ -17,14 +17,14 @@ pub(super) trait Words {
 }
 
 /// Holds the randomness of one release; it cannot be cloned, seeded or printed.
-pub(super) struct Entropy(ChaCha20Rng);
+pub struct Entropy(ChaCha20Rng);
 
 impl Entropy {
     /// Draws a fresh key from the operating system.
     ///
     /// # Errors
     /// No entropy from the operating system.
-    pub(super) fn fresh() -> Result<Self, ReleaseError> {
+    pub(crate) fn fresh() -> Result<Self, ReleaseError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| ReleaseError::NoEntropy(error.to_string()))?;
         if planted::is(PlantedFault::KeyReuse) {
@@ -33,6 +33,14 @@ impl Entropy {
         let generator = ChaCha20Rng::from_seed(key);
         key.fill(0);
         Ok(Self(generator))
+    }
+}
+
+#[cfg(test)]
+impl Entropy {
+    /// Makes randomness from a seed, for tests only.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(ChaCha20Rng::seed_from_u64(seed))
     }
 }
 

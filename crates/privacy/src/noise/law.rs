@@ -33,11 +33,4 @@ pub enum SamplerLaw {
         /// The lower weight.
         low: u64,
     },
-    /// The exponential mechanism.
-    Choice {
-        /// Scale in steps.
-        scale: u64,
-        /// Step of the grid, in units of the scores.
-        step: f64,
-    },
 }

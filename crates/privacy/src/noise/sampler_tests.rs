@@ -6,31 +6,11 @@
 use super::bernoulli::{below, bernoulli, bernoulli_exp};
 use super::discrete;
 use super::entropy::{Entropy, Words};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
-
-/// Generates words from a seed, for tests only.
-pub(super) struct Seeded(Stream);
-
-impl Seeded {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(Streams::new(seed, "release tests").of(0, Purpose::Noise))
-    }
-}
-
-impl Words for Seeded {
-    fn word(&mut self) -> u64 {
-        self.0.word()
-    }
-
-    fn half(&mut self) -> u32 {
-        (self.0.word() >> 32) as u32
-    }
-}
 
 /// Returns whether counts fit the expected shares.
 /// Chi-square below its quantile at 1 - 1e-6 (Wilson and Hilferty's approximation). Cells that expect fewer than ten are
 /// pooled.
-pub(super) fn fits(counts: &[u64], shares: &[f64]) -> bool {
+pub(crate) fn fits(counts: &[u64], shares: &[f64]) -> bool {
     let n = counts.iter().sum::<u64>() as f64;
     let (mut statistic, mut cells, mut pooled) = (0.0, 0, (0.0, 0.0));
     let mut add = |count: f64, expected: f64| {
@@ -67,7 +47,7 @@ fn compare(reach: i64, weight: impl Fn(f64) -> f64, mut draw: impl FnMut() -> i6
 
 #[test]
 fn coins_have_their_probabilities() {
-    let mut words = Seeded::new(1);
+    let mut words = Entropy::seeded(1);
     let n = 200_000_u64;
     for (a, b) in [(1_u128, 3_u128), (0, 1), (7, 7), (1 << 80, 3 << 80), (99_999, 100_000), (1, 1 << 14)] {
         let hits = (0..n).filter(|_| bernoulli(a, b, &mut words)).count() as u64;
@@ -106,12 +86,12 @@ fn digits_beyond_the_first_are_used() {
 #[test]
 fn integers_follow_their_laws() {
     for scale in [1_u64, 2, 5, 13] {
-        let mut words = Seeded::new(2 + scale);
+        let mut words = Entropy::seeded(2 + scale);
         let s = scale as f64;
         assert!(compare(5 * scale as i64, |x| libm::exp(-x.abs() / s), || discrete::laplace(scale, &mut words)), "{scale}");
     }
     for sigma in [1_u64, 2, 3, 10] {
-        let mut words = Seeded::new(20 + sigma);
+        let mut words = Entropy::seeded(20 + sigma);
         let s = sigma as f64;
         let weight = |x: f64| libm::exp(-x * x / (2.0 * s * s));
         assert!(compare(4 * sigma as i64, weight, || discrete::gaussian(sigma, &mut words)), "{sigma}");
@@ -123,7 +103,7 @@ fn integers_follow_their_laws() {
 #[test]
 fn large_scales_follow_their_laws() {
     let (n, cells) = (200_000_u64, 40);
-    let mut words = Seeded::new(77);
+    let mut words = Entropy::seeded(77);
     for sigma in [1_u64 << 19, 1 << 21] {
         let mut counts = vec![0; cells];
         for _ in 0..n {
@@ -149,7 +129,7 @@ fn large_scales_follow_their_laws() {
 /// Half of the noise, a grid twice as coarse, and noise a tenth too small.
 #[test]
 fn planted_samplers_are_caught() {
-    let mut words = Seeded::new(3);
+    let mut words = Entropy::seeded(3);
     let weight = |x: f64| libm::exp(-x * x / 200.0);
     assert!(!compare(40, weight, || discrete::gaussian(5, &mut words)), "half of the noise");
     assert!(!compare(40, weight, || 2 * discrete::gaussian(5, &mut words)), "a coarser grid");

@@ -5,13 +5,13 @@ use super::bernoulli::{below, bernoulli_exp, bernoulli_exp_fraction};
 use super::entropy::Words;
 
 /// Largest standard deviation in steps that [`gaussian`] accepts.
-pub(super) const GREATEST_SIGMA: u64 = 1 << 21;
+pub(crate) const GREATEST_SIGMA: u64 = 1 << 21;
 /// Largest scale in steps that [`laplace`] accepts.
-pub(super) const GREATEST_SCALE: u64 = 1 << 40;
+pub(crate) const GREATEST_SCALE: u64 = 1 << 40;
 
 /// Draws from the discrete Laplace law, x with probability proportional to `e^(-|x|/scale)`.
 /// `1 <= scale <= 2^40`.
-pub(super) fn laplace(scale: u64, words: &mut impl Words) -> i64 {
+pub(crate) fn laplace(scale: u64, words: &mut impl Words) -> i64 {
     loop {
         let rest = below(scale, words);
         if !bernoulli_exp_fraction(u128::from(rest), u128::from(scale), words) {
@@ -32,7 +32,7 @@ pub(super) fn laplace(scale: u64, words: &mut impl Words) -> i64 {
 
 /// Draws from the discrete Gaussian law, x with probability proportional to `e^(-x²/(2 sigma²))`.
 /// `1 <= sigma <= 2^21`.
-pub(super) fn gaussian(sigma: u64, words: &mut impl Words) -> i64 {
+pub(crate) fn gaussian(sigma: u64, words: &mut impl Words) -> i64 {
     let (t, square) = (u128::from(sigma + 1), u128::from(sigma) * u128::from(sigma));
     loop {
         let x = laplace(sigma + 1, words);

@@ -7,7 +7,7 @@ use super::entropy::Words;
 
 /// Returns true with probability `numerator/denominator`.
 /// `numerator <= denominator`, `0 < denominator < 2^96`.
-pub(super) fn bernoulli(numerator: u128, denominator: u128, words: &mut impl Words) -> bool {
+pub(crate) fn bernoulli(numerator: u128, denominator: u128, words: &mut impl Words) -> bool {
     let mut left = numerator;
     loop {
         // The next 32 binary digits of a uniform number, compared with those of left/denominator.
@@ -24,7 +24,7 @@ pub(super) fn bernoulli(numerator: u128, denominator: u128, words: &mut impl Wor
 }
 
 /// Returns true with probability `e^-(a/b)`; `a <= b`, `0 < b < 2^88`.
-pub(super) fn bernoulli_exp_fraction(a: u128, b: u128, words: &mut impl Words) -> bool {
+pub(crate) fn bernoulli_exp_fraction(a: u128, b: u128, words: &mut impl Words) -> bool {
     // The number of successes in a row of coins (a/b)/k, k = 1, 2, …, is even with probability e^-(a/b).
     let mut k = 1;
     while bernoulli(a, b * k, words) {
@@ -34,7 +34,7 @@ pub(super) fn bernoulli_exp_fraction(a: u128, b: u128, words: &mut impl Words) -
 }
 
 /// Returns true with probability `e^-(a/b)`, for any `a`; `0 < b < 2^88`.
-pub(super) fn bernoulli_exp(a: u128, b: u128, words: &mut impl Words) -> bool {
+pub(crate) fn bernoulli_exp(a: u128, b: u128, words: &mut impl Words) -> bool {
     let (mut whole, rest) = (a / b, a % b);
     while 0 < whole {
         if !bernoulli_exp_fraction(1, 1, words) {
@@ -46,7 +46,7 @@ pub(super) fn bernoulli_exp(a: u128, b: u128, words: &mut impl Words) -> bool {
 }
 
 /// Returns a uniform draw on `0..n`, `n >= 1`.
-pub(super) fn below(n: u64, words: &mut impl Words) -> u64 {
+pub(crate) fn below(n: u64, words: &mut impl Words) -> u64 {
     let mask = u64::MAX >> (n - 1).leading_zeros().min(63);
     loop {
         let candidate = words.word() & mask;

@@ -1,10 +1,11 @@
 //! Tests exact sums over users.
 //! The sums are right, the noise has the stated size, and a restored state continues like an uninterrupted one.
 
-use super::sampler_tests::Seeded;
-use super::{ReleaseError, SumsRelease};
-use crate::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
-use crate::{Budget, Calibration, Query, Raw, Request, RewardFacts, Signal};
+use super::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
+use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
+use crate::release::ChannelRelease;
+use crate::{Budget, Calibration, Channel, Privatizer, Query, Raw, Request, RewardFacts, Signal};
+use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
 /// Number of features.
@@ -27,9 +28,16 @@ fn built(
     (entry.build)(&Request { mechanism, calibration, budget, clip: None }, &facts, need).ok()
 }
 
-fn release(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Option<SumsRelease> {
-    built(entry, Calibration::Tight, rounds, releases, epochs)
-        .map(|mechanism| SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes"))
+fn exact(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Option<Arc<dyn SumsMechanism>> {
+    built(entry, Calibration::Tight, rounds, releases, epochs).map(|mechanism| mechanism.exact().expect("sizes"))
+}
+
+/// Returns the standard deviation of a draw in the first epoch.
+fn sigma(exact: &dyn SumsMechanism) -> f64 {
+    match exact.laws()[0] {
+        SamplerLaw::Gaussian { sigma, step } => sigma as f64 * step,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Returns features and reward of a user, and the user's `phi phi^T` (packed) and `(y - 1/2) phi`.
@@ -41,10 +49,10 @@ fn user(t: u64) -> ([f64; M], f64, Vec<f64>) {
     (phi, reward, item)
 }
 
-fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Seeded) -> Signal {
+fn take(release: &mut dyn Privatizer, t: u64, give: bool, entropy: &mut Entropy) -> Signal {
     let (phi, reward, _) = user(t);
     let query = Query { features: phi.to_vec().into(), release: give };
-    release.noised(&query, Raw::seal(reward), words).value().clone()
+    release.release(&query, Raw::seal(reward), Noise::Exact(entropy)).value().clone()
 }
 
 /// Checks that the residual from the true sums has the stated standard deviation.
@@ -53,15 +61,15 @@ fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Seeded) -> Si
 fn sums_are_right_and_noise_is_of_the_stated_size() {
     for entry in entries() {
         let mut squares = [0.0; 9];
-        let mut words = Seeded::new(3);
+        let mut words = Entropy::seeded(3);
         let (rounds, streams) = (6, 600);
         for _ in 0..streams {
-            let mut release = release(&entry, rounds, rounds, Epochs::One).expect("a release");
+            let mut release = exact(&entry, rounds, rounds, Epochs::One).expect("a release").privatizer();
             let mut items = [0.0; 9];
             let (mut truth, mut std) = (vec![0.0; 9], 0.0);
             for t in 1..=rounds {
                 truth.iter_mut().zip(user(t).2).for_each(|(sum, x)| *sum += x);
-                match take(&mut release, t, true, &mut words) {
+                match take(release.as_mut(), t, true, &mut words) {
                     Signal::Sums(sums) => {
                         assert_eq!((sums.users, sums.gram_std), (t, sums.moment_std));
                         items.copy_from_slice(&sums.entries);
@@ -94,41 +102,61 @@ fn a_saved_stream_goes_on() {
     for entry in entries() {
         for (epochs, every) in [(Epochs::One, 1), (Epochs::One, 3), (Epochs::Restart, 1), (Epochs::Carry, 1)] {
             let rounds = 13;
-            let make = || release(&entry, rounds, rounds.div_ceil(every), epochs);
-            let Some(mut whole) = make() else {
+            let Some(mechanism) = exact(&entry, rounds, rounds.div_ceil(every), epochs) else {
                 assert!(entry.local && epochs != Epochs::One);
                 continue;
             };
-            let mut cut = make().expect("the same");
-            let (mut one, mut other) = (Seeded::new(9), Seeded::new(9));
+            let (mut whole, mut cut) = (mechanism.privatizer(), mechanism.privatizer());
+            let (mut one, mut other) = (Entropy::seeded(9), Entropy::seeded(9));
             for t in 1..=rounds {
                 let give = t % every == 0;
-                let expected = take(&mut whole, t, give, &mut one);
-                assert_eq!(take(&mut cut, t, give, &mut other), expected, "{} {epochs:?} {t}", entry.name);
-                assert_eq!(cut.users(), t);
+                let expected = take(whole.as_mut(), t, give, &mut one);
+                assert_eq!(take(cut.as_mut(), t, give, &mut other), expected, "{} {epochs:?} {t}", entry.name);
+                assert_eq!(cut.counts().rewards, t);
                 let saved = cut.save();
-                cut = make().expect("the same");
-                let text = saved.to_string();
-                cut.load(serde_json::from_str(&text).expect("JSON")).expect("its own state");
+                cut = mechanism.restore(serde_json::from_str(&saved.to_string()).expect("JSON")).expect("its own state");
                 assert_eq!(cut.save(), saved);
             }
             let saved = cut.save();
-            for (key, value) in [("version", 2), ("epoch", 99), ("users", 14)] {
+            let refused = |path: &str, value: serde_json::Value| {
                 let mut bad = saved.clone();
-                bad[key] = value.into();
-                assert!(make().expect("the same").load(bad).is_err(), "{} {key}", entry.name);
+                *bad.pointer_mut(path).expect("a place in the state") = value;
+                mechanism.restore(bad).map(|_| ()).expect_err(path)
+            };
+            if entry.local {
+                assert!(mechanism.restore(serde_json::json!({ "version": 7 })).is_err());
+                continue;
             }
-            let mut bad = saved.clone();
-            bad["grids"][0][0] = 0.5.into();
-            assert!(make().expect("the same").load(bad).is_err_and(|said| said.contains("other steps")), "{}", entry.name);
-            if !saved["stream"].is_null() {
-                let mut bad = saved.clone();
-                bad["stream"]["row"][0] = i64::MAX.into();
-                assert!(make().expect("the same").load(bad).is_err(), "{}", entry.name);
-                let mut bad = saved.clone();
-                bad["stream"]["rows"] = 1.into();
-                assert!(make().expect("the same").load(bad).is_err(), "{}", entry.name);
+            for (path, value) in [("/version", 2), ("/epoch", 99), ("/rounds", 14), ("/counts/rewards", 14)] {
+                refused(path, value.into());
             }
+            if !saved["sums"].is_null() {
+                assert!(refused("/sums/exact/grid/step", 0.5.into()).contains("other steps"), "{}", entry.name);
+                for (path, value) in [("/sums/sum/0", 1e300), ("/sums/sum/0", 0.5), ("/sums/round", 99.0)] {
+                    refused(path, value.into());
+                }
+                refused("/sums/round", 1.into());
+                refused("/sums/exact", serde_json::Value::Null);
+            }
+        }
+    }
+}
+
+/// Checks that noise on doubles is drawn from no entropy, and exact noise from nothing else.
+#[test]
+fn noise_meets_its_own_source_alone() {
+    for entry in entries() {
+        let doubles = built(&entry, Calibration::Tight, 4, 4, Epochs::One).expect("built");
+        let exact = doubles.exact().expect("sizes");
+        let query = Query { features: vec![0.5; M].into(), release: true };
+        let mut stream = Streams::new(1, "source").of(0, Purpose::Noise);
+        let released = [
+            doubles.privatizer().release(&query, Raw::seal(0.5), Noise::Exact(&mut Entropy::seeded(1))),
+            exact.privatizer().release(&query, Raw::seal(0.5), (&mut stream).into()),
+        ];
+        for released in released {
+            let (Signal::Sums(sums) | Signal::Item(sums)) = released.value() else { panic!("{released:?}") };
+            assert!(sums.entries.iter().all(|entry| entry.is_nan()), "{}: {sums:?}", entry.name);
         }
     }
 }
@@ -140,7 +168,7 @@ fn a_saved_stream_goes_on() {
 fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     let of = |entry: &SumsEntry, rounds: u64| {
         let mechanism = built(entry, Calibration::Tight, rounds, 8, Epochs::One).expect("built");
-        SumsRelease::new(mechanism.exact().expect("tight")).map(|release| release.sigma())
+        mechanism.exact().map(|exact| sigma(exact.as_ref()))
     };
     let (few, many) = (100, 4_000_000_000);
     for entry in &joint::ENTRIES {
@@ -152,7 +180,7 @@ fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
 }
 
 /// Checks that noise on the grid is at least that of the calibration on f64, and at most 2 % more.
-/// Rounding is included. Calibrations other than tight, streams too long for their form, and NaN rewards are refused.
+/// Rounding is included. Own items of two sizes, streams too long for their form, and NaN rewards are refused.
 #[test]
 fn calibrations_are_kept() {
     for entry in entries() {
@@ -162,7 +190,7 @@ fn calibrations_are_kept() {
             .release(
                 &Query { features: vec![0.0; M].into(), release: true },
                 Raw::seal(0.5),
-                &mut privateer_numerics::rng::Streams::new(1, "sigma").of(0, privateer_numerics::rng::Purpose::Noise),
+                (&mut Streams::new(1, "sigma").of(0, Purpose::Noise)).into(),
             )
             .value()
         {
@@ -170,16 +198,17 @@ fn calibrations_are_kept() {
             Signal::Item(item) => item.gram_std,
             other => panic!("{other:?}"),
         };
-        let mut exact = SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes");
+        let sigma = sigma(mechanism.exact().expect("sizes").as_ref());
         // The first prefix has the noise of one draw, for the square root of Toeplitz and for trees.
-        assert!((1.0..1.02).contains(&(exact.sigma() / simulated)), "{}: {} {simulated}", entry.name, exact.sigma());
+        assert!((1.0..1.02).contains(&(sigma / simulated)), "{}: {sigma} {simulated}", entry.name);
+        let mut exact = ChannelRelease::of(&Channel::Sums(mechanism)).expect("sizes");
         let query = Query { features: vec![0.0; M].into(), release: true };
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
-        assert_eq!(exact.users(), 0, "a refusal takes nobody in");
-        let corrected = built(&entry, Calibration::Corrected, 100, 100, Epochs::One).expect("built");
-        assert!(corrected.exact().is_none(), "{}", entry.name);
+        assert_eq!(exact.users(), Some(0), "a refusal takes nobody in");
+        let printed = built(&entry, Calibration::AsPrinted, 100, 100, Epochs::One);
+        assert!(printed.is_none_or(|printed| !entry.local || printed.exact().is_err()), "{}", entry.name);
     }
     // Rows of a Toeplitz form are rounded in every later round: ten million rows cost more than 2 %.
     let long = built(&joint::ENTRIES[2], Calibration::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");
-    assert!(SumsRelease::new(long.exact().expect("tight")).is_err());
+    assert!(long.exact().is_err());
 }
