@@ -91,6 +91,17 @@ pub trait Observer: Sync {
     }
 }
 
+/// Observes nothing.
+pub(super) struct Unobserved;
+
+impl Observer for Unobserved {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
 /// Carries a request to stop, from a signal handler or after a failed unit.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);

@@ -8,8 +8,10 @@ use super::contexts::ContextualCell;
 use super::environment_cache::{EnvironmentCache, EnvironmentCaches};
 use super::functions;
 use super::lock::lock;
-use super::online::{OnlineCell, OnlinePreparation};
+use super::lockstep::batch;
+use super::online::{OnlineCell, OnlinePreparation, batch_size};
 use super::ready_cell::{ReadyCell, update_kind};
+use super::rounds::{BatchResult, Rounds};
 use super::scoring_error;
 use crate::env::{BuildContext, DataFolder, Environment};
 use crate::oco::learner::Rates;
@@ -21,6 +23,7 @@ use privateer_config::memory::allow;
 use privateer_gp::posterior::CovariancePosterior;
 use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// Largest number of points over which a check builds tables; of more it takes a sample.
@@ -47,6 +50,33 @@ pub(super) enum Ready {
     Contextual(Box<ContextualCell>),
     /// A learner on a problem.
     Online(Box<OnlineCell>),
+}
+
+impl Ready {
+    /// Returns how many of a block's trials run together.
+    ///
+    /// * `wanted` — the number that the options state, if they state one
+    pub(super) fn batch_size(&self, n_trials: u64, wanted: Option<usize>) -> u64 {
+        let size = match self {
+            Self::Bandit(cell) => cell.batch_size(n_trials, wanted),
+            Self::Contextual(_) => 1,
+            Self::Online(_) => wanted.map_or_else(|| batch_size(n_trials), |wanted| wanted as u64),
+        };
+        // A batch never crosses the end of its block.
+        size.clamp(1, n_trials.max(1))
+    }
+
+    /// Runs trials to the end; returns `None` if stopped before.
+    ///
+    /// # Errors
+    /// If a trial, the backend or a decision fails.
+    pub(super) fn batch(&self, numbers: Range<u64>, verify: bool, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
+        match self {
+            Self::Bandit(cell) => batch(cell, numbers, verify, rounds),
+            Self::Contextual(cell) => cell.batch(numbers, rounds),
+            Self::Online(cell) => cell.batch(numbers, rounds),
+        }
+    }
 }
 
 impl<'a> Preparation<'a> {
@@ -165,6 +195,20 @@ impl<'a> Preparation<'a> {
         }
     }
 
+    /// Prepares a bandit cell whose points can be listed, for a caller that chooses points or rewards.
+    ///
+    /// # Errors
+    /// As [`Preparation::cell`]; a cell over a product of axes.
+    pub(super) fn listed(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
+        let cell = self.cell(plan)?;
+        if cell.environment.product().is_some() {
+            return Err(Error::input(
+                Diagnostic::new("the points of a product of axes cannot be listed").hint("use a domain of stated points"),
+            ));
+        }
+        Ok(cell)
+    }
+
     /// Whether the rewards of a cell are told, so that it can be a session and not a simulation.
     ///
     /// # Errors
@@ -219,7 +263,8 @@ impl<'a> Preparation<'a> {
         )?;
         let prepared = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
         let replays = task.environment_plan.replays();
-        Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams: kept.streams.clone(), replays })
+        let (streams, keeps_parameters) = (kept.streams.clone(), self.sweep.parameters);
+        Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams, replays, keeps_parameters })
     }
 
     /// Prepares a bandit cell, with features of at most `table_points` points: of a larger domain there is no screen.

@@ -59,6 +59,32 @@ impl ReadyCell {
         (all as usize / rayon::current_num_threads()).max(1)
     }
 
+    /// Returns how many of a block's trials run in lockstep, as wanted or as the backend prefers.
+    pub(super) fn batch_size(&self, n_trials: u64, wanted: Option<usize>) -> u64 {
+        if self.bandit.policy_plan.depends_on_block() {
+            return n_trials;
+        }
+        let domain = self.domain.as_ref();
+        match wanted {
+            Some(batch) => batch.min(domain.map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
+            // A block too small for full batches on all threads is split into smaller batches.
+            None => {
+                let preferred = domain.map_or(8, |domain| domain.batch(self.update_kind())) as u64;
+                preferred.min(n_trials.div_ceil(rayon::current_num_threads() as u64))
+            }
+        }
+    }
+
+    /// Returns the number of points of the domain.
+    pub(super) fn n_points(&self) -> usize {
+        self.environment.gram().n_points()
+    }
+
+    /// Returns the coordinates of a point, if the domain has any.
+    pub(super) fn point(&self, point: usize) -> Option<&[f64]> {
+        self.environment.points().filter(|_| point < self.n_points()).map(|points| points.point(point))
+    }
+
     /// Returns whether both cells' trials are scored over one prepared basis.
     pub(super) fn shares_domain(&self, other: &Self) -> bool {
         let of = |cell: &Self| cell.domain.as_ref().map(|domain| Arc::as_ptr(domain).cast::<()>());

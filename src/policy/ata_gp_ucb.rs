@@ -12,11 +12,11 @@ use super::exploration_factor::NoiseMeasure;
 use super::noise_scale::NoiseScale;
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailKeys, TailMoments, Tails, power};
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
-use privateer_gp::score::{Basis, Change, ScoreModel};
+use privateer_gp::score::{Basis, ScoreModel};
 use privateer_gp::truncation::truncated;
 use privateer_privacy::{Released, Signal};
 
@@ -176,16 +176,8 @@ impl Policy for AtaPolicy {
         self.model.propose(streams, beta)
     }
 
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        Some(&self.model.posterior)
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.model.change()
-    }
-
-    fn screened(&mut self) {
-        self.model.screened();
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        Some(&mut self.model.posterior)
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {

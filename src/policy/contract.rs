@@ -1,9 +1,9 @@
 //! Defines the interface of every policy and what a policy may know.
 
-use super::{PolicyGroup, ReleasedFacts};
+use super::{PolicyGroup, ReleasedFacts, SumsServer};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::Kernel;
-use privateer_gp::posterior::{SumsPosterior, SumsUpdate, Unusable};
+use privateer_gp::posterior::{Posterior, SketchedPosterior};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use privateer_gp::{KernelGram, Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
@@ -67,52 +67,8 @@ pub trait Policy: Send {
     /// Returns what to play in the coming round.
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal;
 
-    /// Returns the model that scores come from; `None` for policies that never score.
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        None
-    }
-
-    /// Assigns the next point number to a play of these rows of a product domain, one per axis.
-    ///
-    /// From then on the play is a point like any other.
-    fn define(&mut self, rows: &[u32]) {
-        let _ = rows;
-    }
-
-    /// Returns what changed in the model since the last call of [`Policy::screened`]; by default it may be everything.
-    fn change(&self) -> Change<'_> {
-        Change::Rebuild
-    }
-
-    /// Marks the change as applied by a backend.
-    fn screened(&mut self) {}
-
-    /// Returns the privatizer's query for a play of `point`; empty where only rewards are released.
-    fn query(&self, point: usize) -> Query<'_> {
-        let _ = point;
-        Query::default()
-    }
-
     /// Updates the state with the released signal of the round in which `point` was played.
     fn update(&mut self, point: usize, signal: &Released<Signal>);
-
-    /// Updates the state as [`Policy::update`] does, but may leave a factor to be computed with those of other trials.
-    ///
-    /// The caller must then pass [`Policy::open_factor`] to `take_together`, and its result to [`Policy::close_factor`],
-    /// before any other call.
-    fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
-        self.update(point, signal);
-    }
-
-    /// Returns the model whose factor is left to be computed, and the sums that it is computed from.
-    fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
-        None
-    }
-
-    /// Takes whether the computed factor was repaired.
-    fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
-        let _ = repaired;
-    }
 
     /// Returns the played point with the highest posterior mean; `None` before the first play.
     fn recommend(&self) -> Option<usize>;
@@ -120,20 +76,81 @@ pub trait Policy: Send {
     /// Returns the number of signals observed.
     fn told(&self) -> u64;
 
-    /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
-    fn repaired(&self) -> u64 {
-        0
-    }
+    /// Returns the state as plain data with a version, for [`PolicyMaker::restore`].
+    fn save(&self) -> serde_json::Value;
 
-    /// Returns the part of the model that may be published, enough for [`PolicyMaker::predict`].
-    ///
-    /// It consists of released values alone. `None` where the model depends on the points played.
-    fn parameters(&self) -> Option<serde_json::Value> {
+    /// Returns the model that scores come from; `None` for policies that never score.
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
         None
     }
 
-    /// Returns the state as plain data with a version, for [`PolicyMaker::restore`].
-    fn save(&self) -> serde_json::Value;
+    /// Returns the server of a policy that learns from released sums; `None` where rewards are released.
+    fn server(&mut self) -> Option<&mut SumsServer> {
+        None
+    }
+}
+
+impl dyn Policy + '_ {
+    /// Returns the privatizer's query for a play of `point`; empty where rewards are released.
+    pub fn query(&mut self, point: usize) -> Query<'_> {
+        self.server().map(|server| server.query(point)).unwrap_or_default()
+    }
+
+    /// Returns the model's scores; `None` for policies that never score.
+    pub fn scores(&mut self) -> Option<&dyn ScoreModel> {
+        self.model().map(|model| model.scores())
+    }
+}
+
+/// Scores points for a policy; a backend follows its changes from round to round.
+pub trait PolicyModel {
+    /// Returns the model itself.
+    fn scores(&self) -> &dyn ScoreModel;
+
+    /// Returns what changed since the last call of [`PolicyModel::screened`].
+    fn change(&self) -> Change<'_>;
+
+    /// Marks the change as applied by a backend.
+    fn screened(&mut self);
+
+    /// Assigns the next point number to a play of these rows of a product domain, one per axis.
+    ///
+    /// From then on the play is a point like any other.
+    fn define(&mut self, rows: &[u32]) {
+        let _ = rows;
+    }
+}
+
+impl PolicyModel for Box<dyn Posterior> {
+    fn scores(&self) -> &dyn ScoreModel {
+        self.as_ref()
+    }
+
+    fn change(&self) -> Change<'_> {
+        self.as_ref().change()
+    }
+
+    fn screened(&mut self) {
+        self.as_mut().screened();
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.as_mut().define(rows);
+    }
+}
+
+impl PolicyModel for SketchedPosterior {
+    fn scores(&self) -> &dyn ScoreModel {
+        self
+    }
+
+    fn change(&self) -> Change<'_> {
+        self.change()
+    }
+
+    fn screened(&mut self) {
+        self.screened();
+    }
 }
 
 /// Describes the problem that all trials of a cell share.
@@ -372,7 +389,7 @@ pub trait PolicyMaker: Send + Sync {
 
     /// Predicts the mean and variance of the function at any points, in units of the reward.
     ///
-    /// * `parameters` — the published part of a policy's model ([`Policy::parameters`])
+    /// * `parameters` — the published part of a policy's model ([`SumsServer::parameters`])
     /// * `points` — rows of `dimension` coordinates
     ///
     /// # Errors

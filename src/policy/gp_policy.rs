@@ -5,12 +5,14 @@
 
 use super::noise_scale::NoiseScale;
 use super::posterior_plan::{PreparedPosterior, RestoreError};
-use super::{Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting};
+use super::{
+    Initial, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
 use privateer_gp::score::AxisFeatures;
-use privateer_gp::score::{Basis, Change, ScoreModel};
+use privateer_gp::score::Basis;
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
@@ -265,20 +267,8 @@ impl Policy for GpPolicy {
         Proposal::Score { beta: self.rule.beta(&facts) }
     }
 
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        Some(self.posterior.as_ref())
-    }
-
-    fn define(&mut self, rows: &[u32]) {
-        self.posterior.define(rows);
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.posterior.change()
-    }
-
-    fn screened(&mut self) {
-        self.posterior.screened();
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        Some(&mut self.posterior)
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {

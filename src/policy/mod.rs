@@ -38,8 +38,8 @@ pub mod tgp_ucb;
 pub mod uniform;
 
 pub use contract::{
-    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting,
-    SharedInputs, TableCache,
+    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
+    Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
 pub use feature_list::{FEATURES, parse_features};
@@ -53,3 +53,4 @@ pub use own::{
 pub use posterior_plan::PosteriorPlan;
 pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;
+pub use sums_server::SumsServer;

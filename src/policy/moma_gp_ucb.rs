@@ -7,10 +7,10 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_gp::score::{Basis, ScoreModel, lowest_within_tie};
 use privateer_numerics::linalg::dot;
 use privateer_privacy::{Released, Signal};
 use serde::{Deserialize, Serialize};
@@ -229,16 +229,8 @@ impl Policy for MomaPolicy {
         self.model.propose(streams, beta)
     }
 
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        Some(&self.model.posterior)
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.model.change()
-    }
-
-    fn screened(&mut self) {
-        self.model.screened();
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        Some(&mut self.model.posterior)
     }
 
     /// Adds the reward of one user; all rewards of an epoch count for the point of its first.

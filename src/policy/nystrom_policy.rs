@@ -12,7 +12,7 @@ use privateer_config::params::Args;
 use privateer_gp::features::nystrom::{self, FixedDictionary};
 use privateer_gp::nystrom::is_included;
 use privateer_gp::posterior::{DomainRoot, ExactPosterior, SketchedPosterior};
-use privateer_gp::score::{Basis, Change, GramSource, ScoreModel, lowest_within_tie};
+use privateer_gp::score::{Basis, GramSource, ScoreModel, lowest_within_tie};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
@@ -366,16 +366,6 @@ impl SketchModel {
         }
         dictionary.sort_unstable();
         dictionary
-    }
-
-    /// As [`super::Policy::change`].
-    pub fn change(&self) -> Change<'_> {
-        self.posterior.change()
-    }
-
-    /// As [`super::Policy::screened`].
-    pub fn screened(&mut self) {
-        self.posterior.screened();
     }
 
     /// As [`super::Policy::recommend`].
