@@ -86,7 +86,7 @@ pub use spec::{Item, SettingValue, Sweep, SweepBuilder};
 /// Contracts of what a [`Registry`] can add, beyond the short forms [`OwnPolicy`] and [`FnEnvironment`].
 pub mod contracts {
     #[doc(inline)]
-    pub use crate::env::contextual::ContextualPlan;
+    pub use crate::env::contextual::Contextual;
     #[doc(inline)]
     pub use crate::env::noise::Noise;
     #[doc(inline)]

@@ -49,7 +49,7 @@ impl CellFacts {
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
         cell.environment.derived_from_rewards().state_in(&mut ledger);
-        if bandit.policy_plan.is_foreign() && ledger.epsilon.is_some() {
+        if bandit.policy_plan.is_foreign && ledger.epsilon.is_some() {
             ledger.notes.push(
                 "the policy is foreign code: it received released rewards alone, so the claim is the mechanism's, by post-processing"
                     .to_owned(),

@@ -57,7 +57,7 @@ impl ContextualCell {
     pub fn facts(&self) -> Result<CellFacts, Error> {
         self.environment.draw(0)?;
         let mut facts = self.environment.describe();
-        facts.extend(self.prepared.maker.facts());
+        facts.extend(self.prepared.maker.facts.clone());
         let mut ledger = self.prepared.mechanism.ledger();
         self.environment.derived_numbers().state_in(&mut ledger);
         if ledger.epsilon.is_some() {

@@ -84,7 +84,7 @@ impl OnlinePreparation {
             Some(problem) => Arc::clone(problem),
             None => {
                 let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: sweep.memory_bytes };
-                Arc::clone(slot.insert(online.problem.build(&context)?))
+                Arc::clone(slot.insert((online.problem)(&context)?))
             }
         };
         Ok((problem, ready.streams.clone()))

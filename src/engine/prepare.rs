@@ -258,7 +258,7 @@ impl<'a> Preparation<'a> {
         allow(
             self.sweep.memory_bytes,
             &format!("the releases of `{}` over {} rounds", plan.policy, plan.rounds),
-            task.policy_plan.need_bytes(facts, task.privacy.request()),
+            (task.policy_plan.need_bytes)(facts, task.privacy.request()),
             "lower `rounds`, or raise the policy's `growth`",
         )?;
         let prepared = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
@@ -295,7 +295,7 @@ impl<'a> Preparation<'a> {
             tables: Arc::clone(&kept.tables),
         };
         let sets = environment.set_size();
-        if sets.is_some() && !bandit.policy_plan.plays_sets() {
+        if sets.is_some() && !bandit.policy_plan.plays_sets {
             return Err(Error::input(
                 Diagnostic::new(format!("policy `{}` cannot play decision sets that change every round", plan.policy))
                     .expected("a policy that never insists on a point, such as `gp-ucb`, `qff-gp-ucb` or `uniform`")

@@ -61,7 +61,7 @@ impl ReadyCell {
 
     /// Returns how many of a block's trials run in lockstep, as wanted or as the backend prefers.
     pub(super) fn batch_size(&self, n_trials: u64, wanted: Option<usize>) -> u64 {
-        if self.bandit.policy_plan.depends_on_block() {
+        if self.bandit.policy_plan.depends_on_block {
             return n_trials;
         }
         let domain = self.domain.as_ref();

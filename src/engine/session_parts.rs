@@ -50,7 +50,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
             "release them with `privateer curate`, name its files in `environment.file` and `environment.released`, and drop `[curator]`",
         );
     }
-    if bandit.policy_plan.is_foreign() {
+    if bandit.policy_plan.is_foreign {
         return refuse(
             format!("`{}` is a policy from outside, which keeps no state that a session could store", plan.policy),
             "use a policy of this program in sessions",

@@ -12,17 +12,24 @@ use privateer_numerics::rng::Streams;
 use privateer_privacy::RewardFacts;
 use std::sync::Arc;
 
-/// Describes an environment as read from a spec.
-pub trait EnvironmentPlan: Send + Sync {
-    /// Builds what all trials share: domain, covariance and tables.
+/// Describes an environment as read from a spec: over points, or (`T = dyn Contextual`) of users with contexts.
+pub trait EnvironmentPlan<T: ?Sized = dyn Environment>: Send + Sync {
+    /// Builds what all trials share, such as domain, covariance and tables.
     ///
     /// # Errors
-    /// If data are missing or malformed, the domain would be too large, or the kernel does not suit.
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error>;
+    /// If data are missing or malformed, the domain would be too large, or keys do not suit each other.
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<T>, Error>;
 
     /// Returns the data files that the environment reads, as the spec names them.
     fn data_files(&self) -> Vec<&str> {
         Vec::new()
+    }
+
+    /// Returns whether the environment is a log of another policy's interactions.
+    ///
+    /// A run on a log estimates the value of a policy and reports no regret.
+    fn replays(&self) -> bool {
+        false
     }
 }
 

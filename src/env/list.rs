@@ -1,6 +1,6 @@
 //! Lists the environments that a spec can name.
 
-use super::contextual::{ContextualPlan, generalized_linear, logged, table};
+use super::contextual::{Contextual, generalized_linear, logged, table};
 use super::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use super::{EnvironmentPlan, arms_table, gp_sample, points_table, rkhs};
 use privateer_config::params::{List, Named};
@@ -31,7 +31,7 @@ pub static ENVIRONMENTS: List<Box<dyn EnvironmentPlan>> = &[
 ];
 
 /// Environments that show arms to users with contexts.
-pub static CONTEXTUAL_ENVIRONMENTS: List<Box<dyn ContextualPlan>> = &[
+pub static CONTEXTUAL_ENVIRONMENTS: List<Box<dyn EnvironmentPlan<dyn Contextual>>> = &[
     Named {
         name: "generalized-linear",
         summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",

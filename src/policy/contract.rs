@@ -304,45 +304,50 @@ impl Setting {
     }
 }
 
+/// Makes what all trials of a cell share.
+type Prepare = dyn Fn(&Problem) -> Result<Box<dyn PolicyMaker>, Error> + Send + Sync;
+
 /// Describes a policy as read from a spec.
-pub trait PolicyPlan: Send + Sync {
-    /// Returns whether the policy supports a set of allowed points that changes every round.
+pub struct PolicyPlan {
+    /// Whether the policy supports a set of allowed points that changes every round.
     ///
     /// Those policies never insist on one point.
-    fn plays_sets(&self) -> bool {
-        false
-    }
-
-    /// Returns the number of rounds until the release of round 1 can change a play.
-    ///
-    /// * `rounds` — the horizon
-    fn patience(&self, rounds: u64) -> u64 {
-        let _ = rounds;
-        1
-    }
-
-    /// Returns whether the algorithm is not this program's.
-    fn is_foreign(&self) -> bool {
-        false
-    }
-
-    /// Returns whether the choices of a trial may depend on the trials of its block.
+    pub plays_sets: bool,
+    /// The number of rounds until the release of round 1 can change a play, given the horizon.
+    pub patience: Box<dyn Fn(u64) -> u64 + Send + Sync>,
+    /// Whether the algorithm is not this program's.
+    pub is_foreign: bool,
+    /// Whether the choices of a trial may depend on the trials of its block.
     ///
     /// A batch is then the whole block, whatever the number of threads.
-    fn depends_on_block(&self) -> bool {
-        false
-    }
+    pub depends_on_block: bool,
+    /// The kind of mechanism that the policy needs.
+    pub protection: Protection,
+    /// As [`PolicyPlan::prepare`].
+    pub prepare: Box<Prepare>,
+}
 
-    /// Returns the kind of mechanism that the policy needs.
-    fn protection(&self) -> Protection {
-        Protection::Rewards
+impl PolicyPlan {
+    /// Describes a policy of this program that plays any point and learns from rewards one by one.
+    #[must_use]
+    pub fn new(prepare: impl Fn(&Problem) -> Result<Box<dyn PolicyMaker>, Error> + Send + Sync + 'static) -> Self {
+        Self {
+            plays_sets: false,
+            patience: Box::new(|_| 1),
+            is_foreign: false,
+            depends_on_block: false,
+            protection: Protection::Rewards,
+            prepare: Box::new(prepare),
+        }
     }
 
     /// Makes what all trials of a cell share (feature tables).
     ///
     /// # Errors
     /// If the problem does not suit the policy, or its tables would be too large.
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error>;
+    pub fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        (self.prepare)(problem)
+    }
 }
 
 /// Makes one trial's policy.
@@ -414,6 +419,19 @@ pub trait PolicyMaker: Send + Sync {
     /// # Errors
     /// If the state is not one of this policy and version.
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
+}
+
+/// Refuses a saved state of another policy or version.
+pub(super) fn check_saved(state: &serde_json::Value, policy: &str, version: u64) -> Result<(), Error> {
+    let (found, its) = (state["policy"].as_str().unwrap_or("none"), state["version"].as_u64().unwrap_or(0));
+    if found == policy && its == version {
+        return Ok(());
+    }
+    Err(Error::input(
+        Diagnostic::new(format!("the state is of policy `{found}`, version {its}"))
+            .expected(format!("policy `{policy}`, version {version}"))
+            .hint("restore with the spec and the program version that saved it"),
+    ))
 }
 
 /// Describes a feature map as read from a spec; plans of equal `Debug` text build equal tables.

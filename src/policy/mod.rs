@@ -43,7 +43,7 @@ pub use contract::{
 };
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
 pub use feature_list::{FEATURES, parse_features};
-pub use gp_policy::{GpMaker, GpPlan, Ridge, RoundFacts, Rule, RuleMaker};
+pub use gp_policy::{Ridge, RoundFacts};
 pub use initial::Initial;
 pub use list::POLICIES;
 pub use own::{

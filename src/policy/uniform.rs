@@ -1,5 +1,6 @@
 //! Implements `uniform`: a uniformly random point, the baseline that a private policy must beat.
 
+use super::contract::check_saved;
 use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -8,20 +9,11 @@ use privateer_gp::score::Basis;
 use privateer_privacy::{Released, Signal};
 
 /// Reads the policy's keys; there are none.
-pub fn parse(_args: &Args<'_>) -> Box<dyn PolicyPlan> {
-    Box::new(Uniform)
-}
-
-struct Uniform;
-
-impl PolicyPlan for Uniform {
-    fn plays_sets(&self) -> bool {
-        true
-    }
-
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+pub fn parse(_args: &Args<'_>) -> PolicyPlan {
+    let prepare = |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(UniformMaker { n_points: problem.n_points() }))
-    }
+    };
+    PolicyPlan { plays_sets: true, ..PolicyPlan::new(prepare) }
 }
 
 struct UniformMaker {
@@ -38,9 +30,7 @@ impl PolicyMaker for UniformMaker {
     }
 
     fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        if state["policy"] != "uniform" || state["version"] != 1 {
-            return Err(Error::input(Diagnostic::new("the state is not one of policy `uniform`, version 1")));
-        }
+        check_saved(&state, "uniform", 1)?;
         let unreadable =
             |why: String| Error::input(Diagnostic::new(format!("the saved visits of `uniform` cannot be read: {why}")));
         let visits: Visits = serde_json::from_value(state["visits"].clone()).map_err(|source| unreadable(source.to_string()))?;

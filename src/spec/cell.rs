@@ -6,7 +6,7 @@ use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::resolved::Resolved;
 use crate::env::EnvironmentPlan;
-use crate::env::contextual::ContextualPlan;
+use crate::env::contextual::Contextual;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::error::{Error, Place};
@@ -71,11 +71,11 @@ pub enum Task {
 #[derive(Clone)]
 pub struct ContextualBandit {
     /// The environment.
-    pub environment_plan: Arc<dyn ContextualPlan>,
+    pub environment_plan: Arc<dyn EnvironmentPlan<dyn Contextual>>,
     /// The privacy request.
     pub privacy: InteractionPlan,
     /// The policy.
-    pub policy_plan: Arc<dyn ContextPolicyPlan>,
+    pub policy_plan: Arc<ContextPolicyPlan>,
 }
 
 /// Combines one environment with one policy.
@@ -88,7 +88,7 @@ pub struct BanditPlan {
     /// The curator that releases the inputs; `None` if the policy sees the inputs themselves.
     pub curator: Option<CuratorPlan>,
     /// The policy.
-    pub policy_plan: Arc<dyn PolicyPlan>,
+    pub policy_plan: Arc<PolicyPlan>,
 }
 
 impl CellPlan {

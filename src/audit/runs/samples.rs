@@ -7,7 +7,7 @@ use super::fit::Transcripts;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, side_of};
 use crate::engine::{Observer, Place, Trace, Unit};
 use crate::oco::learner::{Rates, Setting};
-use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
+use crate::oco::problem::{Problem, ProblemContext, Stream, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -32,7 +32,10 @@ pub(super) fn attacks(
         Rates::Validated { grid, .. } => Rates::Fixed(grid.first().copied().unwrap_or(1.0)),
         Rates::Fixed(rate) => Rates::Fixed(*rate),
     };
-    let problem = Arc::new(PlantedSamplePlan { inner: Arc::clone(&online.problem), samples: job.samples() });
+    let (inner, samples) = (Arc::clone(&online.problem), job.samples());
+    let problem = Arc::new(move |context: &ProblemContext<'_>| -> Result<Arc<dyn Problem>, Error> {
+        Ok(Arc::new(PlantedSampleProblem { inner: inner(context)?, samples }))
+    });
     planted.task = Task::Online(online.on(problem, rates));
     let heard = SampleTranscript { rounds: plan.rounds as usize, trials: Mutex::default() };
     job.play(planted, &heard)?;
@@ -50,17 +53,6 @@ pub(super) fn attacks(
         attack(plan, ledger, AttackerView::Releases, pair, all, white),
         attack(plan, ledger, AttackerView::Plays, pair, answers, black),
     ])
-}
-
-struct PlantedSamplePlan {
-    inner: Arc<dyn ProblemPlan>,
-    samples: u64,
-}
-
-impl ProblemPlan for PlantedSamplePlan {
-    fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
-        Ok(Arc::new(PlantedSampleProblem { inner: self.inner.build(context)?, samples: self.samples }))
-    }
 }
 
 struct PlantedSampleProblem {

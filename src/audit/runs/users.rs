@@ -6,8 +6,8 @@
 use super::fit::{Transcripts, played};
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends, side_of};
 use crate::engine::{Observer, Place, Preparation, Trace, Unit};
-use crate::env::BuildContext;
-use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
+use crate::env::contextual::{ContextInstance, Contextual};
+use crate::env::{BuildContext, EnvironmentPlan};
 use crate::spec::{CellPlan, ContextualBandit, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -56,14 +56,14 @@ pub(super) fn attacks(
 }
 
 struct PlantedUserPlan {
-    inner: Arc<dyn ContextualPlan>,
+    inner: Arc<dyn EnvironmentPlan<dyn Contextual>>,
     samples: u64,
     rewards: (f64, f64),
     /// Whether all later contexts are zeros.
     zeros: bool,
 }
 
-impl ContextualPlan for PlantedUserPlan {
+impl EnvironmentPlan<dyn Contextual> for PlantedUserPlan {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let Self { samples, rewards, zeros, .. } = *self;
         Ok(Arc::new(PlantedUserPolicy { inner: self.inner.build(context)?, samples, rewards, zeros }))

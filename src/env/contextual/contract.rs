@@ -1,32 +1,10 @@
 //! Defines the interface of contextual environments.
 
-use crate::env::{BuildContext, DerivedNumbers};
+use crate::env::DerivedNumbers;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::ContextFacts;
-use std::sync::Arc;
-
-/// Describes a contextual environment as read from a spec.
-pub trait ContextualPlan: Send + Sync {
-    /// Builds what all trials share.
-    ///
-    /// # Errors
-    /// If data are missing or malformed, or sizes or a margin do not suit.
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error>;
-
-    /// Returns whether the environment is a log of another policy's interactions.
-    ///
-    /// A run on a log estimates the value of a policy and reports no regret.
-    fn replays(&self) -> bool {
-        false
-    }
-
-    /// Returns the data files that the environment reads, as the spec names them.
-    fn data_files(&self) -> Vec<&str> {
-        Vec::new()
-    }
-}
 
 /// Represents a contextual problem, shared by all trials.
 pub trait Contextual: Send + Sync {

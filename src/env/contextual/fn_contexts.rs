@@ -1,8 +1,8 @@
 //! Wraps plain functions that draw contexts and state mean rewards.
 
-use super::{ContextInstance, Contextual, ContextualPlan};
-use crate::env::BuildContext;
+use super::{ContextInstance, Contextual};
 use crate::env::noise::{Noise, parse_noise};
+use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -54,7 +54,7 @@ impl FnContexts {
     }
 }
 
-impl ContextualPlan for FnContexts {
+impl EnvironmentPlan<dyn Contextual> for FnContexts {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let (lo, hi) = self.mean_range;
         if self.n_arms < 2 || self.dimension == 0 || !(lo < hi && lo.is_finite() && hi.is_finite()) {

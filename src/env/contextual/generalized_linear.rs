@@ -2,10 +2,10 @@
 //!
 //! The mean reward is `zeta(<x, theta_a>)` [Han2022, section 4.1].
 
-use super::{ContextInstance, Contextual, ContextualPlan, link};
-use crate::env::BuildContext;
+use super::{ContextInstance, Contextual, link};
 use crate::env::noise::Noise;
 use crate::env::noise::parse_noise;
+use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
@@ -69,7 +69,7 @@ fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static 
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan<dyn Contextual>> {
     let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
     let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(ContextLaw::Gaussian);
@@ -125,7 +125,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
     })
 }
 
-impl ContextualPlan for GeneralizedLinearPlan {
+impl EnvironmentPlan<dyn Contextual> for GeneralizedLinearPlan {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let Some(noise) = &self.noise else {
             return Err(Error::input(Diagnostic::new("the environment has no noise")));

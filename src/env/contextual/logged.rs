@@ -5,9 +5,9 @@
 
 use super::table::Order;
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, Logged, link, synthetic};
+use super::{ContextInstance, Contextual, Logged, link, synthetic};
 use crate::env::csv_table::{CellKind, Cells, Spread, digits, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -32,7 +32,7 @@ struct LoggedReplayPlan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan<dyn Contextual>> {
     let file = args.required_text("file", "CSV (plain or .gz) with a header: a row for each time that an arm was shown");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
     let synthetic = args.flag("synthetic", synthetic::DOC, false);
@@ -88,7 +88,7 @@ impl LoggedReplayPlan {
     }
 }
 
-impl ContextualPlan for LoggedReplayPlan {
+impl EnvironmentPlan<dyn Contextual> for LoggedReplayPlan {
     fn data_files(&self) -> Vec<&str> {
         vec![&self.file]
     }

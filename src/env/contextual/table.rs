@@ -4,9 +4,9 @@
 //! (as in Bastani2020's warfarin experiment: three dose arms).
 
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, link, synthetic};
+use super::{ContextInstance, Contextual, link, synthetic};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -41,7 +41,7 @@ struct ContextsTablePlan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan<dyn Contextual>> {
     let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a user");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
     let synthetic = args.flag("synthetic", synthetic::DOC, false);
@@ -169,7 +169,7 @@ impl Payoff {
     }
 }
 
-impl ContextualPlan for ContextsTablePlan {
+impl EnvironmentPlan<dyn Contextual> for ContextsTablePlan {
     fn data_files(&self) -> Vec<&str> {
         vec![&self.file]
     }

@@ -8,14 +8,10 @@ use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
 use std::sync::Arc;
 
-/// Describes a problem as read from a spec.
-pub trait ProblemPlan: Send + Sync {
-    /// Builds what all trials share: the set and the evaluation data.
-    ///
-    /// # Errors
-    /// If keys do not suit each other, or tables would be too large.
-    fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error>;
-}
+/// Builds what all trials of a problem share, as read from a spec: the set and the evaluation data.
+///
+/// It fails if keys do not suit each other, or tables would be too large.
+pub type ProblemPlan = dyn Fn(&ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> + Send + Sync;
 
 /// Holds what a problem may use while it is built.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ enum Response {
 struct RegressionPlan {
     response: Response,
     dimension: usize,
-    set: Option<Box<dyn SetPlan>>,
+    set: Option<Box<SetPlan>>,
     loss: Option<Arc<dyn Loss>>,
     random_truth: bool,
     truth_norm: f64,
@@ -38,16 +38,16 @@ struct RegressionPlan {
 }
 
 /// Reads a linear regression.
-pub fn parse_linear(args: &Args<'_>) -> Box<dyn ProblemPlan> {
+pub fn parse_linear(args: &Args<'_>) -> Box<ProblemPlan> {
     parse(args, Response::Linear, "squared")
 }
 
 /// Reads a logistic regression.
-pub fn parse_logistic(args: &Args<'_>) -> Box<dyn ProblemPlan> {
+pub fn parse_logistic(args: &Args<'_>) -> Box<ProblemPlan> {
     parse(args, Response::Logistic, "logistic")
 }
 
-fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
+fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<ProblemPlan> {
     let dimension = args.count("dimension", "features").between(1, 100_000).required() as usize;
     let set = parse_set(args, "set");
     let loss = parse_loss(args, "loss", loss);
@@ -67,7 +67,7 @@ fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn Pro
         .count("test_samples", "samples that risk is measured on; validation has as many of its own")
         .between(1, 10_000_000)
         .or(10_000);
-    Box::new(RegressionPlan {
+    let plan = RegressionPlan {
         response,
         dimension,
         set,
@@ -76,7 +76,8 @@ fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn Pro
         truth_norm,
         noise,
         test_samples: test_samples as usize,
-    })
+    };
+    Box::new(move |context| plan.build(context))
 }
 
 /// Draws a normal vector scaled to the unit sphere of a norm; zero stays zero.
@@ -96,13 +97,14 @@ fn divide(x: &mut [f64], size: f64) {
     }
 }
 
-impl ProblemPlan for RegressionPlan {
+impl RegressionPlan {
+    /// As [`ProblemPlan`].
     fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
         let (Some(set), Some(loss)) = (&self.set, &self.loss) else {
             return Err(Error::input(Diagnostic::new("the problem has no set or no loss")));
         };
         let (d, n) = (self.dimension, self.test_samples);
-        let set = set.build(d)?;
+        let set = set(d)?;
         let by_moments = self.response == Response::Linear && loss.is_square() && d <= n;
         let needs = 8.0 * if by_moments { (d * d) as f64 } else { (d as f64 + 1.0) * n as f64 };
         let what = format!("the data to judge on, {n} samples of {d} features");
@@ -120,9 +122,7 @@ impl ProblemPlan for RegressionPlan {
             streams: context.streams.clone(),
         }))
     }
-}
 
-impl RegressionPlan {
     fn evaluation(
         &self,
         set: &dyn ConstraintSet,

@@ -58,30 +58,21 @@ impl OwnPolicy {
     }
 }
 
-impl PolicyPlan for OwnPolicy {
-    fn plays_sets(&self) -> bool {
-        true
-    }
-
-    fn is_foreign(&self) -> bool {
-        true
-    }
-
-    fn depends_on_block(&self) -> bool {
-        self.depends_on_block
-    }
-
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        let shared = problem.shared()?;
-        let start = PolicyStart {
-            n_points: problem.n_points(),
-            points: shared.points.clone(),
-            covariance: Arc::clone(&shared.gram),
-            kernel: shared.kernel.clone(),
-            rounds: problem.rounds,
-            trials: Vec::new(),
+impl From<OwnPolicy> for PolicyPlan {
+    fn from(OwnPolicy { make, depends_on_block }: OwnPolicy) -> Self {
+        let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
+            let shared = problem.shared()?;
+            let start = PolicyStart {
+                n_points: problem.n_points(),
+                points: shared.points.clone(),
+                covariance: Arc::clone(&shared.gram),
+                kernel: shared.kernel.clone(),
+                rounds: problem.rounds,
+                trials: Vec::new(),
+            };
+            Ok(Box::new(OwnMaker { make: Arc::clone(&make), start, depends_on_block }))
         };
-        Ok(Box::new(OwnMaker { make: Arc::clone(&self.make), start, depends_on_block: self.depends_on_block }))
+        Self { plays_sets: true, is_foreign: true, depends_on_block, ..Self::new(prepare) }
     }
 }
 
