@@ -43,12 +43,12 @@ pub(super) struct OnlinePreparation {
 /// Holds a problem with its streams; the first thread that needs it builds it.
 struct OnlineProblem {
     streams: Streams,
-    problem: Mutex<Option<Arc<dyn Problem>>>,
+    problem: Mutex<Option<Arc<Problem>>>,
 }
 
 /// Holds an online cell prepared for its trials.
 pub(super) struct OnlineCell {
-    problem: Arc<dyn Problem>,
+    problem: Arc<Problem>,
     learner: PreparedLearner,
     streams: Streams,
     label: String,
@@ -63,7 +63,7 @@ impl OnlinePreparation {
         plan: &CellPlan,
         online: &OnlinePlan,
         label: &str,
-    ) -> Result<(Arc<dyn Problem>, Streams), Error> {
+    ) -> Result<(Arc<Problem>, Streams), Error> {
         let key = format!("{label} {}", plan.environment_key);
         let ready = {
             let mut kept = lock(&self.problems);
@@ -84,7 +84,7 @@ impl OnlinePreparation {
             Some(problem) => Arc::clone(problem),
             None => {
                 let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: sweep.memory_bytes };
-                Arc::clone(slot.insert((online.problem)(&context)?))
+                Arc::clone(slot.insert(Arc::new((online.problem)(&context)?)))
             }
         };
         Ok((problem, ready.streams.clone()))
@@ -92,8 +92,7 @@ impl OnlinePreparation {
 
     fn at_rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
         let (problem, streams) = self.problem(sweep, plan, online, label)?;
-        let learner =
-            online.learner.prepare(problem.setting(), &online.request, rate).map_err(|refusal| online.place(refusal))?;
+        let learner = online.learner.prepare(&problem.setting, &online.request, rate).map_err(|refusal| online.place(refusal))?;
         Ok(OnlineCell { problem, learner, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
     }
 
@@ -172,7 +171,7 @@ impl OnlinePreparation {
         };
         let cell = self.at_rate(sweep, plan, online, &plan.environment, rate)?;
         let mut claim = cell.learner.claim.clone();
-        let mut facts = cell.problem.facts();
+        let mut facts = cell.problem.facts.clone();
         facts.extend(cell.learner.facts.clone());
         if let Rates::Validated { .. } = &online.rates {
             facts.push(("learning rate is".to_owned(), online.rates.to_string().into()));
@@ -195,11 +194,11 @@ impl OnlineCell {
         let listens = rounds.observer.keeps_transcripts();
         let n_trials = numbers.end - numbers.start;
         let mut learners = (self.learner.make)(n_trials as usize);
-        let mut trials: Vec<Trial> = numbers.clone().map(|number| self.problem.trial(number)).collect();
+        let mut trials: Vec<Trial> = numbers.clone().map(|number| (self.problem.trial)(number)).collect();
         let mut streams: Vec<LearnerStreams> = numbers.clone().map(|number| self.streams(number, listens)).collect();
         let mut rows: Vec<Trace> = numbers.clone().map(|_| Trace::new(Measures::Risk)).collect();
         let finished = rounds.play(self.rounds, n_trials, STOP_EVERY, |round, recorded| {
-            learners.observe_all(trials.iter_mut().map(|trial| trial.stream.next()).collect(), &mut streams)?;
+            learners.observe_all(trials.iter_mut().map(|trial| trial.next()).collect(), &mut streams)?;
             for (at, (number, streams)) in numbers.clone().zip(&mut streams).enumerate() {
                 let Some(transcript) = &mut streams.transcript else { continue };
                 let place = Place { cell: self.cell, trial: number, round };

@@ -6,13 +6,12 @@
 use super::fit::Transcripts;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, side_of};
 use crate::engine::{Observer, Place, Trace, Unit};
-use crate::oco::learner::{Rates, Setting};
-use crate::oco::problem::{Problem, ProblemContext, Stream, Trial};
+use crate::oco::learner::Rates;
+use crate::oco::problem::{Problem, ProblemContext, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
-use privateer_privacy::gradients::Sample;
-use privateer_privacy::{Ledger, Raw};
+use privateer_privacy::Ledger;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,8 +32,19 @@ pub(super) fn attacks(
         Rates::Fixed(rate) => Rates::Fixed(*rate),
     };
     let (inner, samples) = (Arc::clone(&online.problem), job.samples());
-    let problem = Arc::new(move |context: &ProblemContext<'_>| -> Result<Arc<dyn Problem>, Error> {
-        Ok(Arc::new(PlantedSampleProblem { inner: inner(context)?, samples }))
+    let problem = Arc::new(move |context: &ProblemContext<'_>| {
+        let Problem { setting, facts, trial } = inner(context)?;
+        let ones = vec![1.0; setting.set.dimension()];
+        let x = setting.sample_radius / setting.set.norm().dual().size(&ones);
+        let planted = move |number: u64| {
+            let mut first = Some((x, side_of(number, samples).pick(RESPONSE, -RESPONSE)));
+            Trial::new(ones.len(), trial(0).score, move |features| {
+                let (entry, response) = first.take().unwrap_or_default();
+                features.fill(entry);
+                response
+            })
+        };
+        Ok(Problem { setting, facts, trial: Box::new(planted) })
     });
     planted.task = Task::Online(online.on(problem, rates));
     let heard = SampleTranscript { rounds: plan.rounds as usize, trials: Mutex::default() };
@@ -53,44 +63,6 @@ pub(super) fn attacks(
         attack(plan, ledger, AttackerView::Releases, pair, all, white),
         attack(plan, ledger, AttackerView::Plays, pair, answers, black),
     ])
-}
-
-struct PlantedSampleProblem {
-    inner: Arc<dyn Problem>,
-    samples: u64,
-}
-
-impl Problem for PlantedSampleProblem {
-    fn setting(&self) -> &Setting {
-        self.inner.setting()
-    }
-
-    fn trial(&self, trial: u64) -> Trial {
-        let setting = self.inner.setting();
-        let ones = vec![1.0; setting.set.dimension()];
-        let size = setting.sample_radius / setting.set.norm().dual().size(&ones);
-        let y = side_of(trial, self.samples).pick(RESPONSE, -RESPONSE);
-        let stream = PlantedSamples { x: ones.iter().map(|x| size * x).collect(), zeros: vec![0.0; ones.len()], y, round: 0 };
-        Trial { stream: Box::new(stream), score: self.inner.trial(0).score }
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        self.inner.facts()
-    }
-}
-
-struct PlantedSamples {
-    x: Vec<f64>,
-    zeros: Vec<f64>,
-    y: f64,
-    round: u64,
-}
-
-impl Stream for PlantedSamples {
-    fn next(&mut self) -> Raw<Sample<'_>> {
-        self.round += 1;
-        Raw::seal(if self.round == 1 { Sample { x: &self.x, y: self.y } } else { Sample { x: &self.zeros, y: 0.0 } })
-    }
 }
 
 /// Records what the engine reports.
