@@ -38,7 +38,7 @@ pub struct ContextualCell {
     /// The cell's plan.
     pub plan: CellPlan,
     /// The problem.
-    pub environment: Arc<dyn Contextual>,
+    pub environment: Arc<Contextual>,
     /// Makes the trials' policies and privatizers.
     pub prepared: PreparedContextual,
     /// Random streams of the environment.
@@ -56,16 +56,16 @@ impl ContextualCell {
     /// If the first trial fails.
     pub fn facts(&self) -> Result<CellFacts, Error> {
         self.environment.draw(0)?;
-        let mut facts = self.environment.describe();
+        let mut facts = self.environment.described.clone();
         facts.extend(self.prepared.maker.facts.clone());
         let mut ledger = self.prepared.mechanism.ledger();
-        self.environment.derived_numbers().state_in(&mut ledger);
+        self.environment.derived_numbers.state_in(&mut ledger);
         if ledger.epsilon.is_some() {
-            ledger.notes.extend(self.environment.notes());
+            ledger.notes.extend(self.environment.notes.iter().cloned());
         }
         let mut warnings: Vec<CellWarning> = delta_warning(&ledger, self.plan.rounds, "interactions").into_iter().collect();
-        let thin = self.environment.thin_log();
-        warnings.extend(thin.map(|text| CellWarning::new(Misleading::Rounds, text.to_owned())));
+        let thin = self.environment.thin_log.clone();
+        warnings.extend(thin.map(|text| CellWarning::new(Misleading::Rounds, text)));
         Ok(CellFacts { ledger: CellLedger { reward: ledger, inputs: None }, facts, warnings })
     }
 

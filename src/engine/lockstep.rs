@@ -95,7 +95,7 @@ impl LockstepPart {
             let (source, policy) = RewardSource::start(cell, number)?;
             let of = |purpose| cell.streams.of(number, purpose);
             let streams = PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&cell.plan.policy)) };
-            let plays = cell.environment.product().map(|product| Plays::of(product));
+            let plays = cell.environment.product.as_ref().map(|product| Plays::of(product));
             players.push(Player { number, policy, streams, set: source.empty_set(), plays });
             sources.push(source);
         }
@@ -105,7 +105,7 @@ impl LockstepPart {
             (Some(group), _, _) => Decider::Outside(group.named(&cell.plan.policy)),
             (None, Some(axes), _) => Decider::ByAxis(axes.clone()),
             (None, None, Some(screen)) => {
-                let n_points = cell.environment.gram().n_points() as u32;
+                let n_points = cell.environment.gram.n_points() as u32;
                 Decider::screened(screen, players.len(), verify.then_some(n_points))
             }
             (None, None, None) => Decider::Listed,

@@ -135,23 +135,18 @@ impl<'a> Preparation<'a> {
     ///
     /// # Errors
     /// If the environment cannot be built.
-    pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<dyn Environment>, Error> {
+    pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<Environment>, Error> {
         self.kept_environment(plan, bandit, &self.caches.of(self.sweep.seed, plan))
     }
 
-    fn kept_environment(
-        &self,
-        plan: &CellPlan,
-        bandit: &BanditPlan,
-        kept: &EnvironmentCache,
-    ) -> Result<Arc<dyn Environment>, Error> {
+    fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<Arc<Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
         }
         let context =
             BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let environment = bandit.environment_plan.build(&context)?;
+        let environment = Arc::new(bandit.environment_plan.build(&context)?);
         *slot = Some(Arc::clone(&environment));
         Ok(environment)
     }
@@ -201,7 +196,7 @@ impl<'a> Preparation<'a> {
     /// As [`Preparation::cell`]; a cell over a product of axes.
     pub(super) fn listed(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
         let cell = self.cell(plan)?;
-        if cell.environment.product().is_some() {
+        if cell.environment.product.is_some() {
             return Err(Error::input(
                 Diagnostic::new("the points of a product of axes cannot be listed").hint("use a domain of stated points"),
             ));
@@ -217,7 +212,7 @@ impl<'a> Preparation<'a> {
         let Task::Bandit(bandit) = &plan.task else { return Ok(false) };
         let kept = self.caches.of(self.sweep.seed, plan);
         let environment = self.kept_environment(plan, bandit, &kept)?;
-        Ok(environment.told_rewards().is_some() && !environment.simulates())
+        Ok(environment.told_rewards.is_some() && !environment.simulates)
     }
 
     /// Makes a contextual cell ready.
@@ -242,11 +237,11 @@ impl<'a> Preparation<'a> {
             None => {
                 let (streams, memory_bytes) = (&kept.streams, self.sweep.memory_bytes);
                 let context = BuildContext { streams, data: self.data, rounds: plan.rounds, memory_bytes };
-                Arc::clone(slot.insert(task.environment_plan.build(&context)?))
+                Arc::clone(slot.insert(Arc::new(task.environment_plan.build(&context)?)))
             }
         };
         drop(slot);
-        let facts = environment.facts();
+        let facts = &environment.facts;
         // A policy's matrices and sums: the joint matrix of the as-printed calibration is the largest.
         let entries = facts.n_arms as f64 * facts.dimension as f64;
         allow(
@@ -262,7 +257,7 @@ impl<'a> Preparation<'a> {
             "lower `rounds`, or raise the policy's `growth`",
         )?;
         let prepared = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
-        let replays = task.environment_plan.replays();
+        let replays = task.environment_plan.replays;
         let (streams, keeps_parameters) = (kept.streams.clone(), self.sweep.parameters);
         Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams, replays, keeps_parameters })
     }
@@ -277,13 +272,13 @@ impl<'a> Preparation<'a> {
     ) -> Result<ReadyCell, Error> {
         let environment = self.kept_environment(plan, bandit, kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
-        let inputs = match (&curator, environment.product()) {
+        let inputs = match (&curator, environment.product.as_ref()) {
             (Some(_), _) => withheld(environment.as_ref())?,
             (None, Some(product)) => KnownInputs::Product(Arc::clone(product)),
             (None, None) => KnownInputs::Shared(SharedInputs {
-                gram: Arc::clone(environment.gram()),
-                points: environment.points().cloned(),
-                kernel: environment.kernel().cloned(),
+                gram: Arc::clone(&environment.gram),
+                points: environment.points.clone(),
+                kernel: environment.kernel.clone(),
             }),
         };
         let problem = Problem {
@@ -294,7 +289,7 @@ impl<'a> Preparation<'a> {
             memory_bytes: self.sweep.memory_bytes,
             tables: Arc::clone(&kept.tables),
         };
-        let sets = environment.set_size();
+        let sets = environment.set_size;
         if sets.is_some() && !bandit.policy_plan.plays_sets {
             return Err(Error::input(
                 Diagnostic::new(format!("policy `{}` cannot play decision sets that change every round", plan.policy))
@@ -313,7 +308,7 @@ impl<'a> Preparation<'a> {
                     // Visited points, which are few among many plays.
                     Basis::Gram(_) | Basis::Own(_) => 2.5 * libm::sqrt(plan.rounds.min(basis.n_points() as u64) as f64),
                 };
-                let screened = environment.product().is_none()
+                let screened = environment.product.is_none()
                     && sets.is_none_or(|size| screens_set(size, basis.n_points(), functions, update_kind));
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
             }
@@ -456,8 +451,8 @@ fn alike(sweep: &Sweep) -> Vec<(u32, bool)> {
 }
 
 /// Returns what a policy knows of inputs that a curator holds: their number and the kernel.
-fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
-    if let Some(rows) = environment.merged_rows() {
+fn withheld(environment: &Environment) -> Result<KnownInputs, Error> {
+    if let Some(rows) = environment.merged_rows {
         return Err(Error::input(
             Diagnostic::new(format!(
                 "a curator releases each of the table's {rows} rows, and rows with equal inputs are one point here"
@@ -465,7 +460,7 @@ fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
             .hint("state `environment.replicates = \"apart\"`"),
         ));
     }
-    match (environment.points(), environment.kernel()) {
+    match (environment.points.as_ref(), environment.kernel.as_ref()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
         _ => Err(Error::input(
             Diagnostic::new("a curator releases inputs, and the points of this environment have no coordinates")

@@ -20,7 +20,7 @@ pub struct ReadyCell {
     /// The bandit part of the plan.
     pub bandit: BanditPlan,
     /// The problem.
-    pub environment: Arc<dyn Environment>,
+    pub environment: Arc<Environment>,
     /// Curator of the private inputs; `None` if the inputs are public.
     pub curator: Option<Arc<dyn Curator>>,
     /// Makes the trials' policies.
@@ -77,12 +77,12 @@ impl ReadyCell {
 
     /// Returns the number of points of the domain.
     pub(super) fn n_points(&self) -> usize {
-        self.environment.gram().n_points()
+        self.environment.gram.n_points()
     }
 
     /// Returns the coordinates of a point, if the domain has any.
     pub(super) fn point(&self, point: usize) -> Option<&[f64]> {
-        self.environment.points().filter(|_| point < self.n_points()).map(|points| points.point(point))
+        self.environment.points.as_ref().filter(|_| point < self.n_points()).map(|points| points.point(point))
     }
 
     /// Returns whether both cells' trials are scored over one prepared basis.
@@ -132,7 +132,7 @@ impl ReadyCell {
 
     /// Returns the inputs of the environment, sealed.
     pub(super) fn inputs(&self) -> Option<Raw<Inputs>> {
-        let points = self.environment.points()?;
+        let points = self.environment.points.as_ref()?;
         Some(Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates()))))
     }
 
@@ -157,7 +157,7 @@ impl ReadyCell {
                 "lower the number of features or `rounds`, take `blt`, or release on a schedule",
             )?;
         }
-        let train = self.environment.train_readings().cloned();
+        let train = self.environment.train_readings.clone();
         let setting = Setting {
             released_inputs: self.released_inputs(trial)?,
             ..Setting::new(instance.facts(), instance.noise_scale(), &mechanism, train)

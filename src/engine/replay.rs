@@ -43,7 +43,7 @@ impl Estimate {
 impl ContextualCell {
     /// Replays the log once, in the trial's order.
     pub(super) fn replay(&self, number: u64, rounds: &Rounds<'_>) -> Result<Option<Played>, Error> {
-        let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts().rounds);
+        let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts.rounds);
         self.play(number, Measures::Replay, rounds, |trial, _, arm| {
             // Each row takes one word in any case, so that all policies see the same random numbers.
             let uniform = trial.noise.uniform();

@@ -49,7 +49,7 @@ impl Preparation<'_> {
         };
         let cell = self.any(plan)?;
         match &cell {
-            Ready::Bandit(cell) if cell.environment.told_rewards().is_some() && !cell.environment.simulates() => {
+            Ready::Bandit(cell) if cell.environment.told_rewards.is_some() && !cell.environment.simulates => {
                 return refuse("rewards are told one by one, and no trial can be played before");
             }
             Ready::Contextual(cell) if cell.replays => return refuse("a log is replayed, and estimates are no trials"),

@@ -114,9 +114,9 @@ adding! {
     /// Adds a policy that chooses arms by contexts.
     with_contextual_policy: P: Into<ContextPolicyPlan> => ContextPolicyPlan as Into::into;
     /// Adds an environment; see [`crate::env::FnEnvironment`] for the short way.
-    with_environment: E: EnvironmentPlan => Box<dyn EnvironmentPlan> as Box::new;
+    with_environment: E: Into<EnvironmentPlan> => EnvironmentPlan as Into::into;
     /// Adds an environment that shows arms to users with contexts.
-    with_contextual_environment: E: EnvironmentPlan<dyn Contextual> => Box<dyn EnvironmentPlan<dyn Contextual>> as Box::new;
+    with_contextual_environment: E: Into<EnvironmentPlan<Contextual>> => EnvironmentPlan<Contextual> as Into::into;
     /// Adds a feature map.
     with_features: F: FeaturesPlan => Arc<dyn FeaturesPlan> as Arc::new;
     /// Adds a learner of online convex optimization.

@@ -71,7 +71,7 @@ pub enum Task {
 #[derive(Clone)]
 pub struct ContextualBandit {
     /// The environment.
-    pub environment_plan: Arc<dyn EnvironmentPlan<dyn Contextual>>,
+    pub environment_plan: Arc<EnvironmentPlan<Contextual>>,
     /// The privacy request.
     pub privacy: InteractionPlan,
     /// The policy.
@@ -82,7 +82,7 @@ pub struct ContextualBandit {
 #[derive(Clone)]
 pub struct BanditPlan {
     /// The environment.
-    pub environment_plan: Arc<dyn EnvironmentPlan>,
+    pub environment_plan: Arc<EnvironmentPlan>,
     /// The privacy request.
     pub privacy: PrivacyPlan,
     /// The curator that releases the inputs; `None` if the policy sees the inputs themselves.
@@ -94,11 +94,11 @@ pub struct BanditPlan {
 impl CellPlan {
     /// Returns the data files that the cell's environment reads, as the spec names them.
     #[must_use]
-    pub fn data_files(&self) -> Vec<&str> {
+    pub fn data_files(&self) -> &[String] {
         match &self.task {
-            Task::Bandit(plan) => plan.environment_plan.data_files(),
-            Task::Contextual(plan) => plan.environment_plan.data_files(),
-            Task::Online(_) => Vec::new(),
+            Task::Bandit(plan) => &plan.environment_plan.data_files,
+            Task::Contextual(plan) => &plan.environment_plan.data_files,
+            Task::Online(_) => &[],
         }
     }
 

@@ -31,8 +31,8 @@ const BYTES_PER_ROW: f64 = 160.0;
 /// Holds an environment of either kind, as read from a spec.
 #[derive(Clone)]
 enum PlanSetting {
-    Points(Arc<dyn EnvironmentPlan>),
-    Contextual(Arc<dyn EnvironmentPlan<dyn Contextual>>),
+    Points(Arc<EnvironmentPlan>),
+    Contextual(Arc<EnvironmentPlan<Contextual>>),
 }
 
 /// Holds a policy of either kind with its privacy request, as read from a spec.

@@ -25,7 +25,7 @@ fn they_give_the_model_back() {
             prepared(&spec(&policy, &privacy), &DataFolder::default(), |sweep, preparation| {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let trial = cell.trial(0).expect("a trial");
-                let points = cell.environment.points().expect("coordinates").clone();
+                let points = cell.environment.points.as_ref().expect("coordinates").clone();
                 let n = points.n_points();
                 let mut way =
                     Way::new(trial.policy, policy_streams(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));

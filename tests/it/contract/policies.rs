@@ -196,7 +196,7 @@ fn choices_betas_and_states() {
                 let trial = cell.trial(0).expect("a trial");
                 let facts = trial.setting;
                 let open = || cell.domain.as_ref().map(|domain| domain.open(1));
-                let n = cell.environment.gram().n_points();
+                let n = cell.environment.gram.n_points();
                 let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
                 let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
                 let mut privatizers = vec![(trial.mechanism.privatizer(), mechanism)];
@@ -267,7 +267,7 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
     prepared(text, &DataFolder::default(), |sweep, preparation| {
         let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
         let trial = cell.trial(0).expect("a trial");
-        let (facts, n) = (trial.setting, cell.environment.gram().n_points());
+        let (facts, n) = (trial.setting, cell.environment.gram.n_points());
         let open = || cell.domain.as_ref().map(|domain| domain.open(1));
         let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
         let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
