@@ -24,8 +24,6 @@
 //! struct LastRegret(Mutex<f64>);
 //!
 //! impl Observer for LastRegret {
-//!     fn progressed(&self, _trial_rounds: u64) {}
-//!
 //!     fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
 //!         let last = rows.round.iter().max().copied();
 //!         let ends = rows.round.iter().zip(&rows[Quantity::CumulativeRegret]).filter(|(round, _)| Some(**round) == last);

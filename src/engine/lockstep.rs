@@ -183,7 +183,8 @@ impl LockstepPart {
     /// # Errors
     /// If an algorithm from outside fails to say what it keeps.
     pub(super) fn into_result(mut self, keeps_parameters: bool) -> Result<BatchResult, Error> {
-        let mut result = BatchResult::default();
+        self.players.close_screen();
+        let mut result = BatchResult { counters: *self.players.counters(), ..BatchResult::default() };
         for (place, source) in self.sources.into_iter().enumerate() {
             let parameters = if keeps_parameters { self.players.parameters(place)? } else { None };
             let Player { number, policy, .. } = &mut self.players.players[place];
@@ -191,8 +192,6 @@ impl LockstepPart {
             result.trials.push(TrialEnd { trial: *number, counts: source.privatizer.counts(), repaired, parameters });
             result.rows.extend(source.into_rows());
         }
-        self.players.close_screen();
-        result.counters = *self.players.counters();
         Ok(result)
     }
 }

@@ -47,7 +47,9 @@ pub struct TrialEnd {
 /// Receives progress reports and finished units.
 pub trait Observer: Sync {
     /// Reports that this number of trial-rounds is done.
-    fn progressed(&self, trial_rounds: u64);
+    fn progressed(&self, trial_rounds: u64) {
+        let _ = trial_rounds;
+    }
 
     /// Reports the signal that a trial's policy is about to receive.
     ///
@@ -95,8 +97,6 @@ pub trait Observer: Sync {
 pub(super) struct Unobserved;
 
 impl Observer for Unobserved {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         Ok(())
     }

@@ -176,8 +176,9 @@ impl Players {
 
     /// Frees what the screen holds; no round may follow.
     pub(super) fn close_screen(&mut self) {
-        if let Decider::Screened { screen, .. } = std::mem::replace(&mut self.decider, Decider::Listed) {
+        if let Decider::Screened { screen, .. } = &self.decider {
             self.counters.add(&screen.counters());
+            self.decider = Decider::Listed;
         }
     }
 

@@ -81,8 +81,6 @@ impl BanditTranscript {
 }
 
 impl Observer for BanditTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
         let entries = match signal.value() {
             Signal::Sums(sums) => &sums.entries,

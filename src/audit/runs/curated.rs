@@ -88,8 +88,6 @@ fn moved(plan: &EnvironmentPlan, by: f64, context: &BuildContext<'_>) -> Result<
 struct CuratedTranscript(Mutex<Trace>);
 
 impl Observer for CuratedTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
         Ok(())

@@ -73,8 +73,6 @@ struct SampleTranscript {
 }
 
 impl Observer for SampleTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn keeps_transcripts(&self) -> bool {
         true
     }

@@ -129,8 +129,6 @@ struct UserTrial {
 }
 
 impl Observer for UserTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
         let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
         let trial = trials.entry(at.trial).or_insert_with(|| UserTrial { arm, last: 0.0, told: vec![0.0; self.rounds] });

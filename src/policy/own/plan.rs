@@ -2,10 +2,11 @@
 
 use super::contract::EachTrial;
 use super::group::{failure, guarded};
-use super::trial::OwnTrial;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, TrialFacts, TrialPolicy};
-use crate::policy::{Policy, PolicyMaker, PolicyPlan, Problem, Setting};
+use crate::policy::uniform::VisitsPolicy;
+use crate::policy::{Policy, PolicyMaker, PolicyPlan, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::posterior::Visits;
 use privateer_gp::score::Basis;
 use std::sync::Arc;
 
@@ -88,9 +89,10 @@ impl PolicyMaker for OwnMaker {
         None
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        let _ = setting;
-        Ok(Box::new(OwnTrial::default()))
+    /// Makes what keeps the plays of one trial; its group proposes for it and is told what was released.
+    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let proposal = Proposal::Refused("a policy from outside is asked together with the trials of its group");
+        Ok(Box::new(VisitsPolicy { name: "from outside", proposal, visits: Visits::default() }))
     }
 
     fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
