@@ -66,11 +66,6 @@ impl Decider {
                 for (request, answer) in requests.iter().zip(answers.iter()) {
                     points[request.trial] = decide(answer, request.model, request.beta, scratch)?;
                 }
-                for (player, _) in players.iter_mut().zip(proposals).filter(|(_, proposal)| is_scored(proposal)) {
-                    if let Some(model) = player.policy.model() {
-                        model.screened();
-                    }
-                }
             }
             Self::ByAxis(axes) => {
                 let mut best = Vec::with_capacity(requests.len());
@@ -104,8 +99,9 @@ pub(super) fn requests<'a>(players: &'a mut [Player], proposals: &[Proposal]) ->
         if let Proposal::Score { beta } = *proposal {
             let Some(model) = player.policy.model() else { return Err(no_model(beta)) };
             let model: &dyn PolicyModel = model;
+            let (scores, change) = model.scored();
             let subset = player.set.as_deref();
-            requests.push(TrialScore { subset, ..TrialScore::new(place, model.change(), beta, model.scores()) });
+            requests.push(TrialScore { subset, ..TrialScore::new(place, change, beta, scores) });
         }
     }
     Ok(requests)

@@ -96,7 +96,7 @@ impl LockstepPart {
             let of = |purpose| cell.streams.of(number, purpose);
             let streams = PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&cell.plan.policy)) };
             let plays = cell.environment.product.as_ref().map(|product| Plays::of(product));
-            players.push(Player { number, policy, streams, set: source.empty_set(), plays });
+            players.push(Player::new(number, policy, streams).over(source.empty_set(), plays));
             sources.push(source);
         }
         let settings: Vec<(u64, &Setting)> =
@@ -153,7 +153,7 @@ impl LockstepPart {
             }
             let reward = observe(place, source, point);
             let at = Place { cell: self.cell, trial: player.number, round };
-            let query = player.policy.query(point);
+            let query = player.query(point);
             let signal = source.release(&query, reward);
             observer.released(at, &query, &signal);
             drop(query);

@@ -5,11 +5,11 @@
 use super::decide::settled;
 use super::decider::{Decider, requests};
 use super::plays::Plays;
-use crate::policy::{Policy, PolicyStreams, Proposal, ToldReward, TrialView};
+use crate::policy::{Policy, PolicyStreams, Proposal, SumsServer, ToldReward, TrialView};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_gp::posterior::take_together;
-use privateer_privacy::{Released, Signal};
+use privateer_privacy::{Query, Released, Signal};
 
 /// Holds the policy of one trial, with what it chooses from.
 pub(super) struct Player {
@@ -21,9 +21,24 @@ pub(super) struct Player {
     pub(super) set: Option<Vec<u32>>,
     /// Numbers of the plays so far, by their rows, over a product domain.
     pub(super) plays: Option<Plays>,
+    /// Whether the policy learns from released sums.
+    has_server: bool,
+    /// Whether a screen has applied the model's change in this round.
+    is_screened: bool,
 }
 
 impl Player {
+    /// Creates the player of a trial over a listed domain.
+    pub(super) fn new(number: u64, mut policy: Box<dyn Policy>, streams: PolicyStreams) -> Self {
+        let has_server = policy.server().is_some();
+        Self { number, policy, streams, set: None, plays: None, has_server, is_screened: false }
+    }
+
+    /// States the player's decision sets, or its plays over a product domain.
+    pub(super) fn over(self, set: Option<Vec<u32>>, plays: Option<Plays>) -> Self {
+        Self { set, plays, ..self }
+    }
+
     /// Returns what a policy from outside may see before a round.
     fn view(&mut self, round: u64) -> TrialView<'_> {
         TrialView { trial: self.number, round, allowed: self.set.as_deref(), random: &mut self.streams.own }
@@ -50,6 +65,7 @@ impl Player {
             }
             other => other,
         };
+        let Proposal::Score { .. } = proposal else { return Ok(proposal) };
         settled(proposal, self.policy.scores(), self.set.as_deref(), near, scratch)
     }
 
@@ -65,10 +81,25 @@ impl Player {
 
     /// Updates the policy with what was released of a play; [`Players::end_round`] must follow.
     pub(super) fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        match self.policy.server() {
+        if std::mem::take(&mut self.is_screened)
+            && let Some(model) = self.policy.model()
+        {
+            model.screened();
+        }
+        match self.server() {
             Some(server) => server.update_open(point, signal),
             None => self.policy.update(point, signal),
         }
+    }
+
+    /// Returns the privatizer's query for a play of `point`.
+    pub(super) fn query(&mut self, point: usize) -> Query<'_> {
+        self.server().map(|server| server.query(point)).unwrap_or_default()
+    }
+
+    /// Returns the server of a policy that learns from released sums.
+    fn server(&mut self) -> Option<&mut SumsServer> {
+        if self.has_server { self.policy.server() } else { None }
     }
 }
 
@@ -104,8 +135,10 @@ impl Players {
             self.points = group.ask(&mut views)?;
             return Ok(());
         }
+        let has_screen = matches!(self.decider, Decider::Screened { .. });
         for ((player, proposal), &near) in self.players.iter_mut().zip(&mut self.proposals).zip(&self.points) {
             *proposal = player.propose(near, &mut self.scratch)?;
+            player.is_screened = has_screen && matches!(proposal, Proposal::Score { .. });
         }
         self.decider.begin(&requests(&mut self.players, &self.proposals)?)
     }
@@ -130,7 +163,7 @@ impl Players {
             .players
             .iter_mut()
             .enumerate()
-            .filter_map(|(place, player)| Some((place, player.policy.server()?.open_factor()?)))
+            .filter_map(|(place, player)| Some((place, player.server()?.open_factor()?)))
             .unzip();
         if !open.0.is_empty() {
             let made = take_together(&mut open.1);

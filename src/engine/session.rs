@@ -209,19 +209,8 @@ impl Session {
         let SessionParts { plan, streams, domain, release, ledger, bound, outputs, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let decider = domain.map_or(Decider::Listed, |domain| Decider::screened(domain.open(1), 1, None));
-        let player = Player { number: 0, policy, streams: draws, set: None, plays: None };
-        Self {
-            plan,
-            streams,
-            players: Players::new(vec![player], decider),
-            release,
-            ledger,
-            bound,
-            outputs,
-            n_points,
-            fingerprint,
-            state,
-        }
+        let players = Players::new(vec![Player::new(0, policy, draws)], decider);
+        Self { plan, streams, players, release, ledger, bound, outputs, n_points, fingerprint, state }
     }
 
     /// Returns the row to observe next, 0-based; the same row until its reward is told.
@@ -263,7 +252,7 @@ impl Session {
     /// As [`Session::check_received`]. The session is then as it was.
     pub fn tell_received(&mut self, row: usize, received: &HolderRelease) -> Result<ToldRound, Error> {
         let signal = self.check_received(row, received)?;
-        Ok(self.keep(row, &signal))
+        self.keep(row, &signal)
     }
 
     /// Fails where a released value is not the one that this session asked for, or states another mechanism.
@@ -348,23 +337,24 @@ impl Session {
 
     /// Releases and records the reward of the asked row.
     fn take(&mut self, row: usize, reward: f64) -> Result<ToldRound, Error> {
-        let released = self.release.release(&self.players.players[0].policy.query(row), Raw::seal(reward));
+        let released = self.release.release(&self.players.players[0].query(row), Raw::seal(reward));
         let signal = released.map_err(|why| Error::Failed {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
-        Ok(self.keep(row, &signal))
+        self.keep(row, &signal)
     }
 
-    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> ToldRound {
+    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> Result<ToldRound, Error> {
         let told = ToldRound { row: row as u64, released: signal.reward() };
-        self.players.players[0].policy.update(row, signal);
+        self.players.players[0].update(row, signal);
+        self.players.end_round(self.state.told.len() as u64 + 1, &[told.released])?;
         self.state.told.push(told);
         self.state.privatizer = self.release.save();
         self.state.asked = None;
         self.players.players[0].streams = draws(&self.streams, &self.plan, self.state.told.len() as u64);
         self.changed();
-        told
+        Ok(told)
     }
 
     /// Returns the session of a saved state before its last reward was told.

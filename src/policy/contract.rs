@@ -98,17 +98,14 @@ impl dyn Policy + '_ {
 
     /// Returns the model's scores; `None` for policies that never score.
     pub fn scores(&mut self) -> Option<&dyn ScoreModel> {
-        self.model().map(|model| model.scores())
+        self.model().map(|model| model.scored().0)
     }
 }
 
 /// Scores points for a policy; a backend follows its changes from round to round.
 pub trait PolicyModel {
-    /// Returns the model itself.
-    fn scores(&self) -> &dyn ScoreModel;
-
-    /// Returns what changed since the last call of [`PolicyModel::screened`].
-    fn change(&self) -> Change<'_>;
+    /// Returns the model itself, and what changed in it since the last call of [`PolicyModel::screened`].
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>);
 
     /// Marks the change as applied by a backend.
     fn screened(&mut self);
@@ -122,12 +119,8 @@ pub trait PolicyModel {
 }
 
 impl PolicyModel for Box<dyn Posterior> {
-    fn scores(&self) -> &dyn ScoreModel {
-        self.as_ref()
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.as_ref().change()
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>) {
+        (self.as_ref(), self.as_ref().change())
     }
 
     fn screened(&mut self) {
@@ -140,12 +133,8 @@ impl PolicyModel for Box<dyn Posterior> {
 }
 
 impl PolicyModel for SketchedPosterior {
-    fn scores(&self) -> &dyn ScoreModel {
-        self
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.change()
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>) {
+        (self, self.change())
     }
 
     fn screened(&mut self) {

@@ -308,12 +308,8 @@ impl SumsServer {
 }
 
 impl PolicyModel for SumsServer {
-    fn scores(&self) -> &dyn ScoreModel {
-        &self.posterior
-    }
-
-    fn change(&self) -> Change<'_> {
-        if self.changed { Change::Factor } else { Change::None }
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>) {
+        (&self.posterior, if self.changed { Change::Factor } else { Change::None })
     }
 
     fn screened(&mut self) {

@@ -176,11 +176,9 @@ pub fn ask(policy: &mut dyn Policy, screen: &mut dyn Screen, subset: Option<&[u3
         _ => return Err("a round is not scored".to_owned()),
     };
     let policy_model = policy.model().ok_or("the policy has no model")?;
-    let model = policy_model.scores();
+    let (model, change) = policy_model.scored();
     let mut answer = [Candidates::default()];
-    screen
-        .round(&[TrialScore { subset, ..TrialScore::new(0, policy_model.change(), beta, model) }], &mut answer)
-        .map_err(said)?;
+    screen.round(&[TrialScore { subset, ..TrialScore::new(0, change, beta, model) }], &mut answer).map_err(said)?;
     let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
     policy_model.screened();
     Ok((point, Some(beta)))

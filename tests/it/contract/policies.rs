@@ -162,9 +162,9 @@ impl Way {
             Proposal::Refused(why) => panic!("{why}"),
         };
         let policy_model = self.policy.model().expect("a policy that scores has a model");
-        let model = policy_model.scores();
+        let (model, change) = policy_model.scored();
         let mut answer = [Candidates::default()];
-        let request = TrialScore::new(0, policy_model.change(), beta, model);
+        let request = TrialScore::new(0, change, beta, model);
         self.screen.as_mut().expect("a screen").round(&[request], &mut answer).map_err(privateer::engine::scoring_error)?;
         let candidates = &answer[0].points;
         assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
