@@ -198,7 +198,7 @@ impl OnlineCell {
         let mut streams: Vec<LearnerStreams> = numbers.clone().map(|number| self.streams(number, listens)).collect();
         let mut rows: Vec<Trace> = numbers.clone().map(|_| Trace::new(Measures::Risk)).collect();
         let finished = rounds.play(self.rounds, n_trials, STOP_EVERY, |round, recorded| {
-            learners.observe_all(trials.iter_mut().map(|trial| trial.next()).collect(), &mut streams)?;
+            learners.observe_all(trials.iter_mut().map(|trial| trial.next_sample()).collect(), &mut streams)?;
             for (at, (number, streams)) in numbers.clone().zip(&mut streams).enumerate() {
                 let Some(transcript) = &mut streams.transcript else { continue };
                 let place = Place { cell: self.cell, trial: number, round };

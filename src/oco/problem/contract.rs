@@ -54,7 +54,7 @@ impl Trial {
     }
 
     /// Returns the next sample, sealed.
-    pub fn next(&mut self) -> Raw<Sample<'_>> {
+    pub fn next_sample(&mut self) -> Raw<Sample<'_>> {
         let y = (self.draw)(&mut self.x);
         Raw::seal(Sample { x: &self.x, y })
     }

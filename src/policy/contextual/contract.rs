@@ -39,6 +39,9 @@ pub trait ContextPolicy: Send {
     }
 }
 
+/// Returns a number of bytes for a problem and a request.
+type NeedBytes = dyn Fn(&ContextFacts, &Request) -> f64 + Send + Sync;
+
 /// Calibrates the mechanism and makes what all trials share.
 type Prepare = dyn Fn(&ContextFacts, &Request) -> Result<PreparedContextual, Refusal> + Send + Sync;
 
@@ -47,7 +50,7 @@ pub struct ContextPolicyPlan {
     /// The kind of the same policy without privacy and the keys that it lacks; `None` if the policy is not private.
     pub open_kind: Option<(&'static str, &'static [&'static str])>,
     /// The bytes that its need takes at most: what it tabulates by rounds.
-    pub need_bytes: Box<dyn Fn(&ContextFacts, &Request) -> f64 + Send + Sync>,
+    pub need_bytes: Box<NeedBytes>,
     /// As [`ContextPolicyPlan::prepare`].
     pub prepare: Box<Prepare>,
 }
