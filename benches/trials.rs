@@ -16,8 +16,6 @@ use std::time::Duration;
 struct Nobody;
 
 impl Observer for Nobody {
-    fn progressed(&self, _rounds: u64) {}
-
     fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &privateer_backend::Counters) -> Result<(), Error> {
         black_box(rows);
         Ok(())

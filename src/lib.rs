@@ -24,8 +24,6 @@
 //! struct LastRegret(Mutex<f64>);
 //!
 //! impl Observer for LastRegret {
-//!     fn progressed(&self, _trial_rounds: u64) {}
-//!
 //!     fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
 //!         let last = rows.round.iter().max().copied();
 //!         let ends = rows.round.iter().zip(&rows[Quantity::CumulativeRegret]).filter(|(round, _)| Some(**round) == last);
@@ -86,7 +84,7 @@ pub use spec::{Item, SettingValue, Sweep, SweepBuilder};
 /// Contracts of what a [`Registry`] can add, beyond the short forms [`OwnPolicy`] and [`FnEnvironment`].
 pub mod contracts {
     #[doc(inline)]
-    pub use crate::env::contextual::ContextualPlan;
+    pub use crate::env::contextual::Contextual;
     #[doc(inline)]
     pub use crate::env::noise::Noise;
     #[doc(inline)]

@@ -35,28 +35,34 @@ fn due(rounds: u64, calibration: Calibration) -> Arc<[u64]> {
     std::iter::successors(Some(1), next).collect()
 }
 
-impl ContextPolicyPlan for OwnContextual {
-    fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
+impl OwnContextual {
+    fn need(&self, facts: &ContextFacts, request: &Request) -> InteractionNeed {
         if self.item.learns.as_deref() != Some("sums") {
-            return Ok(InteractionNeed::Unchanged);
+            return InteractionNeed::Unchanged;
         }
         let due = due(facts.rounds, request.calibration);
-        Ok(InteractionNeed::Sums(InteractionSumsNeed { due, context_length: facts.length, local: false }))
+        InteractionNeed::Sums(InteractionSumsNeed { due, context_length: facts.length, local: false })
     }
 
-    fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let units = match mechanism {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
+        let mechanism = self.need(facts, request).calibrated(facts, request)?;
+        let units = match &mechanism {
             CalibratedInteractions::Sums(sums) => (sums.context_unit(), sums.reward_unit()),
             _ => (1.0, 1.0),
         };
         let (item, keys, guard) = (Arc::clone(&self.item), self.keys.clone(), Arc::clone(&self.guard));
-        Ok(Box::new(Maker { item, keys, guard, facts: facts.clone(), units }))
+        let maker = Maker { item, keys, guard, facts: facts.clone(), units };
+        let make = move || -> Box<dyn ContextPolicy> {
+            Box::new(PythonContextual { maker: maker.clone(), round: 0, state: Mutex::default() })
+        };
+        let mechanism = Claimed { mechanism, by: self.item.name.clone() };
+        Ok(PreparedContextual { maker: ContextPolicyMaker::new(make), mechanism: Box::new(mechanism) })
     }
+}
 
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
-        let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
-        let maker = self.maker(facts, &mechanism)?;
-        Ok(PreparedContextual { maker, mechanism: Box::new(Claimed { mechanism, by: self.item.name.clone() }) })
+impl From<OwnContextual> for ContextPolicyPlan {
+    fn from(plan: OwnContextual) -> Self {
+        Self::new(move |facts, request| plan.prepare(facts, request))
     }
 }
 
@@ -89,17 +95,6 @@ struct Maker {
     facts: ContextFacts,
     /// Units of contexts and of rewards in released sums.
     units: (f64, f64),
-}
-
-impl ContextPolicyMaker for Maker {
-    fn make(&self) -> Box<dyn ContextPolicy> {
-        Box::new(PythonContextual { maker: self.clone(), round: 0, state: Mutex::default() })
-    }
-
-    fn restore(&self, _state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let problem = "a policy from outside keeps no state that could be restored".to_owned();
-        Err(Error::Failed { problem, hint: "use a policy of this program".to_owned() })
-    }
 }
 
 /// The instance of a trial, from its first round on.

@@ -258,7 +258,7 @@ pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: i
     let context = BuildContext { streams: &streams, data: &data, rounds: 1, memory_bytes: sweep.memory_bytes };
     let environment = bandit.environment_plan.build(&context)?;
     let instance = environment.draw(0)?;
-    let Some(all) = environment.points() else {
+    let Some(all) = &environment.points else {
         return Err(Error::input(Diagnostic::new(format!("`{kind}` has no coordinates"))));
     };
     let used = all.n_points().min(FITTED_ROWS);

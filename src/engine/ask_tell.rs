@@ -1,12 +1,12 @@
 //! Runs trials of a cell whose rewards the caller measures: ask for one point in each trial, tell one reward for each.
 
-use super::lockstep::{LockstepPart, LockstepTrial};
-use super::observer::{Observer, Unit};
+use super::lockstep::LockstepPart;
+use super::observer::Unobserved;
+use super::player::Player;
 use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
-use super::trace::Trace;
+use super::reward_source::RewardSource;
 use crate::spec::CellPlan;
-use privateer_backend::Counters;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
 use privateer_numerics::rng::Stream;
@@ -91,50 +91,35 @@ const LEAST_TRIAL: f64 = 4096.0;
 /// Version of the state.
 const STATE_VERSION: u32 = 1;
 
-/// Observes nothing.
-pub(super) struct Unobserved;
+/// Returns the streams that a trial draws from: of the start, the policy, the mechanism and the decision sets.
+fn streams<'a>(player: &'a mut Player, source: &'a mut RewardSource) -> [&'a mut Stream; 4] {
+    [&mut player.streams.start, &mut player.streams.own, &mut source.mechanism, &mut source.sets]
+}
 
-impl Observer for Unobserved {
-    fn progressed(&self, _trial_rounds: u64) {}
-
-    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        Ok(())
+fn save((player, source): (&Player, &RewardSource)) -> TrialState {
+    let streams = [&player.streams.start, &player.streams.own, &source.mechanism, &source.sets];
+    TrialState {
+        policy: player.policy.save(),
+        privatizer: source.privatizer.save(),
+        drawn: streams.map(Stream::drawn),
+        allowed: player.set.clone(),
     }
 }
 
-impl LockstepTrial {
-    fn drawing(&mut self) -> [&mut Stream; 4] {
-        [&mut self.streams.start, &mut self.streams.own, &mut self.mechanism, &mut self.sets]
+fn load(cell: &ReadyCell, player: &mut Player, source: &mut RewardSource, state: &TrialState, told: u64) -> Result<(), Error> {
+    player.policy = cell.maker.restore(&source.setting, state.policy.clone())?;
+    let restored = source.channel.restore(state.privatizer.clone());
+    source.privatizer = restored.map_err(|why| damaged(&format!("what a mechanism keeps: {why}")))?;
+    if player.policy.told() != told {
+        return Err(damaged(&format!("{told} rounds are told, and a policy has taken {}", player.policy.told())));
     }
-
-    fn save(&self) -> TrialState {
-        let streams = [&self.streams.start, &self.streams.own, &self.mechanism, &self.sets];
-        TrialState {
-            policy: self.ready.policy.save(),
-            privatizer: self.privatizer.save(),
-            drawn: streams.map(Stream::drawn),
-            allowed: self.set.clone(),
-        }
+    let absent = |set: &Vec<u32>| set.iter().any(|&point| cell.n_points() <= point as usize);
+    if state.allowed.is_some() != player.set.is_some() || state.allowed.as_ref().is_some_and(absent) {
+        return Err(damaged("its decision sets are not those of the cell"));
     }
-
-    fn load(&mut self, cell: &ReadyCell, state: &TrialState, told: u64) -> Result<(), Error> {
-        self.ready.policy = cell.maker.restore(&self.ready.setting, state.policy.clone())?;
-        let restored = self.ready.mechanism.restore(state.privatizer.clone());
-        self.privatizer = restored.map_err(|why| damaged(&format!("what a mechanism keeps: {why}")))?;
-        if self.ready.policy.told() != told {
-            return Err(damaged(&format!("{told} rounds are told, and a policy has taken {}", self.ready.policy.told())));
-        }
-        let n_points = cell.environment.gram().n_points();
-        let absent = |set: &Vec<u32>| set.iter().any(|&point| n_points <= point as usize);
-        if state.allowed.is_some() != self.set.is_some() || state.allowed.as_ref().is_some_and(absent) {
-            return Err(damaged("its decision sets are not those of the cell"));
-        }
-        self.set.clone_from(&state.allowed);
-        for (stream, drawn) in self.drawing().into_iter().zip(state.drawn) {
-            stream.skip(drawn);
-        }
-        Ok(())
-    }
+    player.set.clone_from(&state.allowed);
+    streams(player, source).into_iter().zip(state.drawn).for_each(|(stream, drawn)| stream.skip(drawn));
+    Ok(())
 }
 
 fn damaged(why: &str) -> Error {
@@ -150,12 +135,7 @@ impl AskTell {
         if trials.is_empty() {
             return Err(Error::input(Diagnostic::new("no trial is asked for").expected("a range of numbers, such as `0..32`")));
         }
-        let cell = preparation.cell(plan)?;
-        if cell.environment.product().is_some() {
-            return Err(Error::input(
-                Diagnostic::new("the points of a product of axes cannot be listed").hint("use a domain of stated points"),
-            ));
-        }
+        let cell = preparation.listed(plan)?;
         let first = trials.start;
         let n_trials = trials.end.saturating_sub(first);
         allow(cell.memory_bytes, &format!("{n_trials} trials"), LEAST_TRIAL * n_trials as f64, "ask for fewer trials")?;
@@ -181,15 +161,16 @@ impl AskTell {
             return Err(damaged("its round or its trials do not exist"));
         }
         let mut made = Self::new(preparation, plan, state.first..state.first + n_trials)?;
-        for (trial, saved) in made.part.trials.iter_mut().zip(&state.trials) {
-            trial.load(&made.cell, saved, state.round - 1)?;
+        let players = made.part.players.players.iter_mut();
+        for ((player, source), saved) in players.zip(&mut made.part.sources).zip(&state.trials) {
+            load(&made.cell, player, source, saved, state.round - 1)?;
         }
         if let Some(points) = &state.asked {
             let n_points = made.n_points();
             if points.len() != state.trials.len() || points.iter().any(|&point| n_points <= point) || plan.rounds < state.round {
                 return Err(damaged("its asked points do not exist"));
             }
-            made.part.points.clone_from(points);
+            made.part.players.points.clone_from(points);
         }
         (made.round, made.is_asked) = (state.round, state.asked.is_some());
         Ok(made)
@@ -200,7 +181,7 @@ impl AskTell {
     /// # Errors
     /// If the policy is one from outside, which keeps no state that could be stored.
     pub fn save(&self) -> Result<AskTellState, Error> {
-        if self.part.group.is_some() {
+        if self.part.players.are_outside() {
             return Err(Error::input(
                 Diagnostic::new(format!("`{}` is a policy from outside, which keeps no state to save", self.cell.plan.policy))
                     .hint("tell the same rewards again to new trials: they ask for the same points"),
@@ -212,8 +193,8 @@ impl AskTell {
             cell: self.cell.plan.index,
             first: self.first,
             round: self.round,
-            asked: self.is_asked.then(|| self.part.points.clone()),
-            trials: self.part.trials.iter().map(LockstepTrial::save).collect(),
+            asked: self.is_asked.then(|| self.part.players.points.clone()),
+            trials: self.part.players.players.iter().zip(&self.part.sources).map(save).collect(),
         })
     }
 
@@ -225,10 +206,10 @@ impl AskTell {
         if !self.is_asked {
             self.refuse_after_horizon()?;
             self.part.begin(self.round)?;
-            self.part.choose()?;
+            self.part.players.decide()?;
             self.is_asked = true;
         }
-        Ok(&self.part.points)
+        Ok(&self.part.players.points)
     }
 
     /// Takes the reward that was measured at each trial's point; returns each as it was released to the policy.
@@ -244,12 +225,12 @@ impl AskTell {
             self.refuse_after_horizon()?;
             return refuse("no points are asked".to_owned(), "`ask` before `tell`".to_owned());
         }
-        let n_trials = self.part.trials.len();
+        let n_trials = self.part.sources.len();
         if rewards.len() != n_trials {
             return refuse(format!("{} rewards are told", rewards.len()), format!("one for each of the {n_trials} trials"));
         }
         if let Some(place) = rewards.iter().position(|reward| !reward.is_finite()) {
-            let problem = format!("the reward of trial {} is {}", self.part.trials[place].number, rewards[place]);
+            let problem = format!("the reward of trial {} is {}", self.part.players.players[place].number, rewards[place]);
             return refuse(problem, "a finite number".to_owned());
         }
         self.is_asked = false;
@@ -270,7 +251,7 @@ impl AskTell {
     /// Returns the point that each trial's policy would recommend; `None` before its first reward.
     #[must_use]
     pub fn recommend(&self) -> Vec<Option<usize>> {
-        self.part.trials.iter().map(|trial| trial.ready.policy.recommend()).collect()
+        self.part.players.players.iter().map(|player| player.policy.recommend()).collect()
     }
 
     /// Returns the points that a trial may play in the asked round, ascending; `None` where all may be played.
@@ -278,19 +259,19 @@ impl AskTell {
     /// * `place` — the trial's place in the range, from 0
     #[must_use]
     pub fn allowed(&self, place: usize) -> Option<&[u32]> {
-        self.part.trials.get(place)?.set.as_deref()
+        self.part.players.players.get(place)?.set.as_deref()
     }
 
     /// Returns the number of points of the domain.
     #[must_use]
     pub fn n_points(&self) -> usize {
-        self.cell.environment.gram().n_points()
+        self.cell.n_points()
     }
 
     /// Returns the coordinates of a point, if the domain has any.
     #[must_use]
     pub fn point(&self, point: usize) -> Option<&[f64]> {
-        self.cell.environment.points().filter(|_| point < self.n_points()).map(|points| points.point(point))
+        self.cell.point(point)
     }
 
     /// Returns the round of the asked points, from 1; between two rounds, the coming one.
@@ -308,6 +289,6 @@ impl AskTell {
     /// Returns the ledger of one user's reward, as simulated.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        self.part.trials[0].ready.mechanism.ledger()
+        self.part.sources[0].channel.ledger()
     }
 }

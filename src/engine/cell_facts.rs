@@ -48,15 +48,15 @@ impl CellFacts {
         let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
-        cell.environment.derived_from_rewards().state_in(&mut ledger);
-        if bandit.policy_plan.is_foreign() && ledger.epsilon.is_some() {
+        cell.environment.derived_from_rewards.state_in(&mut ledger);
+        if bandit.policy_plan.is_foreign && ledger.epsilon.is_some() {
             ledger.notes.push(
                 "the policy is foreign code: it received released rewards alone, so the claim is the mechanism's, by post-processing"
                     .to_owned(),
             );
         }
         // The largest value of a table is no public number: the warning says what the ledger must leave out.
-        let is_generated = cell.environment.fingerprint().is_none() && cell.environment.train_readings().is_none();
+        let is_generated = cell.environment.fingerprint.as_deref().is_none() && cell.environment.train_readings.is_none();
         let (stated, largest) = (instance.facts().bound, instance.largest());
         if is_generated && instance.stated_range().is_some() && stated < largest {
             ledger.notes.push(format!(
@@ -68,7 +68,7 @@ impl CellFacts {
                 "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
             );
         }
-        let mut facts = cell.environment.facts();
+        let mut facts = cell.environment.facts.clone();
         if let (Some([low, high]), true) = (ledger.clip, facts.iter().any(|(name, _)| name == "table"))
             && let Some(share) = instance.share_outside(low, high)
         {
@@ -81,10 +81,10 @@ impl CellFacts {
         let mut inputs = cell
             .curator
             .as_ref()
-            .zip(cell.environment.points())
+            .zip(cell.environment.points.as_ref())
             .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
         if let Some(inputs) = &mut inputs {
-            cell.environment.derived_from_inputs().state_in(inputs);
+            cell.environment.derived_from_inputs.state_in(inputs);
         }
         let warnings = bandit_warnings(plan, cell, &trial, &ledger, inputs.as_ref());
         Ok(Self { ledger: CellLedger { reward: ledger, inputs }, facts, warnings })

@@ -4,7 +4,8 @@
 
 use super::cell_facts::{CellFacts, CellLedger};
 use super::cell_warning::CellWarning;
-use super::observer::{Observer, Place, Stop};
+use super::observer::Place;
+use super::rounds::{BatchResult, Rounds};
 use super::warnings::delta_warning;
 use super::{Measures, Trace};
 use crate::env::contextual::{ContextInstance, Contextual};
@@ -12,14 +13,16 @@ use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::interactions::{InteractionPrivatizer, seal};
+use privateer_privacy::Released;
+use privateer_privacy::interactions::{InteractionPrivatizer, InteractionSignal, seal};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 1024;
 
 /// The rows of a trial, and its policy after the last round.
-pub type Played = (Trace, Box<dyn ContextPolicy>);
+pub(super) type Played = (Trace, Box<dyn ContextPolicy>);
 
 /// Holds one trial between its rounds.
 pub(super) struct ContextualTrial {
@@ -35,13 +38,15 @@ pub struct ContextualCell {
     /// The cell's plan.
     pub plan: CellPlan,
     /// The problem.
-    pub environment: Arc<dyn Contextual>,
+    pub environment: Arc<Contextual>,
     /// Makes the trials' policies and privatizers.
     pub prepared: PreparedContextual,
     /// Random streams of the environment.
     pub streams: Streams,
     /// Whether the environment is a log, which is replayed.
     pub replays: bool,
+    /// Whether policies must return their parameters at the end.
+    pub keeps_parameters: bool,
 }
 
 impl ContextualCell {
@@ -51,42 +56,42 @@ impl ContextualCell {
     /// If the first trial fails.
     pub fn facts(&self) -> Result<CellFacts, Error> {
         self.environment.draw(0)?;
-        let mut facts = self.environment.describe();
-        facts.extend(self.prepared.maker.facts());
+        let mut facts = self.environment.described.clone();
+        facts.extend(self.prepared.maker.facts.clone());
         let mut ledger = self.prepared.mechanism.ledger();
-        self.environment.derived_numbers().state_in(&mut ledger);
+        self.environment.derived_numbers.state_in(&mut ledger);
         if ledger.epsilon.is_some() {
-            ledger.notes.extend(self.environment.notes());
+            ledger.notes.extend(self.environment.notes.iter().cloned());
         }
         let mut warnings: Vec<CellWarning> = delta_warning(&ledger, self.plan.rounds, "interactions").into_iter().collect();
-        let thin = self.environment.thin_log();
-        warnings.extend(thin.map(|text| CellWarning::new(Misleading::Rounds, text.to_owned())));
+        let thin = self.environment.thin_log.clone();
+        warnings.extend(thin.map(|text| CellWarning::new(Misleading::Rounds, text)));
         Ok(CellFacts { ledger: CellLedger { reward: ledger, inputs: None }, facts, warnings })
     }
 
-    /// Runs one trial to the end; returns its rows and its policy, or `None` if stopped.
+    /// Runs one trial after another to the end; returns `None` if stopped.
     ///
     /// # Errors
     /// If the environment fails, or a score is not finite.
-    pub fn trial(
-        &self,
-        number: u64,
-        recorded: &[u64],
-        stop: &Stop,
-        progressed: &(dyn Fn(u64) + Sync),
-        observer: &dyn Observer,
-    ) -> Result<Option<Played>, Error> {
-        if self.replays {
-            return self.replayed(number, recorded, stop, progressed);
+    pub(super) fn batch(&self, numbers: Range<u64>, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
+        let mut result = BatchResult::default();
+        for number in numbers {
+            let trial = if self.replays { self.replay(number, rounds)? } else { self.trial(number, rounds)? };
+            let Some((rows, policy)) = trial else { return Ok(None) };
+            result.add(number, rows, if self.keeps_parameters { policy.parameters()? } else { None });
         }
+        Ok(Some(result))
+    }
+
+    /// Runs one trial to the end.
+    fn trial(&self, number: u64, rounds: &Rounds<'_>) -> Result<Option<Played>, Error> {
         let (mut cumulative, mut n_best) = (0.0, 0_u64);
-        self.rounds((number, recorded), Measures::Contextual, stop, progressed, |trial, round, arm| {
+        self.play(number, Measures::Contextual, rounds, |trial, round, arm| {
             let means = trial.users.means();
             let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
-            let interaction = seal(trial.users.context(), arm, trial.users.reward(arm, &mut trial.noise));
-            let released = trial.privatizer.release(interaction, (&mut trial.mechanism).into());
-            observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, &released);
-            trial.policy.update(&released);
+            trial.learn(arm, |released| {
+                rounds.observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, released);
+            });
             cumulative += regret;
             n_best += u64::from(regret <= 0.0);
             [regret, cumulative, n_best as f64 / round as f64]
@@ -94,12 +99,11 @@ impl ContextualCell {
     }
 
     /// Runs the rounds of a trial: `play` observes the chosen arm and returns what is recorded of the round.
-    pub(super) fn rounds(
+    pub(super) fn play(
         &self,
-        (number, recorded): (u64, &[u64]),
+        number: u64,
         measures: Measures,
-        stop: &Stop,
-        progressed: &(dyn Fn(u64) + Sync),
+        rounds: &Rounds<'_>,
         mut play: impl FnMut(&mut ContextualTrial, u64, usize) -> [f64; 3],
     ) -> Result<Option<Played>, Error> {
         let label = self.plan.policy.as_str();
@@ -113,22 +117,27 @@ impl ContextualCell {
             mechanism: of(Purpose::Mechanism(label)),
         };
         let (mut scratch, mut rows) = (Scratch::default(), Trace::new(measures));
-        let mut next_recorded = recorded.iter().copied().peekable();
-        for round in 1..=self.plan.rounds {
-            if round % STOP_EVERY == 0 {
-                if stop.asked() {
-                    return Ok(None);
-                }
-                progressed(STOP_EVERY);
-            }
+        let finished = rounds.play(self.plan.rounds, 1, STOP_EVERY, |round, recorded| {
             trial.users.next();
             let arm = trial.policy.choose(trial.users.context(), &mut own, &mut scratch)?;
             let measured = play(&mut trial, round, arm);
-            if next_recorded.next_if_eq(&round).is_some() {
+            if recorded {
                 rows.push(number, round, Some(arm), measured);
             }
-        }
-        progressed(self.plan.rounds % STOP_EVERY);
-        Ok(Some((rows, trial.policy)))
+            Ok(())
+        })?;
+        Ok(finished.then_some((rows, trial.policy)))
+    }
+}
+
+impl ContextualTrial {
+    /// Draws the reward of an arm, releases the interaction, and updates the policy.
+    ///
+    /// * `heard` — sees what is released
+    pub(super) fn learn(&mut self, arm: usize, heard: impl FnOnce(&Released<InteractionSignal<'_>>)) {
+        let interaction = seal(self.users.context(), arm, self.users.reward(arm, &mut self.noise));
+        let released = self.privatizer.release(interaction, (&mut self.mechanism).into());
+        heard(&released);
+        self.policy.update(&released);
     }
 }

@@ -23,9 +23,9 @@ pub(super) struct EnvironmentCache {
     key: String,
     pub(super) streams: Streams,
     /// The environment; the first thread that needs it builds it, and others wait.
-    pub(super) environment: Mutex<Option<Arc<dyn Environment>>>,
+    pub(super) environment: Mutex<Option<Arc<Environment>>>,
     /// The environment of contextual cells, built in the same way.
-    pub(super) users: Mutex<Option<Arc<dyn Contextual>>>,
+    pub(super) users: Mutex<Option<Arc<Contextual>>>,
     pub(super) tables: Arc<TableCache>,
     pub(super) domains: Mutex<Vec<BasisDomain>>,
     /// Functions of trials, for the cells that share them.

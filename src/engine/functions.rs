@@ -21,7 +21,7 @@ impl Functions {
     ///
     /// # Errors
     /// As [`Environment::draw`].
-    pub(super) fn of(&self, environment: &dyn Environment, trial: u64) -> Result<Instance, Error> {
+    pub(super) fn of(&self, environment: &Environment, trial: u64) -> Result<Instance, Error> {
         let slot = {
             let mut kept = lock(&self.0);
             match kept.iter().find(|(number, _)| *number == trial) {
@@ -45,8 +45,8 @@ impl Functions {
 }
 
 /// Returns how many functions of an environment may be kept.
-pub(super) fn most(environment: &dyn Environment) -> usize {
-    let n_values = environment.product().map_or_else(|| environment.gram().n_points(), |product| product.n_rows());
+pub(super) fn most(environment: &Environment) -> usize {
+    let n_values = environment.product.as_ref().map_or_else(|| environment.gram.n_points(), |product| product.n_rows());
     MOST_BYTES / (8 * n_values.max(1))
 }
 

@@ -5,13 +5,13 @@
 //! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
-mod asked_policy;
 mod best_of_table;
 mod cell_facts;
 mod cell_info;
 mod cell_warning;
 mod contexts;
 mod decide;
+mod decider;
 mod environment_cache;
 mod functions;
 mod lock;
@@ -19,10 +19,13 @@ mod lockstep;
 mod observer;
 mod online;
 mod options;
+mod player;
 mod plays;
 mod prepare;
 mod ready_cell;
 mod replay;
+mod reward_source;
+mod rounds;
 mod run;
 mod scoring_error;
 mod session;
@@ -38,7 +41,6 @@ mod workload;
 
 pub use crate::spec::{ByText, Resolved, Role, is_privacy_key};
 pub use ask_tell::{AskTell, AskTellState};
-pub use asked_policy::AskedPolicy;
 pub use cell_facts::{CellFacts, CellLedger};
 #[cfg(all(test, feature = "parquet"))]
 pub(crate) use cell_info::tests::{cell as test_cell, ledger as test_ledger};

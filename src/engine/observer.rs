@@ -47,7 +47,9 @@ pub struct TrialEnd {
 /// Receives progress reports and finished units.
 pub trait Observer: Sync {
     /// Reports that this number of trial-rounds is done.
-    fn progressed(&self, trial_rounds: u64);
+    fn progressed(&self, trial_rounds: u64) {
+        let _ = trial_rounds;
+    }
 
     /// Reports the signal that a trial's policy is about to receive.
     ///
@@ -87,6 +89,15 @@ pub trait Observer: Sync {
     /// As [`Observer::finished`].
     fn ended(&self, unit: Unit, trials: &[TrialEnd]) -> Result<(), Error> {
         let _ = (unit, trials);
+        Ok(())
+    }
+}
+
+/// Observes nothing.
+pub(super) struct Unobserved;
+
+impl Observer for Unobserved {
+    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         Ok(())
     }
 }

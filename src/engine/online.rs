@@ -5,7 +5,8 @@
 
 use super::cell_facts::{CellFacts, CellLedger};
 use super::lock::lock;
-use super::observer::{Observer, Place, Stop};
+use super::observer::{Place, Stop, Unobserved};
+use super::rounds::{BatchResult, Rounds};
 use super::warnings::delta_warning;
 use super::{Measures, Quantity, Trace};
 use crate::oco::learner::{LearnerStreams, PreparedLearner, Rates};
@@ -42,12 +43,12 @@ pub(super) struct OnlinePreparation {
 /// Holds a problem with its streams; the first thread that needs it builds it.
 struct OnlineProblem {
     streams: Streams,
-    problem: Mutex<Option<Arc<dyn Problem>>>,
+    problem: Mutex<Option<Arc<Problem>>>,
 }
 
 /// Holds an online cell prepared for its trials.
 pub(super) struct OnlineCell {
-    problem: Arc<dyn Problem>,
+    problem: Arc<Problem>,
     learner: PreparedLearner,
     streams: Streams,
     label: String,
@@ -62,7 +63,7 @@ impl OnlinePreparation {
         plan: &CellPlan,
         online: &OnlinePlan,
         label: &str,
-    ) -> Result<(Arc<dyn Problem>, Streams), Error> {
+    ) -> Result<(Arc<Problem>, Streams), Error> {
         let key = format!("{label} {}", plan.environment_key);
         let ready = {
             let mut kept = lock(&self.problems);
@@ -83,7 +84,7 @@ impl OnlinePreparation {
             Some(problem) => Arc::clone(problem),
             None => {
                 let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: sweep.memory_bytes };
-                Arc::clone(slot.insert(online.problem.build(&context)?))
+                Arc::clone(slot.insert(Arc::new((online.problem)(&context)?)))
             }
         };
         Ok((problem, ready.streams.clone()))
@@ -91,8 +92,7 @@ impl OnlinePreparation {
 
     fn at_rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
         let (problem, streams) = self.problem(sweep, plan, online, label)?;
-        let learner =
-            online.learner.prepare(problem.setting(), &online.request, rate).map_err(|refusal| online.place(refusal))?;
+        let learner = online.learner.prepare(&problem.setting, &online.request, rate).map_err(|refusal| online.place(refusal))?;
         Ok(OnlineCell { problem, learner, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
     }
 
@@ -133,13 +133,13 @@ impl OnlinePreparation {
         let runs: Vec<(usize, Range<u64>)> = (0..grid.len())
             .flat_map(|i| (0..trials).step_by(together as usize).map(move |first| (i, first..(first + together).min(trials))))
             .collect();
-        let never = Stop::new();
+        let (never, last) = (Stop::new(), [plan.rounds]);
+        let validation = Rounds { recorded: &last, stop: &never, observer: &Unobserved };
         let risks = runs
             .into_par_iter()
             .map(|(i, numbers)| {
-                let rows = cells[i].batch(numbers.clone(), &[plan.rounds], &never, &|_| {}, None)?;
-                let last = |rows: Trace| rows[Quantity::Risk].last().copied();
-                Ok(rows.unwrap_or_default().into_iter().map(|rows| last(rows).unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
+                let done = cells[i].batch(numbers.clone(), &validation)?;
+                Ok(done.map_or(vec![f64::INFINITY; numbers.count()], |done| done.rows[Quantity::Risk].clone()))
             })
             .collect::<Result<Vec<Vec<f64>>, Error>>()?
             .concat();
@@ -171,7 +171,7 @@ impl OnlinePreparation {
         };
         let cell = self.at_rate(sweep, plan, online, &plan.environment, rate)?;
         let mut claim = cell.learner.claim.clone();
-        let mut facts = cell.problem.facts();
+        let mut facts = cell.problem.facts.clone();
         facts.extend(cell.learner.facts.clone());
         if let Rates::Validated { .. } = &online.rates {
             facts.push(("learning rate is".to_owned(), online.rates.to_string().into()));
@@ -186,49 +186,36 @@ impl OnlinePreparation {
 }
 
 impl OnlineCell {
-    /// Runs trials together, round by round, to their end; returns their rows by trial, or `None` if stopped before.
+    /// Runs trials together, round by round, to their end; returns `None` if stopped before.
     ///
     /// # Errors
     /// If a learner fails, or an answer is not finite.
-    pub(super) fn batch(
-        &self,
-        numbers: Range<u64>,
-        recorded: &[u64],
-        stop: &Stop,
-        progressed: &(dyn Fn(u64) + Sync),
-        observer: Option<&dyn Observer>,
-    ) -> Result<Option<Vec<Trace>>, Error> {
-        let listener = observer.filter(|observer| observer.keeps_transcripts());
+    pub(super) fn batch(&self, numbers: Range<u64>, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
+        let listens = rounds.observer.keeps_transcripts();
         let n_trials = numbers.end - numbers.start;
         let mut learners = (self.learner.make)(n_trials as usize);
-        let mut trials: Vec<Trial> = numbers.clone().map(|number| self.problem.trial(number)).collect();
-        let mut streams: Vec<LearnerStreams> = numbers.clone().map(|number| self.streams(number, listener.is_some())).collect();
+        let mut trials: Vec<Trial> = numbers.clone().map(|number| (self.problem.trial)(number)).collect();
+        let mut streams: Vec<LearnerStreams> = numbers.clone().map(|number| self.streams(number, listens)).collect();
         let mut rows: Vec<Trace> = numbers.clone().map(|_| Trace::new(Measures::Risk)).collect();
-        let mut next_recorded = recorded.iter().copied().peekable();
-        for round in 1..=self.rounds {
-            if round % STOP_EVERY == 0 {
-                if stop.asked() {
-                    return Ok(None);
-                }
-                progressed(STOP_EVERY * n_trials);
+        let finished = rounds.play(self.rounds, n_trials, STOP_EVERY, |round, recorded| {
+            learners.observe_all(trials.iter_mut().map(|trial| trial.next_sample()).collect(), &mut streams)?;
+            for (at, (number, streams)) in numbers.clone().zip(&mut streams).enumerate() {
+                let Some(transcript) = &mut streams.transcript else { continue };
+                let place = Place { cell: self.cell, trial: number, round };
+                rounds.observer.learned(place, transcript, learners.iterate_of(at));
+                transcript.clear();
             }
-            learners.observe_all(trials.iter_mut().map(|trial| trial.stream.next()).collect(), &mut streams)?;
-            if let Some(listener) = listener {
-                for (at, (number, streams)) in numbers.clone().zip(&mut streams).enumerate() {
-                    let Some(transcript) = &mut streams.transcript else { continue };
-                    listener.learned(Place { cell: self.cell, trial: number, round }, transcript, learners.iterate_of(at));
-                    transcript.clear();
-                }
-            }
-            if next_recorded.next_if_eq(&round).is_some() {
+            if recorded {
                 for (at, ((number, trial), rows)) in numbers.clone().zip(&trials).zip(&mut rows).enumerate() {
                     let risk = trial.score.risk(learners.iterate_of(at));
                     rows.push(number, round, None, [risk, trial.score.suboptimality(risk)]);
                 }
             }
-        }
-        progressed(self.rounds % STOP_EVERY * n_trials);
-        Ok(Some(rows))
+            Ok(())
+        })?;
+        let mut result = BatchResult::default();
+        numbers.zip(rows).for_each(|(number, rows)| result.add(number, rows, None));
+        Ok(finished.then_some(result))
     }
 
     fn streams(&self, trial: u64, keeps_transcript: bool) -> LearnerStreams {

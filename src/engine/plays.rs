@@ -1,34 +1,44 @@
 //! Numbers the plays of a product domain, whose points cannot be listed.
 
+use privateer_gp::ProductDomain;
 use privateer_numerics::rng::Stream;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Numbers the plays of one trial in the order of their first round.
-pub struct Plays {
+pub(super) struct Plays {
     /// The row range of each axis.
     axes: Vec<Range<usize>>,
     numbers: BTreeMap<Vec<u32>, usize>,
+    /// The rows of a play that its function has not defined so far.
+    newest: Option<Vec<u32>>,
 }
 
 impl Plays {
-    /// Creates an empty numbering; `axes` are the row ranges of the axes.
-    pub fn new(axes: Vec<Range<usize>>) -> Self {
-        Self { axes, numbers: BTreeMap::new() }
+    /// Creates an empty numbering.
+    pub(super) fn of(product: &ProductDomain) -> Self {
+        let axes = (0..product.dimension()).map(|axis| product.rows(axis)).collect();
+        Self { axes, numbers: BTreeMap::new(), newest: None }
     }
 
     /// Returns the number of these rows, one of each axis, and whether it is new.
-    pub fn number(&mut self, rows: &[u32]) -> (usize, bool) {
+    pub(super) fn number(&mut self, rows: &[u32]) -> (usize, bool) {
         if let Some(&number) = self.numbers.get(rows) {
             return (number, false);
         }
         let number = self.numbers.len();
         self.numbers.insert(rows.to_vec(), number);
+        self.newest = Some(rows.to_vec());
         (number, true)
     }
 
+    /// Returns the rows of this round's play if it is new; the next call returns `None`.
+    pub(super) fn take_newest(&mut self) -> Option<Vec<u32>> {
+        self.newest.take()
+    }
+
     /// Draws a uniformly random play; takes one word per axis.
-    pub fn random(&self, stream: &mut Stream) -> Vec<u32> {
+    pub(super) fn random(&self, stream: &mut Stream) -> Vec<u32> {
         self.axes.iter().map(|rows| (rows.start + stream.index(rows.len())) as u32).collect()
     }
 }

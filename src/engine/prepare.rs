@@ -8,8 +8,10 @@ use super::contexts::ContextualCell;
 use super::environment_cache::{EnvironmentCache, EnvironmentCaches};
 use super::functions;
 use super::lock::lock;
-use super::online::{OnlineCell, OnlinePreparation};
+use super::lockstep::batch;
+use super::online::{OnlineCell, OnlinePreparation, batch_size};
 use super::ready_cell::{ReadyCell, update_kind};
+use super::rounds::{BatchResult, Rounds};
 use super::scoring_error;
 use crate::env::{BuildContext, DataFolder, Environment};
 use crate::oco::learner::Rates;
@@ -21,6 +23,7 @@ use privateer_config::memory::allow;
 use privateer_gp::posterior::CovariancePosterior;
 use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// Largest number of points over which a check builds tables; of more it takes a sample.
@@ -47,6 +50,33 @@ pub(super) enum Ready {
     Contextual(Box<ContextualCell>),
     /// A learner on a problem.
     Online(Box<OnlineCell>),
+}
+
+impl Ready {
+    /// Returns how many of a block's trials run together.
+    ///
+    /// * `wanted` — the number that the options state, if they state one
+    pub(super) fn batch_size(&self, n_trials: u64, wanted: Option<usize>) -> u64 {
+        let size = match self {
+            Self::Bandit(cell) => cell.batch_size(n_trials, wanted),
+            Self::Contextual(_) => 1,
+            Self::Online(_) => wanted.map_or_else(|| batch_size(n_trials), |wanted| wanted as u64),
+        };
+        // A batch never crosses the end of its block.
+        size.clamp(1, n_trials.max(1))
+    }
+
+    /// Runs trials to the end; returns `None` if stopped before.
+    ///
+    /// # Errors
+    /// If a trial, the backend or a decision fails.
+    pub(super) fn batch(&self, numbers: Range<u64>, verify: bool, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
+        match self {
+            Self::Bandit(cell) => batch(cell, numbers, verify, rounds),
+            Self::Contextual(cell) => cell.batch(numbers, rounds),
+            Self::Online(cell) => cell.batch(numbers, rounds),
+        }
+    }
 }
 
 impl<'a> Preparation<'a> {
@@ -105,23 +135,18 @@ impl<'a> Preparation<'a> {
     ///
     /// # Errors
     /// If the environment cannot be built.
-    pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<dyn Environment>, Error> {
+    pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<Environment>, Error> {
         self.kept_environment(plan, bandit, &self.caches.of(self.sweep.seed, plan))
     }
 
-    fn kept_environment(
-        &self,
-        plan: &CellPlan,
-        bandit: &BanditPlan,
-        kept: &EnvironmentCache,
-    ) -> Result<Arc<dyn Environment>, Error> {
+    fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<Arc<Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
         }
         let context =
             BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let environment = bandit.environment_plan.build(&context)?;
+        let environment = Arc::new(bandit.environment_plan.build(&context)?);
         *slot = Some(Arc::clone(&environment));
         Ok(environment)
     }
@@ -165,6 +190,20 @@ impl<'a> Preparation<'a> {
         }
     }
 
+    /// Prepares a bandit cell whose points can be listed, for a caller that chooses points or rewards.
+    ///
+    /// # Errors
+    /// As [`Preparation::cell`]; a cell over a product of axes.
+    pub(super) fn listed(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
+        let cell = self.cell(plan)?;
+        if cell.environment.product.is_some() {
+            return Err(Error::input(
+                Diagnostic::new("the points of a product of axes cannot be listed").hint("use a domain of stated points"),
+            ));
+        }
+        Ok(cell)
+    }
+
     /// Whether the rewards of a cell are told, so that it can be a session and not a simulation.
     ///
     /// # Errors
@@ -173,7 +212,7 @@ impl<'a> Preparation<'a> {
         let Task::Bandit(bandit) = &plan.task else { return Ok(false) };
         let kept = self.caches.of(self.sweep.seed, plan);
         let environment = self.kept_environment(plan, bandit, &kept)?;
-        Ok(environment.told_rewards().is_some() && !environment.simulates())
+        Ok(environment.told_rewards.is_some() && !environment.simulates)
     }
 
     /// Makes a contextual cell ready.
@@ -198,11 +237,11 @@ impl<'a> Preparation<'a> {
             None => {
                 let (streams, memory_bytes) = (&kept.streams, self.sweep.memory_bytes);
                 let context = BuildContext { streams, data: self.data, rounds: plan.rounds, memory_bytes };
-                Arc::clone(slot.insert(task.environment_plan.build(&context)?))
+                Arc::clone(slot.insert(Arc::new(task.environment_plan.build(&context)?)))
             }
         };
         drop(slot);
-        let facts = environment.facts();
+        let facts = &environment.facts;
         // A policy's matrices and sums: the joint matrix of the as-printed calibration is the largest.
         let entries = facts.n_arms as f64 * facts.dimension as f64;
         allow(
@@ -214,12 +253,13 @@ impl<'a> Preparation<'a> {
         allow(
             self.sweep.memory_bytes,
             &format!("the releases of `{}` over {} rounds", plan.policy, plan.rounds),
-            task.policy_plan.need_bytes(facts, task.privacy.request()),
+            (task.policy_plan.need_bytes)(facts, task.privacy.request()),
             "lower `rounds`, or raise the policy's `growth`",
         )?;
         let prepared = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
-        let replays = task.environment_plan.replays();
-        Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams: kept.streams.clone(), replays })
+        let replays = task.environment_plan.replays;
+        let (streams, keeps_parameters) = (kept.streams.clone(), self.sweep.parameters);
+        Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams, replays, keeps_parameters })
     }
 
     /// Prepares a bandit cell, with features of at most `table_points` points: of a larger domain there is no screen.
@@ -232,13 +272,13 @@ impl<'a> Preparation<'a> {
     ) -> Result<ReadyCell, Error> {
         let environment = self.kept_environment(plan, bandit, kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
-        let inputs = match (&curator, environment.product()) {
+        let inputs = match (&curator, environment.product.as_ref()) {
             (Some(_), _) => withheld(environment.as_ref())?,
             (None, Some(product)) => KnownInputs::Product(Arc::clone(product)),
             (None, None) => KnownInputs::Shared(SharedInputs {
-                gram: Arc::clone(environment.gram()),
-                points: environment.points().cloned(),
-                kernel: environment.kernel().cloned(),
+                gram: Arc::clone(&environment.gram),
+                points: environment.points.clone(),
+                kernel: environment.kernel.clone(),
             }),
         };
         let problem = Problem {
@@ -249,8 +289,8 @@ impl<'a> Preparation<'a> {
             memory_bytes: self.sweep.memory_bytes,
             tables: Arc::clone(&kept.tables),
         };
-        let sets = environment.set_size();
-        if sets.is_some() && !bandit.policy_plan.plays_sets() {
+        let sets = environment.set_size;
+        if sets.is_some() && !bandit.policy_plan.plays_sets {
             return Err(Error::input(
                 Diagnostic::new(format!("policy `{}` cannot play decision sets that change every round", plan.policy))
                     .expected("a policy that never insists on a point, such as `gp-ucb`, `qff-gp-ucb` or `uniform`")
@@ -268,7 +308,7 @@ impl<'a> Preparation<'a> {
                     // Visited points, which are few among many plays.
                     Basis::Gram(_) | Basis::Own(_) => 2.5 * libm::sqrt(plan.rounds.min(basis.n_points() as u64) as f64),
                 };
-                let screened = environment.product().is_none()
+                let screened = environment.product.is_none()
                     && sets.is_none_or(|size| screens_set(size, basis.n_points(), functions, update_kind));
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
             }
@@ -411,8 +451,8 @@ fn alike(sweep: &Sweep) -> Vec<(u32, bool)> {
 }
 
 /// Returns what a policy knows of inputs that a curator holds: their number and the kernel.
-fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
-    if let Some(rows) = environment.merged_rows() {
+fn withheld(environment: &Environment) -> Result<KnownInputs, Error> {
+    if let Some(rows) = environment.merged_rows {
         return Err(Error::input(
             Diagnostic::new(format!(
                 "a curator releases each of the table's {rows} rows, and rows with equal inputs are one point here"
@@ -420,7 +460,7 @@ fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
             .hint("state `environment.replicates = \"apart\"`"),
         ));
     }
-    match (environment.points(), environment.kernel()) {
+    match (environment.points.as_ref(), environment.kernel.as_ref()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
         _ => Err(Error::input(
             Diagnostic::new("a curator releases inputs, and the points of this environment have no coordinates")

@@ -20,7 +20,7 @@ pub struct ReadyCell {
     /// The bandit part of the plan.
     pub bandit: BanditPlan,
     /// The problem.
-    pub environment: Arc<dyn Environment>,
+    pub environment: Arc<Environment>,
     /// Curator of the private inputs; `None` if the inputs are public.
     pub curator: Option<Arc<dyn Curator>>,
     /// Makes the trials' policies.
@@ -57,6 +57,32 @@ impl ReadyCell {
     pub(super) fn fit_on_cpu(&self) -> usize {
         let all = self.memory_bytes / (self.trial_bytes + self.screen_bytes).max(1.0);
         (all as usize / rayon::current_num_threads()).max(1)
+    }
+
+    /// Returns how many of a block's trials run in lockstep, as wanted or as the backend prefers.
+    pub(super) fn batch_size(&self, n_trials: u64, wanted: Option<usize>) -> u64 {
+        if self.bandit.policy_plan.depends_on_block {
+            return n_trials;
+        }
+        let domain = self.domain.as_ref();
+        match wanted {
+            Some(batch) => batch.min(domain.map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
+            // A block too small for full batches on all threads is split into smaller batches.
+            None => {
+                let preferred = domain.map_or(8, |domain| domain.batch(self.update_kind())) as u64;
+                preferred.min(n_trials.div_ceil(rayon::current_num_threads() as u64))
+            }
+        }
+    }
+
+    /// Returns the number of points of the domain.
+    pub(super) fn n_points(&self) -> usize {
+        self.environment.gram.n_points()
+    }
+
+    /// Returns the coordinates of a point, if the domain has any.
+    pub(super) fn point(&self, point: usize) -> Option<&[f64]> {
+        self.environment.points.as_ref().filter(|_| point < self.n_points()).map(|points| points.point(point))
     }
 
     /// Returns whether both cells' trials are scored over one prepared basis.
@@ -106,7 +132,7 @@ impl ReadyCell {
 
     /// Returns the inputs of the environment, sealed.
     pub(super) fn inputs(&self) -> Option<Raw<Inputs>> {
-        let points = self.environment.points()?;
+        let points = self.environment.points.as_ref()?;
         Some(Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates()))))
     }
 
@@ -131,7 +157,7 @@ impl ReadyCell {
                 "lower the number of features or `rounds`, take `blt`, or release on a schedule",
             )?;
         }
-        let train = self.environment.train_readings().cloned();
+        let train = self.environment.train_readings.clone();
         let setting = Setting {
             released_inputs: self.released_inputs(trial)?,
             ..Setting::new(instance.facts(), instance.noise_scale(), &mechanism, train)

@@ -8,10 +8,9 @@
 
 use super::Measures;
 use super::contexts::{ContextualCell, Played};
-use super::observer::Stop;
+use super::rounds::Rounds;
 use crate::env::contextual::Logged;
 use privateer_config::error::Error;
-use privateer_privacy::interactions::seal;
 
 /// Holds the weighted sums of an estimate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -42,19 +41,10 @@ impl Estimate {
 }
 
 impl ContextualCell {
-    /// Replays the log once, in the trial's order; returns its rows and its policy, or `None` if stopped.
-    ///
-    /// # Errors
-    /// If the environment fails.
-    pub(super) fn replayed(
-        &self,
-        number: u64,
-        recorded: &[u64],
-        stop: &Stop,
-        progressed: &(dyn Fn(u64) + Sync),
-    ) -> Result<Option<Played>, Error> {
-        let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts().rounds);
-        self.rounds((number, recorded), Measures::Replay, stop, progressed, |trial, _, arm| {
+    /// Replays the log once, in the trial's order.
+    pub(super) fn replay(&self, number: u64, rounds: &Rounds<'_>) -> Result<Option<Played>, Error> {
+        let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts.rounds);
+        self.play(number, Measures::Replay, rounds, |trial, _, arm| {
             // Each row takes one word in any case, so that all policies see the same random numbers.
             let uniform = trial.noise.uniform();
             if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = trial.users.logged()
@@ -63,8 +53,7 @@ impl ContextualCell {
                 estimate.add(reward, propensity);
                 if uniform * propensity < floor && taken < most {
                     taken += 1;
-                    let interaction = seal(trial.users.context(), arm, trial.users.reward(arm, &mut trial.noise));
-                    trial.policy.update(&trial.privatizer.release(interaction, (&mut trial.mechanism).into()));
+                    trial.learn(arm, |_| {});
                 }
             }
             [taken as f64, estimate.value(), estimate.standard_error()]

@@ -1,15 +1,12 @@
 //! Runs units in canonical order, distributed over shards and threads.
 
-use super::Trace;
 use super::lock::lock;
-use super::lockstep::{BatchResult, batch};
-use super::observer::{Observer, Stop, TrialEnd, Unit, panicked};
-use super::online::batch_size;
+use super::observer::{Observer, Stop, Unit, panicked};
 use super::options::Options;
-use super::prepare::{Preparation, Ready};
+use super::prepare::Preparation;
+use super::rounds::{BatchResult, Rounds};
 use super::wide::{Groups, block, group};
-use crate::policy::contextual::ContextPolicy;
-use crate::spec::{CellPlan, Sweep};
+use crate::spec::Sweep;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use rayon::prelude::*;
@@ -94,9 +91,6 @@ struct UnitJob<'a> {
     observer: &'a dyn Observer,
 }
 
-/// Rows of a trial, and what its policy keeps of its model.
-type KeptTrial = (Trace, Option<serde_json::Value>);
-
 impl UnitJob<'_> {
     /// Runs one unit and reports its rows; returns `None` if stopped.
     ///
@@ -141,83 +135,22 @@ impl UnitJob<'_> {
     /// Runs one unit; returns `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<BatchResult>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
-        let keeps = self.sweep.parameters;
-        let cell = match self.preparation.any(plan)? {
-            Ready::Bandit(cell) => cell,
-            Ready::Contextual(cell) => {
-                return self.trials(plan, unit, 1, |trials, recorded, progressed| {
-                    let done = cell.trial(trials.start, recorded, self.stop, progressed, self.observer)?;
-                    let kept = |policy: &dyn ContextPolicy| if keeps { policy.parameters() } else { Ok(None) };
-                    done.map(|(rows, policy)| Ok(vec![(rows, kept(policy.as_ref())?)])).transpose()
-                });
-            }
-            Ready::Online(cell) => {
-                let Range { start, end } = block(self.sweep, unit);
-                let together = self.options.batch.map_or_else(|| batch_size(end - start), |batch| batch.max(1) as u64);
-                return self.trials(plan, unit, together, |trials, recorded, progressed| {
-                    let done = cell.batch(trials, recorded, self.stop, progressed, Some(self.observer))?;
-                    Ok(done.map(|trials| trials.into_iter().map(|rows| (rows, None)).collect()))
-                });
-            }
-        };
+        let cell = self.preparation.any(plan)?;
         let recorded = self.sweep.recorded.rounds(plan.rounds);
+        let rounds = Rounds { recorded: &recorded, stop: self.stop, observer: self.observer };
         let Range { start: first, end } = block(self.sweep, unit);
-        let n_trials = end - first;
-        let size = match self.options.batch {
-            Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
-            // A block too small for full batches on all threads is split into smaller batches.
-            None => {
-                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.update_kind())) as u64;
-                wanted.min(n_trials.div_ceil(rayon::current_num_threads() as u64))
-            }
-        };
-        let size = if cell.bandit.policy_plan.depends_on_block() { n_trials } else { size };
-        // A batch never crosses the end of its block.
-        let size = size.clamp(1, n_trials.max(1));
-        let starts: Vec<u64> = (first..end).step_by(size as usize).collect();
-        let results = starts
+        let size = cell.batch_size(end - first, self.options.batch);
+        let results = (first..end)
+            .step_by(size as usize)
+            .collect::<Vec<u64>>()
             .into_par_iter()
             .with_max_len(1)
-            .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.options.verify, self.stop, self.observer))
+            .map(|start| cell.batch(start..(start + size).min(end), self.options.verify, &rounds))
             .collect::<Result<Vec<_>, Error>>()?;
         let mut done = BatchResult::default();
         for result in results {
             let Some(result) = result else { return Ok(None) };
             done.append(result);
-        }
-        Ok(Some(done))
-    }
-
-    /// Runs one unit whose trials are independent, in batches of `together`, in parallel on the threads; `None` if stopped.
-    ///
-    /// * `run` — runs a batch; returns for each trial its rows and what its policy keeps of its model
-    fn trials(
-        &self,
-        plan: &CellPlan,
-        unit: Unit,
-        together: u64,
-        run: impl Fn(Range<u64>, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Vec<KeptTrial>>, Error> + Sync,
-    ) -> Result<Option<BatchResult>, Error> {
-        let recorded = self.sweep.recorded.rounds(plan.rounds);
-        let Range { start: first, end } = block(self.sweep, unit);
-        let batches = (first..end)
-            .step_by(together as usize)
-            .collect::<Vec<u64>>()
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|start| run(start..(start + together).min(end), &recorded, &|rounds| self.observer.progressed(rounds)))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let mut done = BatchResult::default();
-        let mut number = first;
-        for batch in batches {
-            let Some(batch) = batch else { return Ok(None) };
-            for (rows, parameters) in batch {
-                done.rows.extend(rows);
-                if parameters.is_some() {
-                    done.trials.push(TrialEnd { trial: number, counts: Default::default(), repaired: 0, parameters });
-                }
-                number += 1;
-            }
         }
         Ok(Some(done))
     }

@@ -6,7 +6,8 @@
 //! instead ([`HolderRelease`]). Where rewards are released one by one, only the released value is stored; running sums over
 //! users are stored raw, inside the mechanism's own state.
 
-use super::asked_policy::AskedPolicy;
+use super::decider::Decider;
+use super::player::{Player, Players};
 use super::prepare::Preparation;
 use super::session_parts::{SessionParts, session_parts};
 use crate::policy::{Policy, PolicyStreams};
@@ -41,7 +42,7 @@ use serde::{Deserialize, Serialize};
 pub struct Session {
     plan: CellPlan,
     streams: Streams,
-    asked: AskedPolicy,
+    players: Players,
     release: ChannelRelease,
     /// Of one answer, as the mechanism is simulated.
     ledger: Ledger,
@@ -207,8 +208,9 @@ impl Session {
     fn assemble(parts: SessionParts, policy: Box<dyn Policy>, state: SessionState) -> Self {
         let SessionParts { plan, streams, domain, release, ledger, bound, outputs, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
-        let asked = AskedPolicy::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
-        Self { plan, streams, asked, release, ledger, bound, outputs, n_points, fingerprint, state }
+        let decider = domain.map_or(Decider::Listed, |domain| Decider::screened(domain.open(1), 1, None));
+        let players = Players::new(vec![Player::new(0, policy, draws)], decider);
+        Self { plan, streams, players, release, ledger, bound, outputs, n_points, fingerprint, state }
     }
 
     /// Returns the row to observe next, 0-based; the same row until its reward is told.
@@ -226,7 +228,9 @@ impl Session {
                 ),
             ));
         }
-        let row = self.asked.ask()?;
+        self.players.propose(self.state.told.len() as u64 + 1)?;
+        self.players.decide()?;
+        let row = self.players.points[0];
         self.state.asked = Some(row as u64);
         self.changed();
         Ok(row)
@@ -248,7 +252,7 @@ impl Session {
     /// As [`Session::check_received`]. The session is then as it was.
     pub fn tell_received(&mut self, row: usize, received: &HolderRelease) -> Result<ToldRound, Error> {
         let signal = self.check_received(row, received)?;
-        Ok(self.keep(row, &signal))
+        self.keep(row, &signal)
     }
 
     /// Fails where a released value is not the one that this session asked for, or states another mechanism.
@@ -333,23 +337,24 @@ impl Session {
 
     /// Releases and records the reward of the asked row.
     fn take(&mut self, row: usize, reward: f64) -> Result<ToldRound, Error> {
-        let released = self.release.release(&self.asked.query(), Raw::seal(reward));
+        let released = self.release.release(&self.players.players[0].query(row), Raw::seal(reward));
         let signal = released.map_err(|why| Error::Failed {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
-        Ok(self.keep(row, &signal))
+        self.keep(row, &signal)
     }
 
-    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> ToldRound {
+    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> Result<ToldRound, Error> {
         let told = ToldRound { row: row as u64, released: signal.reward() };
-        self.asked.tell(signal);
+        self.players.players[0].update(row, signal);
+        self.players.end_round(self.state.told.len() as u64 + 1, &[told.released])?;
         self.state.told.push(told);
         self.state.privatizer = self.release.save();
         self.state.asked = None;
-        self.asked.draw_from(draws(&self.streams, &self.plan, self.state.told.len() as u64));
+        self.players.players[0].streams = draws(&self.streams, &self.plan, self.state.told.len() as u64);
         self.changed();
-        told
+        Ok(told)
     }
 
     /// Returns the session of a saved state before its last reward was told.
@@ -390,14 +395,14 @@ impl Session {
     }
 
     fn changed(&mut self) {
-        self.state.policy = self.asked.policy().save();
+        self.state.policy = self.players.players[0].policy.save();
         self.state.revision += 1;
     }
 
     /// Returns the told row with the highest posterior mean; `None` before the first.
     #[must_use]
     pub fn best(&self) -> Option<usize> {
-        self.asked.policy().recommend()
+        self.players.players[0].policy.recommend()
     }
 
     /// Returns the number of rounds told so far, and the number of rounds in all.

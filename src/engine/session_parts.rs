@@ -50,14 +50,14 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
             "release them with `privateer curate`, name its files in `environment.file` and `environment.released`, and drop `[curator]`",
         );
     }
-    if bandit.policy_plan.is_foreign() {
+    if bandit.policy_plan.is_foreign {
         return refuse(
             format!("`{}` is a policy from outside, which keeps no state that a session could store", plan.policy),
             "use a policy of this program in sessions",
         );
     }
     let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
-    let Some(facts) = cell.environment.told_rewards() else {
+    let Some(facts) = cell.environment.told_rewards.clone() else {
         return refuse(
             "rewards of a session are told, and nothing in the spec bounds them".to_owned(),
             "use `points-table` with a stated `bound` in units of the rewards (`units = \"rewards\"`), and without `value` or with \
@@ -66,7 +66,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     };
     let channel = bandit.privacy.channel(&facts, true, cell.maker.sums(), None)?;
     let mut ledger = channel.ledger();
-    cell.environment.derived_from_rewards().state_in(&mut ledger);
+    cell.environment.derived_from_rewards.state_in(&mut ledger);
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(
             format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
@@ -94,10 +94,10 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
         Channel::Sums(_) => None,
     };
     let bound = facts.bound;
-    let setting = Setting::new(&facts, cell.environment.told_noise_scale(), &channel, cell.environment.train_readings().cloned());
+    let setting = Setting::new(&facts, cell.environment.told_noise_scale, &channel, cell.environment.train_readings.clone());
     Ok(SessionParts {
-        n_points: cell.environment.gram().n_points(),
-        fingerprint: cell.environment.fingerprint().unwrap_or_default().to_owned(),
+        n_points: cell.environment.gram.n_points(),
+        fingerprint: cell.environment.fingerprint.clone().unwrap_or_default(),
         streams: Streams::new(sweep.seed, "session"),
         plan: cell.plan,
         maker: cell.maker,

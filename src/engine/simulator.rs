@@ -1,12 +1,12 @@
 //! Simulates one trial step by step, for programs that choose the points themselves.
 
 use super::prepare::Preparation;
-use super::ready_cell::{ReadyCell, ReadyTrial};
+use super::ready_cell::ReadyCell;
+use super::reward_source::RewardSource;
 use crate::env::catch_bad_reward;
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_numerics::rng::{Purpose, Stream};
-use privateer_privacy::{Ledger, Privatizer, Query, Signal};
+use privateer_privacy::{Ledger, Query};
 
 /// One trial of a cell, whose points the caller chooses.
 ///
@@ -35,11 +35,7 @@ pub struct Simulator {
     cell: ReadyCell,
     /// The trial, 0-based.
     number: u64,
-    trial: ReadyTrial,
-    privatizer: Box<dyn Privatizer>,
-    noise: Stream,
-    mechanism: Stream,
-    sets: Stream,
+    source: RewardSource,
     allowed: Option<Vec<u32>>,
     round: u64,
 }
@@ -60,39 +56,23 @@ impl Simulator {
     /// # Errors
     /// What a run of the cell would refuse; a cell without points, or over a product of axes.
     pub fn new(preparation: &Preparation<'_>, plan: &CellPlan, trial: u64) -> Result<Self, Error> {
-        let cell = preparation.cell(plan)?;
-        if cell.environment.product().is_some() {
-            return Err(Error::input(
-                Diagnostic::new("the points of a product of axes cannot be listed").hint("use a domain of stated points"),
-            ));
-        }
-        let ready = cell.trial(trial)?;
-        let of = |purpose| cell.streams.of(trial, purpose);
-        let mut made = Self {
-            privatizer: ready.mechanism.privatizer(),
-            noise: of(Purpose::Noise),
-            mechanism: of(Purpose::Mechanism(&cell.plan.policy)),
-            sets: of(Purpose::Sets),
-            allowed: ready.instance.sets().is_some().then(Vec::new),
-            round: 1,
-            number: trial,
-            trial: ready,
-            cell,
-        };
-        made.trial.instance.draw_set(&mut made.sets, &mut made.allowed);
-        Ok(made)
+        let cell = preparation.listed(plan)?;
+        let (mut source, _) = RewardSource::start(&cell, trial)?;
+        let mut allowed = source.empty_set();
+        source.draw_set(&mut allowed);
+        Ok(Self { cell, number: trial, source, allowed, round: 1 })
     }
 
     /// Returns the number of points of the domain.
     #[must_use]
     pub fn n_points(&self) -> usize {
-        self.cell.environment.gram().n_points()
+        self.cell.n_points()
     }
 
     /// Returns the coordinates of a point, if the domain has any.
     #[must_use]
     pub fn point(&self, point: usize) -> Option<&[f64]> {
-        self.cell.environment.points().filter(|_| point < self.n_points()).map(|points| points.point(point))
+        self.cell.point(point)
     }
 
     /// Returns the points that may be played in the coming round, ascending; `None` where all of them may.
@@ -116,7 +96,7 @@ impl Simulator {
     /// Returns the ledger of one user's reward.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        self.trial.mechanism.ledger()
+        self.source.channel.ledger()
     }
 
     /// Plays a point.
@@ -126,16 +106,12 @@ impl Simulator {
     /// of the environment returns a reward that is not finite.
     pub fn step(&mut self, point: usize) -> Result<SimulatorStep, Error> {
         self.check(point)?;
-        let instance = &self.trial.instance;
-        let raw = catch_bad_reward(|| instance.observe(point, &mut self.noise))
+        let reward = catch_bad_reward(|| self.source.observe(point))
             .map_err(|bad| bad.in_round(&self.cell.plan.label(), self.number, self.round))?;
-        let released = match self.privatizer.release(&Query::default(), raw, (&mut self.mechanism).into()).value() {
-            Signal::Reward(reward) => Some(*reward),
-            _ => None,
-        };
-        let regret = instance.regret_among(point, self.allowed.as_deref());
+        let released = self.source.release(&Query::default(), reward).reward();
+        let [regret, ..] = self.source.count(point, self.allowed.as_deref());
         self.round += 1;
-        instance.draw_set(&mut self.sets, &mut self.allowed);
+        self.source.draw_set(&mut self.allowed);
         Ok(SimulatorStep { released, regret })
     }
 

@@ -10,7 +10,7 @@ use privateer_privacy::Ledger;
 /// Returns the warnings of a cell whose rewards are simulated from a table; none of other cells.
 pub(super) fn table_warnings(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger) -> Vec<CellWarning> {
     let mut warnings = Vec::new();
-    if cell.environment.fingerprint().is_some() && cell.environment.simulates() {
+    if cell.environment.fingerprint.as_deref().is_some() && cell.environment.simulates {
         warnings.extend(outlier_warning(cell, trial));
         warnings.extend(replicates_warning(plan, cell));
         // The likelihood of this table chose a fitted kernel.
@@ -19,7 +19,7 @@ pub(super) fn table_warnings(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTri
         warnings.extend(clipped_rewards_warning(cell, trial, ledger));
         warnings.extend(observation_noise_warning(plan, trial));
     }
-    warnings.extend(cell.environment.index_column().map(index_column_warning));
+    warnings.extend(cell.environment.index_column.as_deref().map(index_column_warning));
     warnings
 }
 
@@ -35,7 +35,7 @@ fn index_column_warning(name: &str) -> CellWarning {
 /// Returns a warning if one row of a table has over half of the variance of its values.
 fn outlier_warning(cell: &ReadyCell, trial: &ReadyTrial) -> Option<CellWarning> {
     let environment = &cell.environment;
-    let n = environment.points()?.n_points();
+    let n = environment.points.as_ref()?.n_points();
     let means: Vec<f64> = (0..n).map(|point| trial.instance.mean(point)).collect();
     let (point, share) = outlier(&means)?;
     let text = format!(
@@ -51,7 +51,7 @@ fn outlier_warning(cell: &ReadyCell, trial: &ReadyTrial) -> Option<CellWarning> 
 ///
 /// Their scores are equal too, so that the order of the rows decides which of them is played.
 fn replicates_warning(plan: &CellPlan, cell: &ReadyCell) -> Option<CellWarning> {
-    let points = cell.environment.points()?;
+    let points = cell.environment.points.as_ref()?;
     let mut inputs: Vec<&[f64]> = (0..points.n_points()).map(|point| points.point(point)).collect();
     inputs.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     inputs.dedup();
@@ -76,7 +76,7 @@ const MOST_COMPARED: usize = 60;
 
 /// Returns a warning if the kernel gives a table's points nearly the same value, or half of them nothing from any other.
 fn lengthscale_warning(cell: &ReadyCell) -> Option<CellWarning> {
-    let (points, kernel) = cell.environment.points().zip(cell.environment.kernel())?;
+    let (points, kernel) = cell.environment.points.as_ref().zip(cell.environment.kernel.as_ref())?;
     let n = points.n_points();
     let compared: Vec<usize> = (0..n).step_by(n.div_ceil(MOST_COMPARED)).collect();
     let prior = |i: usize| kernel.value(points.point(i), points.point(i));

@@ -3,11 +3,10 @@
 //! Each factor is played in pilot trials, whose numbers no trial of a run can have, and the least mean cumulative regret wins. The
 //! choice depends on the cell alone: every thread, shard and resumed run makes the same one.
 
-use super::ask_tell::Unobserved;
-use super::lockstep::batch;
-use super::observer::Stop;
+use super::observer::{Stop, Unobserved};
 use super::prepare::{Preparation, Ready};
-use super::trace::{Quantity, Trace};
+use super::rounds::{BatchResult, Rounds};
+use super::trace::Quantity;
 use crate::spec::{CellPlan, Task, Tuning};
 use privateer_config::error::{Diagnostic, Error};
 use rayon::prelude::*;
@@ -42,43 +41,31 @@ impl Preparation<'_> {
 
     /// Returns the mean cumulative regret of a cell's pilot trials.
     fn pilot_loss(&self, plan: &CellPlan, pilot: u64) -> Result<f64, Error> {
-        let last = [plan.rounds];
         let refuse = |why: &str| {
             Err(Error::input(
                 Diagnostic::new(format!("`beta` of `{}` cannot be tuned: {why}", plan.policy))
                     .hint("state the factor, as `beta = { kind = \"order\", factor = 0.5 }`"),
             ))
         };
-        let rows = match self.any(plan)? {
-            Ready::Bandit(cell) => {
-                if cell.environment.told_rewards().is_some() && !cell.environment.simulates() {
-                    return refuse("rewards are told one by one, and no trial can be played before");
-                }
-                let mut rows = Trace::default();
-                let size = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.update_kind())).max(1) as u64;
-                let size = if cell.bandit.policy_plan.depends_on_block() { pilot } else { size };
-                for first in (0..pilot).step_by(size as usize) {
-                    let numbers = FIRST_PILOT + first..FIRST_PILOT + pilot.min(first + size);
-                    if let Some(done) = batch(&cell, numbers, &last, false, &Stop::new(), &Unobserved)? {
-                        rows.extend(done.rows);
-                    }
-                }
-                rows
+        let cell = self.any(plan)?;
+        match &cell {
+            Ready::Bandit(cell) if cell.environment.told_rewards.is_some() && !cell.environment.simulates => {
+                return refuse("rewards are told one by one, and no trial can be played before");
             }
-            Ready::Contextual(cell) if cell.replays => {
-                return refuse("a log is replayed, and estimates are no trials");
-            }
-            Ready::Contextual(cell) => {
-                let mut rows = Trace::new(crate::engine::Measures::Contextual);
-                for number in FIRST_PILOT..FIRST_PILOT + pilot {
-                    if let Some((more, _)) = cell.trial(number, &last, &Stop::new(), &|_| {}, &Unobserved)? {
-                        rows.extend(more);
-                    }
-                }
-                rows
-            }
+            Ready::Contextual(cell) if cell.replays => return refuse("a log is replayed, and estimates are no trials"),
             Ready::Online(_) => return refuse("a learner explores nothing"),
-        };
+            Ready::Bandit(_) | Ready::Contextual(_) => {}
+        }
+        let (never, mut done) = (Stop::new(), BatchResult::default());
+        let rounds = Rounds { recorded: &[plan.rounds], stop: &never, observer: &Unobserved };
+        let size = cell.batch_size(pilot, None);
+        for first in (0..pilot).step_by(size as usize) {
+            let numbers = FIRST_PILOT + first..FIRST_PILOT + pilot.min(first + size);
+            if let Some(more) = cell.batch(numbers, false, &rounds)? {
+                done.append(more);
+            }
+        }
+        let rows = done.rows;
         let loss = rows[Quantity::CumulativeRegret].iter().sum::<f64>() / pilot as f64;
         // NaN never wins.
         Ok(if loss.is_nan() { f64::INFINITY } else { loss })

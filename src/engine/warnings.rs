@@ -47,7 +47,7 @@ pub(super) fn bandit_warnings(
     inputs: Option<&Ledger>,
 ) -> Vec<CellWarning> {
     let mut warnings: Vec<CellWarning> = delta_warning(ledger, plan.rounds, "rewards").into_iter().collect();
-    if let (Some(inputs), Some(points)) = (inputs, cell.environment.points()) {
+    if let (Some(inputs), Some(points)) = (inputs, cell.environment.points.as_ref()) {
         warnings.extend(delta_warning(inputs, points.n_points() as u64, "rows"));
     }
     let n_initial = plan.resolved["policy"]["initial"]["points"].as_u64().unwrap_or(0);
@@ -73,7 +73,7 @@ pub(super) fn bandit_warnings(
 ///
 /// It is `None` without values and without a stated bound.
 fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
-    if cell.environment.simulates() {
+    if cell.environment.simulates {
         let (least, greatest) = trial.instance.range();
         return Some(KnownValues { least, greatest, are_read: true });
     }
@@ -179,7 +179,7 @@ fn factor_warning(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, values:
     let beta = &plan.resolved["policy"]["beta"];
     let kind = beta.as_str().or(beta["kind"].as_str()).or(plan.resolved["defaults"]["policy.beta"].as_str())?;
     let least = cell.maker.least_factor(&trial.setting, plan.rounds.div_ceil(2))?;
-    let prior = libm::sqrt(if cell.environment.product().is_some() { 1.0 } else { cell.environment.gram().diagonal(0) });
+    let prior = libm::sqrt(if cell.environment.product.is_some() { 1.0 } else { cell.environment.gram.diagonal(0) });
     let (reach, spread) = (least * prior, values.greatest - values.least);
     (["theory", "scaled"].contains(&kind) && 0.0 < spread && spread < reach).then(|| {
         let known = if values.are_read { "the mean rewards differ" } else { "the stated `bound` lets mean rewards differ" };
@@ -208,7 +208,7 @@ fn prior_mean_warning(
 ) -> Option<CellWarning> {
     let factor = cell.maker.least_factor(&trial.setting, plan.rounds)?;
     let grows = plan.resolved["policy"]["beta"]["kind"].as_str() != Some("constant");
-    let prior = libm::sqrt(if cell.environment.product().is_some() { 1.0 } else { cell.environment.gram().diagonal(0) });
+    let prior = libm::sqrt(if cell.environment.product.is_some() { 1.0 } else { cell.environment.gram.diagonal(0) });
     let noise = trial.instance.facts().noise_variance.map_or(0.0, libm::sqrt);
     let is_stuck = values.are_read && FAR * (factor * prior).max(noise) < values.least;
     (is_stuck && !grows && 0.0 < factor && values.least < values.greatest && ledger.epsilon.is_none()).then(|| {

@@ -9,11 +9,12 @@
 //! Parts whose screens have left a failing device are played to the end one after the other on each thread: screens of the CPU may
 //! take more memory than a wave has.
 
-use super::lockstep::{BatchResult, LockstepPart};
+use super::lockstep::LockstepPart;
 use super::observer::{Observer, Stop, Unit, panicked};
 use super::options::Options;
 use super::prepare::{Preparation, Ready};
 use super::ready_cell::ReadyCell;
+use super::rounds::BatchResult;
 use crate::spec::{Sweep, Task};
 use privateer_backend::{Counters, Together, UpdateKind};
 use privateer_config::error::Error;
@@ -198,11 +199,11 @@ impl WidePart {
             self.lockstep.finish(round, record, observer)?;
             self.played = round;
             if round == self.rounds {
-                self.lockstep.close_screen();
+                self.lockstep.players.close_screen();
                 return Ok(());
             }
             self.lockstep.begin(round + 1)?;
-            if self.lockstep.is_on_device() || (round.is_multiple_of(STOP_EVERY) && stop.asked()) {
+            if self.lockstep.players.is_on_device() || (round.is_multiple_of(STOP_EVERY) && stop.asked()) {
                 return Ok(());
             }
         }
@@ -234,7 +235,7 @@ impl Half {
         self.together.prepare();
         self.each(sweep, 1, |part| {
             part.lockstep.begin(1)?;
-            if part.lockstep.is_on_device() { Ok(()) } else { part.turn(stop, observer) }
+            if part.lockstep.players.is_on_device() { Ok(()) } else { part.turn(stop, observer) }
         })?;
         self.together.send();
         Ok(())

@@ -11,16 +11,15 @@ use super::synthetic::SyntheticSubstitute;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_gp::kernel::Kernel;
 use privateer_gp::kernel::empirical::{Normalise, empirical_covariance};
 use privateer_gp::kernel::{KernelChoice, parse_kernel};
-use privateer_gp::score::GramSource;
-use privateer_gp::{Points, TableGram, TrainReadings};
+use privateer_gp::score::lowest_within_tie;
+use privateer_gp::{TableGram, TrainReadings};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let synthetic = args.flag("synthetic", "use a generated table of the same shape instead of the files", false);
     let synthetic = SyntheticSubstitute::parse(args, synthetic);
     let normalise = match args.has("kernel").then(|| parse_kernel(args, "kernel")) {
@@ -44,7 +43,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
     if args.has("columns") && args.has("except") {
         args.reject("except", "`columns` lists the arms already", "either `columns` or `except`");
     }
-    Box::new(ArmsTable {
+    let plan = ArmsTable {
         test: args.text("test", "CSV (plain or .gz): the readings that rewards are drawn from"),
         train: args.text("train", "CSV: the readings that the covariance comes from"),
         about: args.text("about", "what the files are and where their publisher has them; shown when they are missing"),
@@ -64,7 +63,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         bound: MeanRange::parse(args, "the largest |mean| of an arm"),
         regret: RegretUnit::parse(args, "relative"),
         public: DeclaredPublic::parse(args, &DERIVED),
-    })
+    };
+    let files = [&plan.train, &plan.test].into_iter().flatten().cloned().collect();
+    EnvironmentPlan::new(move |context| plan.build(context)).reading(files)
 }
 
 /// Numbers that policies and mechanisms take from the files.
@@ -109,12 +110,9 @@ impl ArmsTable {
     }
 }
 
-impl EnvironmentPlan for ArmsTable {
-    fn data_files(&self) -> Vec<&str> {
-        [&self.train, &self.test].into_iter().flatten().map(String::as_str).collect()
-    }
-
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+impl ArmsTable {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (train, test) = match &self.synthetic {
             Some(synthetic) => {
                 context.allow("the synthetic tables", synthetic.needs_bytes(), "lower `arms`, `train_rows` or `test_rows`")?;
@@ -140,21 +138,37 @@ impl EnvironmentPlan for ArmsTable {
         let train_readings = Arc::new(TrainReadings::new(&train.values, train.columns, also_test));
         let card = self.synthetic.is_none().then(|| card(self.test.as_deref().unwrap_or_default(), &test, &means));
         let noise = Arc::new(Resampled::new(test));
-        Ok(Arc::new(ArmsEnvironment {
-            gram: Arc::new(TableGram::new(train.columns, covariance)),
-            means: Arc::new(means),
-            noise,
-            train_readings,
+        let best = lowest_within_tie(&means.iter().copied().enumerate().collect::<Vec<_>>()).unwrap_or(0);
+        // The mean squared reading, the papers' v.
+        let readings = &noise.table().values;
+        let second_moment = readings.iter().map(|reading| reading * reading).sum::<f64>() / readings.len() as f64;
+        let mut facts: Vec<(String, serde_json::Value)> = vec![
+            ("arms".into(), means.len().into()),
+            ("rows to draw from".into(), rows.into()),
+            ("best arm (1-based)".into(), (best + 1).into()),
+            ("largest mean reward".into(), means[best].into()),
+            ("R, largest |reading - mean|".into(), noise.bound().into()),
+            ("c, mean squared noise of the test readings".into(), noise.mean_variance().into()),
+            ("v, mean squared test reading".into(), second_moment.into()),
+        ];
+        facts.push(self.regret.fact());
+        facts.extend(card.map(|card| ("table".into(), card.into())));
+        facts.push(("fingerprint of the train readings".into(), fingerprints.0.into()));
+        facts.push(("fingerprint of the test readings".into(), fingerprints.1.into()));
+        if self.synthetic.is_some() {
+            facts.push(("synthetic".into(), "generated, not the published data".into()));
+        }
+        let (means, bound, rounds, regret) = (Arc::new(means), self.bound, context.rounds, self.regret);
+        // Synthetic readings contain no user's data.
+        let derived_from_rewards = if self.synthetic.is_some() { DerivedNumbers::default() } else { self.public.split(DERIVED) };
+        let gram = Arc::new(TableGram::new(train.columns, covariance));
+        let draw = move |_| Instance::new(Arc::clone(&means), Arc::<Resampled>::clone(&noise), bound, rounds, regret);
+        Ok(Environment {
             index_column,
-            card,
-            rows,
-            fingerprints,
-            synthetic: self.synthetic.is_some(),
-            bound: self.bound,
-            regret: self.regret,
-            rounds: context.rounds,
-            public: self.public.clone(),
-        }))
+            train_readings: Some(train_readings),
+            derived_from_rewards,
+            ..Environment::new(gram, facts, draw)
+        })
     }
 }
 
@@ -177,83 +191,4 @@ fn card(file: &str, table: &CsvTable, means: &[f64]) -> String {
         spread(&table.values),
         spread(means)
     )
-}
-
-struct ArmsEnvironment {
-    gram: Arc<dyn GramSource>,
-    means: Arc<Vec<f64>>,
-    noise: Arc<Resampled>,
-    train_readings: Arc<TrainReadings>,
-    index_column: Option<String>,
-    /// What the table holds, in a sentence; `None` of generated readings.
-    card: Option<String>,
-    rows: usize,
-    /// Fingerprints of the train and the test table.
-    fingerprints: (String, String),
-    synthetic: bool,
-    bound: Option<MeanRange>,
-    regret: RegretUnit,
-    rounds: u64,
-    public: DeclaredPublic,
-}
-
-impl ArmsEnvironment {
-    /// Returns the mean squared reading, the papers' v.
-    fn second_moment(&self) -> f64 {
-        let readings = &self.noise.table().values;
-        readings.iter().map(|reading| reading * reading).sum::<f64>() / readings.len() as f64
-    }
-}
-
-impl Environment for ArmsEnvironment {
-    fn index_column(&self) -> Option<&str> {
-        self.index_column.as_deref()
-    }
-
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        &self.gram
-    }
-
-    fn points(&self) -> Option<&Points> {
-        None
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        None
-    }
-
-    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
-        Instance::new(Arc::clone(&self.means), Arc::<Resampled>::clone(&self.noise), self.bound, self.rounds, self.regret)
-    }
-
-    fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
-        Some(&self.train_readings)
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let best =
-            privateer_gp::score::lowest_within_tie(&self.means.iter().copied().enumerate().collect::<Vec<_>>()).unwrap_or(0);
-        let mut facts: Vec<(String, serde_json::Value)> = vec![
-            ("arms".into(), self.means.len().into()),
-            ("rows to draw from".into(), self.rows.into()),
-            ("best arm (1-based)".into(), (best + 1).into()),
-            ("largest mean reward".into(), self.means[best].into()),
-            ("R, largest |reading - mean|".into(), self.noise.bound().into()),
-            ("c, mean squared noise of the test readings".into(), self.noise.mean_variance().into()),
-            ("v, mean squared test reading".into(), self.second_moment().into()),
-        ];
-        facts.push(self.regret.fact());
-        facts.extend(self.card.clone().map(|card| ("table".into(), card.into())));
-        facts.push(("fingerprint of the train readings".into(), self.fingerprints.0.clone().into()));
-        facts.push(("fingerprint of the test readings".into(), self.fingerprints.1.clone().into()));
-        if self.synthetic {
-            facts.push(("synthetic".into(), "generated, not the published data".into()));
-        }
-        facts
-    }
-
-    fn derived_from_rewards(&self) -> DerivedNumbers {
-        // Synthetic readings contain no user's data.
-        if self.synthetic { DerivedNumbers::default() } else { self.public.split(DERIVED) }
-    }
 }

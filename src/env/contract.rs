@@ -12,17 +12,40 @@ use privateer_numerics::rng::Streams;
 use privateer_privacy::RewardFacts;
 use std::sync::Arc;
 
-/// Describes an environment as read from a spec.
-pub trait EnvironmentPlan: Send + Sync {
-    /// Builds what all trials share: domain, covariance and tables.
+/// Builds what all trials of an environment share.
+type Build<T> = dyn Fn(&BuildContext<'_>) -> Result<T, Error> + Send + Sync;
+
+/// Describes an environment as read from a spec: over points, or (`T = Contextual`) of users with contexts.
+pub struct EnvironmentPlan<T = Environment> {
+    /// The data files that the environment reads, as the spec names them.
+    pub data_files: Vec<String>,
+    /// Whether the environment is a log of another policy's interactions.
+    ///
+    /// A run on a log estimates the value of a policy and reports no regret.
+    pub replays: bool,
+    /// As [`EnvironmentPlan::build`].
+    pub build: Box<Build<T>>,
+}
+
+impl<T> EnvironmentPlan<T> {
+    /// Describes an environment without data files by the function that builds it.
+    #[must_use]
+    pub fn new(build: impl Fn(&BuildContext<'_>) -> Result<T, Error> + Send + Sync + 'static) -> Self {
+        Self { data_files: Vec::new(), replays: false, build: Box::new(build) }
+    }
+
+    /// States the data files that the environment reads, as the spec names them.
+    #[must_use]
+    pub fn reading(self, data_files: Vec<String>) -> Self {
+        Self { data_files, ..self }
+    }
+
+    /// Builds what all trials share, such as domain, covariance and tables.
     ///
     /// # Errors
-    /// If data are missing or malformed, the domain would be too large, or the kernel does not suit.
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error>;
-
-    /// Returns the data files that the environment reads, as the spec names them.
-    fn data_files(&self) -> Vec<&str> {
-        Vec::new()
+    /// If data are missing or malformed, the domain would be too large, or keys do not suit each other.
+    pub fn build(&self, context: &BuildContext<'_>) -> Result<T, Error> {
+        (self.build)(context)
     }
 }
 
@@ -55,85 +78,93 @@ impl BuildContext<'_> {
     }
 }
 
+/// Draws the function of one trial with its noise; fails if it does not suit the noise or the unit of regret.
+type Draw = dyn Fn(u64) -> Result<Instance, Error> + Send + Sync;
+
 /// Represents a problem, shared by all trials.
-pub trait Environment: Send + Sync {
-    /// Returns the name of a column that counts rows or years, yet is played as an arm.
-    fn index_column(&self) -> Option<&str> {
-        None
+pub struct Environment {
+    /// Prior covariance over the domain; of no points over a product domain.
+    pub gram: Arc<dyn GramSource>,
+    /// The points' coordinates, if the domain has any.
+    pub points: Option<Points>,
+    /// The kernel of the covariance, if there is one.
+    pub kernel: Option<Arc<dyn Kernel>>,
+    /// Facts for the manifest and the report, as (name, value).
+    pub facts: Vec<(String, serde_json::Value)>,
+    /// As [`Environment::draw`].
+    pub draw: Box<Draw>,
+    /// Whether rewards can be drawn; false where they are told and nothing is known of the function.
+    pub simulates: bool,
+    /// What is publicly known of a reward that somebody observes elsewhere and tells; `None` where rewards are the environment's own.
+    pub told_rewards: Option<RewardFacts>,
+    /// The proved sub-Gaussian scale of the noise of told rewards; `None` where none is proved.
+    pub told_noise_scale: Option<f64>,
+    /// The hash of the table that the problem is read from, if it has one.
+    pub fingerprint: Option<String>,
+    /// The first row, from 0, of the table's rows that are each point; `None` where points are rows.
+    pub file_rows: Option<Vec<usize>>,
+    /// The number of the table's rows where several of them are one point.
+    pub merged_rows: Option<usize>,
+    /// The name of a column that counts rows or years, yet is played as an arm.
+    pub index_column: Option<String>,
+    /// Earlier readings, if there are any; a policy may estimate moments from them.
+    pub train_readings: Option<Arc<TrainReadings>>,
+    /// The domain if it is a product of axes, too large to list.
+    pub product: Option<Arc<ProductDomain>>,
+    /// The size of a decision set, where the allowed points change every round.
+    pub set_size: Option<usize>,
+    /// Which numbers the environment takes from real rewards; empty if there are none.
+    pub derived_from_rewards: DerivedNumbers,
+    /// Which numbers the environment takes from real inputs; empty if there are none.
+    pub derived_from_inputs: DerivedNumbers,
+}
+
+impl Environment {
+    /// Creates a problem over a listed domain without coordinates, whose rewards are its own.
+    #[must_use]
+    pub fn new(
+        gram: Arc<dyn GramSource>,
+        facts: Vec<(String, serde_json::Value)>,
+        draw: impl Fn(u64) -> Result<Instance, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            gram,
+            points: None,
+            kernel: None,
+            facts,
+            draw: Box::new(draw),
+            simulates: true,
+            told_rewards: None,
+            told_noise_scale: None,
+            fingerprint: None,
+            file_rows: None,
+            merged_rows: None,
+            index_column: None,
+            train_readings: None,
+            product: None,
+            set_size: None,
+            derived_from_rewards: DerivedNumbers::default(),
+            derived_from_inputs: DerivedNumbers::default(),
+        }
     }
 
-    /// Returns the prior covariance over the domain.
-    fn gram(&self) -> &Arc<dyn GramSource>;
-
-    /// Returns the points' coordinates, if the domain has any.
-    fn points(&self) -> Option<&Points>;
-
-    /// Returns the kernel of the covariance, if there is one.
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>>;
+    /// Creates a problem with the same function in every trial.
+    #[must_use]
+    pub fn of(instance: Instance, gram: Arc<dyn GramSource>, facts: Vec<(String, serde_json::Value)>) -> Self {
+        Self::new(gram, facts, move |_| Ok(instance.clone()))
+    }
 
     /// Draws the function of one trial with its noise.
     ///
     /// # Errors
     /// If the function does not suit the noise or the unit of regret.
-    fn draw(&self, trial: u64) -> Result<Instance, Error>;
-
-    /// Whether rewards can be drawn; false where they are told and nothing is known of the function.
-    fn simulates(&self) -> bool {
-        true
-    }
-
-    /// What is publicly known of a reward that somebody observes elsewhere and tells; `None` where rewards are the environment's own.
-    fn told_rewards(&self) -> Option<RewardFacts> {
-        None
-    }
-
-    /// Returns the proved sub-Gaussian scale of the noise of told rewards; `None` where none is proved.
-    fn told_noise_scale(&self) -> Option<f64> {
-        None
-    }
-
-    /// Returns facts for the manifest and the report, as (name, value).
-    fn facts(&self) -> Vec<(String, serde_json::Value)>;
-
-    /// Returns the hash of the table that the problem is read from, if it has one.
-    fn fingerprint(&self) -> Option<&str> {
-        None
+    pub fn draw(&self, trial: u64) -> Result<Instance, Error> {
+        (self.draw)(trial)
     }
 
     /// Returns the first row, from 0, of the table's rows that are this point.
-    fn file_row(&self, point: usize) -> usize {
-        point
-    }
-
-    /// Returns the number of the table's rows where several of them are one point.
-    fn merged_rows(&self) -> Option<usize> {
-        None
-    }
-
-    /// Returns earlier readings, if there are any; a policy may estimate moments from them.
-    fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
-        None
-    }
-
-    /// Returns the domain if it is a product of axes, too large to list.
-    ///
-    /// [`Environment::gram`] then has no points.
-    fn product(&self) -> Option<&Arc<ProductDomain>> {
-        None
-    }
-
-    /// Returns the size of a decision set, where the allowed points change every round.
-    fn set_size(&self) -> Option<usize> {
-        None
-    }
-
-    /// Returns which numbers the environment takes from real rewards; empty if there are none.
-    fn derived_from_rewards(&self) -> DerivedNumbers {
-        DerivedNumbers::default()
-    }
-
-    /// Returns which numbers the environment takes from real inputs; empty if there are none.
-    fn derived_from_inputs(&self) -> DerivedNumbers {
-        DerivedNumbers::default()
+    #[must_use]
+    pub fn file_row(&self, point: usize) -> usize {
+        self.file_rows.as_ref().map_or(point, |rows| rows[point])
     }
 }

@@ -6,7 +6,6 @@ use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, Reg
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::{Kernel, KernelChoice, parse_kernel};
-use privateer_gp::score::GramSource;
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::{Purpose, Stream};
 use std::fmt;
@@ -165,8 +164,15 @@ fn kept(reward: f64, range: Option<(f64, f64)>) -> f64 {
     range.map_or(reward, |(lo, hi)| reward.clamp(lo, hi))
 }
 
-impl EnvironmentPlan for FnEnvironment {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+impl From<FnEnvironment> for EnvironmentPlan {
+    fn from(plan: FnEnvironment) -> Self {
+        Self::new(move |context| plan.build(context))
+    }
+}
+
+impl FnEnvironment {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (n, d) = (self.points.n_points(), self.points.dimension());
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         if n == 0 || d == 0 || self.points.coordinates().iter().any(|x| !x.is_finite()) {
@@ -198,51 +204,18 @@ impl EnvironmentPlan for FnEnvironment {
         let instance = Instance::new(Arc::new(means), Arc::new(noise), self.bound, context.rounds, self.regret)?;
         let gram = tabulated(KernelGram::new(Arc::clone(&kernel), self.points.clone()));
         let instance = instance.with_sets(self.sets)?;
-        Ok(Arc::new(BuiltFnEnvironment { plan: self.clone(), kernel, gram, instance, error }))
-    }
-}
-
-struct BuiltFnEnvironment {
-    plan: FnEnvironment,
-    kernel: Arc<dyn Kernel>,
-    gram: Arc<dyn GramSource>,
-    instance: Instance,
-    /// Largest standard error of a mean.
-    error: f64,
-}
-
-impl Environment for BuiltFnEnvironment {
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        &self.gram
-    }
-
-    fn points(&self) -> Option<&Points> {
-        Some(&self.plan.points)
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        Some(&self.kernel)
-    }
-
-    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
-        Ok(self.instance.clone())
-    }
-
-    fn set_size(&self) -> Option<usize> {
-        self.plan.sets.size()
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let means = match &self.plan.mean {
+        let means = match &self.mean {
             Some(_) => "stated by the program".to_owned(),
-            None => format!("estimated from {} rewards each, standard error at most {:.2e}", self.plan.samples, self.error),
+            None => format!("estimated from {} rewards each, standard error at most {error:.2e}", self.samples),
         };
-        vec![
-            ("points".to_owned(), self.plan.points.n_points().into()),
-            ("dimension".to_owned(), self.plan.points.dimension().into()),
+        let facts = vec![
+            ("points".to_owned(), n.into()),
+            ("dimension".to_owned(), d.into()),
             ("mean rewards".to_owned(), means.into()),
-            self.plan.regret.fact(),
-        ]
+            self.regret.fact(),
+        ];
+        let (points, kernel, set_size) = (Some(self.points.clone()), Some(kernel), self.sets.size());
+        Ok(Environment { points, kernel, set_size, ..Environment::of(instance, gram, facts) })
     }
 }
 

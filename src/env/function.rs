@@ -13,7 +13,7 @@ use privateer_gp::kernel::Kernel;
 use privateer_gp::kernel::{KernelChoice, parse_kernel};
 use privateer_gp::score::GramSource;
 use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_numerics::rng::{Purpose, Stream};
 use std::sync::Arc;
 
 /// Holds the keys that function environments share.
@@ -186,64 +186,28 @@ pub struct FunctionDomain {
     pub gram: Arc<dyn GramSource>,
 }
 
-/// Draws one trial's function: its values at all points of the domain.
-pub type DrawFunction = Box<dyn Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync>;
-
-/// Provides an environment over a domain with coordinates, from the law of its functions.
-pub struct FunctionEnvironment {
-    plan: FunctionPlan,
-    domain: FunctionDomain,
-    draw: DrawFunction,
-    streams: Streams,
-    rounds: u64,
-    /// Facts of this environment, beyond those of every function environment.
-    own_facts: Vec<(String, serde_json::Value)>,
-}
-
-impl FunctionEnvironment {
-    /// Creates the environment of `plan` over `domain`, which the plan built.
+impl FunctionPlan {
+    /// Makes the environment over `domain`, which this plan built, from the law of its functions.
+    ///
+    /// * `own_facts` — facts of this environment, beyond those of every function environment
     #[must_use]
-    pub fn new(
-        plan: FunctionPlan,
+    pub fn environment(
+        &self,
         domain: FunctionDomain,
         context: &BuildContext<'_>,
         own_facts: Vec<(String, serde_json::Value)>,
-        draw: DrawFunction,
-    ) -> Self {
-        Self { plan, domain, draw, streams: context.streams.clone(), rounds: context.rounds, own_facts }
-    }
-}
-
-impl Environment for FunctionEnvironment {
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        &self.domain.gram
-    }
-
-    fn points(&self) -> Option<&Points> {
-        Some(&self.domain.points)
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        Some(&self.domain.kernel)
-    }
-
-    fn draw(&self, trial: u64) -> Result<Instance, Error> {
-        let values = (self.draw)(&self.domain, &mut self.streams.of(trial, Purpose::Function));
-        self.plan.instance(values, self.rounds)
-    }
-
-    fn set_size(&self) -> Option<usize> {
-        self.plan.set_size()
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        draw: impl Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync + 'static,
+    ) -> Environment {
         let mut facts = vec![
-            ("points".to_owned(), self.domain.points.n_points().into()),
-            ("dimension".to_owned(), self.domain.points.dimension().into()),
+            ("points".to_owned(), domain.points.n_points().into()),
+            ("dimension".to_owned(), domain.points.dimension().into()),
         ];
-        facts.extend(self.own_facts.iter().cloned());
-        facts.extend(self.plan.set_facts());
-        facts.push(self.plan.regret.fact());
-        facts
+        facts.extend(own_facts);
+        facts.extend(self.set_facts());
+        facts.push(self.regret.fact());
+        let (plan, streams, rounds) = (self.clone(), context.streams.clone(), context.rounds);
+        let (gram, points, kernel) = (domain.gram.clone(), Some(domain.points.clone()), Some(domain.kernel.clone()));
+        let draw = move |trial| plan.instance(draw(&domain, &mut streams.of(trial, Purpose::Function)), rounds);
+        Environment { points, kernel, set_size: self.set_size(), ..Environment::new(gram, facts, draw) }
     }
 }

@@ -1,12 +1,12 @@
 //! Lists the environments that a spec can name.
 
-use super::contextual::{ContextualPlan, generalized_linear, logged, table};
+use super::contextual::{Contextual, generalized_linear, logged, table};
 use super::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use super::{EnvironmentPlan, arms_table, gp_sample, points_table, rkhs};
 use privateer_config::params::{List, Named};
 
 /// The registered environments.
-pub static ENVIRONMENTS: List<Box<dyn EnvironmentPlan>> = &[
+pub static ENVIRONMENTS: List<EnvironmentPlan> = &[
     Named { name: "rkhs", summary: "random functions in the kernel's space", paper: "Zhou2021", build: rkhs::parse },
     Named { name: "gp-sample", summary: "draws of the Gaussian process", paper: "Srinivas2010", build: gp_sample::parse },
     Named {
@@ -31,7 +31,7 @@ pub static ENVIRONMENTS: List<Box<dyn EnvironmentPlan>> = &[
 ];
 
 /// Environments that show arms to users with contexts.
-pub static CONTEXTUAL_ENVIRONMENTS: List<Box<dyn ContextualPlan>> = &[
+pub static CONTEXTUAL_ENVIRONMENTS: List<EnvironmentPlan<Contextual>> = &[
     Named {
         name: "generalized-linear",
         summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",

@@ -13,15 +13,13 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::kernel::{KernelChoice, parse_kernel};
-use privateer_gp::score::GramSource;
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::Purpose;
-use privateer_privacy::RewardFacts;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let kernel = match parse_kernel(args, "kernel") {
         Some(KernelChoice::Function(kernel)) => Some(kernel),
         Some(KernelChoice::Empirical(_)) => {
@@ -72,7 +70,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         let expected = "`bound = [lo, hi]` above 0, no `bound`, or `units = \"rewards\"`";
         args.reject("bound", "a bound on |value| says nothing about the logarithm", expected);
     }
-    Box::new(PointsTable {
+    let plan = PointsTable {
         synthetic: synthetic.then_some(rows as usize),
         fitted: args.word(
             "hyperparameters",
@@ -110,7 +108,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
         ) == "merged",
         regret: RegretUnit::parse(args, "raw"),
         public: DeclaredPublic::parse(args, &[DataDerived::Standardisation, DataDerived::Hyperparameters, DataDerived::Range]),
-    })
+    };
+    let files = vec![plan.file.clone()];
+    EnvironmentPlan::new(move |context| plan.build(context)).reading(files)
 }
 
 struct PointsTable {
@@ -139,12 +139,9 @@ struct PointsTable {
     public: DeclaredPublic,
 }
 
-impl EnvironmentPlan for PointsTable {
-    fn data_files(&self) -> Vec<&str> {
-        vec![&self.file]
-    }
-
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+impl PointsTable {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (mut table, noise_variance) = match self.synthetic {
             Some(rows) => {
                 let entries = rows as f64 * (self.inputs.len() + 1) as f64;
@@ -233,32 +230,55 @@ impl EnvironmentPlan for PointsTable {
             });
             format!("{rows}{points}{values}{scatter}")
         });
-        Ok(Arc::new(PointsEnvironment {
-            card,
+        let (instance, n_points) = (values.map(make).transpose()?, points.n_points());
+        let merged_rows = Some(replicates.n_rows()).filter(|&rows| rows != n_points);
+        let mut facts: Vec<(String, serde_json::Value)> =
+            vec![("points".into(), n_points.into()), ("dimension".into(), points.dimension().into())];
+        facts.extend(card.map(|card| ("table".into(), card.into())));
+        if let Some(instance) = &instance {
+            let best = instance.best();
+            facts.push(("best row (1-based)".into(), (replicates.file_row(best) + 1).into()));
+            facts.push(("largest value".into(), instance.mean(best).into()));
+            facts.push(self.regret.fact());
+        }
+        if let (Some(rows), Some(scatter)) = (merged_rows, scatter) {
+            facts.push(("rows of the table".into(), rows.into()));
+            facts.push(("standard deviation of rewards within a point, beside the noise".into(), scatter.into()));
+        }
+        facts.push(("fingerprint of the table".into(), fingerprint.clone().into()));
+        if self.synthetic.is_some() {
+            facts.push(("synthetic".into(), "generated, not the published data".into()));
+        }
+        let simulates = instance.is_some();
+        let draw = move |_| {
+            instance.clone().ok_or_else(|| {
+                Error::input(
+                    Diagnostic::new("the points have no `value` column, so there is nothing to simulate")
+                        .hint("name one, or start a session with `privateer init`, in which rewards are told"),
+                )
+            })
+        };
+        Ok(Environment {
             // Noisy released inputs are not coordinates of the function: a model must know their noise to use them.
             kernel: (noise_variance == 0.0).then_some(kernel),
-            gram: tabulated(gram),
-            instance: values.map(make).transpose()?,
-            told,
-            noise_scale,
-            fingerprint,
-            scatter,
-            regret: self.regret,
-            derived_from_values: self.derived(&[
+            points: Some(points),
+            simulates,
+            told_rewards: told,
+            told_noise_scale: noise_scale,
+            fingerprint: Some(fingerprint),
+            file_rows: Some((0..n_points).map(|point| replicates.file_row(point)).collect()),
+            merged_rows,
+            derived_from_rewards: self.derived(&[
                 (DataDerived::Standardisation, self.standardise && self.value.is_some()),
                 (DataDerived::Hyperparameters, self.fitted),
                 (DataDerived::Range, bound.is_none() && self.value.is_some()),
             ]),
             derived_from_inputs: self
                 .derived(&[(DataDerived::Standardisation, self.standardise), (DataDerived::Hyperparameters, self.fitted)]),
-            synthetic: self.synthetic.is_some(),
-            points,
-            replicates,
-        }))
+            ..Environment::new(tabulated(gram), facts, draw)
+        })
     }
-}
 
-impl PointsTable {
     /// Returns which of these numbers the problem takes from the file; none if rows are synthetic.
     fn derived(&self, used: &[(DataDerived, bool)]) -> DerivedNumbers {
         let real = self.synthetic.is_none();
@@ -355,100 +375,4 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(f64, f64), Error> {
     }
     column.iter_mut().for_each(|x| *x = (*x - mean) / deviation);
     Ok((mean, deviation))
-}
-
-struct PointsEnvironment {
-    /// What the table holds, in a sentence; `None` of a generated one.
-    card: Option<String>,
-    points: Points,
-    kernel: Option<Arc<dyn Kernel>>,
-    gram: Arc<dyn GramSource>,
-    instance: Option<Instance>,
-    told: Option<RewardFacts>,
-    /// Proved sub-Gaussian scale of the noise.
-    noise_scale: Option<f64>,
-    fingerprint: String,
-    replicates: Replicates,
-    /// Standard deviation of the values within points of several rows.
-    scatter: Option<f64>,
-    regret: RegretUnit,
-    derived_from_values: DerivedNumbers,
-    derived_from_inputs: DerivedNumbers,
-    synthetic: bool,
-}
-
-impl Environment for PointsEnvironment {
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        &self.gram
-    }
-
-    fn points(&self) -> Option<&Points> {
-        Some(&self.points)
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        self.kernel.as_ref()
-    }
-
-    fn derived_from_rewards(&self) -> DerivedNumbers {
-        self.derived_from_values.clone()
-    }
-
-    fn derived_from_inputs(&self) -> DerivedNumbers {
-        self.derived_from_inputs.clone()
-    }
-
-    fn simulates(&self) -> bool {
-        self.instance.is_some()
-    }
-
-    fn told_rewards(&self) -> Option<RewardFacts> {
-        self.told.clone()
-    }
-
-    fn told_noise_scale(&self) -> Option<f64> {
-        self.noise_scale
-    }
-
-    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
-        self.instance.clone().ok_or_else(|| {
-            Error::input(
-                Diagnostic::new("the points have no `value` column, so there is nothing to simulate")
-                    .hint("name one, or start a session with `privateer init`, in which rewards are told"),
-            )
-        })
-    }
-
-    fn fingerprint(&self) -> Option<&str> {
-        Some(&self.fingerprint)
-    }
-
-    fn merged_rows(&self) -> Option<usize> {
-        Some(self.replicates.n_rows()).filter(|&rows| rows != self.points.n_points())
-    }
-
-    fn file_row(&self, point: usize) -> usize {
-        self.replicates.file_row(point)
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let mut facts: Vec<(String, serde_json::Value)> =
-            vec![("points".into(), self.points.n_points().into()), ("dimension".into(), self.points.dimension().into())];
-        facts.extend(self.card.clone().map(|card| ("table".into(), card.into())));
-        if let Some(instance) = &self.instance {
-            let best = instance.best();
-            facts.push(("best row (1-based)".into(), (self.replicates.file_row(best) + 1).into()));
-            facts.push(("largest value".into(), instance.mean(best).into()));
-            facts.push(self.regret.fact());
-        }
-        if let (Some(rows), Some(scatter)) = (self.merged_rows(), self.scatter) {
-            facts.push(("rows of the table".into(), rows.into()));
-            facts.push(("standard deviation of rewards within a point, beside the noise".into(), scatter.into()));
-        }
-        facts.push(("fingerprint of the table".into(), self.fingerprint.clone().into()));
-        if self.synthetic {
-            facts.push(("synthetic".into(), "generated, not the published data".into()));
-        }
-        facts
-    }
 }

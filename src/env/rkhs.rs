@@ -2,41 +2,27 @@
 //!
 //! Weights and centres are random.
 
+use super::EnvironmentPlan;
 use super::domain::Place;
-use super::function::{FunctionEnvironment, FunctionPlan};
-use super::{BuildContext, Environment, EnvironmentPlan};
-use privateer_config::error::Error;
+use super::function::{FunctionDomain, FunctionPlan};
 use privateer_config::params::Args;
 use privateer_gp::sample::{Weights, rkhs_function};
-use std::sync::Arc;
+use privateer_numerics::rng::Stream;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let centres = args.count("centres", "p: terms of the sum, centres uniform on the domain").between(1, 1_000_000).or(100);
     let doc = "each uniform on [-1, 1], or all uniform on the simplex (not negative, with sum 1)";
     let weights = match args.word("weights", doc, &["uniform", "simplex"], Some("uniform")) {
         "simplex" => Weights::Simplex,
         _ => Weights::Uniform,
     };
-    Box::new(Rkhs { weights, centres: centres as usize, function: FunctionPlan::parse(args, Place::Anywhere) })
-}
-
-struct Rkhs {
-    weights: Weights,
-    centres: usize,
-    function: FunctionPlan,
-}
-
-impl EnvironmentPlan for Rkhs {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
-        let (centres, weights, domain) = (self.centres, self.weights, self.function.build(context)?);
-        let facts = vec![("centres".to_owned(), centres.into())];
-        Ok(Arc::new(FunctionEnvironment::new(
-            self.function.clone(),
-            domain,
-            context,
-            facts,
-            Box::new(move |domain, stream| rkhs_function(domain.gram.as_ref(), centres, weights, stream).values),
-        )))
-    }
+    let function = FunctionPlan::parse(args, Place::Anywhere);
+    EnvironmentPlan::new(move |context| {
+        let (n_centres, facts) = (centres as usize, vec![("centres".to_owned(), centres.into())]);
+        let draw = move |domain: &FunctionDomain, stream: &mut Stream| {
+            rkhs_function(domain.gram.as_ref(), n_centres, weights, stream).values
+        };
+        Ok(function.environment(function.build(context)?, context, facts, draw))
+    })
 }

@@ -12,30 +12,20 @@ use super::exploration_factor::NoiseMeasure;
 use super::noise_scale::NoiseScale;
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailKeys, TailMoments, Tails, power};
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
-use privateer_gp::score::{Basis, Change, ScoreModel};
+use privateer_gp::score::{Basis, ScoreModel};
 use privateer_gp::truncation::truncated;
 use privateer_privacy::{Released, Signal};
 
 const NAME: &str = "ata-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
-    Box::new(Ata { sketch: Sketch::parse(args, ExplorationFactor::parse_measuring(args)), tails: TailKeys::parse(args) })
-}
-
-struct Ata {
-    sketch: Sketch,
-    tails: TailKeys,
-}
-
-impl PolicyPlan for Ata {
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(AtaMaker { sketch: self.sketch.prepare(problem)?.truncating(), tails: self.tails }))
-    }
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
+    let (sketch, tails) = (Sketch::parse(args, ExplorationFactor::parse_measuring(args)), TailKeys::parse(args));
+    PolicyPlan::new(move |problem| Ok(Box::new(AtaMaker { sketch: sketch.prepare(problem)?.truncating(), tails })))
 }
 
 struct AtaMaker {
@@ -176,16 +166,8 @@ impl Policy for AtaPolicy {
         self.model.propose(streams, beta)
     }
 
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        Some(&self.model.posterior)
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.model.change()
-    }
-
-    fn screened(&mut self) {
-        self.model.screened();
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        Some(&mut self.model.posterior)
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {

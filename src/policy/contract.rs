@@ -1,9 +1,9 @@
 //! Defines the interface of every policy and what a policy may know.
 
-use super::{PolicyGroup, ReleasedFacts};
+use super::{PolicyGroup, ReleasedFacts, SumsServer};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::Kernel;
-use privateer_gp::posterior::{SumsPosterior, SumsUpdate, Unusable};
+use privateer_gp::posterior::{Posterior, SketchedPosterior};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use privateer_gp::{KernelGram, Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
@@ -67,52 +67,8 @@ pub trait Policy: Send {
     /// Returns what to play in the coming round.
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal;
 
-    /// Returns the model that scores come from; `None` for policies that never score.
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        None
-    }
-
-    /// Assigns the next point number to a play of these rows of a product domain, one per axis.
-    ///
-    /// From then on the play is a point like any other.
-    fn define(&mut self, rows: &[u32]) {
-        let _ = rows;
-    }
-
-    /// Returns what changed in the model since the last call of [`Policy::screened`]; by default it may be everything.
-    fn change(&self) -> Change<'_> {
-        Change::Rebuild
-    }
-
-    /// Marks the change as applied by a backend.
-    fn screened(&mut self) {}
-
-    /// Returns the privatizer's query for a play of `point`; empty where only rewards are released.
-    fn query(&self, point: usize) -> Query<'_> {
-        let _ = point;
-        Query::default()
-    }
-
     /// Updates the state with the released signal of the round in which `point` was played.
     fn update(&mut self, point: usize, signal: &Released<Signal>);
-
-    /// Updates the state as [`Policy::update`] does, but may leave a factor to be computed with those of other trials.
-    ///
-    /// The caller must then pass [`Policy::open_factor`] to `take_together`, and its result to [`Policy::close_factor`],
-    /// before any other call.
-    fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
-        self.update(point, signal);
-    }
-
-    /// Returns the model whose factor is left to be computed, and the sums that it is computed from.
-    fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
-        None
-    }
-
-    /// Takes whether the computed factor was repaired.
-    fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
-        let _ = repaired;
-    }
 
     /// Returns the played point with the highest posterior mean; `None` before the first play.
     fn recommend(&self) -> Option<usize>;
@@ -120,20 +76,70 @@ pub trait Policy: Send {
     /// Returns the number of signals observed.
     fn told(&self) -> u64;
 
-    /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
-    fn repaired(&self) -> u64 {
-        0
-    }
+    /// Returns the state as plain data with a version, for [`PolicyMaker::restore`].
+    fn save(&self) -> serde_json::Value;
 
-    /// Returns the part of the model that may be published, enough for [`PolicyMaker::predict`].
-    ///
-    /// It consists of released values alone. `None` where the model depends on the points played.
-    fn parameters(&self) -> Option<serde_json::Value> {
+    /// Returns the model that scores come from; `None` for policies that never score.
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
         None
     }
 
-    /// Returns the state as plain data with a version, for [`PolicyMaker::restore`].
-    fn save(&self) -> serde_json::Value;
+    /// Returns the server of a policy that learns from released sums; `None` where rewards are released.
+    fn server(&mut self) -> Option<&mut SumsServer> {
+        None
+    }
+}
+
+impl dyn Policy + '_ {
+    /// Returns the privatizer's query for a play of `point`; empty where rewards are released.
+    pub fn query(&mut self, point: usize) -> Query<'_> {
+        self.server().map(|server| server.query(point)).unwrap_or_default()
+    }
+
+    /// Returns the model's scores; `None` for policies that never score.
+    pub fn scores(&mut self) -> Option<&dyn ScoreModel> {
+        self.model().map(|model| model.scored().0)
+    }
+}
+
+/// Scores points for a policy; a backend follows its changes from round to round.
+pub trait PolicyModel {
+    /// Returns the model itself, and what changed in it since the last call of [`PolicyModel::screened`].
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>);
+
+    /// Marks the change as applied by a backend.
+    fn screened(&mut self);
+
+    /// Assigns the next point number to a play of these rows of a product domain, one per axis.
+    ///
+    /// From then on the play is a point like any other.
+    fn define(&mut self, rows: &[u32]) {
+        let _ = rows;
+    }
+}
+
+impl PolicyModel for Box<dyn Posterior> {
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>) {
+        (self.as_ref(), self.as_ref().change())
+    }
+
+    fn screened(&mut self) {
+        self.as_mut().screened();
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.as_mut().define(rows);
+    }
+}
+
+impl PolicyModel for SketchedPosterior {
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>) {
+        (self, self.change())
+    }
+
+    fn screened(&mut self) {
+        self.screened();
+    }
 }
 
 /// Describes the problem that all trials of a cell share.
@@ -287,45 +293,50 @@ impl Setting {
     }
 }
 
+/// Makes what all trials of a cell share.
+type Prepare = dyn Fn(&Problem) -> Result<Box<dyn PolicyMaker>, Error> + Send + Sync;
+
 /// Describes a policy as read from a spec.
-pub trait PolicyPlan: Send + Sync {
-    /// Returns whether the policy supports a set of allowed points that changes every round.
+pub struct PolicyPlan {
+    /// Whether the policy supports a set of allowed points that changes every round.
     ///
     /// Those policies never insist on one point.
-    fn plays_sets(&self) -> bool {
-        false
-    }
-
-    /// Returns the number of rounds until the release of round 1 can change a play.
-    ///
-    /// * `rounds` — the horizon
-    fn patience(&self, rounds: u64) -> u64 {
-        let _ = rounds;
-        1
-    }
-
-    /// Returns whether the algorithm is not this program's.
-    fn is_foreign(&self) -> bool {
-        false
-    }
-
-    /// Returns whether the choices of a trial may depend on the trials of its block.
+    pub plays_sets: bool,
+    /// The number of rounds until the release of round 1 can change a play, given the horizon.
+    pub patience: Box<dyn Fn(u64) -> u64 + Send + Sync>,
+    /// Whether the algorithm is not this program's.
+    pub is_foreign: bool,
+    /// Whether the choices of a trial may depend on the trials of its block.
     ///
     /// A batch is then the whole block, whatever the number of threads.
-    fn depends_on_block(&self) -> bool {
-        false
-    }
+    pub depends_on_block: bool,
+    /// The kind of mechanism that the policy needs.
+    pub protection: Protection,
+    /// As [`PolicyPlan::prepare`].
+    pub prepare: Box<Prepare>,
+}
 
-    /// Returns the kind of mechanism that the policy needs.
-    fn protection(&self) -> Protection {
-        Protection::Rewards
+impl PolicyPlan {
+    /// Describes a policy of this program that plays any point and learns from rewards one by one.
+    #[must_use]
+    pub fn new(prepare: impl Fn(&Problem) -> Result<Box<dyn PolicyMaker>, Error> + Send + Sync + 'static) -> Self {
+        Self {
+            plays_sets: false,
+            patience: Box::new(|_| 1),
+            is_foreign: false,
+            depends_on_block: false,
+            protection: Protection::Rewards,
+            prepare: Box::new(prepare),
+        }
     }
 
     /// Makes what all trials of a cell share (feature tables).
     ///
     /// # Errors
     /// If the problem does not suit the policy, or its tables would be too large.
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error>;
+    pub fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        (self.prepare)(problem)
+    }
 }
 
 /// Makes one trial's policy.
@@ -372,7 +383,7 @@ pub trait PolicyMaker: Send + Sync {
 
     /// Predicts the mean and variance of the function at any points, in units of the reward.
     ///
-    /// * `parameters` — the published part of a policy's model ([`Policy::parameters`])
+    /// * `parameters` — the published part of a policy's model ([`SumsServer::parameters`])
     /// * `points` — rows of `dimension` coordinates
     ///
     /// # Errors
@@ -397,6 +408,19 @@ pub trait PolicyMaker: Send + Sync {
     /// # Errors
     /// If the state is not one of this policy and version.
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
+}
+
+/// Refuses a saved state of another policy or version.
+pub(super) fn check_saved(state: &serde_json::Value, policy: &str, version: u64) -> Result<(), Error> {
+    let (found, its) = (state["policy"].as_str().unwrap_or("none"), state["version"].as_u64().unwrap_or(0));
+    if found == policy && its == version {
+        return Ok(());
+    }
+    Err(Error::input(
+        Diagnostic::new(format!("the state is of policy `{found}`, version {its}"))
+            .expected(format!("policy `{policy}`, version {version}"))
+            .hint("restore with the spec and the program version that saved it"),
+    ))
 }
 
 /// Describes a feature map as read from a spec; plans of equal `Debug` text build equal tables.

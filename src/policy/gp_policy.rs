@@ -3,14 +3,17 @@
 //! A [`Rule`] supplies what differs: the exploration factor of a round, and the transformation of a released reward before it
 //! enters the posterior.
 
+use super::contract::check_saved;
 use super::noise_scale::NoiseScale;
 use super::posterior_plan::{PreparedPosterior, RestoreError};
-use super::{Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting};
+use super::{
+    Initial, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
 use privateer_gp::score::AxisFeatures;
-use privateer_gp::score::{Basis, Change, ScoreModel};
+use privateer_gp::score::Basis;
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
@@ -31,35 +34,44 @@ pub struct RoundFacts {
     pub feature_error: f64,
 }
 
-/// Defines the part in which one GP-UCB algorithm differs from another, for one trial.
-pub trait Rule: Send + Sync {
-    /// Returns the exploration factor of the coming round.
-    fn beta(&self, round: &RoundFacts) -> f64;
+/// Returns the exploration factor of the coming round.
+type Beta = dyn Fn(&RoundFacts) -> f64 + Send + Sync;
 
-    /// Transforms the reward of round `round` (1-based) before the posterior observes it.
-    fn admit(&self, reward: f64, round: u64) -> f64 {
-        let _ = round;
-        reward
+/// Transforms the reward of a round (1-based) before the posterior observes it.
+type Admit = dyn Fn(f64, u64) -> f64 + Send + Sync;
+
+/// Holds the part in which one GP-UCB algorithm differs from another, for one trial.
+pub struct Rule {
+    beta: Box<Beta>,
+    admit: Option<Box<Admit>>,
+    /// Constants that the manifest must record, as (name, value).
+    pub facts: Vec<(String, serde_json::Value)>,
+}
+
+impl Rule {
+    /// Creates a rule that takes rewards as they are.
+    pub fn new(beta: impl Fn(&RoundFacts) -> f64 + Send + Sync + 'static) -> Self {
+        Self { beta: Box::new(beta), admit: None, facts: Vec::new() }
+    }
+
+    /// Transforms the reward of a round (1-based) before the posterior observes it.
+    #[must_use]
+    pub fn admitting(self, admit: impl Fn(f64, u64) -> f64 + Send + Sync + 'static) -> Self {
+        Self { admit: Some(Box::new(admit)), ..self }
+    }
+
+    /// Adds constants that the manifest must record.
+    #[must_use]
+    pub fn stating(mut self, facts: impl IntoIterator<Item = (String, serde_json::Value)>) -> Self {
+        self.facts.extend(facts);
+        self
     }
 }
 
-/// Makes a trial's rule from its public constants.
-pub trait RuleMaker: Send + Sync {
-    /// Returns the policy's registered name.
-    fn name(&self) -> &'static str;
-
-    /// Makes the rule of a trial.
-    ///
-    /// # Errors
-    /// If a constant is missing; the message names the key that supplies it.
-    fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic>;
-
-    /// As [`PolicyMaker::facts`].
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        let _ = setting;
-        Vec::new()
-    }
-}
+/// Makes a trial's rule from its public constants and the ridge.
+///
+/// It fails if a constant is missing; the message names the key that supplies it.
+type MakeRule = dyn Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync;
 
 /// States the regularizer, the noise variance that the posterior assumes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -108,33 +120,29 @@ impl Ridge {
 /// Largest ridge.
 const LARGEST_RIDGE: f64 = 1e12;
 
-/// Describes a GP-UCB algorithm as read from a spec.
-pub struct GpPlan {
-    /// The kind of posterior.
-    pub posterior: PosteriorPlan,
-    /// Regularizer.
-    pub ridge: Ridge,
-    /// The starting rounds.
-    pub initial: Initial,
-    /// The algorithm's own part.
-    pub rule: Arc<dyn RuleMaker>,
+/// Reads the keys that all GP-UCB algorithms share; those of the rule were read before.
+pub fn gp_plan(
+    args: &Args<'_>,
+    name: &'static str,
+    rule: impl Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync + 'static,
+) -> PolicyPlan {
+    gp_plan_over(args, || PosteriorPlan::parse(args), name, rule)
 }
 
-impl GpPlan {
-    /// Reads the keys that all these policies share; the rule's keys were read before.
-    pub fn parse(args: &Args<'_>, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
-        Self::over(args, || PosteriorPlan::parse(args), rule)
-    }
-
-    /// Works as [`GpPlan::parse`], with a posterior that the policy reads itself.
-    pub fn over(
-        args: &Args<'_>,
-        posterior: impl FnOnce() -> PosteriorPlan,
-        rule: impl RuleMaker + 'static,
-    ) -> Box<dyn PolicyPlan> {
-        let ridge = Ridge::parse(args);
-        Box::new(Self { posterior: posterior(), ridge, initial: Initial::parse(args), rule: Arc::new(rule) })
-    }
+/// Works as [`gp_plan`], with a posterior that the policy reads itself.
+pub fn gp_plan_over(
+    args: &Args<'_>,
+    posterior: impl FnOnce() -> PosteriorPlan,
+    name: &'static str,
+    rule: impl Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync + 'static,
+) -> PolicyPlan {
+    let (ridge, posterior, initial) = (Ridge::parse(args), posterior(), Initial::parse(args));
+    let rule: Arc<MakeRule> = Arc::new(rule);
+    let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
+        let (posterior, rule) = (posterior.prepare(problem)?, Arc::clone(&rule));
+        Ok(Box::new(GpMaker { name, posterior, n_points: problem.n_points(), ridge, initial, rule }))
+    };
+    PolicyPlan { plays_sets: true, ..PolicyPlan::new(prepare) }
 }
 
 /// Reads the key `failure_prob`.
@@ -142,29 +150,14 @@ pub fn failure_prob(args: &Args<'_>) -> f64 {
     args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1)
 }
 
-impl PolicyPlan for GpPlan {
-    fn plays_sets(&self) -> bool {
-        true
-    }
-
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(GpMaker {
-            posterior: self.posterior.prepare(problem)?,
-            n_points: problem.n_points(),
-            ridge: self.ridge,
-            initial: self.initial,
-            rule: Arc::clone(&self.rule),
-        }))
-    }
-}
-
 /// Makes the policies of a GP-UCB algorithm that is prepared for one problem.
-pub struct GpMaker {
+struct GpMaker {
+    name: &'static str,
     posterior: PreparedPosterior,
     n_points: usize,
     ridge: Ridge,
     initial: Initial,
-    rule: Arc<dyn RuleMaker>,
+    rule: Arc<MakeRule>,
 }
 
 impl GpMaker {
@@ -172,10 +165,13 @@ impl GpMaker {
         self.ridge.value(setting).map_err(Error::input)
     }
 
+    fn rule(&self, setting: &Setting) -> Result<Rule, Error> {
+        (self.rule)(setting, self.ridge(setting)?).map_err(Error::input)
+    }
+
     fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
-        let rule = self.rule.rule(setting, self.ridge(setting)?).map_err(Error::input)?;
-        let (n_points, features) = (self.n_points, self.posterior.feature_error());
-        Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points, features }))
+        let (n_points, features, rule) = (self.n_points, self.posterior.feature_error(), self.rule(setting)?);
+        Ok(Box::new(GpPolicy { name: self.name, posterior, initial: self.initial, rule, round, n_points, features }))
     }
 }
 
@@ -198,26 +194,19 @@ impl PolicyMaker for GpMaker {
         // All factors grow with the round and with the information gain, which is at least zero.
         let facts =
             RoundFacts { round, gain: 0.0, started: self.initial.rounds().min(round), n_points, n_features, feature_error };
-        Some(self.rule.rule(setting, self.ridge(setting).ok()?).ok()?.beta(&facts))
+        Some((self.rule(setting).ok()?.beta)(&facts))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        let mut facts = self.rule.facts(setting);
+        let mut facts = self.rule(setting).map_or_else(|_| Vec::new(), |rule| rule.facts);
         facts.extend(self.ridge.fact(setting));
         facts.extend_from_slice(self.posterior.facts());
         facts
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        let name = self.rule.name();
-        let (found, version) = (state["policy"].as_str().unwrap_or("none").to_owned(), state["version"].as_u64().unwrap_or(0));
-        if found != name || version != STATE_VERSION {
-            return Err(Error::input(
-                Diagnostic::new(format!("the state is of policy `{found}`, version {version}"))
-                    .expected(format!("policy `{name}`, version {STATE_VERSION}"))
-                    .hint("restore with the spec and the program version that saved it"),
-            ));
-        }
+        let name = self.name;
+        check_saved(&state, name, STATE_VERSION)?;
         let Some(round) = state["round"].as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
             return Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1"))));
         };
@@ -241,7 +230,7 @@ struct GpPolicy {
     name: &'static str,
     posterior: Box<dyn Posterior>,
     initial: Initial,
-    rule: Box<dyn Rule>,
+    rule: Rule,
     /// The coming round, 1-based.
     round: u64,
     n_points: usize,
@@ -262,28 +251,17 @@ impl Policy for GpPolicy {
             n_features: self.features.0,
             feature_error: self.features.1,
         };
-        Proposal::Score { beta: self.rule.beta(&facts) }
+        Proposal::Score { beta: (self.rule.beta)(&facts) }
     }
 
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        Some(self.posterior.as_ref())
-    }
-
-    fn define(&mut self, rows: &[u32]) {
-        self.posterior.define(rows);
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.posterior.change()
-    }
-
-    fn screened(&mut self) {
-        self.posterior.screened();
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        Some(&mut self.posterior)
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         let Some(reward) = signal.reward() else { return };
-        self.posterior.observe(point, self.rule.admit(reward, self.round));
+        let admitted = self.rule.admit.as_ref().map_or(reward, |admit| admit(reward, self.round));
+        self.posterior.observe(point, admitted);
         self.round += 1;
     }
 

@@ -2,7 +2,7 @@
 //!
 //! It uses the running sums of a trusted privatizer. The model is linear without an offset, whatever the environment's kernel.
 
-use super::sums_policy::{SumsPlan, SumsPolicyKind};
+use super::sums_policy::{SumsPolicyKind, sums_plan};
 use super::{FeaturesPlan, PolicyPlan, Problem};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -11,9 +11,9 @@ use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let kind = SumsPolicyKind { name: "jdp-linucb", local: false, linear: true };
-    SumsPlan::parse(args, kind, Arc::new(CoordinateFeatures))
+    sums_plan(args, kind, Arc::new(CoordinateFeatures))
 }
 
 /// Returns the coordinates themselves as features.

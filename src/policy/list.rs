@@ -7,7 +7,7 @@ use super::{
 use privateer_config::params::{List, Named};
 
 /// The registered policies.
-pub static POLICIES: List<Box<dyn PolicyPlan>> = &[
+pub static POLICIES: List<PolicyPlan> = &[
     Named {
         name: "ata-gp-ucb",
         summary: "GP-UCB truncated in Nystrom feature space: LDP-ATA-GP-UCB, ATA-GP-UCB",

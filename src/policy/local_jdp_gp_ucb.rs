@@ -2,19 +2,19 @@
 //!
 //! It is GP-UCB over features, computed from items to which every user has added their own noise.
 
-use super::sums_policy::{SumsPlan, SumsPolicyKind};
+use super::sums_policy::{SumsPolicyKind, sums_plan};
 use super::{FeaturesPlan, PolicyPlan};
 use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use std::sync::Arc;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
     parse_over(args, Arc::new(Exact::default()))
 }
 
 /// Reads the policy's keys; `features` serves where the spec names none.
-pub fn parse_over(args: &Args<'_>, features: Arc<dyn FeaturesPlan>) -> Box<dyn PolicyPlan> {
+pub fn parse_over(args: &Args<'_>, features: Arc<dyn FeaturesPlan>) -> PolicyPlan {
     let kind = SumsPolicyKind { name: "local-jdp-gp-ucb", local: true, linear: false };
-    SumsPlan::parse(args, kind, features)
+    sums_plan(args, kind, features)
 }

@@ -38,12 +38,12 @@ pub mod tgp_ucb;
 pub mod uniform;
 
 pub use contract::{
-    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting,
-    SharedInputs, TableCache,
+    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
+    Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
 pub use feature_list::{FEATURES, parse_features};
-pub use gp_policy::{GpMaker, GpPlan, Ridge, RoundFacts, Rule, RuleMaker};
+pub use gp_policy::{Ridge, RoundFacts};
 pub use initial::Initial;
 pub use list::POLICIES;
 pub use own::{
@@ -53,3 +53,4 @@ pub use own::{
 pub use posterior_plan::PosteriorPlan;
 pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;
+pub use sums_server::SumsServer;

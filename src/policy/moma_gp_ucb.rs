@@ -7,10 +7,10 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_gp::score::{Basis, ScoreModel, lowest_within_tie};
 use privateer_numerics::linalg::dot;
 use privateer_privacy::{Released, Signal};
 use serde::{Deserialize, Serialize};
@@ -18,56 +18,36 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "moma-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
-    Box::new(Moma {
-        sketch: Sketch::parse(args, ExplorationFactor::parse(args)),
-        moment: Moment::parse_noise(args),
-        k: k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with beta `theory`, else ceil(ln T)"),
-    })
-}
-
-struct Moma {
-    sketch: Sketch,
-    moment: Moment,
-    k: Option<u64>,
-}
-
-impl Moma {
-    /// Returns k for a horizon of `rounds` rounds.
-    fn k(&self, rounds: u64) -> u64 {
+    let (sketch, moment) = (Sketch::parse(args, ExplorationFactor::parse(args)), Moment::parse_noise(args));
+    let k = k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with beta `theory`, else ceil(ln T)");
+    let is_theory = matches!(sketch.beta, ExplorationFactor::Theory { .. });
+    let failure_prob = sketch.failure_prob;
+    let users = move |rounds: u64| {
         let rounds = rounds as f64;
-        self.k.unwrap_or_else(|| {
-            let theory = || libm::ceil(24.0 * libm::log(4.0 * std::f64::consts::E * rounds / self.sketch.failure_prob));
-            let k =
-                if let ExplorationFactor::Theory { .. } = self.sketch.beta { theory() } else { libm::ceil(libm::log(rounds)) };
-            (k as u64).max(3)
-        })
-    }
+        let theory = || libm::ceil(24.0 * libm::log(4.0 * std::f64::consts::E * rounds / failure_prob));
+        k.unwrap_or_else(|| (if is_theory { theory() } else { libm::ceil(libm::log(rounds)) } as u64).max(3))
+    };
+    let prepare = move |problem: &Problem| prepare(problem, &sketch, moment, users(problem.rounds));
+    PolicyPlan { patience: Box::new(users), ..PolicyPlan::new(prepare) }
 }
 
-impl PolicyPlan for Moma {
-    fn patience(&self, rounds: u64) -> u64 {
-        self.k(rounds)
+/// As [`PolicyPlan::prepare`], with epochs of k users.
+fn prepare(problem: &Problem, sketch: &Sketch, moment: Moment, k: u64) -> Result<Box<dyn PolicyMaker>, Error> {
+    let plays =
+        |times: String| Diagnostic::new(format!("`{NAME}` plays each point {times}, and there are {} rounds", problem.rounds));
+    if problem.rounds < 3 {
+        return Err(Error::input(plays("at least 3 times".to_owned()).expected("at least 3 rounds")));
     }
-
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        let k = self.k(problem.rounds);
-        if problem.rounds < 3 {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{NAME}` plays each point at least 3 times, and there are {} rounds", problem.rounds))
-                    .expected("at least 3 rounds"),
-            ));
-        }
-        if problem.rounds < k {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{NAME}` plays each point {k} times, and there are {} rounds", problem.rounds))
-                    .expected(format!("a `k` from 3 to {}", problem.rounds))
-                    .hint("state a smaller `k`, or run more rounds"),
-            ));
-        }
-        Ok(Box::new(MomaMaker { sketch: self.sketch.prepare(problem)?, moment: self.moment, k: k as usize }))
+    if problem.rounds < k {
+        return Err(Error::input(
+            plays(format!("{k} times"))
+                .expected(format!("a `k` from 3 to {}", problem.rounds))
+                .hint("state a smaller `k`, or run more rounds"),
+        ));
     }
+    Ok(Box::new(MomaMaker { sketch: sketch.prepare(problem)?, moment, k: k as usize }))
 }
 
 struct MomaMaker {
@@ -229,16 +209,8 @@ impl Policy for MomaPolicy {
         self.model.propose(streams, beta)
     }
 
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        Some(&self.model.posterior)
-    }
-
-    fn change(&self) -> Change<'_> {
-        self.model.change()
-    }
-
-    fn screened(&mut self) {
-        self.model.screened();
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        Some(&mut self.model.posterior)
     }
 
     /// Adds the reward of one user; all rewards of an epoch count for the point of its first.

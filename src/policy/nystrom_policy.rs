@@ -6,13 +6,14 @@
 //! by the point just played. The random numbers of an update are drawn when its round is proposed, so that a policy saved
 //! between proposal and update continues unchanged.
 
+use super::contract::check_saved;
 use super::{ExplorationFactor, Initial, PolicyStreams, Problem, Proposal};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::features::nystrom::{self, FixedDictionary};
 use privateer_gp::nystrom::is_included;
 use privateer_gp::posterior::{DomainRoot, ExactPosterior, SketchedPosterior};
-use privateer_gp::score::{Basis, Change, GramSource, ScoreModel, lowest_within_tie};
+use privateer_gp::score::{Basis, GramSource, ScoreModel, lowest_within_tie};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
@@ -217,14 +218,7 @@ impl PreparedSketch {
     /// # Errors
     /// If the state is of another policy or version, or is inconsistent.
     pub fn restore(&self, name: &str, saved: &serde_json::Value) -> Result<SketchModel, Error> {
-        let (found, version) = (saved["policy"].as_str().unwrap_or("none"), saved["version"].as_u64().unwrap_or(0));
-        if found != name || version != STATE_VERSION {
-            return Err(Error::input(
-                Diagnostic::new(format!("the state is of policy `{found}`, version {version}"))
-                    .expected(format!("policy `{name}`, version {STATE_VERSION}"))
-                    .hint("restore with the spec and the program version that saved it"),
-            ));
-        }
+        check_saved(saved, name, STATE_VERSION)?;
         let unreadable = |why: String| unreadable(name, &why);
         let state: NystromState =
             serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
@@ -366,16 +360,6 @@ impl SketchModel {
         }
         dictionary.sort_unstable();
         dictionary
-    }
-
-    /// As [`super::Policy::change`].
-    pub fn change(&self) -> Change<'_> {
-        self.posterior.change()
-    }
-
-    /// As [`super::Policy::screened`].
-    pub fn screened(&mut self) {
-        self.posterior.screened();
     }
 
     /// As [`super::Policy::recommend`].

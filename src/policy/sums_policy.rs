@@ -4,6 +4,7 @@
 //! it has played; the features of a played point go to the privatizer as a plain query. Features are divided by their largest
 //! norm r over the domain, so that `|phi| <= 1`; in these coordinates the precision matrix is `V = G~ + (shift + ridge/r²) I`.
 
+use super::contract::check_saved;
 use super::noise_spectrum::SpectrumPlan;
 use super::parse_features;
 use super::release_rule::ReleaseRule;
@@ -19,87 +20,72 @@ use privateer_privacy::Protection;
 use privateer_privacy::sums::{Epochs, SumsFacts, SumsNeed};
 use std::sync::Arc;
 
-/// Describes a server as read from a spec.
-pub struct SumsPlan {
+/// Reads the keys of a server; `default` are the features where the spec names none.
+pub fn sums_plan(args: &Args<'_>, kind: SumsPolicyKind, default: Arc<dyn FeaturesPlan>) -> PolicyPlan {
+    let features = if kind.linear { default } else { parse_features(args, "features").unwrap_or(default) };
+    let beta = ExplorationFactor::parse(args);
+    let failure_prob = super::gp_policy::failure_prob(args);
+    let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
+    let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for beta");
+    let noise_std = noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
+    let spectrum = SpectrumPlan::parse(args);
+    let release = ReleaseRule::parse(args);
+    let epochs = if kind.local {
+        Epochs::One
+    } else {
+        let doc =
+            "for an unknown horizon: epochs ending at rounds 1, 2, 4, 8, …; each starts from nothing (`restart`) or continues";
+        match args.word("epochs", doc, &["one", "restart", "carry"], Some("one")) {
+            "restart" => Epochs::Restart,
+            "carry" => Epochs::Carry,
+            _ => Epochs::One,
+        }
+    };
+    if epochs != Epochs::One && release != ReleaseRule::EveryRound {
+        args.reject("release", "epochs of an unknown horizon release after every round", "`every-round`, or `epochs = \"one\"`");
+    }
+    let keys = SumsKeys { ridge, beta, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
+    PolicyPlan {
+        plays_sets: true,
+        protection: if kind.local { Protection::LocalSums } else { Protection::Sums },
+        ..PolicyPlan::new(move |problem| prepare(problem, kind, keys, &features))
+    }
+}
+
+/// As [`PolicyPlan::prepare`].
+fn prepare(
+    problem: &Problem,
     kind: SumsPolicyKind,
-    features: Arc<dyn FeaturesPlan>,
     keys: SumsKeys,
-}
-
-impl SumsPlan {
-    /// Reads the keys; `default` are the features where the spec names none.
-    pub fn parse(args: &Args<'_>, kind: SumsPolicyKind, default: Arc<dyn FeaturesPlan>) -> Box<dyn PolicyPlan> {
-        let features = if kind.linear { default } else { parse_features(args, "features").unwrap_or(default) };
-        let beta = ExplorationFactor::parse(args);
-        let failure_prob = super::gp_policy::failure_prob(args);
-        let ridge =
-            args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-        let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for beta");
-        let noise_std =
-            noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
-        let spectrum = SpectrumPlan::parse(args);
-        let release = ReleaseRule::parse(args);
-        let epochs = if kind.local {
-            Epochs::One
-        } else {
-            let doc = "for an unknown horizon: epochs ending at rounds 1, 2, 4, 8, …; each starts from nothing (`restart`) or continues";
-            match args.word("epochs", doc, &["one", "restart", "carry"], Some("one")) {
-                "restart" => Epochs::Restart,
-                "carry" => Epochs::Carry,
-                _ => Epochs::One,
-            }
-        };
-        if epochs != Epochs::One && release != ReleaseRule::EveryRound {
-            args.reject(
-                "release",
-                "epochs of an unknown horizon release after every round",
-                "`every-round`, or `epochs = \"one\"`",
-            );
-        }
-        let keys = SumsKeys { ridge, beta, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
-        Box::new(Self { kind, features, keys })
+    features: &Arc<dyn FeaturesPlan>,
+) -> Result<Box<dyn PolicyMaker>, Error> {
+    let table = problem.tables.table(features.as_ref(), problem)?;
+    let axes = features.axes(problem);
+    let facts = features.facts(problem, &table);
+    let plays = Plays::new(Arc::clone(&table), axes.clone());
+    let norm = plays.largest_norm();
+    if !(0.0 < norm && norm.is_finite()) {
+        let diagnostic = Diagnostic::new(format!("the features of `{}` are zero or not finite everywhere", kind.name));
+        return Err(Error::input(diagnostic.hint("check the kernel, or name other `features`")));
     }
-}
-
-impl PolicyPlan for SumsPlan {
-    fn plays_sets(&self) -> bool {
-        true
-    }
-
-    fn protection(&self) -> Protection {
-        if self.kind.local { Protection::LocalSums } else { Protection::Sums }
-    }
-
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        let table = problem.tables.table(self.features.as_ref(), problem)?;
-        let axes = self.features.axes(problem);
-        let facts = self.features.facts(problem, &table);
-        let plays = Plays::new(Arc::clone(&table), axes.clone());
-        let norm = plays.largest_norm();
-        if !(0.0 < norm && norm.is_finite()) {
-            let diagnostic = Diagnostic::new(format!("the features of `{}` are zero or not finite everywhere", self.kind.name));
-            return Err(Error::input(diagnostic.hint("check the kernel, or name other `features`")));
-        }
-        let release = self.keys.release;
-        Ok(Box::new(SumsMaker(Arc::new(SumsPolicyShared {
-            kind: self.kind,
-            keys: self.keys,
-            prior_bound: plays.prior_bound(),
-            axes,
-            facts,
-            need: SumsNeed {
-                n_features: table.n_features,
-                releases: release.most(problem.rounds),
-                rounds: problem.rounds,
-                epochs: self.keys.epochs,
-                linear: self.kind.linear,
-            },
-            norm,
-            features: Arc::clone(&self.features),
-            problem: problem.clone(),
-            table,
-        }))))
-    }
+    Ok(Box::new(SumsMaker(Arc::new(SumsPolicyShared {
+        kind,
+        keys,
+        prior_bound: plays.prior_bound(),
+        axes,
+        facts,
+        need: SumsNeed {
+            n_features: table.n_features,
+            releases: keys.release.most(problem.rounds),
+            rounds: problem.rounds,
+            epochs: keys.epochs,
+            linear: kind.linear,
+        },
+        norm,
+        features: Arc::clone(features),
+        problem: problem.clone(),
+        table,
+    }))))
 }
 
 struct SumsMaker(Arc<SumsPolicyShared>);
@@ -192,14 +178,7 @@ impl PolicyMaker for SumsMaker {
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
         let shared = &self.0;
         let name = shared.kind.name;
-        let (found, version) = (state["policy"].as_str().unwrap_or("none").to_owned(), state["version"].as_u64().unwrap_or(0));
-        if found != name || version != STATE_VERSION {
-            return Err(Error::input(
-                Diagnostic::new(format!("the state is of policy `{found}`, version {version}"))
-                    .expected(format!("policy `{name}`, version {STATE_VERSION}"))
-                    .hint("restore with the spec and the program version that saved it"),
-            ));
-        }
+        check_saved(&state, name, STATE_VERSION)?;
         let refuse = |why: &str| Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}"))));
         if shared.axes.is_some() {
             return refuse("plays over a product domain are not part of it");

@@ -3,7 +3,9 @@
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
 use super::sums_state::{STATE_VERSION, SumsParameters, SumsPolicyKind, SumsPolicyState};
-use super::{ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyStreams, Problem, Proposal, RandomSource, Setting};
+use super::{
+    ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyModel, PolicyStreams, Problem, Proposal, RandomSource, Setting,
+};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::Plays;
 use privateer_gp::posterior::{Repair, SumsPosterior, SumsUpdate, Unusable};
@@ -52,7 +54,7 @@ impl SumsPolicyShared {
 }
 
 /// Holds the server's state in one trial.
-pub(super) struct SumsServer {
+pub struct SumsServer {
     shared: Arc<SumsPolicyShared>,
     facts: SumsFacts,
     bound: f64,
@@ -117,6 +119,7 @@ impl SumsServer {
         server.repaired = 0;
         Ok(server)
     }
+
     /// Sets the sums and recomputes the model; returns whether it is finite.
     pub(super) fn set_sums(&mut self, sums: Sums) -> bool {
         self.sums = Arc::new(sums);
@@ -222,64 +225,20 @@ impl SumsServer {
     }
 }
 
-impl Policy for SumsServer {
-    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
-        let SumsPolicyShared { keys, table, .. } = &*self.shared;
-        if keys.initial.is_random(self.round) {
-            return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
-        }
-        Proposal::Score { beta: self.beta() }
-    }
-
-    fn define(&mut self, rows: &[u32]) {
-        self.plays.define(rows);
-    }
-
-    fn model(&self) -> Option<&dyn ScoreModel> {
-        Some(&self.posterior)
-    }
-
-    fn change(&self) -> Change<'_> {
-        if self.changed { Change::Factor } else { Change::None }
-    }
-
-    fn screened(&mut self) {
-        self.changed = false;
-    }
-
-    fn query(&self, point: usize) -> Query<'_> {
+impl SumsServer {
+    /// Returns the privatizer's query for a play of `point`.
+    pub fn query(&self, point: usize) -> Query<'_> {
         let norm = &self.shared.norm;
         let row = self.plays.features(point);
         let features = if *norm == 1.0 { row.into() } else { row.iter().map(|x| x / norm).collect::<Vec<f64>>().into() };
         Query { features, release: self.is_due() }
     }
 
-    fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        self.update_open(point, signal);
-        self.factorize();
-    }
-
-    fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
-        let (m, ridge) = (self.shared.need.n_features, self.shared.ridge());
-        let (gram, moment) = self.sums.parts(m);
-        let repair = if self.bounds.clips {
-            Repair::Always { floor: self.bounds.floor + ridge }
-        } else {
-            Repair::IfNeeded { floor: ridge }
-        };
-        let sums = SumsUpdate { gram, moment, diagonal: self.bounds.shift + ridge, repair };
-        self.open.then_some((&mut self.posterior, sums))
-    }
-
-    fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
-        match repaired {
-            Ok(repaired) => self.repaired += u64::from(repaired),
-            Err(Unusable) => self.broken = true,
-        }
-        (self.open, self.changed) = (false, true);
-    }
-
-    fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
+    /// Updates the state as [`Policy::update`] does, but may leave a factor to be computed with those of other trials.
+    ///
+    /// The caller must then pass [`SumsServer::open_factor`] to `take_together`, and its result to [`SumsServer::close_factor`],
+    /// before any other call.
+    pub fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
         self.played.insert(point as u32);
         match signal.value() {
             Signal::Sums(sums) => {
@@ -311,19 +270,83 @@ impl Policy for SumsServer {
         self.round += 1;
     }
 
-    fn recommend(&self) -> Option<usize> {
-        let means: Vec<(usize, f64)> =
-            self.played.iter().map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize)))).collect();
-        lowest_within_tie(&means)
+    /// Returns the model whose factor is left to be computed, and the sums that it is computed from.
+    pub fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
+        let (m, ridge) = (self.shared.need.n_features, self.shared.ridge());
+        let (gram, moment) = self.sums.parts(m);
+        let repair = if self.bounds.clips {
+            Repair::Always { floor: self.bounds.floor + ridge }
+        } else {
+            Repair::IfNeeded { floor: ridge }
+        };
+        let sums = SumsUpdate { gram, moment, diagonal: self.bounds.shift + ridge, repair };
+        self.open.then_some((&mut self.posterior, sums))
     }
 
-    fn repaired(&self) -> u64 {
+    /// Takes whether the computed factor was repaired.
+    pub fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
+        match repaired {
+            Ok(repaired) => self.repaired += u64::from(repaired),
+            Err(Unusable) => self.broken = true,
+        }
+        (self.open, self.changed) = (false, true);
+    }
+
+    /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
+    #[must_use]
+    pub fn repaired(&self) -> u64 {
         self.repaired
     }
 
     /// Returns the last release, or the sum of all items; neither contains the points played.
-    fn parameters(&self) -> Option<serde_json::Value> {
-        Some(serde_json::json!(SumsParameters::of(self.items.as_ref().unwrap_or(&self.sums))))
+    ///
+    /// It is the part of the model that may be published, enough for [`super::PolicyMaker::predict`].
+    #[must_use]
+    pub fn parameters(&self) -> serde_json::Value {
+        serde_json::json!(SumsParameters::of(self.items.as_ref().unwrap_or(&self.sums)))
+    }
+}
+
+impl PolicyModel for SumsServer {
+    fn scored(&self) -> (&dyn ScoreModel, Change<'_>) {
+        (&self.posterior, if self.changed { Change::Factor } else { Change::None })
+    }
+
+    fn screened(&mut self) {
+        self.changed = false;
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.plays.define(rows);
+    }
+}
+
+impl Policy for SumsServer {
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        let SumsPolicyShared { keys, table, .. } = &*self.shared;
+        if keys.initial.is_random(self.round) {
+            return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
+        }
+        Proposal::Score { beta: self.beta() }
+    }
+
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        Some(self)
+    }
+
+    fn server(&mut self) -> Option<&mut SumsServer> {
+        Some(self)
+    }
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        self.update_open(point, signal);
+        self.factorize();
+    }
+
+    fn recommend(&self) -> Option<usize> {
+        let means: Vec<(usize, f64)> =
+            self.played.iter().map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize)))).collect();
+        lowest_within_tie(&means)
     }
 
     fn told(&self) -> u64 {

@@ -9,27 +9,64 @@
 //!   sub-Gaussian noise that is neither bounded nor clipped, its scale replaces R.
 //! - A bounded moment alone: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a reward.
 
-use super::exploration_factor::NoiseMeasure;
-use super::gp_policy::failure_prob;
+use super::exploration_factor::{ExplorationFactor, NoiseMeasure};
+use super::gp_policy::{Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
 use super::tail_moments::{TailKeys, Tails, power};
-use super::{ExplorationFactor, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{PolicyPlan, RoundFacts, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 use std::f64::consts::SQRT_2;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn PolicyPlan> {
-    let maker =
-        TgpUcb { beta: ExplorationFactor::parse_measuring(args), failure_prob: failure_prob(args), tails: TailKeys::parse(args) };
-    GpPlan::parse(args, maker)
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
+    let (beta, failure_prob, tails) = (ExplorationFactor::parse_measuring(args), failure_prob(args), TailKeys::parse(args));
+    gp_plan(args, "tgp-ucb", move |setting, ridge| {
+        let (tail, bound, root) = (Tail::of(setting, tails)?, setting.facts.bound, libm::sqrt(ridge));
+        let noise = noise_of(beta, setting, tail)?;
+        let factor = move |round: &RoundFacts| {
+            let s = round.round - 1;
+            let deviation = libm::sqrt(round.gain - libm::log(failure_prob));
+            beta.value(
+                || match noise {
+                    // B + R sqrt(2 (gain + ln(1/failure))) / sqrt(ridge), the self-normalised bound for sub-Gaussian noise.
+                    Some(noise) => bound + SQRT_2 * noise.value * deviation / root,
+                    // B + [2 sqrt(2) b_{t-1} sqrt(gain + ln(1/failure)) + bias] / sqrt(ridge) [Zhou2021, Algorithm 2, line 5]
+                    None => bound + (2.0 * SQRT_2 * tail.level(s) * deviation + tail.bias(s)) / root,
+                },
+                || {
+                    let noise = noise.map_or_else(|| tail.level(s), |noise| noise.value);
+                    (bound + noise * libm::sqrt(round.gain)) / root
+                },
+            )
+        };
+        // The other levels do not use the moment bound.
+        let moment = match tail {
+            Tail::Heavy { moment, .. } => tails.moment.fact("v, the policy's moment bound", moment, setting),
+            Tail::Light | Tail::Exponential { .. } => None,
+        };
+        let facts = [tails.fact(setting)].into_iter().chain(moment).chain(noise.and_then(NoiseScale::fact));
+        let admit = move |reward: f64, round: u64| if tail.level(round) < reward.abs() { 0.0 } else { reward };
+        Ok(Rule::new(factor).admitting(admit).stating(facts))
+    })
 }
 
-struct TgpUcb {
-    beta: ExplorationFactor,
-    failure_prob: f64,
-    tails: TailKeys,
+/// Returns the noise scale of beta; `None` where the truncation level takes its place.
+fn noise_of(beta: ExplorationFactor, setting: &Setting, tail: Tail) -> Result<Option<NoiseScale>, Diagnostic> {
+    let by_level = match (beta, tail) {
+        (_, Tail::Light) | (ExplorationFactor::Constant { .. }, _) => false,
+        (ExplorationFactor::Order { noise: NoiseMeasure::Deviation, .. }, _) => NoiseScale::deviation(setting).is_none(),
+        _ => true,
+    };
+    if by_level {
+        return Ok(None);
+    }
+    // The papers' order-wise factor counts a bounded reward by its own bound.
+    match (beta, setting.released.output_bound().or(setting.released.clipped_bound)) {
+        (ExplorationFactor::Order { noise: NoiseMeasure::Range, .. }, Some(bound)) => Ok(Some(NoiseScale::of_range(bound))),
+        _ => NoiseScale::of(beta, setting).map(Some),
+    }
 }
 
 /// Describes the tail of a released reward.
@@ -98,88 +135,6 @@ impl Tail {
             Self::Heavy { moment, order: 2.0 } => libm::sqrt(2.0 * moment) * libm::sqrt(libm::sqrt(s)),
             Self::Heavy { moment, order } => libm::sqrt(order) * power(moment, 1.0 / order) * power(libm::sqrt(s), 1.0 / order),
         }
-    }
-}
-
-impl RuleMaker for TgpUcb {
-    fn name(&self) -> &'static str {
-        "tgp-ucb"
-    }
-
-    fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        let tail = Tail::of(setting, self.tails)?;
-        let noise = self.noise(setting, tail)?;
-        Ok(Box::new(TgpUcbRule {
-            beta: self.beta,
-            failure_prob: self.failure_prob,
-            ridge,
-            bound: setting.facts.bound,
-            tail,
-            noise,
-        }))
-    }
-
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        let mut facts = vec![self.tails.fact(setting)];
-        if let Ok(tail) = Tail::of(setting, self.tails) {
-            // The other levels do not use the moment bound.
-            if let Tail::Heavy { moment, .. } = tail {
-                facts.extend(self.tails.moment.fact("v, the policy's moment bound", moment, setting));
-            }
-            facts.extend(self.noise(setting, tail).ok().flatten().and_then(NoiseScale::fact));
-        }
-        facts
-    }
-}
-
-impl TgpUcb {
-    /// Returns the noise scale of beta; `None` where the truncation level takes its place.
-    fn noise(&self, setting: &Setting, tail: Tail) -> Result<Option<NoiseScale>, Diagnostic> {
-        let by_level = match (self.beta, tail) {
-            (_, Tail::Light) | (ExplorationFactor::Constant { .. }, _) => false,
-            (ExplorationFactor::Order { noise: NoiseMeasure::Deviation, .. }, _) => NoiseScale::deviation(setting).is_none(),
-            _ => true,
-        };
-        if by_level {
-            return Ok(None);
-        }
-        // The papers' order-wise factor counts a bounded reward by its own bound.
-        match (self.beta, setting.released.output_bound().or(setting.released.clipped_bound)) {
-            (ExplorationFactor::Order { noise: NoiseMeasure::Range, .. }, Some(bound)) => Ok(Some(NoiseScale::of_range(bound))),
-            _ => NoiseScale::of(self.beta, setting).map(Some),
-        }
-    }
-}
-
-struct TgpUcbRule {
-    beta: ExplorationFactor,
-    failure_prob: f64,
-    ridge: f64,
-    bound: f64,
-    tail: Tail,
-    noise: Option<NoiseScale>,
-}
-
-impl Rule for TgpUcbRule {
-    fn beta(&self, round: &RoundFacts) -> f64 {
-        let s = round.round - 1;
-        let deviation = libm::sqrt(round.gain - libm::log(self.failure_prob));
-        self.beta.value(
-            || match self.noise {
-                // B + R sqrt(2 (gain + ln(1/failure))) / sqrt(ridge), the self-normalised bound for sub-Gaussian noise.
-                Some(noise) => self.bound + SQRT_2 * noise.value * deviation / libm::sqrt(self.ridge),
-                // B + [2 sqrt(2) b_{t-1} sqrt(gain + ln(1/failure)) + bias] / sqrt(ridge) [Zhou2021, Algorithm 2, line 5]
-                None => self.bound + (2.0 * SQRT_2 * self.tail.level(s) * deviation + self.tail.bias(s)) / libm::sqrt(self.ridge),
-            },
-            || {
-                let noise = self.noise.map_or_else(|| self.tail.level(s), |noise| noise.value);
-                (self.bound + noise * libm::sqrt(round.gain)) / libm::sqrt(self.ridge)
-            },
-        )
-    }
-
-    fn admit(&self, reward: f64, round: u64) -> f64 {
-        if self.tail.level(round) < reward.abs() { 0.0 } else { reward }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Implements `uniform`: a uniformly random point, the baseline that a private policy must beat.
 
+use super::contract::check_saved;
 use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -7,21 +8,14 @@ use privateer_gp::posterior::Visits;
 use privateer_gp::score::Basis;
 use privateer_privacy::{Released, Signal};
 
+const NAME: &str = "uniform";
+
 /// Reads the policy's keys; there are none.
-pub fn parse(_args: &Args<'_>) -> Box<dyn PolicyPlan> {
-    Box::new(Uniform)
-}
-
-struct Uniform;
-
-impl PolicyPlan for Uniform {
-    fn plays_sets(&self) -> bool {
-        true
-    }
-
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+pub fn parse(_args: &Args<'_>) -> PolicyPlan {
+    let prepare = |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(UniformMaker { n_points: problem.n_points() }))
-    }
+    };
+    PolicyPlan { plays_sets: true, ..PolicyPlan::new(prepare) }
 }
 
 struct UniformMaker {
@@ -34,29 +28,36 @@ impl PolicyMaker for UniformMaker {
     }
 
     fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits: Visits::default() }))
+        Ok(Box::new(self.policy(Visits::default())))
     }
 
     fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        if state["policy"] != "uniform" || state["version"] != 1 {
-            return Err(Error::input(Diagnostic::new("the state is not one of policy `uniform`, version 1")));
-        }
+        check_saved(&state, NAME, 1)?;
         let unreadable =
-            |why: String| Error::input(Diagnostic::new(format!("the saved visits of `uniform` cannot be read: {why}")));
+            |why: String| Error::input(Diagnostic::new(format!("the saved visits of `{NAME}` cannot be read: {why}")));
         let visits: Visits = serde_json::from_value(state["visits"].clone()).map_err(|source| unreadable(source.to_string()))?;
         visits.check(self.n_points).map_err(|why| unreadable(why.to_owned()))?;
-        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits }))
+        Ok(Box::new(self.policy(visits)))
     }
 }
 
-struct UniformPolicy {
-    n_points: usize,
-    visits: Visits,
+impl UniformMaker {
+    fn policy(&self, visits: Visits) -> VisitsPolicy {
+        let proposal = Proposal::Random { source: RandomSource::Policy, n_points: self.n_points };
+        VisitsPolicy { name: NAME, proposal, visits }
+    }
 }
 
-impl Policy for UniformPolicy {
+/// Proposes the same in every round, and keeps the rewards of the points that were played.
+pub(super) struct VisitsPolicy {
+    pub(super) name: &'static str,
+    pub(super) proposal: Proposal,
+    pub(super) visits: Visits,
+}
+
+impl Policy for VisitsPolicy {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
-        Proposal::Random { source: RandomSource::Policy, n_points: self.n_points }
+        self.proposal
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
@@ -74,6 +75,6 @@ impl Policy for UniformPolicy {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": "uniform", "version": 1, "visits": self.visits })
+        serde_json::json!({ "policy": self.name, "version": 1, "visits": self.visits })
     }
 }

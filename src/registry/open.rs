@@ -1,7 +1,7 @@
 //! Adds to the lists what a program brings itself.
 
 use crate::env::EnvironmentPlan;
-use crate::env::contextual::ContextualPlan;
+use crate::env::contextual::Contextual;
 use crate::env::noise::Noise;
 use crate::oco::learner::LearnerPlan;
 use crate::policy::contextual::ContextPolicyPlan;
@@ -92,17 +92,17 @@ impl Registry {
 }
 
 macro_rules! adding {
-    ($($(#[$doc:meta])* $name:ident: $pointer:ident<$plan:ident>;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $item:ident: $bound:path => $plan:ty as $make:expr;)*) => {
         impl Registry {
             $($(#[$doc])*
             #[must_use]
-            pub fn $name<P: $plan + 'static>(
+            pub fn $name<$item: $bound + 'static>(
                 self,
                 name: &str,
                 summary: &str,
-                read: impl Fn(&Args<'_>) -> P + Send + Sync + 'static,
+                read: impl Fn(&Args<'_>) -> $item + Send + Sync + 'static,
             ) -> Self {
-                self.with(name, summary, move |args| -> $pointer<dyn $plan> { $pointer::new(read(args)) })
+                self.with(name, summary, move |args| -> $plan { $make(read(args)) })
             })*
         }
     };
@@ -110,15 +110,15 @@ macro_rules! adding {
 
 adding! {
     /// Adds a policy over the points of a domain; see [`crate::policy::OwnPolicy`] for the short way.
-    with_policy: Box<PolicyPlan>;
+    with_policy: P: Into<PolicyPlan> => PolicyPlan as Into::into;
     /// Adds a policy that chooses arms by contexts.
-    with_contextual_policy: Box<ContextPolicyPlan>;
+    with_contextual_policy: P: Into<ContextPolicyPlan> => ContextPolicyPlan as Into::into;
     /// Adds an environment; see [`crate::env::FnEnvironment`] for the short way.
-    with_environment: Box<EnvironmentPlan>;
+    with_environment: E: Into<EnvironmentPlan> => EnvironmentPlan as Into::into;
     /// Adds an environment that shows arms to users with contexts.
-    with_contextual_environment: Box<ContextualPlan>;
+    with_contextual_environment: E: Into<EnvironmentPlan<Contextual>> => EnvironmentPlan<Contextual> as Into::into;
     /// Adds a feature map.
-    with_features: Arc<FeaturesPlan>;
+    with_features: F: FeaturesPlan => Arc<dyn FeaturesPlan> as Arc::new;
     /// Adds a learner of online convex optimization.
-    with_learner: Box<LearnerPlan>;
+    with_learner: L: Into<LearnerPlan> => LearnerPlan as Into::into;
 }

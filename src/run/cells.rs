@@ -27,7 +27,7 @@ pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result
                 facts: shared.share(facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into()),
                 measures: match &plan.task {
                     Task::Bandit(_) => Measures::Regret,
-                    Task::Contextual(task) if task.environment_plan.replays() => Measures::Replay,
+                    Task::Contextual(task) if task.environment_plan.replays => Measures::Replay,
                     Task::Contextual(_) => Measures::Contextual,
                     Task::Online(_) => Measures::Risk,
                 },

@@ -67,8 +67,6 @@ struct Comparison<'a> {
 }
 
 impl Observer for Comparison<'_> {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         let id = PartId { cell: unit.cell, block: unit.block };
         let bytes = record::part_bytes(&self.manifest.spec_hash, id, &self.manifest.cells[unit.cell as usize], &rows)?;

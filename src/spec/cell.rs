@@ -6,7 +6,7 @@ use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::resolved::Resolved;
 use crate::env::EnvironmentPlan;
-use crate::env::contextual::ContextualPlan;
+use crate::env::contextual::Contextual;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::error::{Error, Place};
@@ -71,34 +71,34 @@ pub enum Task {
 #[derive(Clone)]
 pub struct ContextualBandit {
     /// The environment.
-    pub environment_plan: Arc<dyn ContextualPlan>,
+    pub environment_plan: Arc<EnvironmentPlan<Contextual>>,
     /// The privacy request.
     pub privacy: InteractionPlan,
     /// The policy.
-    pub policy_plan: Arc<dyn ContextPolicyPlan>,
+    pub policy_plan: Arc<ContextPolicyPlan>,
 }
 
 /// Combines one environment with one policy.
 #[derive(Clone)]
 pub struct BanditPlan {
     /// The environment.
-    pub environment_plan: Arc<dyn EnvironmentPlan>,
+    pub environment_plan: Arc<EnvironmentPlan>,
     /// The privacy request.
     pub privacy: PrivacyPlan,
     /// The curator that releases the inputs; `None` if the policy sees the inputs themselves.
     pub curator: Option<CuratorPlan>,
     /// The policy.
-    pub policy_plan: Arc<dyn PolicyPlan>,
+    pub policy_plan: Arc<PolicyPlan>,
 }
 
 impl CellPlan {
     /// Returns the data files that the cell's environment reads, as the spec names them.
     #[must_use]
-    pub fn data_files(&self) -> Vec<&str> {
+    pub fn data_files(&self) -> &[String] {
         match &self.task {
-            Task::Bandit(plan) => plan.environment_plan.data_files(),
-            Task::Contextual(plan) => plan.environment_plan.data_files(),
-            Task::Online(_) => Vec::new(),
+            Task::Bandit(plan) => &plan.environment_plan.data_files,
+            Task::Contextual(plan) => &plan.environment_plan.data_files,
+            Task::Online(_) => &[],
         }
     }
 

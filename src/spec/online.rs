@@ -5,7 +5,7 @@ use super::cell::{CellPlan, Role, Task};
 use super::privacy::{self, RequestDocs};
 use super::resolved::SharedValues;
 use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
-use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
+use crate::oco::learner::{GradientRequest, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
 use crate::spec::path;
@@ -77,12 +77,12 @@ fn problem(
     shared: &SweepPointParts<'_>,
     top: &Args<'_>,
     defaults: &mut BTreeMap<String, String>,
-) -> Option<(String, Arc<dyn ProblemPlan>, Option<Place>)> {
+) -> Option<(String, Arc<ProblemPlan>, Option<Place>)> {
     let Value::Table(written) = &shared.table.get("problem")?.value else { return None };
     let args = top.table("problem");
     let kind = args.kind("problem", &args.items(PROBLEMS).names())?;
     let label = args.one_line("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
-    let plan: Arc<dyn ProblemPlan> = Arc::from(args.items(PROBLEMS).read(&kind, &args)?);
+    let plan: Arc<ProblemPlan> = Arc::from(args.items(PROBLEMS).read(&kind, &args)?);
     args.finish();
     note_defaults("problem", &args.documented(), &written_json(written), defaults);
     let place = written.span.as_ref().map(|span| shared.sink.sources().place(span));
@@ -121,7 +121,7 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
             continue;
         }
         let Some(learner) = args.items(LEARNERS).read(&kind, &args) else { continue };
-        let learner: Arc<dyn LearnerPlan> = Arc::from(learner);
+        let learner = Arc::new(learner);
         let rates = Rates::parse(&args);
         // Keys of the learner's own `privacy` table override those of the spec's.
         args.table("privacy");
@@ -129,7 +129,7 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
         let (privacy_table, own) = overlaid(base_privacy, written, "privacy");
         let privacy_args = Args::new(&privacy_table, "privacy", sink);
         let request = request(&privacy_args, base_privacy.is_some() || own);
-        if learner.is_private() && request.spec.mechanism != "none" && !privacy_args.has("epsilon") {
+        if learner.is_private && request.spec.mechanism != "none" && !privacy_args.has("epsilon") {
             privacy_args.missing("epsilon", "a finite number > 0, the privacy loss of one sample over the whole run");
             continue;
         }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct OnlinePlan {
     /// The problem.
-    pub problem: Arc<dyn ProblemPlan>,
+    pub problem: Arc<ProblemPlan>,
     /// The learner.
-    pub learner: Arc<dyn LearnerPlan>,
+    pub learner: Arc<LearnerPlan>,
     /// The choice of its learning rate.
     pub rates: Rates,
     /// The request for its noise.
@@ -26,7 +26,7 @@ pub struct OnlinePlan {
 impl OnlinePlan {
     /// Returns the same learner with the same request, on another problem at stated rates.
     #[must_use]
-    pub fn on(&self, problem: Arc<dyn ProblemPlan>, rates: Rates) -> Self {
+    pub fn on(&self, problem: Arc<ProblemPlan>, rates: Rates) -> Self {
         Self { problem, rates, ..self.clone() }
     }
 

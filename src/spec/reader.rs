@@ -10,7 +10,7 @@ use super::tuning::{self, ReadPolicy};
 use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
 use super::{Recorded, SharedValues, Sweep, online, path, references};
 use crate::env::EnvironmentPlan;
-use crate::env::contextual::ContextualPlan;
+use crate::env::contextual::Contextual;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
@@ -31,14 +31,14 @@ const BYTES_PER_ROW: f64 = 160.0;
 /// Holds an environment of either kind, as read from a spec.
 #[derive(Clone)]
 enum PlanSetting {
-    Points(Arc<dyn EnvironmentPlan>),
-    Contextual(Arc<dyn ContextualPlan>),
+    Points(Arc<EnvironmentPlan>),
+    Contextual(Arc<EnvironmentPlan<Contextual>>),
 }
 
 /// Holds a policy of either kind with its privacy request, as read from a spec.
 enum Chooser {
-    Points(Arc<dyn PolicyPlan>, PrivacyPlan),
-    Contextual(Arc<dyn ContextPolicyPlan>, InteractionPlan),
+    Points(Arc<PolicyPlan>, PrivacyPlan),
+    Contextual(Arc<ContextPolicyPlan>, InteractionPlan),
 }
 
 /// Reads the tree of a spec.
@@ -225,8 +225,8 @@ impl<'a> SpecReader<'a> {
                 args.reject("kind", message, expected);
                 continue;
             }
-            let points = args.items(POLICIES).read(&kind, &args).map(Arc::from);
-            let by_contexts = args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::from);
+            let points = args.items(POLICIES).read(&kind, &args).map(Arc::new);
+            let by_contexts = args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::new);
             // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
             args.table("privacy");
             args.table("curator");
@@ -238,13 +238,10 @@ impl<'a> SpecReader<'a> {
             let curator_args = Args::new(&curator_table, "curator", self.sink);
             let curated = base_curator.is_some() || own_curator;
             let chooser = match (points, by_contexts) {
-                (Some(policy), _) => {
-                    let policy: Arc<dyn PolicyPlan> = policy;
-                    match PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy.protection()) {
-                        Some(privacy) => Chooser::Points(policy, privacy),
-                        None => continue,
-                    }
-                }
+                (Some(policy), _) => match PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy.protection) {
+                    Some(privacy) => Chooser::Points(policy, privacy),
+                    None => continue,
+                },
                 (None, Some(policy)) if !curated => {
                     Chooser::Contextual(policy, InteractionPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
                 }
@@ -284,8 +281,8 @@ impl<'a> SpecReader<'a> {
             let tuning = tuning::candidates(policy_table).map(|(pilot, tables)| {
                 let read = |(factor, table): (f64, Table)| {
                     let args = Args::new(&table, format!("policy.{shown}"), self.sink);
-                    let points = args.items(POLICIES).read(&kind, &args).map(|plan| ReadPolicy::Points(Arc::from(plan)));
-                    let contexts = || args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::from);
+                    let points = args.items(POLICIES).read(&kind, &args).map(|plan| ReadPolicy::Points(Arc::new(plan)));
+                    let contexts = || args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::new);
                     let policy = points.or_else(|| contexts().map(ReadPolicy::Contexts))?;
                     Some((factor, task.with_policy(policy)?))
                 };

@@ -62,6 +62,6 @@ impl Task {
 
 /// Holds a policy of either kind.
 pub(super) enum ReadPolicy {
-    Points(Arc<dyn crate::policy::PolicyPlan>),
-    Contexts(Arc<dyn crate::policy::contextual::ContextPolicyPlan>),
+    Points(Arc<crate::policy::PolicyPlan>),
+    Contexts(Arc<crate::policy::contextual::ContextPolicyPlan>),
 }

@@ -48,7 +48,7 @@ pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> 
             };
             compared("the same run again", &spec(33), 32, 1, 33);
             let block_bound = registry.parse("contract.toml", &spec(1), &[]).is_ok_and(|sweep| {
-                sweep.cells.iter().any(|cell| matches!(&cell.task, Task::Bandit(bandit) if bandit.policy_plan.depends_on_block()))
+                sweep.cells.iter().any(|cell| matches!(&cell.task, Task::Bandit(bandit) if bandit.policy_plan.depends_on_block))
             });
             if !block_bound {
                 compared("batches of 1", &spec(33), 1, 1, 33);

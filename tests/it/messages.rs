@@ -110,8 +110,6 @@ fn changed(text: &str, (what, place, which): &Change) -> String {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         Ok(())
     }

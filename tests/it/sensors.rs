@@ -34,12 +34,12 @@ impl Seen {
         prepared(&spec(environment, 1000, 1), data, |sweep, preparation| {
             let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
             let instance = cell.environment.draw(0).expect("a table");
-            let n = cell.environment.gram().n_points();
+            let n = cell.environment.gram.n_points();
             Self {
-                facts: cell.environment.facts(),
+                facts: cell.environment.facts.clone(),
                 means: (0..n).map(|arm| instance.mean(arm)).collect(),
                 regrets: (0..n).map(|arm| instance.regret(arm)).collect(),
-                diagonal: (0..n).map(|arm| cell.environment.gram().diagonal(arm)).collect(),
+                diagonal: (0..n).map(|arm| cell.environment.gram.diagonal(arm)).collect(),
             }
         })
     }

@@ -55,8 +55,6 @@ impl Ran {
 pub fn run_all(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, options: Options) -> Result<Ran, Error> {
     struct Collect(Mutex<BTreeMap<Unit, Trace>>);
     impl Observer for Collect {
-        fn progressed(&self, _trial_rounds: u64) {}
-
         fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
             self.0.lock().expect("no panic").insert(unit, rows);
             Ok(())

@@ -175,11 +175,12 @@ pub fn ask(policy: &mut dyn Policy, screen: &mut dyn Screen, subset: Option<&[u3
         Proposal::Score { beta } => beta,
         _ => return Err("a round is not scored".to_owned()),
     };
-    let model = policy.model().ok_or("the policy has no model")?;
+    let policy_model = policy.model().ok_or("the policy has no model")?;
+    let (model, change) = policy_model.scored();
     let mut answer = [Candidates::default()];
-    screen.round(&[TrialScore { subset, ..TrialScore::new(0, policy.change(), beta, model) }], &mut answer).map_err(said)?;
+    screen.round(&[TrialScore { subset, ..TrialScore::new(0, change, beta, model) }], &mut answer).map_err(said)?;
     let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
-    policy.screened();
+    policy_model.screened();
     Ok((point, Some(beta)))
 }
 
@@ -278,7 +279,7 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
         }
         idx.push(point);
         if MEANS_AFTER.contains(&round) {
-            let model = policy.model().ok_or("the policy has no model")?;
+            let model = policy.scores().ok_or("the policy has no model")?;
             means_after.extend((0..n).map(|point| model.exact(point).mean));
         }
         if round % epoch == 0 {
@@ -289,7 +290,8 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
             }
         }
     }
-    let model = policy.model().ok_or("the policy has no model")?;
+    let levels = if name.starts_with("ata") { levels(policy.as_ref())? } else { Vec::new() };
+    let model = policy.scores().ok_or("the policy has no model")?;
     let (means, variances): (Vec<f64>, Vec<f64>) = (0..n).map(|point| model.exact(point)).map(|m| (m.mean, m.variance)).unzip();
     // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
     let mut found = stated(
@@ -307,7 +309,6 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
     );
     if name.starts_with("ata") {
         // One level for all rounds: the dictionary is fixed.
-        let levels = levels(policy.as_ref())?;
         found["b_tau"] = if levels.len() == idx.len() { farthest(&levels, &run["b_tau"]) } else { json!(levels) };
         if !run["theta_final"].is_null() {
             found["theta_final"] = json!(theta(gram.as_ref(), model)?);

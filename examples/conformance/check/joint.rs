@@ -185,13 +185,13 @@ pub fn run(file: &Value) -> Read<Value> {
     for round in 0..rounds as usize {
         let subset: Vec<u32> = (0..arms).map(|arm| (round * arms + arm) as u32).collect();
         let (point, beta) = ask(policy.as_mut(), screen.as_mut(), Some(&subset))?;
-        let (beta, model) = (beta.ok_or("a round is not scored")?, policy.model().ok_or("no model")?);
+        let (beta, model) = (beta.ok_or("a round is not scored")?, policy.scores().ok_or("no model")?);
         // The posterior standard deviation is sqrt(ridge) times |phi| in the norm of V^{-1}.
         let width = beta * libm::sqrt(ridge);
         let ucb: Vec<f64> = subset.iter().map(|&point| model.exact(point as usize).upper(beta)).collect();
         let mut row = json!({ "beta_half": width / (scale * rho), "width": width, "ucb": ucb });
         if !at(file, &format!("rounds/{round}/V")).is_null() {
-            let (precision, moment, theta) = inside(policy.as_ref(), m, diagonal)?;
+            let (precision, moment, theta) = inside(policy.as_mut(), m, diagonal)?;
             (row["V"], row["u"], row["theta"]) = (json!(precision), json!(moment), json!(theta));
         }
         rows.push(row);
@@ -209,11 +209,11 @@ pub fn run(file: &Value) -> Read<Value> {
 }
 
 /// V, u and theta of a server: the released sums of its saved state, and the weights of its model.
-fn inside(policy: &dyn Policy, m: usize, diagonal: f64) -> Read<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+fn inside(policy: &mut dyn Policy, m: usize, diagonal: f64) -> Read<(Vec<f64>, Vec<f64>, Vec<f64>)> {
     let entries: Vec<f64> = get(&policy.save(), "released/entries")?;
     let (gram, moment) = entries.split_at(m * (m + 1) / 2);
     let mut precision = unpacked(gram, m);
     (0..m).for_each(|i| precision[i * m + i] += diagonal);
-    let factor = policy.model().and_then(|model| model.factor()).ok_or("no factor")?;
+    let factor = policy.scores().and_then(|model| model.factor()).ok_or("no factor")?;
     Ok((precision, moment.to_vec(), factor.weights.to_vec()))
 }

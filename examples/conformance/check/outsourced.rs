@@ -1,11 +1,9 @@
 //! Outsourced optimization [Kharkovskii2020]: curators (the threshold omega, centring, lifting, released inputs, grids), and the
 //! modeler's posteriors and sequences of GP-UCB.
 
-use super::bandit::{problem, registered, released, setting, unused_streams};
+use super::bandit::{ask, problem, registered, released, screen, setting};
 use super::read::{Read, all, each, get, indices, list, matrix, points, said, shaped, size};
-use privateer::engine::AskedPolicy;
 use privateer::env::test_function::branin;
-use privateer_backend::{Backend, Cpu};
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
 use privateer_gp::score::{Moments, lowest_within_tie};
@@ -198,15 +196,14 @@ fn by_policy(
     let rounds = noise.len() as u64;
     let keys = json!({ "ridge": ridge, "failure_prob": failure_prob, "count_start": false, "beta": "theory" });
     let maker = registered("gp-ucb", &keys, problem(inputs, Some(kernel), rounds))?;
-    let domain = Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?).map_err(said)?;
+    let mut screen = screen(maker.as_ref())?;
     let mut policy = maker.make(&setting(1.0, None, rounds)).map_err(said)?;
     // The starting point is the file's and not the policy's own draw.
     policy.update(first, &released(f[first] + noise[0])?);
-    let mut asked = AskedPolicy::new(policy, unused_streams(), Some(&domain));
     let mut points = vec![first];
     for noise in &noise[1..] {
-        let point = asked.ask().map_err(said)?;
-        asked.tell(&released(f[point] + noise)?);
+        let (point, _) = ask(policy.as_mut(), screen.as_mut(), None)?;
+        policy.update(point, &released(f[point] + noise)?);
         points.push(point);
     }
     Ok(points)

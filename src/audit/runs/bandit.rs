@@ -4,9 +4,10 @@
 //! of the range, so that they add nothing to the sum of rewards.
 
 use super::fit::{Transcripts, played};
-use super::planted::{Canary, PlantedPlan};
+use super::planted::{Canary, planted};
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends};
 use crate::engine::{Observer, Place, Preparation, Trace, Unit};
+use crate::env::EnvironmentPlan;
 use crate::spec::{BanditPlan, CellPlan, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -27,13 +28,14 @@ pub(super) fn attacks(
     let preparation = Preparation::new(&single, job.data, job.backend);
     let trial = preparation.cell(plan)?.trial(0)?;
     let others = trial.mechanism.sums().map(|sums| sums.facts().centre);
-    let n_points = preparation.environment(plan, bandit)?.gram().n_points();
-    let mut planted = plan.clone();
+    let n_points = preparation.environment(plan, bandit)?.gram.n_points();
+    let mut replay = plan.clone();
     let canary = Canary { samples: job.samples(), rewards: (first, second), others };
     let inner = Arc::clone(&bandit.environment_plan);
-    planted.task = Task::Bandit(BanditPlan { environment_plan: Arc::new(PlantedPlan { inner, canary }), ..bandit.clone() });
+    let environment_plan = Arc::new(EnvironmentPlan::new(move |context| planted(&inner, Some(canary), context)));
+    replay.task = Task::Bandit(BanditPlan { environment_plan, ..bandit.clone() });
     let heard = BanditTranscript { rounds: plan.rounds as usize, trials: Mutex::default(), rows: Mutex::default() };
-    job.play(planted, &heard)?;
+    job.play(replay, &heard)?;
     let (transcripts, rows) = heard.told(job);
     let pair = format!("the reward of round 1 is {first} against {second}");
     let (white, score) = if others.is_some() {
@@ -79,8 +81,6 @@ impl BanditTranscript {
 }
 
 impl Observer for BanditTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
         let entries = match signal.value() {
             Signal::Sums(sums) => &sums.entries,

@@ -3,7 +3,7 @@
 //! **White box**: the release of that row. **Black box**: the points that were played.
 
 use super::fit::{Transcripts, played};
-use super::planted::PlantedRunFault;
+use super::planted::planted;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack};
 use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
@@ -25,11 +25,12 @@ pub(super) fn attacks(
 ) -> Result<Vec<RunAttack>, Error> {
     let distance = curator.moves();
     let of = |by: f64| {
-        let mut moved = plan.clone();
-        moved.environment_key = format!("{} moved by {by}", plan.environment_key);
+        let mut replay = plan.clone();
+        replay.environment_key = format!("{} moved by {by}", plan.environment_key);
         let inner = Arc::clone(&bandit.environment_plan);
-        moved.task = Task::Bandit(BanditPlan { environment_plan: Arc::new(MovedPlan { inner, by }), ..bandit.clone() });
-        moved
+        let environment_plan = Arc::new(EnvironmentPlan::new(move |context| moved(&inner, by, context)));
+        replay.task = Task::Bandit(BanditPlan { environment_plan, ..bandit.clone() });
+        replay
     };
     let samples = job.samples();
     let sides = [of(0.5 * distance), of(-0.5 * distance)];
@@ -40,7 +41,7 @@ pub(super) fn attacks(
         let sweep = job.sweep_of(vec![side.clone()], samples);
         let preparation = Preparation::new(&sweep, job.data, job.backend);
         let cell = preparation.cell(&side)?;
-        n_points = cell.environment.points().map_or(1, Points::n_points);
+        n_points = cell.environment.points.as_ref().map_or(1, Points::n_points);
         let released_inputs = (0..samples)
             .into_par_iter()
             .map(|trial| {
@@ -73,30 +74,20 @@ pub(super) fn attacks(
     ])
 }
 
-/// Moves the problem's first row along the first column.
-struct MovedPlan {
-    inner: Arc<dyn EnvironmentPlan>,
-    by: f64,
-}
-
-impl EnvironmentPlan for MovedPlan {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
-        let inner = self.inner.build(context)?;
-        let first = inner.draw(0)?;
-        let points = inner.points().map(|points| {
-            let mut coordinates = points.coordinates().to_vec();
-            coordinates[0] += self.by;
-            Points::new(points.dimension(), coordinates)
-        });
-        Ok(Arc::new(PlantedRunFault { inner, first, canary: None, points }))
-    }
+/// Returns the problem with its first row moved along the first column.
+fn moved(plan: &EnvironmentPlan, by: f64, context: &BuildContext<'_>) -> Result<Environment, Error> {
+    let mut problem = planted(plan, None, context)?;
+    problem.points = problem.points.map(|points| {
+        let mut coordinates = points.coordinates().to_vec();
+        coordinates[0] += by;
+        Points::new(points.dimension(), coordinates)
+    });
+    Ok(problem)
 }
 
 struct CuratedTranscript(Mutex<Trace>);
 
 impl Observer for CuratedTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
         Ok(())

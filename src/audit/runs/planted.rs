@@ -4,11 +4,8 @@
 
 use super::replay::side_of;
 use crate::env::noise::Noise;
-use crate::env::{BuildContext, DerivedNumbers, Environment, EnvironmentPlan, Instance};
+use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use privateer_config::error::Error;
-use privateer_gp::kernel::Kernel;
-use privateer_gp::score::GramSource;
-use privateer_gp::{Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::RewardFacts;
 use std::fmt;
@@ -26,47 +23,13 @@ pub(super) struct Canary {
     pub(super) others: Option<f64>,
 }
 
-/// Plans a problem with a planted reward.
-pub(super) struct PlantedPlan {
-    /// The problem as read from the spec.
-    pub(super) inner: Arc<dyn EnvironmentPlan>,
-    /// The planted rewards.
-    pub(super) canary: Canary,
-}
-
-impl EnvironmentPlan for PlantedPlan {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
-        let inner = self.inner.build(context)?;
-        let first = inner.draw(0)?;
-        Ok(Arc::new(PlantedRunFault { inner, first, canary: Some(self.canary), points: None }))
-    }
-}
-
-/// Represents a problem with its first trial's function in every trial, otherwise unchanged.
-pub(super) struct PlantedRunFault {
-    pub(super) inner: Arc<dyn Environment>,
-    pub(super) first: Instance,
-    pub(super) canary: Option<Canary>,
-    /// Coordinates that replace the problem's.
-    pub(super) points: Option<Points>,
-}
-
-impl Environment for PlantedRunFault {
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        self.inner.gram()
-    }
-
-    fn points(&self) -> Option<&Points> {
-        self.points.as_ref().or_else(|| self.inner.points())
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        self.inner.kernel()
-    }
-
-    fn draw(&self, trial: u64) -> Result<Instance, Error> {
-        let first = self.first.clone();
-        Ok(match self.canary {
+/// Returns the problem of a plan with planted rewards, or with its first trial's function in every trial.
+pub(super) fn planted(plan: &EnvironmentPlan, canary: Option<Canary>, context: &BuildContext<'_>) -> Result<Environment, Error> {
+    let inner = plan.build(context)?;
+    let first = inner.draw(0)?;
+    let draw = move |trial| {
+        let first = first.clone();
+        Ok(match canary {
             None => first,
             Some(Canary { samples, rewards, others }) => {
                 let facts = first.facts().clone();
@@ -74,35 +37,8 @@ impl Environment for PlantedRunFault {
                 first.observed_through(Arc::new(PlantedRewards { facts, reward, others, sung: AtomicBool::new(false) }))
             }
         })
-    }
-
-    fn told_rewards(&self) -> Option<RewardFacts> {
-        self.inner.told_rewards()
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        self.inner.facts()
-    }
-
-    fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
-        self.inner.train_readings()
-    }
-
-    fn product(&self) -> Option<&Arc<ProductDomain>> {
-        self.inner.product()
-    }
-
-    fn set_size(&self) -> Option<usize> {
-        self.inner.set_size()
-    }
-
-    fn derived_from_rewards(&self) -> DerivedNumbers {
-        self.inner.derived_from_rewards()
-    }
-
-    fn derived_from_inputs(&self) -> DerivedNumbers {
-        self.inner.derived_from_inputs()
-    }
+    };
+    Ok(Environment { draw: Box::new(draw), ..inner })
 }
 
 /// Returns the planted reward, then the others; a mechanism treats them as the problem's noise.

@@ -47,7 +47,7 @@ impl ReplayJob<'_> {
     /// number.
     pub(super) fn shortened(&self, plan: &CellPlan) -> Result<(CellPlan, CellFacts), Error> {
         let patience = match &plan.task {
-            Task::Bandit(bandit) => bandit.policy_plan.patience(plan.rounds),
+            Task::Bandit(bandit) => (bandit.policy_plan.patience)(plan.rounds),
             Task::Contextual(_) | Task::Online(_) => 1,
         };
         let mut rounds = ROUNDS.max(2 * patience).min(plan.rounds);

@@ -6,13 +6,12 @@
 use super::fit::Transcripts;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, side_of};
 use crate::engine::{Observer, Place, Trace, Unit};
-use crate::oco::learner::{Rates, Setting};
-use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
+use crate::oco::learner::Rates;
+use crate::oco::problem::{Problem, ProblemContext, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
-use privateer_privacy::gradients::Sample;
-use privateer_privacy::{Ledger, Raw};
+use privateer_privacy::Ledger;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,7 +31,21 @@ pub(super) fn attacks(
         Rates::Validated { grid, .. } => Rates::Fixed(grid.first().copied().unwrap_or(1.0)),
         Rates::Fixed(rate) => Rates::Fixed(*rate),
     };
-    let problem = Arc::new(PlantedSamplePlan { inner: Arc::clone(&online.problem), samples: job.samples() });
+    let (inner, samples) = (Arc::clone(&online.problem), job.samples());
+    let problem = Arc::new(move |context: &ProblemContext<'_>| {
+        let Problem { setting, facts, trial } = inner(context)?;
+        let ones = vec![1.0; setting.set.dimension()];
+        let x = setting.sample_radius / setting.set.norm().dual().size(&ones);
+        let planted = move |number: u64| {
+            let mut first = Some((x, side_of(number, samples).pick(RESPONSE, -RESPONSE)));
+            Trial::new(ones.len(), trial(0).score, move |features| {
+                let (entry, response) = first.take().unwrap_or_default();
+                features.fill(entry);
+                response
+            })
+        };
+        Ok(Problem { setting, facts, trial: Box::new(planted) })
+    });
     planted.task = Task::Online(online.on(problem, rates));
     let heard = SampleTranscript { rounds: plan.rounds as usize, trials: Mutex::default() };
     job.play(planted, &heard)?;
@@ -52,55 +65,6 @@ pub(super) fn attacks(
     ])
 }
 
-struct PlantedSamplePlan {
-    inner: Arc<dyn ProblemPlan>,
-    samples: u64,
-}
-
-impl ProblemPlan for PlantedSamplePlan {
-    fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
-        Ok(Arc::new(PlantedSampleProblem { inner: self.inner.build(context)?, samples: self.samples }))
-    }
-}
-
-struct PlantedSampleProblem {
-    inner: Arc<dyn Problem>,
-    samples: u64,
-}
-
-impl Problem for PlantedSampleProblem {
-    fn setting(&self) -> &Setting {
-        self.inner.setting()
-    }
-
-    fn trial(&self, trial: u64) -> Trial {
-        let setting = self.inner.setting();
-        let ones = vec![1.0; setting.set.dimension()];
-        let size = setting.sample_radius / setting.set.norm().dual().size(&ones);
-        let y = side_of(trial, self.samples).pick(RESPONSE, -RESPONSE);
-        let stream = PlantedSamples { x: ones.iter().map(|x| size * x).collect(), zeros: vec![0.0; ones.len()], y, round: 0 };
-        Trial { stream: Box::new(stream), score: self.inner.trial(0).score }
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        self.inner.facts()
-    }
-}
-
-struct PlantedSamples {
-    x: Vec<f64>,
-    zeros: Vec<f64>,
-    y: f64,
-    round: u64,
-}
-
-impl Stream for PlantedSamples {
-    fn next(&mut self) -> Raw<Sample<'_>> {
-        self.round += 1;
-        Raw::seal(if self.round == 1 { Sample { x: &self.x, y: self.y } } else { Sample { x: &self.zeros, y: 0.0 } })
-    }
-}
-
 /// Records what the engine reports.
 struct SampleTranscript {
     rounds: usize,
@@ -109,8 +73,6 @@ struct SampleTranscript {
 }
 
 impl Observer for SampleTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn keeps_transcripts(&self) -> bool {
         true
     }

@@ -28,7 +28,7 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
     for plan in sweep.listed() {
         let (plan, facts) = job.shortened(plan)?;
         let before = attacks.len();
-        let replays = matches!(&plan.task, Task::Contextual(task) if task.environment_plan.replays());
+        let replays = matches!(&plan.task, Task::Contextual(task) if task.environment_plan.replays);
         if facts.ledger.reward.epsilon.is_some() && !replays {
             attacks.extend(match &plan.task {
                 Task::Bandit(bandit) => bandit::attacks(&job, &plan, bandit, &facts.ledger.reward)?,

@@ -6,8 +6,8 @@
 use super::fit::{Transcripts, played};
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends, side_of};
 use crate::engine::{Observer, Place, Preparation, Trace, Unit};
-use crate::env::BuildContext;
-use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
+use crate::env::contextual::{ContextInstance, Contextual};
+use crate::env::{BuildContext, EnvironmentPlan};
 use crate::spec::{CellPlan, ContextualBandit, Task};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -27,15 +27,16 @@ pub(super) fn attacks(
 ) -> Result<Vec<RunAttack>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
-    let facts = Preparation::new(&single, job.data, job.backend).contextual(plan)?.environment.facts().clone();
+    let facts = Preparation::new(&single, job.data, job.backend).contextual(plan)?.environment.facts.clone();
     let (dimension, n_arms) = (facts.dimension, facts.n_arms);
     let replayed = |zeros: bool| {
-        let mut planted = plan.clone();
-        let inner = Arc::clone(&task.environment_plan);
-        let environment_plan = Arc::new(PlantedUserPlan { inner, samples: job.samples(), rewards: (first, second), zeros });
-        planted.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
+        let mut replay = plan.clone();
+        let (inner, samples) = (Arc::clone(&task.environment_plan), job.samples());
+        let build = move |context: &BuildContext<'_>| Ok(planted(inner.build(context)?, samples, (first, second), zeros));
+        let environment_plan = Arc::new(EnvironmentPlan::new(build));
+        replay.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
         let heard = UserTranscript { rounds: plan.rounds as usize, dimension, trials: Mutex::default(), rows: Mutex::default() };
-        job.play(planted, &heard)?;
+        job.play(replay, &heard)?;
         Ok(heard)
     };
     let white: UserTranscript = replayed(true)?;
@@ -55,58 +56,27 @@ pub(super) fn attacks(
     ])
 }
 
-struct PlantedUserPlan {
-    inner: Arc<dyn ContextualPlan>,
-    samples: u64,
-    rewards: (f64, f64),
-    /// Whether all later contexts are zeros.
-    zeros: bool,
-}
-
-impl ContextualPlan for PlantedUserPlan {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
-        let Self { samples, rewards, zeros, .. } = *self;
-        Ok(Arc::new(PlantedUserPolicy { inner: self.inner.build(context)?, samples, rewards, zeros }))
-    }
-}
-
-struct PlantedUserPolicy {
-    inner: Arc<dyn Contextual>,
-    samples: u64,
-    rewards: (f64, f64),
-    zeros: bool,
-}
-
 /// Returns a context with equal entries, as large as both bounds allow.
 fn canary(facts: &ContextFacts) -> Vec<f64> {
     let d = facts.dimension;
     vec![facts.largest_entry.min(facts.length / libm::sqrt(d as f64)); d]
 }
 
-impl Contextual for PlantedUserPolicy {
-    fn facts(&self) -> &ContextFacts {
-        self.inner.facts()
-    }
-
-    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
-        let facts = self.inner.facts();
-        let side = side_of(trial, self.samples);
+/// Returns the problem with a planted first user.
+///
+/// * `zeros` — whether all later contexts are zeros
+fn planted(inner: Contextual, samples: u64, rewards: (f64, f64), zeros: bool) -> Contextual {
+    let (facts, draw) = (inner.facts.clone(), inner.draw);
+    let draw = move |trial| -> Result<Box<dyn ContextInstance>, Error> {
         Ok(Box::new(AuditedUsers {
-            inner: self.inner.draw(0)?,
-            zeros: self.zeros.then(|| (vec![0.0; facts.dimension], vec![0.0; facts.n_arms])),
-            context: canary(facts),
-            reward: side.pick(self.rewards.0, self.rewards.1),
+            inner: draw(0)?,
+            zeros: zeros.then(|| (vec![0.0; facts.dimension], vec![0.0; facts.n_arms])),
+            context: canary(&facts),
+            reward: side_of(trial, samples).pick(rewards.0, rewards.1),
             round: 0,
         }))
-    }
-
-    fn describe(&self) -> Vec<(String, serde_json::Value)> {
-        self.inner.describe()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.inner.notes()
-    }
+    };
+    Contextual { draw: Box::new(draw), ..inner }
 }
 
 struct AuditedUsers {
@@ -159,8 +129,6 @@ struct UserTrial {
 }
 
 impl Observer for UserTranscript {
-    fn progressed(&self, _trial_rounds: u64) {}
-
     fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
         let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
         let trial = trials.entry(at.trial).or_insert_with(|| UserTrial { arm, last: 0.0, told: vec![0.0; self.rounds] });

@@ -1,60 +1,48 @@
 //! Defines the interface of contextual environments.
 
-use crate::env::{BuildContext, DerivedNumbers};
+use crate::env::DerivedNumbers;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::ContextFacts;
-use std::sync::Arc;
 
-/// Describes a contextual environment as read from a spec.
-pub trait ContextualPlan: Send + Sync {
-    /// Builds what all trials share.
-    ///
-    /// # Errors
-    /// If data are missing or malformed, or sizes or a margin do not suit.
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error>;
-
-    /// Returns whether the environment is a log of another policy's interactions.
-    ///
-    /// A run on a log estimates the value of a policy and reports no regret.
-    fn replays(&self) -> bool {
-        false
-    }
-
-    /// Returns the data files that the environment reads, as the spec names them.
-    fn data_files(&self) -> Vec<&str> {
-        Vec::new()
-    }
-}
+/// Makes the sequence of users of one trial; fails if the parameters do not suit.
+type Draw = dyn Fn(u64) -> Result<Box<dyn ContextInstance>, Error> + Send + Sync;
 
 /// Represents a contextual problem, shared by all trials.
-pub trait Contextual: Send + Sync {
-    /// Returns the public facts of the problem.
-    fn facts(&self) -> &ContextFacts;
+pub struct Contextual {
+    /// The public facts of the problem.
+    pub facts: ContextFacts,
+    /// As [`Contextual::draw`].
+    pub draw: Box<Draw>,
+    /// Facts for the manifest and the report, as (name, value).
+    pub described: Vec<(String, serde_json::Value)>,
+    /// Which numbers the environment takes from real data; empty if there are none.
+    pub derived_numbers: DerivedNumbers,
+    /// Says that a policy can hardly learn from the log that the users come from, if they come from one.
+    pub thin_log: Option<String>,
+    /// Further notes for the ledger.
+    pub notes: Vec<String>,
+}
+
+impl Contextual {
+    /// Creates a problem that takes no numbers from real data.
+    #[must_use]
+    pub fn new(
+        facts: ContextFacts,
+        described: Vec<(String, serde_json::Value)>,
+        draw: impl Fn(u64) -> Result<Box<dyn ContextInstance>, Error> + Send + Sync + 'static,
+    ) -> Self {
+        let (draw, derived_numbers) = (Box::new(draw), DerivedNumbers::default());
+        Self { facts, draw, described, derived_numbers, thin_log: None, notes: Vec::new() }
+    }
 
     /// Makes the sequence of users of one trial.
     ///
     /// # Errors
     /// If the parameters do not suit.
-    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error>;
-
-    /// Returns facts for the manifest and the report, as (name, value).
-    fn describe(&self) -> Vec<(String, serde_json::Value)>;
-
-    /// Returns which numbers the environment takes from real data; empty if there are none.
-    fn derived_numbers(&self) -> DerivedNumbers {
-        DerivedNumbers::default()
-    }
-
-    /// Says that a policy can hardly learn from the log that the users come from, if they come from one.
-    fn thin_log(&self) -> Option<&str> {
-        None
-    }
-
-    /// Returns further notes for the ledger.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
+    pub fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+        (self.draw)(trial)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Wraps plain functions that draw contexts and state mean rewards.
 
-use super::{ContextInstance, Contextual, ContextualPlan};
-use crate::env::BuildContext;
+use super::{ContextInstance, Contextual};
 use crate::env::noise::{Noise, parse_noise};
+use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_numerics::rng::{Purpose, Stream};
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
@@ -54,8 +54,15 @@ impl FnContexts {
     }
 }
 
-impl ContextualPlan for FnContexts {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+impl From<FnContexts> for EnvironmentPlan<Contextual> {
+    fn from(plan: FnContexts) -> Self {
+        Self::new(move |context| plan.build(context))
+    }
+}
+
+impl FnContexts {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let (lo, hi) = self.mean_range;
         if self.n_arms < 2 || self.dimension == 0 || !(lo < hi && lo.is_finite() && hi.is_finite()) {
             return Err(Error::input(
@@ -90,34 +97,18 @@ impl ContextualPlan for FnContexts {
             margin: 0.0,
             rounds: context.rounds,
         };
-        Ok(Arc::new(BuiltFnContexts { plan: self.clone(), noise, facts, streams: context.streams.clone() }))
-    }
-}
-
-struct BuiltFnContexts {
-    plan: FnContexts,
-    noise: Arc<dyn Noise>,
-    facts: ContextFacts,
-    streams: Streams,
-}
-
-impl Contextual for BuiltFnContexts {
-    fn facts(&self) -> &ContextFacts {
-        &self.facts
-    }
-
-    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
-        Ok(Box::new(FnUsers {
-            plan: self.plan.clone(),
-            noise: Arc::clone(&self.noise),
-            users: self.streams.of(trial, Purpose::Contexts),
-            context: vec![0.0; self.plan.dimension],
-            means: vec![0.0; self.plan.n_arms],
+        let described =
+            vec![("arms".to_owned(), self.n_arms.into()), ("features of a context".to_owned(), self.dimension.into())];
+        let (plan, streams) = (self.clone(), context.streams.clone());
+        Ok(Contextual::new(facts, described, move |trial| {
+            Ok(Box::new(FnUsers {
+                noise: Arc::clone(&noise),
+                users: streams.of(trial, Purpose::Contexts),
+                context: vec![0.0; plan.dimension],
+                means: vec![0.0; plan.n_arms],
+                plan: plan.clone(),
+            }))
         }))
-    }
-
-    fn describe(&self) -> Vec<(String, serde_json::Value)> {
-        vec![("arms".to_owned(), self.plan.n_arms.into()), ("features of a context".to_owned(), self.plan.dimension.into())]
     }
 }
 

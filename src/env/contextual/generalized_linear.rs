@@ -2,10 +2,10 @@
 //!
 //! The mean reward is `zeta(<x, theta_a>)` [Han2022, section 4.1].
 
-use super::{ContextInstance, Contextual, ContextualPlan, link};
-use crate::env::BuildContext;
+use super::{ContextInstance, Contextual, link};
 use crate::env::noise::Noise;
 use crate::env::noise::parse_noise;
+use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
@@ -69,7 +69,7 @@ fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static 
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
     let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(ContextLaw::Gaussian);
@@ -111,7 +111,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
         }
     }
     let noise = parse_noise(args, "noise");
-    Box::new(GeneralizedLinearPlan {
+    let plan = GeneralizedLinearPlan {
         n_arms,
         dimension,
         contexts,
@@ -122,11 +122,13 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
         link,
         margin,
         noise,
-    })
+    };
+    EnvironmentPlan::new(move |context| plan.build(context))
 }
 
-impl ContextualPlan for GeneralizedLinearPlan {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+impl GeneralizedLinearPlan {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let Some(noise) = &self.noise else {
             return Err(Error::input(Diagnostic::new("the environment has no noise")));
         };
@@ -178,71 +180,7 @@ impl ContextualPlan for GeneralizedLinearPlan {
             margin: self.margin,
             rounds: context.rounds,
         };
-        Ok(Arc::new(GeneralizedLinearEnvironment {
-            plan: self.clone(),
-            noise: Arc::clone(noise),
-            facts,
-            streams: context.streams.clone(),
-        }))
-    }
-}
-
-/// Magnitude at which the entries of unscaled normal contexts are cut off.
-const CUT_OFF: f64 = 6.0;
-
-struct GeneralizedLinearEnvironment {
-    plan: GeneralizedLinearPlan,
-    noise: Arc<dyn Noise>,
-    facts: ContextFacts,
-    streams: Streams,
-}
-
-impl Contextual for GeneralizedLinearEnvironment {
-    fn facts(&self) -> &ContextFacts {
-        &self.facts
-    }
-
-    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
-        let plan = &self.plan;
-        let mut stream = self.streams.of(trial, Purpose::Function);
-        let mut theta = vec![0.0; plan.n_arms * plan.dimension];
-        for arm in theta.chunks_exact_mut(plan.dimension) {
-            parameters(plan, &mut stream, arm);
-        }
-        let mut instance = GeneralizedLinearInstance {
-            contexts: plan.contexts,
-            scale: plan.scale,
-            link: plan.link,
-            margin: plan.margin,
-            noise: Arc::clone(&self.noise),
-            stream: self.streams.of(trial, Purpose::Contexts),
-            supports: supports(&theta, plan.dimension),
-            theta,
-            context: vec![0.0; plan.dimension],
-            places: (0..plan.dimension).collect(),
-            means: vec![0.0; plan.n_arms],
-        };
-        if 0.0 < plan.margin {
-            let mut probe = GeneralizedLinearInstance { stream: self.streams.of(trial, Purpose::Domain), ..instance.clone() };
-            let kept = (0..PROBES).filter(|_| {
-                probe.user();
-                plan.margin <= probe.ahead()
-            });
-            let kept = kept.count();
-            if kept < LEAST_KEPT {
-                return Err(Error::input(
-                    Diagnostic::new(format!("only {kept} of {PROBES} users keep a margin of {} in trial {trial}", plan.margin))
-                        .hint("lower `margin`, or the number of `arms`"),
-                ));
-            }
-        }
-        instance.context.fill(0.0);
-        Ok(Box::new(instance))
-    }
-
-    fn describe(&self) -> Vec<(String, serde_json::Value)> {
-        let facts = &self.facts;
-        let mut told: Vec<(String, serde_json::Value)> = vec![
+        let described: Vec<(String, serde_json::Value)> = vec![
             ("arms".into(), facts.n_arms.into()),
             ("features of a context".into(), facts.dimension.into()),
             ("largest entry of a context, at most".into(), facts.largest_entry.into()),
@@ -251,11 +189,53 @@ impl Contextual for GeneralizedLinearEnvironment {
             ("range of mean rewards".into(), serde_json::json!([facts.mean_range.0, facts.mean_range.1])),
             ("link".into(), serde_json::json!(facts.link)),
             ("margin".into(), facts.margin.into()),
+            ("unit of regret".into(), "that of the reward".into()),
         ];
-        told.push(("unit of regret".into(), "that of the reward".into()));
-        told
+        let (plan, noise, streams) = (self.clone(), Arc::clone(noise), context.streams.clone());
+        Ok(Contextual::new(facts, described, move |trial| plan.draw(&noise, &streams, trial)))
+    }
+
+    /// Makes the users of a trial.
+    fn draw(&self, noise: &Arc<dyn Noise>, streams: &Streams, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+        let mut stream = streams.of(trial, Purpose::Function);
+        let mut theta = vec![0.0; self.n_arms * self.dimension];
+        for arm in theta.chunks_exact_mut(self.dimension) {
+            parameters(self, &mut stream, arm);
+        }
+        let mut instance = GeneralizedLinearInstance {
+            contexts: self.contexts,
+            scale: self.scale,
+            link: self.link,
+            margin: self.margin,
+            noise: Arc::clone(noise),
+            stream: streams.of(trial, Purpose::Contexts),
+            supports: supports(&theta, self.dimension),
+            theta,
+            context: vec![0.0; self.dimension],
+            places: (0..self.dimension).collect(),
+            means: vec![0.0; self.n_arms],
+        };
+        if 0.0 < self.margin {
+            let mut probe = GeneralizedLinearInstance { stream: streams.of(trial, Purpose::Domain), ..instance.clone() };
+            let kept = (0..PROBES).filter(|_| {
+                probe.user();
+                self.margin <= probe.ahead()
+            });
+            let kept = kept.count();
+            if kept < LEAST_KEPT {
+                return Err(Error::input(
+                    Diagnostic::new(format!("only {kept} of {PROBES} users keep a margin of {} in trial {trial}", self.margin))
+                        .hint("lower `margin`, or the number of `arms`"),
+                ));
+            }
+        }
+        instance.context.fill(0.0);
+        Ok(Box::new(instance))
     }
 }
+
+/// Magnitude at which the entries of unscaled normal contexts are cut off.
+const CUT_OFF: f64 = 6.0;
 
 /// Fills an arm's parameters and scales them to l1 norm `radius`.
 fn parameters(plan: &GeneralizedLinearPlan, stream: &mut Stream, arm: &mut [f64]) {

@@ -5,12 +5,12 @@
 
 use super::table::Order;
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, Logged, link, synthetic};
+use super::{ContextInstance, Contextual, Logged, link, synthetic};
 use crate::env::csv_table::{CellKind, Cells, Spread, digits, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_numerics::rng::{Purpose, Stream};
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ struct LoggedReplayPlan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     let file = args.required_text("file", "CSV (plain or .gz) with a header: a row for each time that an arm was shown");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
     let synthetic = args.flag("synthetic", synthetic::DOC, false);
@@ -68,7 +68,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = link::read(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels]);
-    Box::new(LoggedReplayPlan { file, about, synthetic, features, arm, arms, reward, range, propensity, radius, link, public })
+    let files = vec![file.clone()];
+    let plan = LoggedReplayPlan { file, about, synthetic, features, arm, arms, reward, range, propensity, radius, link, public };
+    EnvironmentPlan { replays: true, ..EnvironmentPlan::new(move |context| plan.build(context)).reading(files) }
 }
 
 impl LoggedReplayPlan {
@@ -86,18 +88,9 @@ impl LoggedReplayPlan {
         cells.push(Cells::Numbers(vec![1.0 / n_arms as f64; n_rows]));
         cells
     }
-}
 
-impl ContextualPlan for LoggedReplayPlan {
-    fn data_files(&self) -> Vec<&str> {
-        vec![&self.file]
-    }
-
-    fn replays(&self) -> bool {
-        true
-    }
-
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let Some(propensity) = &self.propensity else {
             return Err(Error::input(Diagnostic::new("the environment names no propensities")));
         };
@@ -207,8 +200,13 @@ impl ContextualPlan for LoggedReplayPlan {
         let notes = vec!["of the policy where it is live: what a replay leaves out of the log is not priced".to_owned()];
         let takes_levels = features.takes_levels && !self.synthetic;
         let derived = self.public.split(takes_levels.then_some(DataDerived::Levels));
-        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes, derived, thin });
-        Ok(Arc::new(LoggedReplayEnvironment { log, streams: context.streams.clone() }))
+        let log = Arc::new(Log { contexts: features.contexts, rows, dimension: features.dimension });
+        let streams = context.streams.clone();
+        let draw = move |trial| -> Result<Box<dyn ContextInstance>, Error> {
+            let order = Order::new(log.rows.len(), false, streams.of(trial, Purpose::Contexts));
+            Ok(Box::new(LoggedReplayInstance { log: Arc::clone(&log), order }))
+        };
+        Ok(Contextual { thin_log: thin, derived_numbers: derived, notes, ..Contextual::new(facts, told, draw) })
     }
 }
 
@@ -216,44 +214,7 @@ struct Log {
     /// Contexts, rows x d.
     contexts: Vec<f64>,
     rows: Vec<Logged>,
-    facts: ContextFacts,
-    told: Vec<(String, serde_json::Value)>,
-    notes: Vec<String>,
-    derived: DerivedNumbers,
-    /// Says that a policy can hardly learn from the log.
-    thin: Option<String>,
-}
-
-struct LoggedReplayEnvironment {
-    log: Arc<Log>,
-    streams: Streams,
-}
-
-impl Contextual for LoggedReplayEnvironment {
-    fn facts(&self) -> &ContextFacts {
-        &self.log.facts
-    }
-
-    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
-        let order = Order::new(self.log.rows.len(), false, self.streams.of(trial, Purpose::Contexts));
-        Ok(Box::new(LoggedReplayInstance { log: Arc::clone(&self.log), order }))
-    }
-
-    fn thin_log(&self) -> Option<&str> {
-        self.log.thin.as_deref()
-    }
-
-    fn describe(&self) -> Vec<(String, serde_json::Value)> {
-        self.log.told.clone()
-    }
-
-    fn derived_numbers(&self) -> DerivedNumbers {
-        self.log.derived.clone()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.log.notes.clone()
-    }
+    dimension: usize,
 }
 
 struct LoggedReplayInstance {
@@ -273,7 +234,7 @@ impl ContextInstance for LoggedReplayInstance {
     }
 
     fn context(&self) -> &[f64] {
-        self.order.of(&self.log.contexts, self.log.facts.dimension)
+        self.order.of(&self.log.contexts, self.log.dimension)
     }
 
     fn means(&self) -> &[f64] {

@@ -11,5 +11,5 @@ mod synthetic;
 pub mod table;
 mod table_features;
 
-pub use contract::{ContextInstance, Contextual, ContextualPlan, Logged};
+pub use contract::{ContextInstance, Contextual, Logged};
 pub use fn_contexts::FnContexts;

@@ -4,12 +4,12 @@
 //! (as in Bastani2020's warfarin experiment: three dose arms).
 
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, link, synthetic};
+use super::{ContextInstance, Contextual, link, synthetic};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_numerics::rng::{Purpose, Stream};
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ struct ContextsTablePlan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a user");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
     let synthetic = args.flag("synthetic", synthetic::DOC, false);
@@ -90,7 +90,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextualPlan> {
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = link::read(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels, DataDerived::Range]);
-    Box::new(ContextsTablePlan { file, about, synthetic, features, payoff, right, range, again, radius, link, public })
+    let files = vec![file.clone()];
+    let plan = ContextsTablePlan { file, about, synthetic, features, payoff, right, range, again, radius, link, public };
+    EnvironmentPlan::new(move |context| plan.build(context)).reading(files)
 }
 
 /// Reads two ascending numbers, if the key is present.
@@ -169,12 +171,9 @@ impl Payoff {
     }
 }
 
-impl ContextualPlan for ContextsTablePlan {
-    fn data_files(&self) -> Vec<&str> {
-        vec![&self.file]
-    }
-
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+impl ContextsTablePlan {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let Some(payoff) = &self.payoff else {
             return Err(Error::input(Diagnostic::new("the environment states no rewards")));
         };
@@ -259,8 +258,13 @@ impl ContextualPlan for ContextsTablePlan {
         let used = [(DataDerived::Levels, features.takes_levels), (DataDerived::Range, takes_range)];
         let real = !self.synthetic;
         let derived = self.public.split(used.into_iter().filter_map(|(kind, is_used)| (is_used && real).then_some(kind)));
-        let table = Arc::new(UserTable { contexts: features.contexts, rewards, facts, told, notes, derived });
-        Ok(Arc::new(ContextsTableEnvironment { table, again: self.again, streams: context.streams.clone() }))
+        let table = Arc::new(UserTable { contexts: features.contexts, rewards, dimension: features.dimension, n_arms });
+        let (again, streams) = (self.again, context.streams.clone());
+        let draw = move |trial| -> Result<Box<dyn ContextInstance>, Error> {
+            let order = Order::new(n_users, again, streams.of(trial, Purpose::Contexts));
+            Ok(Box::new(ContextsTableInstance { table: Arc::clone(&table), order }))
+        };
+        Ok(Contextual { derived_numbers: derived, notes, ..Contextual::new(facts, told, draw) })
     }
 }
 
@@ -281,42 +285,8 @@ struct UserTable {
     contexts: Vec<f64>,
     /// Rewards, users x arms.
     rewards: Vec<f64>,
-    facts: ContextFacts,
-    told: Vec<(String, serde_json::Value)>,
-    notes: Vec<String>,
-    derived: DerivedNumbers,
-}
-
-struct ContextsTableEnvironment {
-    table: Arc<UserTable>,
-    again: bool,
-    streams: Streams,
-}
-
-impl Contextual for ContextsTableEnvironment {
-    fn facts(&self) -> &ContextFacts {
-        &self.table.facts
-    }
-
-    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
-        let n_users = self.table.rewards.len() / self.table.facts.n_arms;
-        Ok(Box::new(ContextsTableInstance {
-            table: Arc::clone(&self.table),
-            order: Order::new(n_users, self.again, self.streams.of(trial, Purpose::Contexts)),
-        }))
-    }
-
-    fn describe(&self) -> Vec<(String, serde_json::Value)> {
-        self.table.told.clone()
-    }
-
-    fn derived_numbers(&self) -> DerivedNumbers {
-        self.table.derived.clone()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.table.notes.clone()
-    }
+    dimension: usize,
+    n_arms: usize,
 }
 
 /// Orders the rows: by a random permutation, drawn step by step, or by independent draws.
@@ -363,11 +333,11 @@ impl ContextInstance for ContextsTableInstance {
     }
 
     fn context(&self) -> &[f64] {
-        self.order.of(&self.table.contexts, self.table.facts.dimension)
+        self.order.of(&self.table.contexts, self.table.dimension)
     }
 
     fn means(&self) -> &[f64] {
-        self.order.of(&self.table.rewards, self.table.facts.n_arms)
+        self.order.of(&self.table.rewards, self.table.n_arms)
     }
 
     fn reward(&self, arm: usize, _noise: &mut Stream) -> Raw<f64> {

@@ -6,7 +6,7 @@ use crate::env::EnvironmentPlan;
 use privateer_config::params::Args;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     TestEnvironment::parse(&CAMELBACK, args)
 }
 

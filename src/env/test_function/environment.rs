@@ -3,12 +3,10 @@
 use super::{Form, Sizes, TestFunction};
 use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
-use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance};
+use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
-use privateer_gp::kernel::Kernel;
-use privateer_gp::score::GramSource;
-use privateer_gp::{Points, ProductDomain, TableGram};
+use privateer_gp::{ProductDomain, TableGram};
 use std::sync::Arc;
 
 /// Describes a test function's environment as read from a spec.
@@ -20,7 +18,7 @@ pub struct TestEnvironment {
 
 impl TestEnvironment {
     /// Reads the keys of the environment of this function.
-    pub fn parse(function: &'static TestFunction, args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+    pub fn parse(function: &'static TestFunction, args: &Args<'_>) -> EnvironmentPlan {
         let doc = "as in the literature, on its own box; or on [-1/2, 1/2]^d, divided so that values are of order one";
         let scaled = args.word("variant", doc, &["textbook", "scaled"], Some("textbook")) == "scaled";
         let (dimension, most) = match function.sizes {
@@ -29,16 +27,16 @@ impl TestEnvironment {
         };
         let place =
             Place::Box { edges: function.form(scaled).domain, dimension, most, additive: function.textbook.summand.is_some() };
-        Box::new(Self { function, scaled, plan: FunctionPlan::parse(args, place) })
+        let plan = Self { function, scaled, plan: FunctionPlan::parse(args, place) };
+        EnvironmentPlan::new(move |context| plan.build(context))
     }
 
     fn form(&self) -> &'static Form {
         self.function.form(self.scaled)
     }
-}
 
-impl EnvironmentPlan for TestEnvironment {
-    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+    /// As [`EnvironmentPlan::build`].
+    fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         if let Some(kernel) = &self.plan.kernel
             && let Some(product) = self.plan.domain.product(kernel, context)?
         {
@@ -59,13 +57,11 @@ impl EnvironmentPlan for TestEnvironment {
             self.plan.regret_unit().fact(),
         ];
         facts.extend(self.plan.set_facts());
-        let set_size = self.plan.set_size();
-        Ok(Arc::new(OnPoints { points, kernel: domain.kernel, gram: domain.gram, instance, set_size, facts }))
+        let (points, kernel, set_size) = (Some(points), Some(domain.kernel), self.plan.set_size());
+        Ok(Environment { points, kernel, set_size, ..Environment::of(instance, domain.gram, facts) })
     }
-}
 
-impl TestEnvironment {
-    fn over_axes(&self, product: ProductDomain, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+    fn over_axes(&self, product: ProductDomain, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (form, d) = (self.form(), product.dimension());
         let rows = (0..d).flat_map(|axis| {
             let points = product.axis(axis);
@@ -83,76 +79,9 @@ impl TestEnvironment {
             self.plan.regret_unit().fact(),
         ];
         // The covariance is never evaluated, because the points cannot be listed.
-        let gram: Arc<dyn GramSource> = Arc::new(TableGram::new(0, Vec::new()));
-        Ok(Arc::new(OnAxes { product: Arc::new(product), gram, instance, facts }))
-    }
-}
-
-struct OnAxes {
-    product: Arc<ProductDomain>,
-    gram: Arc<dyn GramSource>,
-    instance: Instance,
-    facts: Vec<(String, serde_json::Value)>,
-}
-
-impl Environment for OnAxes {
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        &self.gram
-    }
-
-    fn points(&self) -> Option<&Points> {
-        None
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        Some(self.product.kernel())
-    }
-
-    fn product(&self) -> Option<&Arc<ProductDomain>> {
-        Some(&self.product)
-    }
-
-    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
-        Ok(self.instance.clone())
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        self.facts.clone()
-    }
-}
-
-struct OnPoints {
-    points: Points,
-    kernel: Arc<dyn Kernel>,
-    gram: Arc<dyn GramSource>,
-    instance: Instance,
-    set_size: Option<usize>,
-    facts: Vec<(String, serde_json::Value)>,
-}
-
-impl Environment for OnPoints {
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        &self.gram
-    }
-
-    fn points(&self) -> Option<&Points> {
-        Some(&self.points)
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        Some(&self.kernel)
-    }
-
-    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
-        Ok(self.instance.clone())
-    }
-
-    fn set_size(&self) -> Option<usize> {
-        self.set_size
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        self.facts.clone()
+        let environment = Environment::of(instance, Arc::new(TableGram::new(0, Vec::new())), facts);
+        let kernel = Some(Arc::clone(product.kernel()));
+        Ok(Environment { kernel, product: Some(Arc::new(product)), ..environment })
     }
 }
 
@@ -160,6 +89,7 @@ impl Environment for OnPoints {
 mod tests {
     use super::super::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
     use super::*;
+    use privateer_gp::Points;
     use privateer_numerics::rng::{Purpose, Streams};
 
     fn all() -> [&'static TestFunction; 7] {

@@ -7,7 +7,7 @@ use privateer_config::params::Args;
 use std::f64::consts::PI;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn EnvironmentPlan> {
+pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     TestEnvironment::parse(&LEVY, args)
 }
 

@@ -100,32 +100,32 @@ pub struct GradientRequest {
     pub stated_lipschitz: f64,
 }
 
+/// Calibrates a learner's noise and computes its price at one learning rate.
+type Prepare = dyn Fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner, Refusal> + Send + Sync;
+
 /// Describes a learner as read from a spec.
-pub trait LearnerPlan: Send + Sync {
-    /// Returns whether this kind of learner is private; baselines without noise are not.
-    fn is_private(&self) -> bool;
+pub struct LearnerPlan {
+    /// Whether this kind of learner is private; baselines without noise are not.
+    pub is_private: bool,
+    /// As [`LearnerPlan::prepare`].
+    pub prepare: Box<Prepare>,
+}
+
+impl LearnerPlan {
+    /// Describes a learner by the function that calibrates it.
+    #[must_use]
+    pub fn new(
+        is_private: bool,
+        prepare: impl Fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner, Refusal> + Send + Sync + 'static,
+    ) -> Self {
+        Self { is_private, prepare: Box::new(prepare) }
+    }
 
     /// Calibrates the noise and computes its price at one learning rate.
     ///
     /// # Errors
     /// If the set, the noise's law or the budget does not suit.
-    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal>;
-}
-
-/// Describes a learner without keys of its own.
-pub struct PlainLearner {
-    /// Whether the learner is private.
-    pub is_private: bool,
-    /// As [`LearnerPlan::prepare`].
-    pub prepare: fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner, Refusal>,
-}
-
-impl LearnerPlan for PlainLearner {
-    fn is_private(&self) -> bool {
-        self.is_private
-    }
-
-    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+    pub fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
         (self.prepare)(setting, request, learning_rate)
     }
 }

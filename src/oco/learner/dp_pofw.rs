@@ -2,23 +2,15 @@
 //!
 //! It is for p = 1, and for every set whose vertices are listed.
 
-use super::{
-    FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each, step_size,
-};
+use super::{FrankWolfe, GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each, step_size};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
-use privateer_config::params::Args;
 use privateer_privacy::gradients::{Choice, LaplaceVector, Sample, VertexChoice};
 use privateer_privacy::{Protects, Raw, Refusal, automatic};
 use std::sync::Arc;
 
-/// Reads no keys of its own.
-pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(PlainLearner { is_private: true, prepare })
-}
-
 /// As [`super::LearnerPlan::prepare`].
-fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let Some(vertices) = setting.set.vertices() else {
         let message = format!("`dp-pofw` chooses among vertices, and those of the {} are not listed", setting.set.words());
         return Err(

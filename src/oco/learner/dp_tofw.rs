@@ -4,22 +4,13 @@
 //! (v_t - theta)` with v_t the minimizer along d_t. It supports any p and any set with linear minimization; on polytopes,
 //! `dp-pofw` pays only a logarithm of the dimension.
 
-use super::{
-    FrankWolfe, GradientRequest, Learner, LearnerBatch, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting,
-    step_size,
-};
+use super::{FrankWolfe, GradientRequest, Learner, LearnerBatch, LearnerStreams, PreparedLearner, Setting, step_size};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
-use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{PrefixGradients, Sample, Start};
 use privateer_privacy::{Protects, Raw, Refusal, automatic, quote};
 use std::sync::Arc;
-
-/// Reads no keys of its own.
-pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(PlainLearner { is_private: true, prepare })
-}
 
 /// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {

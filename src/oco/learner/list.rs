@@ -4,38 +4,48 @@ use super::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, 
 use privateer_config::params::{List, Named};
 
 /// Learners of online convex optimization.
-pub static LEARNERS: List<Box<dyn LearnerPlan>> = &[
+pub static LEARNERS: List<LearnerPlan> = &[
     Named {
         name: "dp-tofw",
         summary: "Frank-Wolfe on noisy prefix sums of recursive gradients",
         paper: "Han2022",
-        build: dp_tofw::parse,
+        build: |_| LearnerPlan::new(true, dp_tofw::prepare),
     },
-    Named { name: "dp-pofw", summary: "Frank-Wolfe on noisily chosen vertices", paper: "Han2022", build: dp_pofw::parse },
+    Named {
+        name: "dp-pofw",
+        summary: "Frank-Wolfe on noisily chosen vertices",
+        paper: "Han2022",
+        build: |_| LearnerPlan::new(true, dp_pofw::prepare),
+    },
     Named {
         name: "noisy-sfw",
         summary: "Frank-Wolfe on noisy batch gradients, each sample in one batch",
         paper: "BassilyGuzmanNandi2021",
-        build: noisy_sfw::parse,
+        build: |_| LearnerPlan::new(true, noisy_sfw::prepare),
     },
     Named {
         name: "noisy-sgd",
         summary: "n² noisy steps over stored samples; answers once",
         paper: "Bassily2020",
-        build: noisy_sgd::parse,
+        build: |_| LearnerPlan::new(true, noisy_sgd::prepare),
     },
     Named {
         name: "local-md",
         summary: "mirror descent in phases, 1 < p <= 2; one pass, our reading",
         paper: "Asi2021",
-        build: local_md::parse,
+        build: |_| LearnerPlan::new(true, local_md::prepare),
     },
-    Named { name: "ofw", summary: "online Frank-Wolfe without privacy", paper: "Xie2020", build: ofw::parse },
+    Named {
+        name: "ofw",
+        summary: "online Frank-Wolfe without privacy",
+        paper: "Xie2020",
+        build: |_| LearnerPlan::new(false, ofw::prepare),
+    },
     Named {
         name: "projected-sgd",
         summary: "projected gradient descent without privacy, mean iterate",
         paper: "Zinkevich2003",
-        build: projected_sgd::parse,
+        build: |_| LearnerPlan::new(false, projected_sgd::prepare),
     },
 ];
 

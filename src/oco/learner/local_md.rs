@@ -6,19 +6,13 @@
 //! composes their privacy loss. This implementation differs: it uses each sample once, so that its noise is that of one
 //! release.
 
-use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
+use super::{GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
-use privateer_config::params::Args;
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::{NoNoise, Sample, SampleGradients, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
-
-/// Reads no keys of its own.
-pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(PlainLearner { is_private: true, prepare })
-}
 
 /// Computes `argmin over |u|_p <= radius of <dual, u> + |u|_p²/(2 (p - 1) eta)`.
 ///
@@ -30,7 +24,7 @@ pub fn mirror_step(norm: Norm, eta: f64, radius: f64, dual: &[f64], out: &mut [f
 }
 
 /// As [`super::LearnerPlan::prepare`].
-fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let p = setting.set.norm().exponent();
     if !(1.0 < p && p <= 2.0) {
         let message = format!("`local-md` is for 1 < p <= 2, and the {} has p = {p}", setting.set.words());

@@ -14,8 +14,7 @@ pub mod ofw;
 pub mod projected_sgd;
 
 pub use contract::{
-    GradientRequest, Learner, LearnerBatch, LearnerPlan, LearnerStreams, MakeLearners, PlainLearner, PreparedLearner, Rates,
-    Setting, each,
+    GradientRequest, Learner, LearnerBatch, LearnerPlan, LearnerStreams, MakeLearners, PreparedLearner, Rates, Setting, each,
 };
 pub use frank_wolfe::{FrankWolfe, step_size};
 pub use list::{GRADIENT_NOISES, LEARNERS};

@@ -4,18 +4,12 @@
 //! `sqrt(n)/2` correct it; the step is `lr ln(n)/(2 sqrt(n))`. Each sample is in one batch. The iterate is constant while a
 //! batch is filled.
 
-use super::{FrankWolfe, GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
+use super::{FrankWolfe, GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
-use privateer_config::params::Args;
 use privateer_privacy::gradients::{BatchGradients, BatchPlan, NoNoise, Sample, VectorLaw, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
-
-/// Reads no keys of its own.
-pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(PlainLearner { is_private: true, prepare })
-}
 
 /// Returns the division of n samples into batches, and the step.
 #[must_use]
@@ -30,7 +24,7 @@ pub fn plan(n: u64, learning_rate: f64) -> (BatchPlan, f64) {
 }
 
 /// As [`super::LearnerPlan::prepare`].
-fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
     let (plan, eta) = plan(setting.rounds, learning_rate);
     // A step above 1 would leave the set.

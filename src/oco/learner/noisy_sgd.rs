@@ -2,18 +2,12 @@
 //!
 //! It averages the iterates and answers once, after the last sample; until then its answer is the starting point.
 
-use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
+use super::{GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
-use privateer_config::params::Args;
 use privateer_privacy::gradients::{NoNoise, Sample, StoredSamples, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
-
-/// Reads no keys of its own.
-pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(PlainLearner { is_private: true, prepare })
-}
 
 /// Returns the step `lr R/(L n max(sqrt(n), sqrt(d ln(1/delta))/epsilon))`.
 ///
@@ -31,7 +25,7 @@ fn n_steps(n: u64) -> u64 {
 }
 
 /// As [`super::LearnerPlan::prepare`].
-fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     if !["auto", "gaussian", "none"].contains(&request.spec.mechanism) {
         let message = format!("`{}` is not noise of this learner", request.spec.mechanism);
         return Err(Refusal::new("mechanism", message, "`auto`, `gaussian` or `none`"));

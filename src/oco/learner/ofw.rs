@@ -1,16 +1,10 @@
 //! Implements online Frank-Wolfe without privacy (Xie2020): `dp-tofw` on exact sums.
 
-use super::{GradientRequest, LearnerPlan, PlainLearner, PreparedLearner, Setting, dp_tofw};
-use privateer_config::params::Args;
+use super::{GradientRequest, PreparedLearner, Setting, dp_tofw};
 use privateer_privacy::{Refusal, Request};
 
-/// Reads no keys of its own.
-pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(PlainLearner { is_private: false, prepare })
-}
-
-/// As [`LearnerPlan::prepare`].
-fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+/// As [`super::LearnerPlan::prepare`].
+pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let spec = Request { calibration: request.spec.calibration, ..Request::NONE };
     let open = GradientRequest { spec, clips: request.clips, ..GradientRequest::none() };
     dp_tofw::prepare(setting, &open, learning_rate)

@@ -3,22 +3,16 @@
 //! The step is `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; the answer is the mean of the iterates. `L_t` is the largest
 //! gradient norm so far, so that no constant is needed.
 
-use super::{GradientRequest, Learner, LearnerPlan, LearnerStreams, PlainLearner, PreparedLearner, Setting, each};
+use super::{GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
-use privateer_config::params::Args;
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::{NoNoise, Sample, SampleGradients};
 use privateer_privacy::{Budget, Claim, ClaimUnit, Event, Raw, Refusal};
 use std::sync::Arc;
 
-/// Reads no keys of its own.
-pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(PlainLearner { is_private: false, prepare })
-}
-
 /// As [`super::LearnerPlan::prepare`].
-fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
+pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let open = GradientRequest { clips: request.clips, ..GradientRequest::none() };
     let claim = Claim {
         mechanism: "none",

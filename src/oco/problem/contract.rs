@@ -6,16 +6,11 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Streams;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
-use std::sync::Arc;
 
-/// Describes a problem as read from a spec.
-pub trait ProblemPlan: Send + Sync {
-    /// Builds what all trials share: the set and the evaluation data.
-    ///
-    /// # Errors
-    /// If keys do not suit each other, or tables would be too large.
-    fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error>;
-}
+/// Builds what all trials of a problem share, as read from a spec: the set and the evaluation data.
+///
+/// It fails if keys do not suit each other, or tables would be too large.
+pub type ProblemPlan = dyn Fn(&ProblemContext<'_>) -> Result<Problem, Error> + Send + Sync;
 
 /// Holds what a problem may use while it is built.
 #[derive(Debug)]
@@ -28,28 +23,39 @@ pub struct ProblemContext<'a> {
     pub memory_bytes: f64,
 }
 
-/// Represents a problem, shared by all trials.
-pub trait Problem: Send + Sync {
-    /// Returns the problem as learners see it.
-    fn setting(&self) -> &Setting;
-
+/// Holds a problem, shared by all trials.
+pub struct Problem {
+    /// The problem as learners see it.
+    pub setting: Setting,
+    /// Facts for the manifest and the report, as (name, value).
+    pub facts: Vec<(String, serde_json::Value)>,
     /// Makes one trial: its truth and its samples.
-    fn trial(&self, trial: u64) -> Trial;
-
-    /// Returns facts for the manifest and the report, as (name, value).
-    fn facts(&self) -> Vec<(String, serde_json::Value)>;
+    pub trial: Box<dyn Fn(u64) -> Trial + Send + Sync>,
 }
 
-/// Holds one trial of a problem.
+/// Writes the features of the next sample and returns its response.
+type DrawSample = dyn FnMut(&mut [f64]) -> f64 + Send;
+
+/// Holds one trial of a problem: samples without end, and the evaluation of an answer.
 pub struct Trial {
-    /// The samples, in order.
-    pub stream: Box<dyn Stream>,
+    x: Vec<f64>,
+    draw: Box<DrawSample>,
     /// The evaluation of an answer.
     pub score: Score,
 }
 
-/// Yields the samples of one trial, without end.
-pub trait Stream: Send {
+impl Trial {
+    /// Creates a trial.
+    ///
+    /// * `dimension` — number of features
+    /// * `draw` — writes the features of the next sample and returns its response
+    pub fn new(dimension: usize, score: Score, draw: impl FnMut(&mut [f64]) -> f64 + Send + 'static) -> Self {
+        Self { x: vec![0.0; dimension], draw: Box::new(draw), score }
+    }
+
     /// Returns the next sample, sealed.
-    fn next(&mut self) -> Raw<Sample<'_>>;
+    pub fn next_sample(&mut self) -> Raw<Sample<'_>> {
+        let y = (self.draw)(&mut self.x);
+        Raw::seal(Sample { x: &self.x, y })
+    }
 }

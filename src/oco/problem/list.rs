@@ -4,7 +4,7 @@ use super::{ProblemPlan, regression};
 use privateer_config::params::{List, Named};
 
 /// Problems of online convex optimization.
-pub static PROBLEMS: List<Box<dyn ProblemPlan>> = &[
+pub static PROBLEMS: List<Box<ProblemPlan>> = &[
     Named {
         name: "linear-regression",
         summary: "normal features on the dual norm's unit sphere, normal noise",

@@ -5,6 +5,6 @@ mod evaluation;
 mod list;
 pub mod regression;
 
-pub use contract::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
+pub use contract::{Problem, ProblemContext, ProblemPlan, Trial};
 pub use evaluation::{Evaluation, Score};
 pub use list::PROBLEMS;

@@ -4,7 +4,7 @@
 //! (in the paper's words) a normal vector scaled to `|truth|_p = 1`, redrawn for every trial. The responses are `<x, truth>`
 //! plus normal noise, or 0 and 1 with logistic odds.
 
-use super::{Evaluation, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
+use super::{Evaluation, Problem, ProblemContext, ProblemPlan, Score, Trial};
 use crate::oco::learner::Setting;
 use crate::oco::loss::parse_loss;
 use crate::oco::loss::{Loss, logistic::sigmoid};
@@ -15,8 +15,6 @@ use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{Norm, ROWS_TOGETHER, add_outer_products, dot};
 use privateer_numerics::rng::{self, Purpose, Streams};
-use privateer_privacy::Raw;
-use privateer_privacy::gradients::Sample;
 use std::array;
 use std::sync::Arc;
 
@@ -29,7 +27,7 @@ enum Response {
 struct RegressionPlan {
     response: Response,
     dimension: usize,
-    set: Option<Box<dyn SetPlan>>,
+    set: Option<Box<SetPlan>>,
     loss: Option<Arc<dyn Loss>>,
     random_truth: bool,
     truth_norm: f64,
@@ -38,16 +36,16 @@ struct RegressionPlan {
 }
 
 /// Reads a linear regression.
-pub fn parse_linear(args: &Args<'_>) -> Box<dyn ProblemPlan> {
+pub fn parse_linear(args: &Args<'_>) -> Box<ProblemPlan> {
     parse(args, Response::Linear, "squared")
 }
 
 /// Reads a logistic regression.
-pub fn parse_logistic(args: &Args<'_>) -> Box<dyn ProblemPlan> {
+pub fn parse_logistic(args: &Args<'_>) -> Box<ProblemPlan> {
     parse(args, Response::Logistic, "logistic")
 }
 
-fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
+fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<ProblemPlan> {
     let dimension = args.count("dimension", "features").between(1, 100_000).required() as usize;
     let set = parse_set(args, "set");
     let loss = parse_loss(args, "loss", loss);
@@ -67,7 +65,7 @@ fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn Pro
         .count("test_samples", "samples that risk is measured on; validation has as many of its own")
         .between(1, 10_000_000)
         .or(10_000);
-    Box::new(RegressionPlan {
+    let plan = RegressionPlan {
         response,
         dimension,
         set,
@@ -76,7 +74,8 @@ fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<dyn Pro
         truth_norm,
         noise,
         test_samples: test_samples as usize,
-    })
+    };
+    Box::new(move |context| plan.build(context))
 }
 
 /// Draws a normal vector scaled to the unit sphere of a norm; zero stays zero.
@@ -96,33 +95,46 @@ fn divide(x: &mut [f64], size: f64) {
     }
 }
 
-impl ProblemPlan for RegressionPlan {
-    fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
+impl RegressionPlan {
+    /// As [`ProblemPlan`].
+    fn build(&self, context: &ProblemContext<'_>) -> Result<Problem, Error> {
         let (Some(set), Some(loss)) = (&self.set, &self.loss) else {
             return Err(Error::input(Diagnostic::new("the problem has no set or no loss")));
         };
         let (d, n) = (self.dimension, self.test_samples);
-        let set = set.build(d)?;
+        let set = set(d)?;
         let by_moments = self.response == Response::Linear && loss.is_square() && d <= n;
         let needs = 8.0 * if by_moments { (d * d) as f64 } else { (d as f64 + 1.0) * n as f64 };
         let what = format!("the data to judge on, {n} samples of {d} features");
         allow(context.memory_bytes, &what, needs, "lower `test_samples` or `dimension`")?;
         let evaluation = Arc::new(self.evaluation(set.as_ref(), loss, by_moments, &mut context.streams.shared(Purpose::Domain)));
         let setting = Setting { set, loss: Arc::clone(loss), rounds: context.rounds, sample_radius: 1.0 };
-        Ok(Arc::new(Regression {
+        let facts = self.facts(&setting);
+        let regression = Regression {
             response: self.response,
-            setting,
+            setting: setting.clone(),
             evaluation,
             random_truth: self.random_truth,
             truth_norm: self.truth_norm,
             noise: self.noise,
-            test_samples: n,
             streams: context.streams.clone(),
-        }))
+        };
+        Ok(Problem { setting, facts, trial: Box::new(move |trial| regression.trial(trial)) })
     }
-}
 
-impl RegressionPlan {
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let truth = if self.random_truth { "normal entries, drawn for every trial" } else { "all entries equal" };
+        vec![
+            ("dimension".to_owned(), self.dimension.into()),
+            ("set".to_owned(), setting.set.words().into()),
+            ("loss".to_owned(), setting.loss.words().into()),
+            ("truth".to_owned(), truth.into()),
+            ("norm of the truth".to_owned(), self.truth_norm.into()),
+            ("noise".to_owned(), self.noise.into()),
+            ("samples that risk is measured on".to_owned(), self.test_samples.into()),
+        ]
+    }
+
     fn evaluation(
         &self,
         set: &dyn ConstraintSet,
@@ -182,7 +194,6 @@ struct Regression {
     random_truth: bool,
     truth_norm: f64,
     noise: f64,
-    test_samples: usize,
     streams: Streams,
 }
 
@@ -197,46 +208,24 @@ impl Regression {
         truth.iter_mut().for_each(|x| *x *= self.truth_norm / size);
         truth
     }
-}
-
-impl Problem for Regression {
-    fn setting(&self) -> &Setting {
-        &self.setting
-    }
 
     fn trial(&self, trial: u64) -> Trial {
         let truth = Arc::new(self.truth(trial));
-        Trial {
-            score: Score::new(Arc::clone(&self.evaluation), Arc::clone(&truth)),
-            stream: Box::new(RegressionSamples {
-                x: vec![0.0; truth.len()],
-                ahead: Vec::new(),
-                n_used: 0,
-                truth,
-                norm: self.setting.set.norm().dual(),
-                response: self.response,
-                noise: self.noise,
-                stream: self.streams.of(trial, Purpose::Noise),
-            }),
-        }
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let truth = if self.random_truth { "normal entries, drawn for every trial" } else { "all entries equal" };
-        vec![
-            ("dimension".to_owned(), self.setting.set.dimension().into()),
-            ("set".to_owned(), self.setting.set.words().into()),
-            ("loss".to_owned(), self.setting.loss.words().into()),
-            ("truth".to_owned(), truth.into()),
-            ("norm of the truth".to_owned(), self.truth_norm.into()),
-            ("noise".to_owned(), self.noise.into()),
-            ("samples that risk is measured on".to_owned(), self.test_samples.into()),
-        ]
+        let score = Score::new(Arc::clone(&self.evaluation), Arc::clone(&truth));
+        let mut samples = RegressionSamples {
+            ahead: Vec::new(),
+            n_used: 0,
+            norm: self.setting.set.norm().dual(),
+            response: self.response,
+            noise: self.noise,
+            stream: self.streams.of(trial, Purpose::Noise),
+            truth,
+        };
+        Trial::new(self.setting.set.dimension(), score, move |x| samples.draw(x))
     }
 }
 
 struct RegressionSamples {
-    x: Vec<f64>,
     truth: Arc<Vec<f64>>,
     norm: Norm,
     response: Response,
@@ -253,8 +242,8 @@ const AHEAD: usize = 512;
 
 impl RegressionSamples {
     /// Draws the next features of a linear problem; returns the normal of the response.
-    fn draw_linear(&mut self) -> f64 {
-        let width = self.x.len() + 1;
+    fn draw_linear(&mut self, x: &mut [f64]) -> f64 {
+        let width = x.len() + 1;
         if self.n_used == self.ahead.len() {
             self.ahead.resize((AHEAD / width).max(1) * width, 0.0);
             self.stream.normals(&mut self.ahead);
@@ -272,23 +261,21 @@ impl RegressionSamples {
         }
         let row = &self.ahead[self.n_used..self.n_used + width];
         self.n_used += width;
-        self.x.copy_from_slice(&row[..width - 1]);
+        x.copy_from_slice(&row[..width - 1]);
         row[width - 1]
     }
-}
 
-impl Stream for RegressionSamples {
-    fn next(&mut self) -> Raw<Sample<'_>> {
-        let y = match self.response {
+    /// Writes the features of the next sample and returns its response.
+    fn draw(&mut self, x: &mut [f64]) -> f64 {
+        match self.response {
             Response::Linear => {
-                let error = self.draw_linear();
-                dot(&self.x, &self.truth) + self.noise * error
+                let error = self.draw_linear(x);
+                dot(x, &self.truth) + self.noise * error
             }
             Response::Logistic => {
-                on_the_sphere(self.norm, &mut self.stream, &mut self.x);
-                f64::from(u8::from(self.stream.uniform() < sigmoid(dot(&self.x, &self.truth))))
+                on_the_sphere(self.norm, &mut self.stream, x);
+                f64::from(u8::from(self.stream.uniform() < sigmoid(dot(x, &self.truth))))
             }
-        };
-        Raw::seal(Sample { x: &self.x, y })
+        }
     }
 }

@@ -51,11 +51,5 @@ pub trait ConstraintSet: fmt::Debug + Send + Sync {
     fn words(&self) -> String;
 }
 
-/// Describes a constraint set as read from a spec, before its dimension is known.
-pub trait SetPlan: fmt::Debug + Send + Sync {
-    /// Builds the set in this dimension.
-    ///
-    /// # Errors
-    /// If the dimension does not suit.
-    fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error>;
-}
+/// Builds a constraint set in a dimension that its spec does not know; it fails if the dimension does not suit.
+pub type SetPlan = dyn Fn(usize) -> Result<Arc<dyn ConstraintSet>, Error> + Send + Sync;

@@ -1,7 +1,6 @@
 //! Implements the ball `|theta|_p <= radius`, 1 <= p <= infinity.
 
 use super::{ConstraintSet, SetPlan};
-use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::Vertices;
@@ -15,27 +14,16 @@ pub struct LpBall {
     dimension: usize,
 }
 
-#[derive(Debug)]
-struct LpBallPlan {
-    norm: Norm,
-    radius: f64,
-}
-
 /// Reads `p` and `radius`.
-pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
+pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
     let p = match args.number("p", "exponent of the norm").at_least(1.0).or_word("inf", "2") {
         Some(Err(_)) => f64::INFINITY,
         Some(Ok(p)) => p,
         None => 2.0,
     };
     let radius = args.number("radius", "radius of the ball, in that norm").above(0.0).at_most(1e9).or(1.0);
-    Box::new(LpBallPlan { norm: Norm::of(p).unwrap_or(Norm::MAX), radius })
-}
-
-impl SetPlan for LpBallPlan {
-    fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
-        Ok(Arc::new(LpBall::new(self.norm, self.radius, dimension)))
-    }
+    let norm = Norm::of(p).unwrap_or(Norm::MAX);
+    Box::new(move |dimension| Ok(Arc::new(LpBall::new(norm, radius, dimension))))
 }
 
 impl LpBall {

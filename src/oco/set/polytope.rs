@@ -17,14 +17,8 @@ pub struct Polytope {
     diameter: f64,
 }
 
-#[derive(Debug)]
-struct PolytopePlan {
-    norm: Norm,
-    rows: Vec<f64>,
-}
-
 /// Reads `vertices` and `p`.
-pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
+pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
     let rows = args.numbers("vertices", "coordinates of the vertices, one vertex after the other");
     if rows.is_none() {
         args.missing("vertices", "an array of numbers, one vertex after the other");
@@ -34,19 +28,14 @@ pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
         Some(Ok(p)) => p,
         None => 1.0,
     };
-    Box::new(PolytopePlan { norm: Norm::of(p).unwrap_or(Norm::MAX), rows: rows.unwrap_or_default() })
-}
-
-impl SetPlan for PolytopePlan {
-    fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
-        match Polytope::new(self.norm, dimension, self.rows.clone()) {
-            Some(polytope) => Ok(Arc::new(polytope)),
-            None => Err(Error::input(
-                Diagnostic::new(format!("`vertices` has {} numbers for a problem of dimension {dimension}", self.rows.len()))
-                    .expected(format!("a multiple of {dimension}, at least one vertex")),
-            )),
-        }
-    }
+    let (norm, rows) = (Norm::of(p).unwrap_or(Norm::MAX), rows.unwrap_or_default());
+    Box::new(move |dimension| match Polytope::new(norm, dimension, rows.clone()) {
+        Some(polytope) => Ok(Arc::new(polytope)),
+        None => Err(Error::input(
+            Diagnostic::new(format!("`vertices` has {} numbers for a problem of dimension {dimension}", rows.len()))
+                .expected(format!("a multiple of {dimension}, at least one vertex")),
+        )),
+    })
 }
 
 impl Polytope {

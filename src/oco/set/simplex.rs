@@ -2,7 +2,6 @@
 
 use super::lp_ball::simplex_level;
 use super::{ConstraintSet, SetPlan};
-use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{Norm, least};
 use privateer_privacy::gradients::Vertices;
@@ -15,20 +14,10 @@ pub struct Simplex {
     dimension: usize,
 }
 
-#[derive(Debug)]
-struct SimplexPlan {
-    total: f64,
-}
-
 /// Reads `total`.
-pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
-    Box::new(SimplexPlan { total: args.number("total", "sum of the parameters").above(0.0).at_most(1e9).or(1.0) })
-}
-
-impl SetPlan for SimplexPlan {
-    fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
-        Ok(Arc::new(Simplex::new(self.total, dimension)))
-    }
+pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
+    let total = args.number("total", "sum of the parameters").above(0.0).at_most(1e9).or(1.0);
+    Box::new(move |dimension| Ok(Arc::new(Simplex::new(total, dimension))))
 }
 
 impl Simplex {

@@ -1,11 +1,12 @@
 //! Defines the interface of contextual policies and what they may know.
 
+use crate::policy::contract::check_saved;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::{
-    CalibratedInteractions, ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal,
-};
+use privateer_privacy::interactions::{ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal};
 use privateer_privacy::{Refusal, Released, Request};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
 
 /// Runs one algorithm in one trial, on the server's side; its state comes from released signals.
 pub trait ContextPolicy: Send {
@@ -38,48 +39,51 @@ pub trait ContextPolicy: Send {
     }
 }
 
+/// Returns a number of bytes for a problem and a request.
+type NeedBytes = dyn Fn(&ContextFacts, &Request) -> f64 + Send + Sync;
+
+/// Calibrates the mechanism and makes what all trials share.
+type Prepare = dyn Fn(&ContextFacts, &Request) -> Result<PreparedContextual, Refusal> + Send + Sync;
+
 /// Describes a contextual policy as read from a spec.
-pub trait ContextPolicyPlan: Send + Sync {
-    /// States what the policy needs of the privacy of interactions.
-    ///
-    /// # Errors
-    /// If the problem or the request does not suit the policy.
-    fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
-        let _ = (facts, request);
-        Ok(InteractionNeed::Unchanged)
+pub struct ContextPolicyPlan {
+    /// The kind of the same policy without privacy and the keys that it lacks; `None` if the policy is not private.
+    pub open_kind: Option<(&'static str, &'static [&'static str])>,
+    /// The bytes that its need takes at most: what it tabulates by rounds.
+    pub need_bytes: Box<NeedBytes>,
+    /// As [`ContextPolicyPlan::prepare`].
+    pub prepare: Box<Prepare>,
+}
+
+impl ContextPolicyPlan {
+    /// Describes a policy by the function that calibrates its mechanism and makes what all trials share.
+    #[must_use]
+    pub fn new(prepare: impl Fn(&ContextFacts, &Request) -> Result<PreparedContextual, Refusal> + Send + Sync + 'static) -> Self {
+        Self { open_kind: None, need_bytes: Box::new(|_, _| 0.0), prepare: Box::new(prepare) }
     }
 
-    /// Returns the kind of the same policy without privacy and the keys that it lacks; `None` if the policy is not private.
-    fn open_kind(&self) -> Option<(&'static str, &'static [&'static str])> {
-        None
+    /// Describes a policy that learns from interactions as they are.
+    #[must_use]
+    pub fn unprotected(maker: impl Fn(&ContextFacts) -> ContextPolicyMaker + Send + Sync + 'static) -> Self {
+        Self::new(move |facts, request| {
+            let mechanism = InteractionNeed::Unchanged.calibrated(facts, request)?;
+            Ok(PreparedContextual { maker: maker(facts), mechanism: Box::new(mechanism) })
+        })
     }
-
-    /// Returns the bytes that its need takes at most: what it tabulates by rounds.
-    fn need_bytes(&self, facts: &ContextFacts, request: &Request) -> f64 {
-        let _ = (facts, request);
-        0.0
-    }
-
-    /// Makes what all trials share, for the mechanism that meets the need.
-    ///
-    /// # Errors
-    /// If the mechanism is not the one that was needed.
-    fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
 
     /// Calibrates the mechanism and makes what all trials share.
     ///
     /// # Errors
     /// If the problem, the budget or the mechanism does not suit the policy.
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
-        let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
-        Ok(PreparedContextual { maker: self.maker(facts, &mechanism)?, mechanism: Box::new(mechanism) })
+    pub fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
+        (self.prepare)(facts, request)
     }
 }
 
 /// Holds a prepared policy with the mechanism that it learns from.
 pub struct PreparedContextual {
     /// Makes the trials' policies.
-    pub maker: Box<dyn ContextPolicyMaker>,
+    pub maker: ContextPolicyMaker,
     /// Makes the trials' privatizers, and states what they cost.
     pub mechanism: Box<dyn InteractionMechanism>,
 }
@@ -89,21 +93,66 @@ pub(super) fn another_kind() -> Refusal {
     Refusal::new("mechanism", "the mechanism releases something else than this policy learns from", "`auto`")
 }
 
-/// Makes one trial's policy.
-pub trait ContextPolicyMaker: Send + Sync {
-    /// Makes a policy before its first round.
-    fn make(&self) -> Box<dyn ContextPolicy>;
+/// Restores a policy from its saved state.
+type Restore = dyn Fn(&serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> + Send + Sync;
 
-    /// Returns the chosen constants that the manifest must record, as (name, value).
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        Vec::new()
+/// Makes one trial's policy.
+pub struct ContextPolicyMaker {
+    make: Box<dyn Fn() -> Box<dyn ContextPolicy> + Send + Sync>,
+    restore: Box<Restore>,
+    /// The chosen constants that the manifest must record, as (name, value).
+    pub facts: Vec<(String, serde_json::Value)>,
+}
+
+impl ContextPolicyMaker {
+    /// Makes policies that keep no state that could be restored.
+    #[must_use]
+    pub fn new(make: impl Fn() -> Box<dyn ContextPolicy> + Send + Sync + 'static) -> Self {
+        let refuse = |_: &serde_json::Value| {
+            let problem = "a policy from outside keeps no state that could be restored".to_owned();
+            Err(Error::Failed { problem, hint: "use a policy of this program".to_owned() })
+        };
+        Self { make: Box::new(make), restore: Box::new(refuse), facts: Vec::new() }
+    }
+
+    /// Makes policies that follow from their states.
+    ///
+    /// * `initial` — the state before the first round
+    /// * `fits` — whether a saved state is one of this problem
+    pub(super) fn of_states<S: DeserializeOwned, P: ContextPolicy + 'static>(
+        name: &'static str,
+        initial: impl Fn() -> S + Send + Sync + 'static,
+        fits: impl Fn(&S) -> bool + Send + Sync + 'static,
+        policy: impl Fn(S) -> P + Send + Sync + 'static,
+    ) -> Self {
+        let policy = Arc::new(policy);
+        let again = Arc::clone(&policy);
+        let restore = move |saved: &serde_json::Value| -> Result<Box<dyn ContextPolicy>, Error> {
+            let state: S = restored(name, saved)?;
+            if fits(&state) { Ok(Box::new(again(state))) } else { Err(misfit(name)) }
+        };
+        Self { restore: Box::new(restore), ..Self::new(move || Box::new(policy(initial()))) }
+    }
+
+    /// Sets the constants that the manifest must record.
+    #[must_use]
+    pub fn stating(self, facts: Vec<(String, serde_json::Value)>) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// Makes a policy before its first round.
+    #[must_use]
+    pub fn make(&self) -> Box<dyn ContextPolicy> {
+        (self.make)()
     }
 
     /// Restores a policy from its saved state.
     ///
     /// # Errors
     /// If the state is not one of this policy and version.
-    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error>;
+    pub fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
+        (self.restore)(state)
+    }
 }
 
 /// Version of saved states.
@@ -118,20 +167,14 @@ pub(super) fn saved(policy: &str, state: &impl serde::Serialize) -> serde_json::
 ///
 /// # Errors
 /// If the state is of another policy or version, or has another form.
-pub(super) fn restored<T: serde::de::DeserializeOwned>(policy: &str, state: &serde_json::Value) -> Result<T, Error> {
-    if state["policy"] != policy || state["version"] != STATE_VERSION {
-        return Err(Error::input(
-            Diagnostic::new(format!("the state is of policy `{}`, version {}", state["policy"], state["version"]))
-                .expected(format!("policy `{policy}`, version {STATE_VERSION}"))
-                .hint("restore with the spec and the program version that saved it"),
-        ));
-    }
+fn restored<T: DeserializeOwned>(policy: &str, state: &serde_json::Value) -> Result<T, Error> {
+    check_saved(state, policy, STATE_VERSION)?;
     serde_json::from_value(state["state"].clone())
         .map_err(|source| Error::input(Diagnostic::new(format!("the saved state of `{policy}` cannot be read: {source}"))))
 }
 
 /// Returns the error for a state whose sizes are not those of the problem.
-pub(super) fn misfit(policy: &str) -> Error {
+fn misfit(policy: &str) -> Error {
     Error::input(Diagnostic::new(format!("the saved state of `{policy}` is of another number of arms or features")))
 }
 
@@ -157,7 +200,7 @@ pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
 }
 
 /// Returns the exploration factor of the coming round, 1-based.
-pub(super) type BetaRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
+pub(super) type BetaRule = Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 #[cfg(test)]
 mod tests {

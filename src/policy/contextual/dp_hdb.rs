@@ -4,8 +4,8 @@
 //! within half of `gap` of the best; the policy shows the candidate with the largest running estimate. The estimates come from
 //! the private choices of `privacy::interactions::choices`.
 
-use super::contract::{another_kind, best_arm, misfit, restored, saved};
-use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+use super::contract::{another_kind, best_arm, saved};
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "dp-hdb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
     let positive = |key, doc, meaning: &str| args.number(key, doc).above(0.0).at_most(1e12).optional(meaning);
-    Box::new(DpHdbPlan {
+    let plan = DpHdbPlan {
         warm_up: args
             .count("warm_up", "rounds in which each arm is shown before anything else")
             .between(1, 1 << 40)
@@ -42,7 +42,9 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
             args.number("stated_smoothness", "beta in the printed formula").above(0.0).at_most(1e12).or(1.0),
             args.number("stated_lipschitz", "L in the printed formula").above(0.0).at_most(1e12).or(1.0),
         ),
-    })
+    };
+    let prepare = move |facts: &ContextFacts, request: &Request| plan.prepare(facts, request);
+    ContextPolicyPlan { open_kind: Some(("dp-hdb", &[])), ..ContextPolicyPlan::new(prepare) }
 }
 
 struct DpHdbPlan {
@@ -68,66 +70,41 @@ impl DpHdbPlan {
         }
         Ok(warm_up)
     }
-}
 
-impl ContextPolicyPlan for DpHdbPlan {
-    fn open_kind(&self) -> Option<(&'static str, &'static [&'static str])> {
-        Some(("dp-hdb", &[]))
-    }
-
-    fn need(&self, facts: &ContextFacts, _request: &Request) -> Result<InteractionNeed, Refusal> {
-        Ok(InteractionNeed::Choices(ChoicesNeed {
+    /// As [`ContextPolicyPlan::prepare`].
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
+        let need = InteractionNeed::Choices(ChoicesNeed {
             radius: self.radius.unwrap_or(facts.parameter_l1),
             warm_up: self.warm_up(facts)?,
             residual: self.residual,
             stated: self.stated,
             synthetic: self.synthetic,
-        }))
-    }
-
-    fn maker(&self, _facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let CalibratedInteractions::Choices(choices) = mechanism else { return Err(another_kind()) };
-        Ok(Box::new(DpHdbMaker { choices: choices.terms(), gap: self.gap }))
+        });
+        let mechanism = need.calibrated(facts, request)?;
+        let CalibratedInteractions::Choices(choices) = &mechanism else { return Err(another_kind()) };
+        Ok(PreparedContextual { maker: maker(choices.terms(), self.gap), mechanism: Box::new(mechanism) })
     }
 }
 
-struct DpHdbMaker {
-    choices: ChoiceTerms,
-    gap: Option<f64>,
-}
-
-impl DpHdbMaker {
-    fn of(&self, state: DpHdbState) -> Box<dyn ContextPolicy> {
-        Box::new(DpHdb { choices: self.choices, half_gap: self.gap.map_or(f64::INFINITY, |gap| 0.5 * gap), state })
-    }
-}
-
-impl ContextPolicyMaker for DpHdbMaker {
-    fn make(&self) -> Box<dyn ContextPolicy> {
-        let zeros = vec![0.0; self.choices.n_arms * self.choices.dimension];
-        let steps = vec![0; self.choices.n_arms];
-        self.of(DpHdbState { round: 0, steps, counts: zeros.clone(), frozen: zeros })
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let scale = match self.choices.law {
-            ChoiceLaw::Exact => 0.0,
-            ChoiceLaw::Laplace { scale } | ChoiceLaw::Gumbel { scale } => scale,
-        };
-        vec![
-            ("warm-up of an arm".into(), self.choices.warm_up.into()),
-            ("scale of the noise in an arm's first step".into(), scale.into()),
-            ("radius of the l1 ball".into(), self.choices.radius.into()),
-        ]
-    }
-
-    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: DpHdbState = restored(NAME, state)?;
-        let n = self.choices.n_arms * self.choices.dimension;
-        let finite = state.counts.iter().chain(&state.frozen).all(|x| x.is_finite());
-        let fits = state.counts.len() == n && state.frozen.len() == n && state.steps.len() == self.choices.n_arms;
-        if fits && finite { Ok(self.of(state)) } else { Err(misfit(NAME)) }
-    }
+fn maker(choices: ChoiceTerms, gap: Option<f64>) -> ContextPolicyMaker {
+    let (n_arms, n) = (choices.n_arms, choices.n_arms * choices.dimension);
+    let initial = move || DpHdbState { round: 0, steps: vec![0; n_arms], counts: vec![0.0; n], frozen: vec![0.0; n] };
+    let fits = move |state: &DpHdbState| {
+        let sizes = state.counts.len() == n && state.frozen.len() == n && state.steps.len() == n_arms;
+        sizes && state.counts.iter().chain(&state.frozen).all(|x| x.is_finite())
+    };
+    let half_gap = gap.map_or(f64::INFINITY, |gap| 0.5 * gap);
+    let policy = move |state| DpHdb { choices, half_gap, state };
+    let scale = match choices.law {
+        ChoiceLaw::Exact => 0.0,
+        ChoiceLaw::Laplace { scale } | ChoiceLaw::Gumbel { scale } => scale,
+    };
+    let facts = vec![
+        ("warm-up of an arm".into(), choices.warm_up.into()),
+        ("scale of the noise in an arm's first step".into(), scale.into()),
+        ("radius of the l1 ball".into(), choices.radius.into()),
+    ];
+    ContextPolicyMaker::of_states(NAME, initial, fits, policy).stating(facts)
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -207,5 +184,5 @@ impl ContextPolicy for DpHdb {
 #[doc(hidden)]
 #[must_use]
 pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
-    DpHdbMaker { choices, gap: Some(gap) }.make()
+    maker(choices, Some(gap)).make()
 }

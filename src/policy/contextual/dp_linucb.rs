@@ -7,9 +7,9 @@
 //! `std` that of the current release and n the number of rows of one matrix.
 
 use super::arm_models::ArmModels;
-use super::contract::{another_kind, best_arm, misfit, restored, saved};
+use super::contract::{another_kind, best_arm, saved};
 use super::linucb::noise_scale;
-use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
 use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
 use privateer_config::error::Error;
@@ -26,17 +26,17 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Reads the keys of `dp-linucb`.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
     plan(args, "dp-linucb", false)
 }
 
 /// Reads the keys of `ldp-linucb`.
-pub fn parse_local(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+pub fn parse_local(args: &Args<'_>) -> ContextPolicyPlan {
     plan(args, "ldp-linucb", true)
 }
 
-fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPolicyPlan> {
-    Box::new(DpLinUcbPlan {
+fn plan(args: &Args<'_>, name: &'static str, local: bool) -> ContextPolicyPlan {
+    let plan = Arc::new(DpLinUcbPlan {
         name,
         local,
         beta: ExplorationFactor::parse(args),
@@ -57,7 +57,13 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPoli
             .above(0.0)
             .at_most(1e12)
             .optional("the environment's bound"),
-    })
+    });
+    let counted = Arc::clone(&plan);
+    ContextPolicyPlan {
+        open_kind: Some(("linucb", &["shift", "growth", "context_length"])),
+        need_bytes: Box::new(move |facts, request| BYTES_PER_RELEASE * releases_at_most(facts.rounds, counted.growth(request))),
+        ..ContextPolicyPlan::new(move |facts, request| plan.prepare(facts, request))
+    }
 }
 
 struct DpLinUcbPlan {
@@ -94,12 +100,6 @@ impl DpLinUcbPlan {
     fn growth(&self, request: &Request) -> f64 {
         self.growth.unwrap_or(if request.calibration == Calibration::Tight { 1.1 } else { 1.0 })
     }
-}
-
-impl ContextPolicyPlan for DpLinUcbPlan {
-    fn open_kind(&self) -> Option<(&'static str, &'static [&'static str])> {
-        Some(("linucb", &["shift", "growth", "context_length"]))
-    }
 
     fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
         if request.mechanism == "none" {
@@ -114,41 +114,36 @@ impl ContextPolicyPlan for DpLinUcbPlan {
         }))
     }
 
-    fn need_bytes(&self, facts: &ContextFacts, request: &Request) -> f64 {
-        BYTES_PER_RELEASE * releases_at_most(facts.rounds, self.growth(request))
-    }
-
-    fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let CalibratedInteractions::Sums(sums) = mechanism else { return Err(another_kind()) };
+    /// As [`ContextPolicyPlan::prepare`].
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
+        let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
+        let CalibratedInteractions::Sums(sums) = &mechanism else { return Err(another_kind()) };
         let printed = sums.calibration() == Calibration::AsPrinted;
         let (layout, context_length) = (sums.layout(), sums.context_length());
         // In the units of the sums: |z| <= l, rewards y = <z, theta'> with |theta'| <= S.
         let length = context_length / sums.context_unit();
         let bound = facts.parameter_length * sums.context_unit() / sums.reward_unit();
         let total = bound * libm::sqrt(facts.n_arms as f64);
-        Ok(Box::new(DpLinUcbMaker {
-            name: self.name,
-            consts: Arc::new(Consts {
-                layout,
-                printed,
-                local: self.local,
-                beta: self.beta,
-                failure_prob: self.failure_prob,
-                ridge: if printed { 0.0 } else { self.ridge },
-                shift: self.shift,
-                rounds: facts.rounds,
-                context_unit: sums.context_unit(),
-                context_length,
-                length,
-                total,
-                noise_sd: noise_scale(facts) / sums.reward_unit(),
-                sigma: sums.sigma(),
-                nodes: dubey2021::nodes_printed(facts.rounds),
-                first_std: sums.std(1),
-            }),
-            releases: sums.releases(),
-            last_std: sums.std(sums.releases()),
-        }))
+        let consts = Consts {
+            layout,
+            printed,
+            local: self.local,
+            beta: self.beta,
+            failure_prob: self.failure_prob,
+            ridge: if printed { 0.0 } else { self.ridge },
+            shift: self.shift,
+            rounds: facts.rounds,
+            context_unit: sums.context_unit(),
+            context_length,
+            length,
+            total,
+            noise_sd: noise_scale(facts) / sums.reward_unit(),
+            sigma: sums.sigma(),
+            nodes: dubey2021::nodes_printed(facts.rounds),
+            first_std: sums.std(1),
+        };
+        let maker = maker(self.name, Arc::new(consts), sums.releases(), sums.std(sums.releases()));
+        Ok(PreparedContextual { maker, mechanism: Box::new(mechanism) })
     }
 }
 
@@ -228,44 +223,27 @@ impl Consts {
     }
 }
 
-struct DpLinUcbMaker {
-    name: &'static str,
-    consts: Arc<Consts>,
-    releases: u64,
-    last_std: f64,
-}
-
-impl DpLinUcbMaker {
-    fn of(&self, state: DpLinUcbState) -> Box<dyn ContextPolicy> {
-        let spectrum = self.consts.spectrum(state.round, state.std);
-        let beta = self.consts.beta(state.round + 1, &spectrum);
-        Box::new(DpLinUcb { name: self.name, consts: Arc::clone(&self.consts), spectrum, beta, state })
-    }
-}
-
-impl ContextPolicyMaker for DpLinUcbMaker {
-    fn make(&self) -> Box<dyn ContextPolicy> {
-        let std = self.consts.first_std;
-        let shift = self.consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
-        self.of(DpLinUcbState { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let (consts, last) = (&self.consts, self.last_std);
-        let spectrum = consts.spectrum(consts.rounds, last);
-        vec![
-            ("releases of the sums".into(), self.releases.into()),
-            ("standard deviation of the noise in the last release".into(), last.into()),
-            ("shift of the last matrix".into(), spectrum.shift.into()),
-            ("beta of the last round".into(), consts.beta(consts.rounds, &spectrum).into()),
-        ]
-    }
-
-    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: DpLinUcbState = restored(self.name, state)?;
-        let fits = state.models.fits(self.consts.layout) && state.std.is_finite() && 0.0 < state.std;
-        if fits { Ok(self.of(state)) } else { Err(misfit(self.name)) }
-    }
+/// Returns the maker of the policies.
+///
+/// * `last_std` — standard deviation of the noise in the last of the `releases`
+fn maker(name: &'static str, consts: Arc<Consts>, releases: u64, last_std: f64) -> ContextPolicyMaker {
+    let last = consts.spectrum(consts.rounds, last_std);
+    let facts = vec![
+        ("releases of the sums".into(), releases.into()),
+        ("standard deviation of the noise in the last release".into(), last_std.into()),
+        ("shift of the last matrix".into(), last.shift.into()),
+        ("beta of the last round".into(), consts.beta(consts.rounds, &last).into()),
+    ];
+    let (layout, std) = (consts.layout, consts.first_std);
+    let shift = consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
+    let initial = move || DpLinUcbState { round: 0, std, repairs: 0, models: ArmModels::empty(layout, shift) };
+    let fits = move |state: &DpLinUcbState| state.models.fits(layout) && state.std.is_finite() && 0.0 < state.std;
+    let policy = move |state: DpLinUcbState| {
+        let spectrum = consts.spectrum(state.round, state.std);
+        let beta = consts.beta(state.round + 1, &spectrum);
+        DpLinUcb { name, consts: Arc::clone(&consts), spectrum, beta, state }
+    };
+    ContextPolicyMaker::of_states(name, initial, fits, policy).stating(facts)
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -4,23 +4,23 @@
 //! candidates are the arms whose estimate from forced samples (lasso at `lambda_1`) is within half of `gap` of the best. The
 //! policy shows the candidate whose estimate from all its samples (lasso at `lambda_2 sqrt((ln t + ln d)/t)`) is the largest.
 
-use super::contract::{best_arm, misfit, restored, saved};
+use super::contract::{best_arm, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{Lasso, dot};
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::{CalibratedInteractions, ContextFacts, InteractionSignal};
-use privateer_privacy::{Refusal, Released};
+use privateer_privacy::Released;
+use privateer_privacy::interactions::InteractionSignal;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "lasso-bandit";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
     // The defaults are those of the paper's experiments, except `gap`: the paper's 5 exceeds every reward here, so it is
     // infinite.
-    Box::new(LassoBanditPlan {
+    let plan = LassoBanditPlan {
         forced: args
             .count("forced", "q: forced samples of an arm in one stretch; stretches double their distance")
             .between(1, 1 << 32)
@@ -37,6 +37,18 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
             .above(0.0)
             .at_most(1e12)
             .or(0.05),
+    };
+    ContextPolicyPlan::unprotected(move |facts| {
+        let (n_arms, dimension) = (facts.n_arms, facts.dimension);
+        let initial = move || {
+            let models = vec![Lasso::new(dimension); n_arms];
+            LassoBanditState { round: 0, forced: models.clone(), all: models }
+        };
+        let fits = move |state: &LassoBanditState| {
+            let mut models = state.forced.iter().chain(&state.all);
+            state.forced.len() == n_arms && state.all.len() == n_arms && models.all(|model| model.fits(dimension))
+        };
+        ContextPolicyMaker::of_states(NAME, initial, fits, move |state| LassoBandit { plan, state })
     })
 }
 
@@ -56,35 +68,6 @@ impl LassoBanditPlan {
         let n = (1 + (round - 1) / stretch).ilog2();
         let at = (round - 1) - ((1 << n) - 1) * stretch;
         (at < stretch).then_some((at / self.forced) as usize)
-    }
-}
-
-impl ContextPolicyPlan for LassoBanditPlan {
-    fn maker(&self, facts: &ContextFacts, _mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        Ok(Box::new(LassoBanditMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension }))
-    }
-}
-
-struct LassoBanditMaker {
-    plan: LassoBanditPlan,
-    n_arms: usize,
-    dimension: usize,
-}
-
-impl ContextPolicyMaker for LassoBanditMaker {
-    fn make(&self) -> Box<dyn ContextPolicy> {
-        let models = vec![Lasso::new(self.dimension); self.n_arms];
-        Box::new(LassoBandit { plan: self.plan, state: LassoBanditState { round: 0, forced: models.clone(), all: models } })
-    }
-
-    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: LassoBanditState = restored(NAME, state)?;
-        let models = || state.forced.iter().chain(&state.all);
-        let fits = state.forced.len() == self.n_arms && state.all.len() == self.n_arms;
-        if !fits || !models().all(|model| model.fits(self.dimension)) {
-            return Err(misfit(NAME));
-        }
-        Ok(Box::new(LassoBandit { plan: self.plan, state }))
     }
 }
 

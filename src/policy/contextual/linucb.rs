@@ -1,6 +1,6 @@
 //! Implements `linucb` (AbbasiYadkori2011): one ridge model per arm, without privacy.
 
-use super::contract::{BetaRule, best_arm, misfit, restored, saved};
+use super::contract::{BetaRule, best_arm, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
@@ -8,26 +8,35 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::{CalibratedInteractions, ContextFacts, Interaction, InteractionSignal};
-use privateer_privacy::{Refusal, Released};
+use privateer_privacy::Released;
+use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionSignal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const NAME: &str = "linucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    Box::new(LinUcbPlan {
-        beta: ExplorationFactor::parse(args),
-        failure_prob: failure_prob(args),
-        ridge: args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0),
+pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
+    let (beta, failure_prob) = (ExplorationFactor::parse(args), failure_prob(args));
+    let ridge = args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0);
+    ContextPolicyPlan::unprotected(move |facts| {
+        let (n_arms, dimension, sd) = (facts.n_arms, facts.dimension, noise_scale(facts));
+        let (k, d, length, s) = (n_arms as f64, dimension as f64, facts.length, facts.parameter_length);
+        // R sqrt(2 ln(1/delta) + K d ln(1 + t L²/(K d ridge))) + sqrt(ridge) S [AbbasiYadkori2011, theorem 2].
+        let rule: BetaRule = Arc::new(move |round| {
+            let gain = k * d * libm::log1p(round as f64 * length * length / (k * d * ridge));
+            beta.value(
+                || sd * libm::sqrt(gain - 2.0 * libm::log(failure_prob)) + libm::sqrt(ridge) * s,
+                || sd * libm::sqrt(d) + libm::sqrt(ridge) * s,
+            )
+        });
+        let policy = move |state: LinUcbState| {
+            let beta = rule(state.round + 1);
+            LinUcb { n_arms, rule: Arc::clone(&rule), beta, gains: vec![0.0; dimension], state }
+        };
+        let initial = move || LinUcbState::new(n_arms, dimension, ridge);
+        ContextPolicyMaker::of_states(NAME, initial, move |state| state.fits(n_arms, dimension), policy)
     })
-}
-
-struct LinUcbPlan {
-    beta: ExplorationFactor,
-    failure_prob: f64,
-    ridge: f64,
 }
 
 /// Returns the standard deviation of a reward that the exploration factor assumes.
@@ -36,48 +45,6 @@ struct LinUcbPlan {
 pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
     let half = facts.range.map(|(lo, hi)| 0.5 * (hi - lo));
     facts.noise_sd.or(half).unwrap_or(1.0)
-}
-
-impl ContextPolicyPlan for LinUcbPlan {
-    fn maker(&self, facts: &ContextFacts, _mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let (k, d, sd) = (facts.n_arms as f64, facts.dimension as f64, noise_scale(facts));
-        let (length, s, ridge, failure, beta) = (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.beta);
-        // R sqrt(2 ln(1/delta) + K d ln(1 + t L²/(K d ridge))) + sqrt(ridge) S [AbbasiYadkori2011, theorem 2].
-        let rule = move |round: u64| {
-            let gain = k * d * libm::log1p(round as f64 * length * length / (k * d * ridge));
-            beta.value(
-                || sd * libm::sqrt(gain - 2.0 * libm::log(failure)) + libm::sqrt(ridge) * s,
-                || sd * libm::sqrt(d) + libm::sqrt(ridge) * s,
-            )
-        };
-        Ok(Box::new(LinUcbMaker { n_arms: facts.n_arms, dimension: facts.dimension, ridge, beta: Arc::new(rule) }))
-    }
-}
-
-struct LinUcbMaker {
-    n_arms: usize,
-    dimension: usize,
-    ridge: f64,
-    beta: BetaRule,
-}
-
-impl LinUcbMaker {
-    fn of(&self, state: LinUcbState) -> Box<dyn ContextPolicy> {
-        let rule = Arc::clone(&self.beta);
-        let beta = rule(state.round + 1);
-        Box::new(LinUcb { n_arms: self.n_arms, rule, beta, gains: vec![0.0; self.dimension], state })
-    }
-}
-
-impl ContextPolicyMaker for LinUcbMaker {
-    fn make(&self) -> Box<dyn ContextPolicy> {
-        self.of(LinUcbState::new(self.n_arms, self.dimension, self.ridge))
-    }
-
-    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: LinUcbState = restored(NAME, state)?;
-        if state.fits(self.n_arms, self.dimension) { Ok(self.of(state)) } else { Err(misfit(NAME)) }
-    }
 }
 
 /// Holds the ridge models of the arms, which observe every interaction.

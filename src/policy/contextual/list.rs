@@ -4,7 +4,7 @@ use super::{ContextPolicyPlan, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, 
 use privateer_config::params::{List, Named};
 
 /// Policies that choose by contexts.
-pub static CONTEXTUAL_POLICIES: List<Box<dyn ContextPolicyPlan>> = &[
+pub static CONTEXTUAL_POLICIES: List<ContextPolicyPlan> = &[
     Named {
         name: "dp-hdb",
         summary: "private high-dimensional bandit: Frank-Wolfe over the l1 ball, one stream an arm",

@@ -1,41 +1,21 @@
 //! Implements `random-arm`: a uniformly random arm, the baseline that a private policy must beat.
 
-use super::contract::{restored, saved};
+use super::contract::saved;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::{CalibratedInteractions, ContextFacts, InteractionSignal};
-use privateer_privacy::{Refusal, Released};
+use privateer_privacy::Released;
+use privateer_privacy::interactions::InteractionSignal;
 
 const NAME: &str = "random-arm";
 
 /// Reads the policy's keys; there are none.
-pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    Box::new(RandomArmPlan)
-}
-
-struct RandomArmPlan;
-
-impl ContextPolicyPlan for RandomArmPlan {
-    fn maker(&self, facts: &ContextFacts, _mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        Ok(Box::new(RandomArmMaker { n_arms: facts.n_arms }))
-    }
-}
-
-struct RandomArmMaker {
-    n_arms: usize,
-}
-
-impl ContextPolicyMaker for RandomArmMaker {
-    fn make(&self) -> Box<dyn ContextPolicy> {
-        Box::new(RandomArm { n_arms: self.n_arms })
-    }
-
-    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        restored::<()>(NAME, state)?;
-        Ok(self.make())
-    }
+pub fn parse(_args: &Args<'_>) -> ContextPolicyPlan {
+    ContextPolicyPlan::unprotected(|facts| {
+        let n_arms = facts.n_arms;
+        ContextPolicyMaker::of_states(NAME, || (), |()| true, move |()| RandomArm { n_arms })
+    })
 }
 
 struct RandomArm {

@@ -9,23 +9,30 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub struct PolicyGroup {
     batch: Box<dyn BatchPolicy>,
     n_points: usize,
+    /// The policy's label, for messages.
+    label: String,
 }
 
 impl PolicyGroup {
     pub(super) fn new(batch: Box<dyn BatchPolicy>, n_points: usize) -> Self {
-        Self { batch, n_points }
+        Self { batch, n_points, label: "from outside".to_owned() }
+    }
+
+    /// Sets the policy's label, for messages.
+    #[must_use]
+    pub fn named(self, label: &str) -> Self {
+        Self { label: label.to_owned(), ..self }
     }
 
     /// Returns the next point of each trial.
     ///
-    /// * `label` — the policy's label, for messages
-    ///
     /// # Errors
     /// If the algorithm fails or panics, or returns a wrong number of points, or a point that may not be played.
-    pub fn ask(&mut self, label: &str, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, Error> {
+    pub fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, Error> {
         let round = trials.first().map_or(0, |trial| trial.round);
+        let Self { batch, label, .. } = self;
         let failed = |why: String| failure(label, &format!("round {round}"), why);
-        let points = guarded(|| self.batch.ask(trials)).map_err(failed)?;
+        let points = guarded(|| batch.ask(trials)).map_err(failed)?;
         if points.len() != trials.len() {
             return Err(failed(format!("it returned {} points for {} trials", points.len(), trials.len())));
         }
@@ -45,16 +52,16 @@ impl PolicyGroup {
     ///
     /// # Errors
     /// If the algorithm fails or panics.
-    pub fn tell(&mut self, label: &str, round: u64, told: &[ToldReward]) -> Result<(), Error> {
-        guarded(|| self.batch.tell(told)).map_err(|why| failure(label, &format!("round {round}"), why))
+    pub fn tell(&mut self, round: u64, told: &[ToldReward]) -> Result<(), Error> {
+        guarded(|| self.batch.tell(told)).map_err(|why| failure(&self.label, &format!("round {round}"), why))
     }
 
     /// Returns the point that the trial at this place recommends, if the algorithm says one.
     ///
     /// # Errors
     /// If the algorithm panics, or recommends a point that does not exist.
-    pub fn recommend(&self, label: &str, place: usize) -> Result<Option<usize>, Error> {
-        let failed = |why: String| failure(label, "its recommendation", why);
+    pub fn recommend(&self, place: usize) -> Result<Option<usize>, Error> {
+        let failed = |why: String| failure(&self.label, "its recommendation", why);
         let point = guarded(|| self.batch.recommend(place)).map_err(failed)?;
         match point {
             Some(point) if self.n_points <= point => Err(failed(format!("there is no point {point}"))),
@@ -66,8 +73,8 @@ impl PolicyGroup {
     ///
     /// # Errors
     /// If the algorithm fails or panics.
-    pub fn state(&self, label: &str, place: usize) -> Result<Option<serde_json::Value>, Error> {
-        guarded(|| self.batch.state(place)).map_err(|why| failure(label, "its state", why))
+    pub fn state(&self, place: usize) -> Result<Option<serde_json::Value>, Error> {
+        guarded(|| self.batch.state(place)).map_err(|why| failure(&self.label, "its state", why))
     }
 }
 

@@ -6,7 +6,6 @@
 mod contract;
 mod group;
 mod plan;
-mod trial;
 
 pub use contract::{BatchPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
 pub use group::{PolicyGroup, panic_message};

@@ -2,10 +2,11 @@
 
 use super::contract::EachTrial;
 use super::group::{failure, guarded};
-use super::trial::OwnTrial;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, TrialFacts, TrialPolicy};
-use crate::policy::{Policy, PolicyMaker, PolicyPlan, Problem, Setting};
+use crate::policy::uniform::VisitsPolicy;
+use crate::policy::{Policy, PolicyMaker, PolicyPlan, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::posterior::Visits;
 use privateer_gp::score::Basis;
 use std::sync::Arc;
 
@@ -58,30 +59,21 @@ impl OwnPolicy {
     }
 }
 
-impl PolicyPlan for OwnPolicy {
-    fn plays_sets(&self) -> bool {
-        true
-    }
-
-    fn is_foreign(&self) -> bool {
-        true
-    }
-
-    fn depends_on_block(&self) -> bool {
-        self.depends_on_block
-    }
-
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        let shared = problem.shared()?;
-        let start = PolicyStart {
-            n_points: problem.n_points(),
-            points: shared.points.clone(),
-            covariance: Arc::clone(&shared.gram),
-            kernel: shared.kernel.clone(),
-            rounds: problem.rounds,
-            trials: Vec::new(),
+impl From<OwnPolicy> for PolicyPlan {
+    fn from(OwnPolicy { make, depends_on_block }: OwnPolicy) -> Self {
+        let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
+            let shared = problem.shared()?;
+            let start = PolicyStart {
+                n_points: problem.n_points(),
+                points: shared.points.clone(),
+                covariance: Arc::clone(&shared.gram),
+                kernel: shared.kernel.clone(),
+                rounds: problem.rounds,
+                trials: Vec::new(),
+            };
+            Ok(Box::new(OwnMaker { make: Arc::clone(&make), start, depends_on_block }))
         };
-        Ok(Box::new(OwnMaker { make: Arc::clone(&self.make), start, depends_on_block: self.depends_on_block }))
+        Self { plays_sets: true, is_foreign: true, depends_on_block, ..Self::new(prepare) }
     }
 }
 
@@ -97,9 +89,10 @@ impl PolicyMaker for OwnMaker {
         None
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        let _ = setting;
-        Ok(Box::new(OwnTrial::default()))
+    /// Makes what keeps the plays of one trial; its group proposes for it and is told what was released.
+    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let proposal = Proposal::Refused("a policy from outside is asked together with the trials of its group");
+        Ok(Box::new(VisitsPolicy { name: "from outside", proposal, visits: Visits::default() }))
     }
 
     fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {

@@ -1,16 +1,16 @@
 //! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
 
-use privateer::oco::learner::{GradientRequest, LearnerBatch, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
-use privateer::policy::contextual::{ContextPolicyMaker, ContextPolicyPlan, PreparedContextual};
+use privateer::oco::learner::{LearnerBatch, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
+use privateer::policy::contextual::{ContextPolicyPlan, PreparedContextual};
 use privateer::spec::{Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::Sample;
 use privateer_privacy::interactions::{
-    CalibratedInteractions, ContextFacts, Interaction, InteractionMechanism, InteractionPrivatizer, InteractionSignal,
+    ContextFacts, Interaction, InteractionMechanism, InteractionPrivatizer, InteractionSignal,
 };
 use privateer_privacy::noise::Noise;
-use privateer_privacy::{Ledger, Raw, Refusal, Released, Request};
+use privateer_privacy::{Ledger, Raw, Released};
 use std::sync::Arc;
 
 /// What is wrong.
@@ -33,40 +33,29 @@ pub fn impatient(sweep: Sweep) -> Sweep {
 fn broken(mut sweep: Sweep, fault: Fault) -> Sweep {
     for cell in &mut sweep.cells {
         match &mut cell.task {
-            Task::Contextual(task) => task.policy_plan = Arc::new(Policy { inner: Arc::clone(&task.policy_plan), fault }),
-            Task::Online(task) => task.learner = Arc::new(Learning { inner: Arc::clone(&task.learner), fault }),
+            Task::Contextual(task) => task.policy_plan = Arc::new(policy(Arc::clone(&task.policy_plan), fault)),
+            Task::Online(task) => task.learner = Arc::new(learner(Arc::clone(&task.learner), fault)),
             Task::Bandit(_) => panic!("mechanisms of rewards are made by the engine"),
         }
     }
     sweep
 }
 
-struct Policy {
-    inner: Arc<dyn ContextPolicyPlan>,
-    fault: Fault,
+fn policy(inner: Arc<ContextPolicyPlan>, fault: Fault) -> ContextPolicyPlan {
+    ContextPolicyPlan::new(move |facts, request| {
+        let rounds = if fault == Fault::Impatient { facts.n_arms as u64 } else { facts.rounds };
+        // One over the rounds would be another claim.
+        let used = inner.prepare(&ContextFacts { rounds, ..facts.clone() }, request)?;
+        let honest = inner.prepare(facts, request)?.mechanism;
+        let mechanism = FaultyMechanism { honest, used: used.mechanism, fault };
+        Ok(PreparedContextual { maker: used.maker, mechanism: Box::new(mechanism) })
+    })
 }
 
 struct FaultyMechanism {
     honest: Box<dyn InteractionMechanism>,
     used: Box<dyn InteractionMechanism>,
     fault: Fault,
-}
-
-impl ContextPolicyPlan for Policy {
-    fn maker(&self, facts: &ContextFacts, mechanism: &CalibratedInteractions) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        self.inner.maker(facts, mechanism)
-    }
-
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
-        let rounds = if self.fault == Fault::Impatient { facts.n_arms as u64 } else { facts.rounds };
-        // One over the rounds would be another claim.
-        let used = self.inner.prepare(&ContextFacts { rounds, ..facts.clone() }, request)?;
-        let honest = self.inner.prepare(facts, request)?.mechanism;
-        Ok(PreparedContextual {
-            maker: used.maker,
-            mechanism: Box::new(FaultyMechanism { honest, used: used.mechanism, fault: self.fault }),
-        })
-    }
 }
 
 impl InteractionMechanism for FaultyMechanism {
@@ -93,23 +82,14 @@ impl InteractionPrivatizer for FaultyInteractions {
     }
 }
 
-struct Learning {
-    inner: Arc<dyn LearnerPlan>,
-    fault: Fault,
-}
-
-impl LearnerPlan for Learning {
-    fn is_private(&self) -> bool {
-        true
-    }
-
-    fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
-        let rounds = if self.fault == Fault::Impatient { 1 } else { setting.rounds };
-        let used = self.inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?.make;
-        let (honest, fault) = (self.inner.prepare(setting, request, learning_rate)?, self.fault);
+fn learner(inner: Arc<LearnerPlan>, fault: Fault) -> LearnerPlan {
+    LearnerPlan::new(true, move |setting, request, learning_rate| {
+        let rounds = if fault == Fault::Impatient { 1 } else { setting.rounds };
+        let used = inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?.make;
+        let honest = inner.prepare(setting, request, learning_rate)?;
         let make = move |n_trials| Box::new(Learns { inner: used(n_trials), first: Vec::new(), fault }) as Box<dyn LearnerBatch>;
         Ok(PreparedLearner { make: Box::new(make), ..honest })
-    }
+    })
 }
 
 struct Learns {

@@ -33,10 +33,10 @@ fn rows_become_users() {
     let (_folder, data) = folder("users.csv", PEOPLE);
     prepared(&users(""), &data, |sweep, preparation| {
         let cell = preparation.contextual(&sweep.cells[0]).expect("a cell");
-        let facts = cell.environment.facts();
+        let facts = &cell.environment.facts;
         assert_eq!((facts.n_arms, facts.dimension, facts.length, facts.largest_entry), (3, 5, 2.0, 1.0));
         assert_eq!((facts.range, facts.mean_range), (Some((0.0, 1.0)), (0.0, 1.0)));
-        let told = cell.environment.describe();
+        let told = &cell.environment.described;
         let fact = |name: &str| told.iter().find(|(known, _)| known.starts_with(name)).expect("a fact").1.clone();
         assert_eq!((fact("numbers beyond"), fact("numbers missing")), (2.into(), 1.into()));
         assert_eq!(fact("share of users"), serde_json::json!([0.2, 0.4, 0.4]));
@@ -76,7 +76,7 @@ fn a_stated_length_is_kept() {
     let (_folder, data) = folder("users.csv", PEOPLE);
     prepared(&users("length = 1.5"), &data, |sweep, preparation| {
         let cell = preparation.contextual(&sweep.cells[0]).expect("a cell");
-        assert_eq!(cell.environment.facts().length, 1.5);
+        assert_eq!(cell.environment.facts.length, 1.5);
         let mut instance = cell.environment.draw(0).expect("users");
         let mut shortened = 0;
         for _ in 0..5 {
@@ -85,7 +85,7 @@ fn a_stated_length_is_kept() {
             assert!(length <= 1.5 + 1e-12);
             shortened += u64::from(1.5 - 1e-9 < length);
         }
-        let told = cell.environment.describe();
+        let told = &cell.environment.described;
         let fact = told.iter().find(|(known, _)| known.starts_with("contexts shortened")).expect("a fact");
         assert_eq!((fact.1.as_u64(), shortened), (Some(3), 3));
     });

@@ -85,8 +85,8 @@ fn optimum_regret_and_draws() {
             let means = |trial: u64| {
                 prepared(&text, &data, |sweep, preparation| {
                     let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;
-                    let n = environment.gram().n_points();
-                    assert!(environment.points().is_none_or(|points| points.n_points() == n));
+                    let n = environment.gram.n_points();
+                    assert!(environment.points.as_ref().is_none_or(|points| points.n_points() == n));
                     let instance = environment.draw(trial).expect("a function");
                     let means: Vec<f64> = (0..n).map(|point| instance.mean(point)).collect();
                     let best = instance.best();
@@ -122,7 +122,7 @@ fn rewards_scatter_around_the_mean() {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let instance = cell.environment.draw(1).expect("a function");
                 let facts = instance.facts().clone();
-                for point in [0, instance.best(), cell.environment.gram().n_points() - 1] {
+                for point in [0, instance.best(), cell.environment.gram.n_points() - 1] {
                     let mut random = cell.streams.of(1, Purpose::Noise);
                     let rewards: Vec<f64> = (0..n).map(|_| opened(instance.observe(point, &mut random))).collect();
                     let mean = rewards.iter().sum::<f64>() / f64::from(n);
@@ -149,7 +149,7 @@ fn noise_does_not_depend_on_what_was_played() {
             prepared(&spec(name, &setting), &data, |sweep, preparation| {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let instance = cell.environment.draw(0).expect("a function");
-                let n = cell.environment.gram().n_points();
+                let n = cell.environment.gram.n_points();
                 let after = |plays: &dyn Fn(usize) -> usize| {
                     let mut random = cell.streams.of(0, Purpose::Noise);
                     for round in 0..50 {

@@ -23,9 +23,9 @@ fn problem(kernel: &str, setting: &str, points: usize) -> Option<Problem> {
         let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;
         Problem {
             inputs: KnownInputs::Shared(SharedInputs {
-                gram: environment.gram().clone(),
-                points: environment.points().cloned(),
-                kernel: environment.kernel().cloned(),
+                gram: environment.gram.clone(),
+                points: environment.points.clone(),
+                kernel: environment.kernel.clone(),
             }),
             table_points: usize::MAX,
             rounds: 10,

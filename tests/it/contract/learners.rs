@@ -41,9 +41,9 @@ fn check_first_cell(sweep: &Sweep, check: impl FnOnce(&Setting, &PreparedLearner
     let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
     let streams = Streams::new(1, "contract");
     let context = ProblemContext { streams: &streams, rounds: sweep.cells[0].rounds, memory_bytes: 1e9 };
-    let problem = online.problem.build(&context).expect("a problem");
-    let prepared = online.learner.prepare(problem.setting(), &online.request, 1.0).expect("a learner");
-    check(problem.setting(), &prepared, &online.request);
+    let problem = (online.problem)(&context).expect("a problem");
+    let prepared = online.learner.prepare(&problem.setting, &online.request, 1.0).expect("a learner");
+    check(&problem.setting, &prepared, &online.request);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn they_give_the_model_back() {
             prepared(&spec(&policy, &privacy), &DataFolder::default(), |sweep, preparation| {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let trial = cell.trial(0).expect("a trial");
-                let points = cell.environment.points().expect("coordinates").clone();
+                let points = cell.environment.points.as_ref().expect("coordinates").clone();
                 let n = points.n_points();
                 let mut way =
                     Way::new(trial.policy, policy_streams(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
@@ -37,12 +37,12 @@ fn they_give_the_model_back() {
                     let signal = privatizer.release(&way.policy.query(point), reward, (&mut mechanism).into());
                     way.policy.update(point, &signal);
                 }
-                let parameters = way.policy.parameters().expect("parameters");
+                let parameters = way.policy.server().expect("a server").parameters();
                 let all: Vec<f64> = (0..n).flat_map(|i| points.point(i).to_vec()).collect();
                 let dimension = points.dimension();
                 let found = cell.maker.predict(&trial.setting, &parameters, dimension, &all).expect("moments");
                 let centre = trial.setting.sums.expect("sums").centre;
-                let model = way.policy.model().expect("a model");
+                let model = way.policy.scores().expect("a model");
                 for (point, Moments { mean, variance }) in found.into_iter().enumerate() {
                     let exact = model.exact(point);
                     let scale = 1e-7 * (1.0 + exact.mean.abs());
@@ -69,8 +69,8 @@ fn they_give_the_model_back() {
 fn others_have_none() {
     prepared(&spec("kind = \"igp-ucb\"\n", "mechanism = \"none\""), &DataFolder::default(), |sweep, preparation| {
         let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-        let trial = cell.trial(0).expect("a trial");
-        assert_eq!(trial.policy.parameters(), None);
+        let mut trial = cell.trial(0).expect("a trial");
+        assert!(trial.policy.server().is_none());
         let error = cell.maker.predict(&trial.setting, &serde_json::Value::Null, 1, &[0.5]).expect_err("no parameters");
         assert!(error.to_string().contains("jdp-gp-ucb"), "{error}");
     });

@@ -161,20 +161,21 @@ impl Way {
             Proposal::Score { beta } => beta,
             Proposal::Refused(why) => panic!("{why}"),
         };
-        let model = self.policy.model().expect("a policy that scores has a model");
+        let policy_model = self.policy.model().expect("a policy that scores has a model");
+        let (model, change) = policy_model.scored();
         let mut answer = [Candidates::default()];
-        let request = TrialScore::new(0, self.policy.change(), beta, model);
+        let request = TrialScore::new(0, change, beta, model);
         self.screen.as_mut().expect("a screen").round(&[request], &mut answer).map_err(privateer::engine::scoring_error)?;
         let candidates = &answer[0].points;
         assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
         assert!(candidates.iter().all(|&point| (point as usize) < n_points));
         let point = decide(&answer[0], model, beta, &mut Vec::new())?;
-        self.policy.screened();
+        policy_model.screened();
         Ok((point, Some(beta.to_bits())))
     }
 
-    fn moments(&self, n_points: usize) -> Vec<Moments> {
-        self.policy.model().map(|model| (0..n_points).map(|point| model.exact(point)).collect()).unwrap_or_default()
+    fn moments(&mut self, n_points: usize) -> Vec<Moments> {
+        self.policy.scores().map(|model| (0..n_points).map(|point| model.exact(point)).collect()).unwrap_or_default()
     }
 
     fn streams(&self) -> PolicyStreams {
@@ -195,7 +196,7 @@ fn choices_betas_and_states() {
                 let trial = cell.trial(0).expect("a trial");
                 let facts = trial.setting;
                 let open = || cell.domain.as_ref().map(|domain| domain.open(1));
-                let n = cell.environment.gram().n_points();
+                let n = cell.environment.gram.n_points();
                 let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
                 let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
                 let mut privatizers = vec![(trial.mechanism.privatizer(), mechanism)];
@@ -223,26 +224,27 @@ fn choices_betas_and_states() {
                     assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
                     let point = choices[0].0;
                     visited.push(point);
-                    let query = ways[0].policy.query(point);
-                    assert!(ways.iter().all(|way| way.policy.query(point) == query), "{name}: equal states ask alike");
+                    let queries: Vec<_> = ways.iter_mut().map(|way| way.policy.query(point)).collect();
+                    assert!(queries.iter().all(|query| *query == queries[0]), "{name}: equal states ask alike");
                     let mut seen = Vec::new();
                     for (privatizer, stream) in &mut privatizers {
                         let reward = trial.instance.observe(point, &mut noise.clone());
-                        seen.push(privatizer.release(&query, reward, stream.into()));
+                        seen.push(privatizer.release(&queries[0], reward, stream.into()));
                     }
                     let _ = trial.instance.observe(point, &mut noise);
                     assert!(seen.iter().all(|signal| *signal == seen[0]), "{name} round {round}: a restored privatizer differs");
                     let signal = seen.remove(0);
-                    drop(query);
+                    drop(queries);
                     for way in &mut ways {
                         way.policy.update(point, &signal);
                         assert!(visited.contains(&way.policy.recommend().expect("something was played")), "{name}");
                     }
                 }
                 let last = ways[0].moments(n);
-                for way in &ways {
+                let best = ways[0].policy.recommend();
+                for way in &mut ways {
                     assert_eq!(way.moments(n), last, "{name}: equal states to the last bit");
-                    assert_eq!(way.policy.recommend(), ways[0].policy.recommend());
+                    assert_eq!(way.policy.recommend(), best);
                 }
                 let mut strange = ways[0].policy.save();
                 strange["version"] = 99.into();
@@ -265,7 +267,7 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
     prepared(text, &DataFolder::default(), |sweep, preparation| {
         let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
         let trial = cell.trial(0).expect("a trial");
-        let (facts, n) = (trial.setting, cell.environment.gram().n_points());
+        let (facts, n) = (trial.setting, cell.environment.gram.n_points());
         let open = || cell.domain.as_ref().map(|domain| domain.open(1));
         let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
         let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
@@ -277,7 +279,8 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
                 symmetric.push(saved["sketch"]["symmetric"] == true);
                 let random = ways[0].streams();
                 ways.push(Way::new(cell.maker.restore(&facts, saved).expect("its own state"), random, open()));
-                assert_eq!(ways[ways.len() - 1].moments(n), ways[0].moments(n), "round {round}");
+                let restored = ways.last_mut().expect("a way").moments(n);
+                assert_eq!(restored, ways[0].moments(n), "round {round}");
             }
             let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
             if round % 60 == 0 {
@@ -293,7 +296,7 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
         }
         assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");
         let last = ways[0].moments(n);
-        assert!(ways.iter().all(|way| way.moments(n) == last), "equal states to the last bit");
+        assert!(ways.iter_mut().all(|way| way.moments(n) == last), "equal states to the last bit");
         let mut strange = ways[0].policy.save();
         strange["posterior"]["dictionary"] = serde_json::json!([0, 1]);
         let refused = cell.maker.restore(&facts, strange).err().expect("a dictionary that the root does not reach").to_string();

@@ -80,7 +80,7 @@ fn damaged_states_never_panic() {
             let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
             let trial = cell.trial(0).expect("a trial");
             let facts = trial.setting;
-            let n = cell.environment.gram().n_points();
+            let n = cell.environment.gram.n_points();
             let open =
                 |policy| Way::new(policy, policy_streams(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
             let mut privatizer = trial.mechanism.privatizer();

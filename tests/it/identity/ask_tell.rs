@@ -1,7 +1,7 @@
 //! A policy that is asked and told by hand plays what the loop plays.
 
+use crate::contract::policies::Way;
 use crate::support::{opened, prepared, ran};
-use privateer::engine::AskedPolicy;
 use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer::policy::PolicyStreams;
@@ -26,17 +26,16 @@ fn asked_and_told_by_hand() {
                 let trial = cell.trial(number).expect("a trial");
                 let of = |purpose| cell.streams.of(number, purpose);
                 let streams = PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&plan.policy)) };
-                let mut by_hand = AskedPolicy::new(trial.policy, streams, cell.domain.as_ref());
+                let mut by_hand = Way::new(trial.policy, streams, cell.domain.as_ref().map(|domain| domain.open(1)));
                 let (mut noise, mut random) = (of(Purpose::Noise), of(Purpose::Mechanism(&plan.policy)));
                 let mut privatizer = trial.mechanism.privatizer();
                 for _ in 0..150 {
-                    let point = by_hand.ask().expect("a point");
-                    assert_eq!(by_hand.ask().expect("the same point"), point, "{}", plan.policy);
-                    let signal =
-                        privatizer.release(&by_hand.query(), trial.instance.observe(point, &mut noise), (&mut random).into());
-                    by_hand.tell(&signal);
+                    let (point, _) = by_hand.next(60);
+                    let reward = trial.instance.observe(point, &mut noise);
+                    let signal = privatizer.release(&by_hand.policy.query(point), reward, (&mut random).into());
+                    by_hand.policy.update(point, &signal);
                     played.push(Some(point as i64));
-                    let best = by_hand.policy().recommend().expect("something was played");
+                    let best = by_hand.policy.recommend().expect("something was played");
                     recommended.push(trial.instance.regret(best).to_bits());
                 }
             }

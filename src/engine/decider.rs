@@ -1,0 +1,154 @@
+//! Decides which points trials play, where their policies ask for the best score.
+
+use super::decide::{decide, decide_by_axis, verified};
+use super::player::Player;
+use super::scoring_error;
+use crate::policy::{PolicyGroup, PolicyModel, Proposal};
+use privateer_backend::{BackendError, Counters, Screen};
+use privateer_config::error::Error;
+use privateer_gp::score::{AxisFeatures, Candidates, TrialScore};
+use std::sync::Arc;
+
+/// States how the points of trials are decided.
+pub(super) enum Decider {
+    /// A backend returns every point that may score best, and the best of those in f64 is played.
+    Screened {
+        screen: Box<dyn Screen>,
+        /// The backend's answers, which keep their memory from round to round.
+        answers: Vec<Candidates>,
+    },
+    /// The best point of each round's decision set is played; the sets are too small to gain from a backend.
+    Listed,
+    /// The best row of each axis of a product domain is played.
+    ByAxis(Arc<[AxisFeatures]>),
+    /// An algorithm from outside chooses for all trials.
+    Outside(PolicyGroup),
+}
+
+impl Decider {
+    /// Returns the decider of a screen for `n_trials` trials.
+    ///
+    /// * `verify` — the number of points, if every choice is compared with the best of all of them
+    pub(super) fn screened(screen: Box<dyn Screen>, n_trials: usize, verify: Option<u32>) -> Self {
+        let screen = match verify {
+            Some(n_points) => Box::new(VerifyingScreen { screen, n_points, checked: Counters::default() }),
+            None => screen,
+        };
+        Self::Screened { screen, answers: vec![Candidates::default(); n_trials] }
+    }
+
+    /// Starts to score; work may continue in the background.
+    pub(super) fn begin(&mut self, requests: &[TrialScore<'_>]) -> Result<(), Error> {
+        match self {
+            Self::Screened { screen, .. } if !requests.is_empty() => screen.begin(requests).map_err(scoring_error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the points of the trials that score.
+    ///
+    /// * `scratch` — memory that is used again
+    pub(super) fn finish(
+        &mut self,
+        players: &mut [Player],
+        proposals: &[Proposal],
+        points: &mut [usize],
+        scratch: &mut Vec<(u32, f64)>,
+    ) -> Result<(), Error> {
+        let requests = requests(players, proposals)?;
+        if requests.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Self::Screened { screen, answers } => {
+                let answers = &mut answers[..requests.len()];
+                screen.finish(&requests, answers).map_err(scoring_error)?;
+                for (request, answer) in requests.iter().zip(answers.iter()) {
+                    points[request.trial] = decide(answer, request.model, request.beta, scratch)?;
+                }
+            }
+            Self::ByAxis(axes) => {
+                let mut best = Vec::with_capacity(requests.len());
+                for request in &requests {
+                    best.push((request.trial, decide_by_axis(axes, request.model, request.beta, scratch)?));
+                }
+                for (trial, rows) in best {
+                    points[trial] = players[trial].number(&rows);
+                }
+            }
+            Self::Listed | Self::Outside(_) => {
+                for request in &requests {
+                    let Some(set) = request.subset else { return Err(no_model(request.beta)) };
+                    let candidates = Candidates { points: set.to_vec() };
+                    points[request.trial] = decide(&candidates, request.model, request.beta, scratch)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_scored(proposal: &Proposal) -> bool {
+    matches!(proposal, Proposal::Score { .. })
+}
+
+/// Returns the requests to the decider, one for each trial that scores.
+pub(super) fn requests<'a>(players: &'a mut [Player], proposals: &[Proposal]) -> Result<Vec<TrialScore<'a>>, Error> {
+    let mut requests = Vec::with_capacity(proposals.iter().filter(|proposal| is_scored(proposal)).count());
+    for (place, (player, proposal)) in players.iter_mut().zip(proposals).enumerate() {
+        if let Proposal::Score { beta } = *proposal {
+            let Some(model) = player.policy.model() else { return Err(no_model(beta)) };
+            let model: &dyn PolicyModel = model;
+            let (scores, change) = model.scored();
+            let subset = player.set.as_deref();
+            requests.push(TrialScore { subset, ..TrialScore::new(place, change, beta, scores) });
+        }
+    }
+    Ok(requests)
+}
+
+/// Compares every choice that follows from a screen's candidates with the best of all points in f64.
+struct VerifyingScreen {
+    screen: Box<dyn Screen>,
+    n_points: u32,
+    checked: Counters,
+}
+
+impl Screen for VerifyingScreen {
+    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
+        self.screen.begin(trials)
+    }
+
+    fn finish(&mut self, trials: &[TrialScore<'_>], answers: &mut [Candidates]) -> Result<(), BackendError> {
+        self.screen.finish(trials, answers)?;
+        for (TrialScore { model, beta, subset, .. }, answer) in trials.iter().zip(answers.iter()) {
+            // A score that is not finite is an error of the decision itself.
+            let Ok(choice) = decide(answer, *model, *beta, &mut Vec::new()) else { continue };
+            let (right, tied) = match subset {
+                Some(set) => verified(choice, set.iter().copied(), *model, *beta),
+                None => verified(choice, 0..self.n_points, *model, *beta),
+            };
+            self.checked.verified += 1;
+            self.checked.wrong += u64::from(!right);
+            self.checked.ties += u64::from(tied);
+        }
+        Ok(())
+    }
+
+    fn is_on_device(&self) -> bool {
+        self.screen.is_on_device()
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = self.screen.counters();
+        counters.add(&self.checked);
+        counters
+    }
+}
+
+fn no_model(beta: f64) -> Error {
+    Error::Failed {
+        problem: format!("a policy asked for scores (beta {beta}) without having a model"),
+        hint: "this is a fault of the policy, not of the spec: please report it".to_owned(),
+    }
+}

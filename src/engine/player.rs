@@ -1,0 +1,222 @@
+//! Chooses the points of trials: what their policies propose, and what a decider makes of it.
+//!
+//! Nothing here knows where rewards come from: policies are updated with released values alone.
+
+use super::decide::settled;
+use super::decider::{Decider, requests};
+use super::plays::Plays;
+use crate::policy::{Policy, PolicyStreams, Proposal, SumsServer, ToldReward, TrialView};
+use privateer_backend::Counters;
+use privateer_config::error::Error;
+use privateer_gp::posterior::take_together;
+use privateer_privacy::{Query, Released, Signal};
+
+/// Holds the policy of one trial, with what it chooses from.
+pub(super) struct Player {
+    /// The trial, 0-based.
+    pub(super) number: u64,
+    pub(super) policy: Box<dyn Policy>,
+    pub(super) streams: PolicyStreams,
+    /// The points allowed in this round, ascending; `None` where the whole domain is allowed.
+    pub(super) set: Option<Vec<u32>>,
+    /// Numbers of the plays so far, by their rows, over a product domain.
+    pub(super) plays: Option<Plays>,
+    /// Whether the policy learns from released sums.
+    has_server: bool,
+    /// Whether a screen has applied the model's change in this round.
+    is_screened: bool,
+}
+
+impl Player {
+    /// Creates the player of a trial over a listed domain.
+    pub(super) fn new(number: u64, mut policy: Box<dyn Policy>, streams: PolicyStreams) -> Self {
+        let has_server = policy.server().is_some();
+        Self { number, policy, streams, set: None, plays: None, has_server, is_screened: false }
+    }
+
+    /// States the player's decision sets, or its plays over a product domain.
+    pub(super) fn over(self, set: Option<Vec<u32>>, plays: Option<Plays>) -> Self {
+        Self { set, plays, ..self }
+    }
+
+    /// Returns what a policy from outside may see before a round.
+    fn view(&mut self, round: u64) -> TrialView<'_> {
+        TrialView { trial: self.number, round, allowed: self.set.as_deref(), random: &mut self.streams.own }
+    }
+
+    /// Returns what the policy proposes; a random point is drawn here, among the allowed points.
+    ///
+    /// * `near` and `scratch` — as in [`settled`]
+    fn propose(&mut self, near: usize, scratch: &mut Vec<f64>) -> Result<Proposal, Error> {
+        let proposal = match self.policy.propose(&mut self.streams) {
+            Proposal::Random { source, n_points } => {
+                let stream = self.streams.of(source);
+                Proposal::Play(match (&self.set, &self.plays) {
+                    (Some(set), _) => set[stream.index(set.len())] as usize,
+                    (None, Some(plays)) => {
+                        let rows = plays.random(stream);
+                        self.number(&rows)
+                    }
+                    (None, None) => stream.index(n_points),
+                })
+            }
+            Proposal::Refused(why) => {
+                return Err(Error::Failed { problem: why.to_owned(), hint: "please report this".to_owned() });
+            }
+            other => other,
+        };
+        let Proposal::Score { .. } = proposal else { return Ok(proposal) };
+        settled(proposal, self.policy.scores(), self.set.as_deref(), near, scratch)
+    }
+
+    /// Returns the number of the play of these rows of a product domain.
+    pub(super) fn number(&mut self, rows: &[u32]) -> usize {
+        let Some(plays) = &mut self.plays else { return 0 };
+        let (number, is_new) = plays.number(rows);
+        if is_new && let Some(model) = self.policy.model() {
+            model.define(rows);
+        }
+        number
+    }
+
+    /// Updates the policy with what was released of a play; [`Players::end_round`] must follow.
+    pub(super) fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        if std::mem::take(&mut self.is_screened)
+            && let Some(model) = self.policy.model()
+        {
+            model.screened();
+        }
+        match self.server() {
+            Some(server) => server.update_open(point, signal),
+            None => self.policy.update(point, signal),
+        }
+    }
+
+    /// Returns the privatizer's query for a play of `point`.
+    pub(super) fn query(&mut self, point: usize) -> Query<'_> {
+        self.server().map(|server| server.query(point)).unwrap_or_default()
+    }
+
+    /// Returns the server of a policy that learns from released sums.
+    fn server(&mut self) -> Option<&mut SumsServer> {
+        if self.has_server { self.policy.server() } else { None }
+    }
+}
+
+/// Holds the policies of the trials that share a decider.
+pub(super) struct Players {
+    pub(super) players: Vec<Player>,
+    decider: Decider,
+    proposals: Vec<Proposal>,
+    /// The points that the trials play in this round.
+    pub(super) points: Vec<usize>,
+    scratch: Vec<f64>,
+    scores: Vec<(u32, f64)>,
+    counters: Counters,
+}
+
+impl Players {
+    pub(super) fn new(players: Vec<Player>, decider: Decider) -> Self {
+        Self {
+            decider,
+            proposals: vec![Proposal::Play(0); players.len()],
+            points: vec![0; players.len()],
+            scratch: Vec::new(),
+            scores: Vec::new(),
+            counters: Counters::default(),
+            players,
+        }
+    }
+
+    /// Takes what every policy proposes for a round, and starts to score.
+    pub(super) fn propose(&mut self, round: u64) -> Result<(), Error> {
+        if let Decider::Outside(group) = &mut self.decider {
+            let mut views: Vec<TrialView<'_>> = self.players.iter_mut().map(|player| player.view(round)).collect();
+            self.points = group.ask(&mut views)?;
+            return Ok(());
+        }
+        let has_screen = matches!(self.decider, Decider::Screened { .. });
+        for ((player, proposal), &near) in self.players.iter_mut().zip(&mut self.proposals).zip(&self.points) {
+            *proposal = player.propose(near, &mut self.scratch)?;
+            player.is_screened = has_screen && matches!(proposal, Proposal::Score { .. });
+        }
+        self.decider.begin(&requests(&mut self.players, &self.proposals)?)
+    }
+
+    /// Decides the points that the trials play.
+    pub(super) fn decide(&mut self) -> Result<(), Error> {
+        if let Decider::Outside(_) = self.decider {
+            return Ok(());
+        }
+        for (point, proposal) in self.points.iter_mut().zip(&self.proposals) {
+            if let Proposal::Play(played) = *proposal {
+                *point = played;
+            }
+        }
+        self.decider.finish(&mut self.players, &self.proposals, &mut self.points, &mut self.scores)
+    }
+
+    /// Ends a round after every policy was updated: computes the factors that were left open, several together, and tells an
+    /// algorithm from outside what was released.
+    pub(super) fn end_round(&mut self, round: u64, released: &[Option<f64>]) -> Result<(), Error> {
+        let mut open: (Vec<usize>, Vec<_>) = self
+            .players
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(place, player)| Some((place, player.server()?.open_factor()?)))
+            .unzip();
+        if !open.0.is_empty() {
+            let made = take_together(&mut open.1);
+            self.counters.together += made.together;
+            for (place, repaired) in open.0.into_iter().zip(made.results) {
+                if let Some(server) = self.players[place].policy.server() {
+                    server.close_factor(repaired);
+                }
+            }
+        }
+        if let Decider::Outside(group) = &mut self.decider {
+            let plays = self.players.iter().zip(&self.points).zip(released);
+            let told = plays
+                .filter_map(|((player, &point), &reward)| Some(ToldReward { trial: player.number, point, released: reward? }));
+            group.tell(round, &told.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the point that the policy at this place recommends, if there is one.
+    pub(super) fn recommend(&mut self, place: usize) -> Result<Option<usize>, Error> {
+        let stated = if let Decider::Outside(group) = &mut self.decider { group.recommend(place)? } else { None };
+        Ok(stated.or_else(|| self.players[place].policy.recommend()))
+    }
+
+    /// Returns what the policy at this place keeps of its model after the last round, if it publishes any of it.
+    pub(super) fn parameters(&mut self, place: usize) -> Result<Option<serde_json::Value>, Error> {
+        match &self.decider {
+            Decider::Outside(group) => group.state(place),
+            _ => Ok(self.players[place].policy.server().map(|server| server.parameters())),
+        }
+    }
+
+    /// Returns whether an algorithm from outside chooses.
+    pub(super) fn are_outside(&self) -> bool {
+        matches!(self.decider, Decider::Outside(_))
+    }
+
+    /// Returns whether the trials wait for a device, together with others.
+    pub(super) fn is_on_device(&self) -> bool {
+        matches!(&self.decider, Decider::Screened { screen, .. } if screen.is_on_device())
+    }
+
+    /// Frees what the screen holds; no round may follow.
+    pub(super) fn close_screen(&mut self) {
+        if let Decider::Screened { screen, .. } = &self.decider {
+            self.counters.add(&screen.counters());
+            self.decider = Decider::Listed;
+        }
+    }
+
+    /// Returns the counts of a closed screen, and of what was computed together.
+    pub(super) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
