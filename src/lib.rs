@@ -121,6 +121,7 @@ pub mod testing;
 pub mod bench;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cost;
 #[doc(hidden)]

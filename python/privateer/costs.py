@@ -30,7 +30,7 @@ class Cost:
     notes: list[str]
     """What was understood of the files, and what it costs in life."""
     spec: Path
-    """The commented spec to go on from; its data lie beside it."""
+    """The commented spec to go on from; its points lie beside it, unless it is of another spec."""
     report: Path
     """The page."""
 

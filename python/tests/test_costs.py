@@ -29,5 +29,5 @@ def test_what_cannot_be_asked_is_an_error(tmp_path):
         pv.cost(function="branin", spec="a.toml")
     with pytest.raises(pv.PrivateerError, match="no column `z`"):
         pv.cost(pd.DataFrame(ROWS), value="z", out=tmp_path / "out", **SHORT)
-    with pytest.raises(pv.PrivateerError, match="no privacy budget"):
+    with pytest.raises(pv.PrivateerError, match="privacy budgets"):
         pv.cost(function="branin", epsilon=[0], out=tmp_path / "out")

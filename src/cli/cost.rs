@@ -151,9 +151,21 @@ pub fn new(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     if args.json {
         say(&json!({ "notes": problem.notes, "spec": path }).to_string());
     } else {
-        say(&format!("spec: {}\ngo on: privateer run {0} --data {}", path.display(), folder.display()));
+        say(&format!("spec: {}\n{}", path.display(), go_on(args, &folder)));
     }
     Ok(())
+}
+
+/// Says how to run the spec of a folder.
+fn go_on(args: &CostArgs, folder: &Path) -> String {
+    let quoted = |path: &Path| {
+        let text = path.display().to_string();
+        let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
+        if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    };
+    let data = if args.spec.is_some() { args.data.as_deref() } else { Some(folder) };
+    let data = data.map_or(String::new(), |data| format!(" --data {}", quoted(data)));
+    format!("go on:  privateer run {}{data}", quoted(&folder.join(SPEC_NAME)))
 }
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
@@ -175,7 +187,7 @@ fn written(registry: &Registry, args: &CostArgs) -> Result<Written, Error> {
     let range = match args.range[..] {
         [] => None,
         [low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
-        _ => return Err(Error::input(Diagnostic::new("`--range` is no range").expected("two numbers LO,HI with LO < HI"))),
+        _ => return Err(Error::input(Diagnostic::new("`--range` needs two ends").expected("two numbers LO,HI with LO < HI"))),
     };
     let question = |name: String| CostQuestion {
         name,
@@ -237,6 +249,16 @@ fn written(registry: &Registry, args: &CostArgs) -> Result<Written, Error> {
     for plan in &sweep.cells {
         preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
     }
+    if folder.as_os_str().is_empty() {
+        return Err(Error::input(Diagnostic::new("`--out` is empty").expected("a folder")));
+    }
+    if folder.join(RESULTS_NAME).exists() && !folder.join(SPEC_NAME).exists() {
+        return Err(Error::Folder {
+            path: folder,
+            problem: format!("holds a `{RESULTS_NAME}` that no `privateer cost` wrote"),
+            hint: "choose another folder with `--out DIR`".to_owned(),
+        });
+    }
     fs::create_dir_all(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
     fs::write(scratch.path().join(SPEC_NAME), text).map_err(|source| Error::io("write the spec", scratch.path(), source))?;
     let entries = fs::read_dir(scratch.path()).map_err(|source| Error::io("read the folder", scratch.path(), source))?;
@@ -247,7 +269,12 @@ fn written(registry: &Registry, args: &CostArgs) -> Result<Written, Error> {
         files.push((folder.join(from.file_name().unwrap_or_default()), bytes));
     }
     for (to, bytes) in &files {
-        if fs::read(to).is_ok_and(|there| there != *bytes) {
+        let is_other = match fs::read(to) {
+            Ok(there) => there != *bytes,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => false,
+            Err(source) => return Err(Error::io("read", to, source)),
+        };
+        if is_other {
             return Err(Error::Folder {
                 path: folder,
                 problem: format!("holds another question: its `{}` differs", to.file_name().unwrap_or_default().display()),

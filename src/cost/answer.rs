@@ -122,15 +122,73 @@ fn sentence(question: &CostQuestion, budgets: &[BudgetAnswer], enough: Option<f6
     let kept = share_text(Ratio { value: share, interval: head.interval });
     let first = budgets.first().map_or(f64::NAN, |budget| budget.epsilon);
     let last = budgets.last().map_or(f64::NAN, |budget| budget.epsilon);
+    let all_below = budgets.iter().all(|budget| budget.share.is_some_and(|share| share < KEPT));
     let rest = match enough {
-        Some(epsilon) if epsilon <= first => format!("80 % or more is kept at every epsilon from {first} to {last}"),
-        Some(epsilon) => format!("80 % is kept from epsilon {} on", significant(epsilon)),
-        None => format!("80 % is not kept at any epsilon up to {last}: it takes more users than {users}"),
+        _ if budgets.len() == 1 => String::new(),
+        Some(epsilon) if epsilon <= first => format!("; 80 % or more is kept at every epsilon from {first} to {last}"),
+        Some(epsilon) => format!("; 80 % is kept from epsilon {} on", rounded_up(epsilon)),
+        None if all_below => format!("; 80 % is kept at no epsilon from {first} to {last}"),
+        None => format!("; 80 % is not kept at epsilon {last}, the largest asked about"),
     };
-    format!("Privacy of epsilon {} {whose} keeps {kept} of what {users} users can teach; {rest}.", head.epsilon)
+    format!("Privacy of epsilon {} {whose} keeps {kept} of what {users} users can teach{rest}.", head.epsilon)
 }
 
-/// Formats an interpolated number with two digits.
-fn significant(x: f64) -> String {
-    format!("{x:.1e}").parse::<f64>().map_or_else(|_| x.to_string(), |x| x.to_string())
+/// Rounds an interpolated epsilon up to two digits: at least 80 % is kept there.
+fn rounded_up(x: f64) -> f64 {
+    let unit = libm::pow(10.0, libm::floor(libm::log10(x)) - 1.0);
+    let up = libm::ceil(x / unit - 1e-9) * unit;
+    format!("{up:.1e}").parse().unwrap_or(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(epsilons: &[f64]) -> CostQuestion {
+        let epsilons = epsilons.to_vec();
+        CostQuestion { name: String::new(), trust: Trust::Local, epsilons, rounds: 500, trials: [10, 5], seed: 1 }
+    }
+
+    fn said(shares: &[(f64, Option<f64>)]) -> (String, Option<f64>) {
+        let budget = |&(epsilon, share): &(f64, Option<f64>)| BudgetAnswer {
+            epsilon,
+            policy: "gp-ucb".to_owned(),
+            share,
+            interval: share.map(|share| (share - 0.05, share + 0.05)),
+            regret: 1.0,
+            regret_without_privacy: 0.5,
+        };
+        let budgets: Vec<BudgetAnswer> = shares.iter().map(budget).collect();
+        let found = enough(&budgets);
+        (sentence(&question(&shares.iter().map(|(epsilon, _)| *epsilon).collect::<Vec<_>>()), &budgets, found), found)
+    }
+
+    #[test]
+    fn sentences_are_true_of_any_shares() {
+        let cases: [(&[(f64, Option<f64>)], &str, Option<f64>); 8] = [
+            (
+                &[(1.0, Some(0.6)), (4.0, Some(1.0))],
+                "60 % (55 to 65 %) of what 500 users can teach; 80 % is kept from epsilon 2 on.",
+                Some(2.0),
+            ),
+            (&[(0.5, Some(0.9)), (1.0, Some(0.95))], "80 % or more is kept at every epsilon from 0.5 to 1.", Some(0.5)),
+            (&[(0.5, Some(0.85)), (1.0, Some(0.7)), (2.0, Some(0.9))], "80 % is kept from epsilon 1.5 on.", Some(1.414_213_562)),
+            (&[(0.5, Some(0.2)), (1.0, Some(0.7))], "80 % is kept at no epsilon from 0.5 to 1.", None),
+            (
+                &[(1.0, Some(0.7)), (2.0, Some(0.98)), (4.0, Some(0.54))],
+                "80 % is not kept at epsilon 4, the largest asked about.",
+                None,
+            ),
+            (&[(1.0, Some(0.7)), (2.0, None)], "80 % is not kept at epsilon 2, the largest asked about.", None),
+            (&[(1.0, Some(0.7))], "70 % (65 to 75 %) of what 500 users can teach.", None),
+            (&[(1.0, None), (2.0, Some(0.9))], "nothing can be said of epsilon 1", Some(2.0)),
+        ];
+        for (shares, words, expected) in cases {
+            let (sentence, enough) = said(shares);
+            assert!(sentence.contains(words), "{sentence}");
+            assert!(enough.zip(expected).map_or(enough == expected, |(a, b)| (a - b).abs() < 1e-6), "{shares:?}: {enough:?}");
+        }
+        assert_eq!([1.24, 1.2, 5.01, 0.123, 99.5].map(rounded_up), [1.3, 1.2, 5.1, 0.13, 100.0]);
+        assert!(said(&[]).0.contains("nothing can be said"));
+    }
 }

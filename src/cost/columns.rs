@@ -56,6 +56,9 @@ impl ChosenColumns {
                 Some(_) => {}
             }
         }
+        if let Some(twice) = stated.iter().enumerate().find_map(|(at, name)| stated[..at].contains(name).then_some(name)) {
+            return Err(Error::input(Diagnostic::new(format!("`--inputs` names `{twice}` twice")).hint("name each column once")));
+        }
         if stated.iter().any(|name| name == value) {
             let message = format!("`{value}` is an input and the value at once");
             return Err(Error::input(Diagnostic::new(message).hint("leave it out of `--inputs`")));

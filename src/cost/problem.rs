@@ -107,9 +107,13 @@ pub fn of_table(
         a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
     });
     let (all, dropped) = (rows.len(), table.dropped_rows.len());
-    let (least, most) = ends(rows.iter().map(|row| row[width - 1]));
+    let clip = Clip::of(rows.iter().map(|row| row[width - 1]), *range, &format!("`{value}`"))?;
+    let [least, most] = clip.values;
     draw_rows(&mut rows, *points, *seed, "cost");
-    let values = || rows.iter().map(|row| row[width - 1]);
+    if rows.iter().all(|row| row[width - 1] == rows[0][width - 1]) && least < most {
+        let message = format!("`{value}` is constant in the {} rows that were drawn of {all}", rows.len());
+        return Err(Error::input(Diagnostic::new(message).hint("take more with `--points`, or others with `--seed`")));
+    }
     let path = folder.join(POINTS_NAME);
     write_rows(&path, &names, &rows)?;
     let fit = TableQuestion {
@@ -138,34 +142,18 @@ pub fn of_table(
     } else {
         notes.push(format!("points: {} rows", rows.len()));
     }
-    let (clip, bound, clip_is) = match *range {
-        None => {
-            notes.push(
-                "clip: the range of the table; in life that costs epsilon: state one known beforehand with `--range`".to_owned(),
-            );
-            ([least, most], [least, most], "the table's own range: not known beforehand in life")
-        }
-        Some([low, high]) => {
-            let outside = values().filter(|value| !(low..=high).contains(value)).count();
-            if outside == rows.len() {
-                let message = format!("`--range {low},{high}` misses the table: `{value}` is from {least} to {most}");
-                return Err(Error::input(Diagnostic::new(message).hint("state the range in the units of the column")));
-            }
-            let share = 100.0 * outside as f64 / rows.len() as f64;
-            notes.push(format!("clip: {low} to {high}, as stated; {share:.1} % of the values lie outside"));
-            ([low, high], [low.min(least), high.max(most)], "as stated")
-        }
-    };
+    notes.push(clip.note.clone());
+    let bound = [clip.range[0].min(least), clip.range[1].max(most)];
     let mut environment = fitted.environment(&fit, POINTS_NAME, bound);
     environment.push(
-        "# Taken from the table, and free of charge in a simulation: whoever deploys this has to know them beforehand.\n\
+        "# Taken from the table, which costs nothing in a simulation: a deployment has to know them beforehand.\n\
          public = [\"standardisation\", \"hyperparameters\", \"range\"]"
             .to_owned(),
     );
     Ok(CostProblem {
         environment,
-        clip: Some(clip),
-        clip_is: clip_is.to_owned(),
+        clip: Some(clip.range),
+        clip_is: clip.origin.to_owned(),
         ridge: MECHANISM_RIDGE.to_owned(),
         noise_variance: Some(fitted.found.noise_variance),
         features: features(columns.inputs.len()),
@@ -195,20 +183,22 @@ pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -
     let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(names.len()).map(<[f64]>::to_vec).collect();
     let all = rows.len();
     draw_rows(&mut rows, ARM_ROWS, seed, "cost");
-    let (least, most) = ends(rows.iter().flatten().copied());
+    let clip = Clip::of(rows.iter().flatten().copied(), range, "a reading")?;
+    let [least, most] = clip.values;
     write_rows(&folder.join(POINTS_NAME), &names, &rows)?;
     let mut notes = vec![format!("{}: {} arms, readings from {least} to {most}", file.display(), arms.len())];
+    notes.push(clip.note.clone());
     notes.push(format!("readings: {} of {all} rows without a missing number", rows.len()));
     notes.extend(others.iter().map(|card| format!("left out: {}: no numbers, or constant", card.name)));
     Ok(CostProblem {
         environment: vec![
             format!("kind = \"arms-table\"\ntrain = {0}\ntest = {0}\nheader = \"yes\"", quoted(POINTS_NAME)),
-            "# Taken from the readings, and free of charge in a simulation: whoever deploys this has to know them beforehand.\n\
+            "# Taken from the readings, which costs nothing in a simulation: a deployment has to know them beforehand.\n\
              public = [\"covariance\", \"moments\", \"range\"]"
                 .to_owned(),
         ],
-        clip: Some(range.unwrap_or([least, most])),
-        clip_is: if range.is_some() { "as stated" } else { "the range of the readings: not known beforehand in life" }.to_owned(),
+        clip: Some(clip.range),
+        clip_is: clip.origin.to_owned(),
         // Rewards are in the file's units, and covariances of standardised readings.
         ridge: "1.0".to_owned(),
         noise_variance: None,
@@ -232,7 +222,7 @@ pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: i
         .collect();
     if !known.contains(&kind.as_str()) {
         let diagnostic =
-            Diagnostic::new(format!("`{kind}` is no known function")).expected(format!("one of {}", known.join(", ")));
+            Diagnostic::new(format!("there is no function `{kind}`")).expected(format!("one of {}", known.join(", ")));
         return Err(Error::input(match suggestion(kind, known.iter().copied()) {
             Some(hint) => diagnostic.hint(hint),
             None => diagnostic,
@@ -311,6 +301,10 @@ pub fn of_spec(text: &str, name: &str, range: Option<[f64; 2]>, sweep: &Sweep) -
     let whole = toml::Table::from_iter([("environment".to_owned(), environment)]);
     let lines = toml::to_string(&whole).map_err(|_| none())?;
     let noise = table.get("environment").and_then(|environment| environment.get("noise"));
+    let swept: Vec<String> = (table.get("sweep").and_then(toml::Value::as_table).into_iter().flatten())
+        .filter_map(|(_, keys)| keys.as_table())
+        .flat_map(|keys| keys.keys().filter(|key| key.starts_with("environment")).cloned())
+        .collect();
     let has_noise = noise.is_some_and(|noise| noise.as_str() != Some("none"));
     let ends = table.get("privacy").and_then(|privacy| privacy.get("clip")).and_then(toml::Value::as_array).map(|ends| {
         let number = |at: usize| ends.get(at).and_then(|end| end.as_float().or(end.as_integer().map(|end| end as f64)));
@@ -329,20 +323,51 @@ pub fn of_spec(text: &str, name: &str, range: Option<[f64; 2]>, sweep: &Sweep) -
         features: "{ kind = \"exact\", tolerance = 1e-2 }".to_owned(),
         is_arms: false,
         n_points: 0,
-        notes: vec![
+        notes: [
             format!("the environment of {name}"),
             if range.or(stated).is_some() {
                 "clip: as stated".to_owned()
             } else {
                 "clip: by the bound on f and the noise, if both are bounded; `--range LO,HI` states one".to_owned()
             },
-        ],
+        ]
+        .into_iter()
+        .chain((!swept.is_empty()).then(|| format!("the values that the spec sweeps are left out: {}", swept.join(", "))))
+        .collect(),
     })
 }
 
-/// Returns the least and the greatest number.
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+/// The range to which rewards are clipped.
+struct Clip {
+    /// The least and the greatest value.
+    values: [f64; 2],
+    range: [f64; 2],
+    origin: &'static str,
+    /// What was taken, and what it costs.
+    note: String,
+}
+
+impl Clip {
+    /// Takes the stated range, or that of the values.
+    fn of(values: impl Iterator<Item = f64> + Clone, stated: Option<[f64; 2]>, what: &str) -> Result<Self, Error> {
+        let ends = values.clone().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)]);
+        let [least, most] = ends;
+        let Some([low, high]) = stated else {
+            let note = "clip: the range of the table; a deployment that takes it from private data pays for it: state one that is known \
+                        beforehand with `--range`";
+            let origin = "the table's own range: a deployment has to know it beforehand";
+            return Ok(Self { values: ends, range: ends, origin, note: note.to_owned() });
+        };
+        let outside = values.clone().filter(|value| !(low..=high).contains(value)).count();
+        let all = values.count();
+        if outside == all {
+            let message = format!("no value of {what} lies in `--range {low},{high}`: they are from {least} to {most}");
+            return Err(Error::input(Diagnostic::new(message).hint("state the range in the units of the table")));
+        }
+        let share = 100.0 * outside as f64 / all as f64;
+        let note = format!("clip: {low} to {high}, as stated; {share:.1} % of the values lie outside");
+        Ok(Self { values: ends, range: [low, high], origin: "as stated", note })
+    }
 }
 
 /// Lists names, and counts those beyond the first few.

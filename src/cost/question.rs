@@ -48,7 +48,7 @@ impl CostQuestion {
     pub fn check(&self, problem: Option<&CostProblem>) -> Result<(), Error> {
         let refuse = |what: String, expected: &str| Err(Error::input(Diagnostic::new(what).expected(expected)));
         if let Some(bad) = self.epsilons.iter().find(|&&epsilon| !(epsilon.is_finite() && 0.0 < epsilon)) {
-            return refuse(format!("epsilon = {bad} is no privacy budget"), "numbers > 0, as in `--epsilon 0.5,1,2`");
+            return refuse(format!("`--epsilon` holds {bad}"), "privacy budgets: numbers > 0, as in `--epsilon 0.5,1,2`");
         }
         if self.epsilons.windows(2).any(|two| two[1] <= two[0]) {
             return refuse("`--epsilon` does not rise".to_owned(), "numbers in ascending order, each once");
@@ -77,8 +77,8 @@ impl CostQuestion {
         add(format!("seed = {seed}\nrounds = {rounds}          # users, each with one reward\ntrials = {trials}\n"));
         add("[environment]".to_owned());
         problem.environment.iter().for_each(|line| add(line.clone()));
-        let first = short(self.epsilons.first().copied().unwrap_or(1.0));
-        add(format!("\n[privacy]\nepsilon = {first}            # swept below"));
+        let first = self.epsilons.first().copied().unwrap_or(1.0);
+        add(format!("\n[privacy]\nepsilon = {first:?}            # swept below"));
         problem.clip.iter().for_each(|[low, high]| add(format!("clip = [{low:?}, {high:?}]   # {}", problem.clip_is)));
         let tuned =
             format!("beta = {{ kind = \"tuned\", pilot = {pilots} }}   # the best of six factors for each cell, by trials apart");
@@ -109,7 +109,7 @@ impl CostQuestion {
                 }
             }
         }
-        let epsilons: Vec<String> = self.epsilons.iter().map(|&epsilon| short(epsilon)).collect();
+        let epsilons: Vec<String> = self.epsilons.iter().map(|epsilon| format!("{epsilon:?}")).collect();
         add(format!("\n[sweep.product]\n\"privacy.epsilon\" = [{}]", epsilons.join(", ")));
         text
     }

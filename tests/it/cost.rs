@@ -67,7 +67,7 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
         "left out: same: constant",
         "1 rows are left out for a missing number",
         "points: 119 rows",
-        "in life that costs epsilon",
+        "state one that is known beforehand with `--range`",
     ] {
         assert!(noted.contains(line), "no `{line}` in {noted}");
     }
@@ -177,8 +177,41 @@ fn every_kind_of_problem_is_answered() {
             assert!((share(1) - 1.0).abs() < 0.25, "{problem:?}: {answer}");
         }
     }
+    // A spec with data of its own, and what it sweeps.
+    write(&here.join("own.csv"), &hill(40));
+    fs::create_dir(here.join("specs")).expect("a folder");
+    fs::write(
+        here.join("specs/table.toml"),
+        "rounds = 10\ntrials = 1\n[environment]\nkind = \"points-table\"\nfile = \"own.csv\"\ninputs = [\"x\", \"z\"]\nvalue = \"value\"\n\
+         kernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n\
+         public = [\"standardisation\", \"range\"]\n[privacy]\nclip = [-3, 3]\n[[policy]]\nkind = \"uniform\"\n\
+         [sweep.product]\n\"environment.noise.sd\" = [0.1, 0.2]\n",
+    )
+    .expect("written");
+    let epsilons = format!("{:?},2", 0.1 + 0.2);
+    let words = [
+        "cost",
+        "--spec",
+        "specs/table.toml",
+        "--epsilon",
+        &epsilons,
+        "--rounds",
+        "60",
+        "--trials",
+        "3",
+        "--pilots",
+        "1",
+        "--out",
+        "a b",
+    ];
+    let output = run(here, &words);
+    let said = stdout(&output);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("left out: environment.noise.sd"), "{}", stderr(&output));
+    assert!(said.contains("epsilon 0.30000000000000004  ") && said.contains("go on:  privateer run 'a b/spec.toml'\n"), "{said}");
+    fine(here, &["check", "a b/spec.toml"]);
     let words = ["new", "--function", "branin", "--points", "50", "--out", "plan"];
-    assert!(fine(here, &words).contains("go on: privateer run plan/spec.toml --data plan"));
+    assert!(fine(here, &words).contains("go on:  privateer run plan/spec.toml --data plan"));
     assert_eq!(fs::read_dir(here.join("plan")).expect("a folder").count(), 1, "nothing is run");
     fine(here, &["check", "plan/spec.toml", "--data", "plan"]);
 }
@@ -191,7 +224,7 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
     fs::write(here.join("texts.csv"), "a,b\nx,y\nz,w\n").expect("written");
     fs::write(here.join("mixed.csv"), "a,b,c\n1.5,2,3\n2,x,4\n3.2,5,9\n4,6,8\n").expect("written");
     fs::write(here.join("flat.csv"), "a,b\n1.5,2\n2,2\n3.2,2\n4,2\n").expect("written");
-    let cases: [(&[&str], &[&str]); 21] = [
+    let cases: [(&[&str], &[&str]); 24] = [
         (&["texts.csv", "--value", "a"], &["no column of numbers"]),
         (&["t.csv"], &["which column is the reward?", "`x`, `z`, `value`", "--value COLUMN"]),
         (&["t.csv", "--value", "valu"], &["no column `valu`", "did you mean `value`?"]),
@@ -200,18 +233,21 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
         (&["mixed.csv", "--value", "b"], &["column `b` of `mixed.csv` holds numbers and texts"]),
         (&["flat.csv", "--value", "b"], &["the values are constant"]),
         (&["flat.csv", "--value", "a"], &["no column of `flat.csv` is left for an input"]),
-        (&["t.csv", "--value", "value", "--range", "7,9"], &["misses the table", "units of the column"]),
+        (&["t.csv", "--value", "value", "--range", "7,9"], &["no value of `value` lies in", "units of the table"]),
         (&["t.csv", "--value", "value", "--range", "9,7"], &["LO < HI"]),
-        (&["t.csv", "--value", "value", "--epsilon", "0"], &["no privacy budget"]),
-        (&["t.csv", "--value", "value", "--epsilon=-1,2"], &["no privacy budget"]),
+        (&["t.csv", "--value", "value", "--epsilon", "0"], &["privacy budgets: numbers > 0"]),
+        (&["t.csv", "--value", "value", "--epsilon=-1,2"], &["privacy budgets: numbers > 0"]),
         (&["t.csv", "--value", "value", "--epsilon", "1,1e9"], &["beyond what mechanism `hybrid` can resolve"]),
         (&["t.csv", "--value", "value", "--epsilon", "2,1"], &["does not rise"]),
         (&["t.csv", "--value", "value", "--points", "2"], &["--points"]),
         (&["missing.csv", "--value", "value"], &["missing.csv"]),
-        (&["--function", "branni"], &["no known function", "did you mean `branin`?"]),
+        (&["--function", "branni"], &["there is no function", "did you mean `branin`?"]),
         (&["--function", "branin", "--range", "0,1"], &["`--range` is for a table"]),
         (&["--arms", "texts.csv"], &["fewer than two columns of numbers"]),
         (&["--arms", "t.csv", "--trust", "joint"], &["no features", "--trust local"]),
+        (&["--arms", "t.csv", "--range", "7,9"], &["no value of a reading lies in"]),
+        (&["t.csv", "--value", "value", "--inputs", "x,x"], &["names `x` twice"]),
+        (&["t.csv", "--value", "value", "--out", ""], &["`--out` is empty"]),
         (&[], &["required"]),
     ];
     for (words, texts) in cases {

@@ -6,6 +6,24 @@ use super::{Raw, Released, Signal};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// Closes the traits of mechanisms to other crates.
+pub(crate) mod sealed {
+    /// Marks the mechanisms of this crate.
+    pub trait Sealed {}
+}
+
+/// Refuses a saved state of another version of its layout.
+pub(crate) fn read_version(state: &serde_json::Value, expected: u32) -> Result<(), String> {
+    match state["version"].as_u64() {
+        Some(version) if version == u64::from(expected) => Ok(()),
+        Some(version) => {
+            let which = if version < u64::from(expected) { "an older" } else { "a newer" };
+            Err(format!("{which} program wrote it (version {version}, expected {expected}): go on with that program"))
+        }
+        None => Err("it has no version".to_owned()),
+    }
+}
+
 /// Holds the public part of a server's request in one round.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query<'a> {

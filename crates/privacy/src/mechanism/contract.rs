@@ -1,12 +1,42 @@
 //! Defines the interface of every reward mechanism, and its entry in the registry.
 
 use crate::noise::{ReleaseError, SamplerLaw};
+use crate::privatizer::sealed::Sealed;
 use crate::{Calibrated, Ledger, Privatizer, Request, RewardFacts};
 use std::fmt;
 
 /// Provides a calibrated mechanism, shared by all trials of a cell.
 /// All quantities are in units of the reward.
-pub trait RewardMechanism: Send + Sync + fmt::Debug {
+///
+/// Real releases rely on its ledger and on its noise, so that no other crate implements it; an
+/// [`OutsideMechanism`](super::outside::OutsideMechanism) may be added, and has no exact noise:
+///
+/// ```compile_fail,E0277
+/// use privateer_privacy::noise::{ReleaseError, SamplerLaw};
+/// use privateer_privacy::{Ledger, Privatizer, RewardMechanism};
+///
+/// #[derive(Debug)]
+/// struct Liar;
+///
+/// impl RewardMechanism for Liar {
+///     fn privatizer(&self) -> Box<dyn Privatizer> {
+///         unimplemented!()
+///     }
+///     fn noise_variance(&self) -> f64 {
+///         0.0
+///     }
+///     fn clip(&self) -> Option<(f64, f64)> {
+///         None
+///     }
+///     fn ledger(&self) -> Ledger {
+///         unimplemented!()
+///     }
+///     fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
+///         Ok(Vec::new())
+///     }
+/// }
+/// ```
+pub trait RewardMechanism: Sealed + Send + Sync + fmt::Debug {
     /// Makes a new privatizer for one trial.
     fn privatizer(&self) -> Box<dyn Privatizer>;
 

@@ -69,6 +69,8 @@ impl Privatizer for GaussianMechanism {
     }
 }
 
+impl crate::privatizer::sealed::Sealed for GaussianMechanism {}
+
 impl RewardMechanism for GaussianMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)

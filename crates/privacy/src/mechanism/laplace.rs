@@ -82,6 +82,8 @@ impl Privatizer for Laplace {
     }
 }
 
+impl crate::privatizer::sealed::Sealed for Laplace {}
+
 impl RewardMechanism for Laplace {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)

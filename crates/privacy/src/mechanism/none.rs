@@ -31,6 +31,8 @@ impl Privatizer for NoMechanism {
     }
 }
 
+impl crate::privatizer::sealed::Sealed for NoMechanism {}
+
 impl RewardMechanism for NoMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)

@@ -89,6 +89,8 @@ impl<R: UnitRandomiser> Privatizer for OnWindow<R> {
     }
 }
 
+impl<R: UnitRandomiser> crate::privatizer::sealed::Sealed for OnWindow<R> {}
+
 impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)

@@ -109,6 +109,8 @@ impl Privatizer for Outside {
     }
 }
 
+impl crate::privatizer::sealed::Sealed for Outside {}
+
 impl RewardMechanism for Outside {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(self.clone())

@@ -4,8 +4,8 @@
 //! ([`RowsRelease`]), and their result ([`Release`]). Every release has a fresh key, no seed is accepted, and nothing secret is
 //! printed.
 //!
-//! Mechanisms are shared with the simulation; the source of noise ([`crate::noise::Noise::Exact`]) and the types are not. A simulated value is not a [`Release`]: the
-//! examples of [`publish`] and [`Release`] show what does not compile.
+//! Mechanisms are shared with the simulation; the source of noise ([`crate::noise::Noise::Exact`]) and the types are not. A
+//! simulated value is not a [`Release`]: the examples of [`publish`] and [`Release`] show what does not compile.
 //!
 //! Out of scope: timing (the time of a draw depends on the draw; buffer noise before the data arrives), exceptions that depend
 //! on the data, and releases repeated because an interrupted experiment was resumed.

@@ -2,6 +2,7 @@
 //! A server states what to sum; a mechanism states its public constants; the registry lists the mechanisms by name.
 
 use crate::noise::{ReleaseError, SamplerLaw};
+use crate::privatizer::sealed::Sealed;
 use crate::{Calibrated, Calibration, Ledger, Privatizer, Request, RewardFacts};
 use std::fmt;
 use std::sync::Arc;
@@ -71,7 +72,9 @@ pub enum Spectrum {
 }
 
 /// Provides a calibrated mechanism for sums, shared by all trials of a cell.
-pub trait SumsMechanism: Send + Sync + fmt::Debug {
+///
+/// As with [`RewardMechanism`](crate::RewardMechanism), no other crate implements it.
+pub trait SumsMechanism: Sealed + Send + Sync + fmt::Debug {
     /// Makes a new privatizer for one trial.
     fn privatizer(&self) -> Box<dyn Privatizer>;
 

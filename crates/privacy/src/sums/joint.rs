@@ -16,6 +16,7 @@ use crate::gram::{GramClip, GramLayout, GramStream};
 use crate::mechanism::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::printed::{dubey2021, shariff2018};
+use crate::privatizer::read_version;
 use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
 use crate::{
     Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts,
@@ -239,6 +240,8 @@ impl Rewards {
     }
 }
 
+impl crate::privatizer::sealed::Sealed for Joint {}
+
 impl SumsMechanism for Joint {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(JointPrivatizer::new(Arc::clone(&self.shared)))
@@ -340,6 +343,9 @@ struct JointPrivatizer {
     counts: ReleaseCounts,
 }
 
+/// Version of the saved state.
+const JOINT_VERSION: u32 = 2;
+
 #[derive(Serialize, Deserialize)]
 struct JointSumsState {
     version: u32,
@@ -377,6 +383,7 @@ impl JointPrivatizer {
     }
 
     fn restore(shared: Arc<JointSumsShared>, state: serde_json::Value) -> Result<Self, String> {
+        read_version(&state, JOINT_VERSION)?;
         let state: JointSumsState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let mut made = Self::new(shared);
         let epochs = &made.shared.epochs;
@@ -387,13 +394,12 @@ impl JointPrivatizer {
         // After its last user, an epoch has already given way to the next; every release holds at least one user's item.
         let turns = made.shared.need.epochs != Epochs::One && state.epoch < epochs.len();
         let users = epochs.iter().take(state.epoch).map(|epoch| epoch.rounds).sum::<u64>() + state.rounds;
-        let fits = state.version == 1
-            && state.epoch <= epochs.len()
+        let fits = state.epoch <= epochs.len()
             && (state.rounds < rounds || state.rounds == rounds && !turns)
             && state.counts.rewards == users
             && state.sums.as_ref().is_none_or(|sums| sums.round() <= state.rounds);
         if !fits || !finite(&state.before) || !last_fits {
-            return Err("it is of another version, or of other sums".to_owned());
+            return Err("it is of other sums".to_owned());
         }
         if let (Some(epoch), Some(sums)) = (epochs.get(state.epoch), &state.sums)
             && epoch.noise.grid != sums.grid()
@@ -472,7 +478,7 @@ impl Privatizer for JointPrivatizer {
 
     fn save(&self) -> serde_json::Value {
         serde_json::json!(JointSumsState {
-            version: 1,
+            version: JOINT_VERSION,
             epoch: self.epoch,
             rounds: self.rounds,
             sums: self.sums.as_ref().map(PrefixSums::save),

@@ -16,11 +16,13 @@ use crate::gram::{GramClip, GramLayout, GramRows};
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
+use crate::privatizer::read_version;
 use crate::streams::Shape;
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released,
     Request, RewardFacts, Signal, analytic_gaussian_sigma,
 };
+use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
@@ -106,13 +108,17 @@ fn half(epsilon: Epsilon, delta: Delta) -> Option<(Epsilon, Delta)> {
     Some((Epsilon::try_from(0.5 * epsilon.get()).ok()?, Delta::try_from(0.5 * delta.get()).ok()?))
 }
 
+impl crate::privatizer::sealed::Sealed for Local {}
+
 impl SumsMechanism for Local {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(LocalPrivatizer::new(self.need, self.clip, self.noise))
     }
 
     fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        let counts = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        read_version(&state, LOCAL_VERSION)?;
+        let LocalState { rewards, .. } = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let counts = ReleaseCounts { rewards, releases: rewards, ..ReleaseCounts::default() };
         Ok(Box::new(LocalPrivatizer { counts, ..LocalPrivatizer::new(self.need, self.clip, self.noise) }))
     }
 
@@ -172,6 +178,16 @@ impl SumsMechanism for Local {
     }
 }
 
+/// Version of the saved state.
+const LOCAL_VERSION: u32 = 2;
+
+/// The saved state. Whether a reward lay outside of the clip is a function of that reward, and is left out.
+#[derive(Serialize, Deserialize)]
+struct LocalState {
+    version: u32,
+    rewards: u64,
+}
+
 struct LocalPrivatizer {
     need: SumsNeed,
     clip: GramClip,
@@ -224,6 +240,6 @@ impl Privatizer for LocalPrivatizer {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.counts)
+        serde_json::json!(LocalState { version: LOCAL_VERSION, rewards: self.counts.rewards })
     }
 }

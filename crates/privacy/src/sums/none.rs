@@ -30,6 +30,8 @@ fn build(request: &Request, _facts: &RewardFacts, need: SumsNeed) -> Result<Arc<
     Ok(Arc::new(NoSumsMechanism { calibration: request.calibration, n_features: need.n_features, rounds: need.rounds }))
 }
 
+impl crate::privatizer::sealed::Sealed for NoSumsMechanism {}
+
 impl SumsMechanism for NoSumsMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         let sums = Sums::empty(self.n_features, self.rounds);
