@@ -132,12 +132,7 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
         return Ok(());
     }
     say(&format!("{}\n\n{}\n\n{}", sizes(args, &problem), answer.chart(), answer.sentence));
-    say(&format!(
-        "\nreport: {}\ngo on:  privateer run {} --data {}",
-        report.report_path.display(),
-        path.display(),
-        folder.display()
-    ));
+    say(&format!("\nreport: {}\n{}", report.report_path.display(), go_on(args, &folder)));
     Ok(())
 }
 

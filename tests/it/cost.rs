@@ -184,7 +184,7 @@ fn every_kind_of_problem_is_answered() {
         here.join("specs/table.toml"),
         "rounds = 10\ntrials = 1\n[environment]\nkind = \"points-table\"\nfile = \"own.csv\"\ninputs = [\"x\", \"z\"]\nvalue = \"value\"\n\
          kernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n\
-         public = [\"standardisation\", \"range\"]\n[privacy]\nclip = [-3, 3]\n[[policy]]\nkind = \"uniform\"\n\
+         public = [\"standardisation\", \"range\"]\n[privacy]\nmechanism = \"hybrid\"\nepsilon = 1.0\nclip = [-3, 3]\n[[policy]]\nkind = \"uniform\"\n\
          [sweep.product]\n\"environment.noise.sd\" = [0.1, 0.2]\n",
     )
     .expect("written");
