@@ -144,6 +144,9 @@ fn rounded_up(x: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// Shares by epsilon, words of the sentence, and the epsilon that is enough.
+    type Case = (&'static [(f64, Option<f64>)], &'static str, Option<f64>);
+
     fn question(epsilons: &[f64]) -> CostQuestion {
         let epsilons = epsilons.to_vec();
         CostQuestion { name: String::new(), trust: Trust::Local, epsilons, rounds: 500, trials: [10, 5], seed: 1 }
@@ -165,14 +168,18 @@ mod tests {
 
     #[test]
     fn sentences_are_true_of_any_shares() {
-        let cases: [(&[(f64, Option<f64>)], &str, Option<f64>); 8] = [
+        let cases: [Case; 8] = [
             (
                 &[(1.0, Some(0.6)), (4.0, Some(1.0))],
                 "60 % (55 to 65 %) of what 500 users can teach; 80 % is kept from epsilon 2 on.",
                 Some(2.0),
             ),
             (&[(0.5, Some(0.9)), (1.0, Some(0.95))], "80 % or more is kept at every epsilon from 0.5 to 1.", Some(0.5)),
-            (&[(0.5, Some(0.85)), (1.0, Some(0.7)), (2.0, Some(0.9))], "80 % is kept from epsilon 1.5 on.", Some(1.414_213_562)),
+            (
+                &[(0.5, Some(0.85)), (1.0, Some(0.7)), (2.0, Some(0.9))],
+                "80 % is kept from epsilon 1.5 on.",
+                Some(std::f64::consts::SQRT_2),
+            ),
             (&[(0.5, Some(0.2)), (1.0, Some(0.7))], "80 % is kept at no epsilon from 0.5 to 1.", None),
             (
                 &[(1.0, Some(0.7)), (2.0, Some(0.98)), (4.0, Some(0.54))],

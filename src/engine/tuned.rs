@@ -16,27 +16,45 @@ use std::borrow::Cow;
 const FIRST_PILOT: u64 = 1 << 32;
 
 impl Preparation<'_> {
+    /// Chooses the factors of all cells that are tuned and not yet known, their pilot trials spread over the current rayon pool.
+    ///
+    /// * `played` — called with the number of factors to play, after each
+    ///
+    /// # Errors
+    /// The first cell of which a pilot trial fails, or nothing can be played before the run.
+    pub(crate) fn tune(&self, plans: &[CellPlan], played: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
+        let is_open = |plan: &CellPlan| !super::lock::lock(&self.tuned_factors).contains_key(&(plan.index, plan.rounds));
+        let open: Vec<(&CellPlan, &Tuning)> =
+            plans.iter().filter_map(|plan| Some((plan, plan.tuning.as_ref()?))).filter(|(plan, _)| is_open(plan)).collect();
+        let factors: Vec<(&CellPlan, &Tuning, usize)> = (open.iter())
+            .flat_map(|&(plan, tuning)| (0..tuning.candidates.len()).map(move |candidate| (plan, tuning, candidate)))
+            .collect();
+        let all = factors.len() as u64;
+        let losses: Vec<Result<f64, Error>> = (factors.into_par_iter().with_max_len(1))
+            .map(|(plan, tuning, candidate)| {
+                let loss = self.pilot_loss(&at(plan, tuning, candidate), tuning.pilot).map_err(|error| plan.placed(error));
+                played(all);
+                loss
+            })
+            .collect();
+        let mut losses = losses.into_iter().collect::<Result<Vec<f64>, Error>>()?.into_iter();
+        for (plan, tuning) in open {
+            let of_each: Vec<f64> = losses.by_ref().take(tuning.candidates.len()).collect();
+            let least = (0..of_each.len()).min_by(|left, right| of_each[*left].total_cmp(&of_each[*right])).unwrap_or(0);
+            super::lock::lock(&self.tuned_factors).insert((plan.index, plan.rounds), least);
+        }
+        Ok(())
+    }
+
     /// Returns the cell as it is played: one with a tuned factor at the factor that its pilot trials choose.
     ///
     /// # Errors
-    /// If a pilot trial fails, or nothing can be played before the run.
+    /// As [`Preparation::tune`].
     pub(super) fn played<'p>(&self, plan: &'p CellPlan) -> Result<Cow<'p, CellPlan>, Error> {
         let Some(tuning) = &plan.tuning else { return Ok(Cow::Borrowed(plan)) };
-        let key = (plan.index, plan.rounds);
-        let known = super::lock::lock(&self.tuned_factors).get(&key).copied();
-        let chosen = match known {
-            Some(chosen) => chosen,
-            None => {
-                let losses: Vec<f64> = (0..tuning.candidates.len())
-                    .into_par_iter()
-                    .map(|candidate| self.pilot_loss(&at(plan, tuning, candidate), tuning.pilot))
-                    .collect::<Result<_, Error>>()?;
-                let least = (0..losses.len()).min_by(|left, right| losses[*left].total_cmp(&losses[*right])).unwrap_or(0);
-                super::lock::lock(&self.tuned_factors).insert(key, least);
-                least
-            }
-        };
-        Ok(Cow::Owned(at(plan, tuning, chosen)))
+        self.tune(std::slice::from_ref(plan), &|_| ())?;
+        let known = super::lock::lock(&self.tuned_factors).get(&(plan.index, plan.rounds)).copied();
+        Ok(Cow::Owned(at(plan, tuning, known.unwrap_or(0))))
     }
 
     /// Returns the mean cumulative regret of a cell's pilot trials.

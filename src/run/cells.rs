@@ -1,14 +1,28 @@
 //! Describes the cells of a checked sweep for the manifest.
 
+use super::RunObserver;
 use crate::engine::{CellInfo, Measures, Preparation, unify_swept};
 use crate::spec::{SharedValues, Sweep, Task};
 use privateer_config::error::Error;
+use rayon::ThreadPool;
 
-/// Returns the cells of a sweep as the manifest lists them.
+/// Returns the cells of a sweep as the manifest lists them; their pilot trials are played on the pool.
 ///
 /// # Errors
 /// The first error of the preparation of a cell.
-pub(super) fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
+pub(super) fn cell_infos(
+    sweep: &Sweep,
+    preparation: &Preparation<'_>,
+    pool: &ThreadPool,
+    observer: &dyn RunObserver,
+) -> Result<Vec<CellInfo>, Error> {
+    pool.install(|| {
+        preparation.tune(&sweep.cells, &|factors| observer.tuned(factors))?;
+        infos(sweep, preparation)
+    })
+}
+
+fn infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
     let (mut ledgers, mut shared) = (SharedValues::default(), SharedValues::default());
     let mut cells = sweep
         .cells

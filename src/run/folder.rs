@@ -47,7 +47,7 @@ pub fn run_to_folder(
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
     take_rates(sweep, &preparation, out, options)?;
-    let cells = cell_infos(sweep, &preparation)?;
+    let cells = cell_infos(sweep, &preparation, &pool, observer)?;
     notices::before(sweep, &cells, options, observer)?;
     let units = options.share.of(engine::units(sweep))?;
     let mut manifest = manifest(sweep, cells);

@@ -31,7 +31,7 @@ pub struct MemoryRun {
 pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer: &dyn RunObserver) -> Result<MemoryRun, Error> {
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
-    let cells = cell_infos(sweep, &preparation)?;
+    let cells = cell_infos(sweep, &preparation, &pool, observer)?;
     notices::before(sweep, &cells, options, observer)?;
     let collector = Collector { observer, units: Mutex::default() };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };

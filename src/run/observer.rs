@@ -11,6 +11,11 @@ pub trait RunObserver: Sync {
         let _ = trial_rounds;
     }
 
+    /// Reports that the pilot trials of one of `factors` exploration factors are done; called from worker threads.
+    fn tuned(&self, factors: u64) {
+        let _ = factors;
+    }
+
     /// Reports a stage or an unusual event.
     fn notice(&self, notice: Notice<'_>) {
         let _ = notice;

@@ -125,7 +125,8 @@ mod tests {
         let sweep = Sweep::parse("small.toml", text, &[]).expect("a spec");
         let (data, backend, folder) = (DataFolder::default(), Cpu::default(), tempfile::tempdir().expect("a folder"));
         let preparation = Preparation::new(&sweep, &data, &backend);
-        let cells = cell_infos(&sweep, &preparation).expect("cells");
+        let pool = crate::run::thread_pool(Some(1)).expect("a pool");
+        let cells = cell_infos(&sweep, &preparation, &pool, &()).expect("cells");
         let manifest = manifest(&sweep, cells);
         let out = folder.path().join("out");
         Folder::open(&out, &manifest).expect("a new folder");

@@ -42,7 +42,8 @@ pub fn run_again(
     }
     let preparation = Preparation::new(&sweep, &options.data, options.backend.as_ref());
     let mut problems = Vec::new();
-    let cells = cell_infos(&sweep, &preparation)?;
+    let pool = thread_pool_with(options.threads, &options.thread_setup)?;
+    let cells = cell_infos(&sweep, &preparation, &pool, &())?;
     for (now, recorded) in cells.iter().zip(&manifest.cells).filter(|(now, recorded)| now != recorded) {
         problems.push(format!(
             "`manifest.json` has other facts or another ledger for cell {} (`{}`) than the spec gives",
@@ -53,7 +54,6 @@ pub fn run_again(
     let others: BTreeSet<Unit> = engine::units(&sweep).into_iter().filter(|unit| !is_chosen(unit)).collect();
     let comparison = Comparison { out, manifest, problems: Mutex::default() };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: engine::Share::All };
-    let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     pool.install(|| engine::run(&sweep, &preparation, engine_options, &others, &Stop::new(), &comparison))?;
     problems.extend(comparison.problems.into_inner().unwrap_or_else(PoisonError::into_inner));
     Ok(problems)

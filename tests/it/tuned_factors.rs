@@ -1,10 +1,13 @@
 //! A tuned exploration factor is the best of its candidates on pilot trials, and the run is that of a spec which states it.
 
 use crate::support::{prepared, run_all, sweep};
-use privateer::engine::{Options, Quantity};
+use privateer::engine::{Options, Quantity, Stop};
 use privateer::env::DataFolder;
+use privateer::{RunObserver, RunOptions, run_in_memory};
 use privateer_backend::Cpu;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 /// Returns a spec of one private policy with this exploration factor.
 fn spec(beta: &str, trials: u64) -> String {
@@ -97,4 +100,32 @@ fn what_cannot_be_tuned_is_refused() {
         let said = privateer::Sweep::parse("spec.toml", &spec(beta, 2), &[]).map(drop).expect_err("a mistake").to_string();
         assert!(said.contains(words), "{beta}: {said}");
     }
+}
+
+/// Notes the threads that pilot trials are played on.
+#[derive(Default)]
+struct Threads(Mutex<(BTreeSet<String>, Vec<u64>)>);
+
+impl RunObserver for Threads {
+    fn tuned(&self, factors: u64) {
+        let mut noted = self.0.lock().expect("no panic");
+        noted.0.insert(format!("{:?}", std::thread::current().id()));
+        noted.1.push(factors);
+    }
+}
+
+/// Pilot trials keep to the threads of the run, are counted, and choose the same on any number of them.
+#[test]
+fn pilot_trials_are_played_on_the_threads_of_the_run() {
+    let text = format!("{}[sweep.product]\n\"privacy.epsilon\" = [1.0, 4.0]\n", spec("\"tuned\"", 3));
+    let mut factors = Vec::new();
+    for threads in [1, 3] {
+        let (noted, options) = (Threads::default(), RunOptions { threads: Some(threads), ..RunOptions::default() });
+        let ran = run_in_memory(&sweep(&text), &options, &Stop::new(), &noted).expect("a run");
+        let (on, counts) = noted.0.into_inner().expect("no panic");
+        assert!(on.len() <= threads && !on.contains(&format!("{:?}", std::thread::current().id())), "{on:?}");
+        assert_eq!(counts, vec![12; 12], "six factors of two cells");
+        factors.push(ran.cells.iter().map(|cell| cell.facts["tuned_factor_of_beta"].clone()).collect::<Vec<Value>>());
+    }
+    assert_eq!(factors[0], factors[1]);
 }
