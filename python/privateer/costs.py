@@ -40,10 +40,10 @@ class Cost:
         return Results(self.report.parent)
 
     def plot(self, ax: Any = None, **keywords: Any) -> Any:
-        """Plots the share of what can be learnt against epsilon, with its 95 % interval, and returns the axes of matplotlib."""
+        """Plots the share of what can be learnt against epsilon, with its 95 % interval, on new axes of matplotlib or on `ax`, which it returns."""
         import matplotlib.pyplot as plt
 
-        ax = plt.gca() if ax is None else ax
+        ax = plt.subplots()[1] if ax is None else ax
         epsilon, share = self.budgets["epsilon"], 100 * self.budgets["share"]
         (line,) = ax.plot(epsilon, share, marker="o", **keywords)
         ax.fill_between(epsilon, 100 * self.budgets["low"], 100 * self.budgets["high"], color=line.get_color(), alpha=0.2, linewidth=0)

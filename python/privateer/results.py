@@ -192,7 +192,7 @@ class Results:
         """
         import matplotlib.pyplot as plt
 
-        ax = plt.gca() if ax is None else ax
+        ax = plt.subplots()[1] if ax is None else ax
         rows = self.rows
         for at, label in enumerate(self.labels):
             in_cell = rows["cell"] == at

@@ -20,7 +20,8 @@ def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
     private = rows[(rows["privacy.epsilon"] == 1) & rows["share_mean"].notna()]
     assert found.budgets["regret"][0] == pytest.approx(private["final_regret_mean"].min())
     pytest.importorskip("matplotlib").use("Agg")
-    assert found.plot().get_xlabel() == "epsilon"
+    axes = found.plot()
+    assert axes.get_xlabel() == "epsilon" and found.plot() is not axes and len(found.plot(axes).get_lines()) == 2
 
 
 def test_what_cannot_be_asked_is_an_error(tmp_path):

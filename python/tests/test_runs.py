@@ -138,7 +138,8 @@ def test_ledger_report_and_plot(spec: pv.Spec) -> None:
     assert "<iframe" in results.report()._repr_html_() and results.report().path.exists()
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    assert len(results.plot().get_lines()) == 2
+    axes = results.plot()
+    assert len(axes.get_lines()) == 2 and results.plot() is not axes and len(results.plot(ax=axes).get_lines()) == 4
 
 
 def test_temporary_results_are_removed(spec: pv.Spec, tmp_path: Path) -> None:
