@@ -246,7 +246,7 @@ pub fn plan(py: Python<'_>, sweep: &Sweep, seconds: f64, data: Option<PathBuf>) 
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
     let (tasks, _) = in_background(py, &sweep.guard, None, move |stop, _, thread_setup| {
         let options = RunOptions { data, thread_setup, ..RunOptions::default() };
-        let plan = Plan::of(&plan, &options, stop)?;
+        let plan = Plan::of(&plan, &options, stop, &|_| ())?;
         let n_tasks = (plan.seconds() / seconds).ceil().clamp(1.0, plan.units.len().max(1) as f64);
         Ok(plan.deal(n_tasks as usize))
     })?;
@@ -300,7 +300,7 @@ pub fn audit(
     let (text, _) = in_background(py, &sweep.guard, None, move |_, _, _| {
         let backend = open_backend(&backend, None, true)?.backend;
         let settings = Settings { samples, seed, confidence };
-        let RunsAudit { findings, passed_over } = of_runs(&plan, &data, backend.as_ref(), settings)?;
+        let RunsAudit { findings, passed_over } = of_runs(&plan, &data, backend.as_ref(), settings, &|_| ())?;
         let file = AuditFile { confidence, seed, findings, passed_over };
         serde_json::to_string(&file)
             .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })

@@ -33,12 +33,15 @@ impl Default for Settings {
 
 /// Runs all cases, each on all cores; the results do not depend on the number of threads.
 ///
+/// Calls `each` after every case, with the number of cases.
+///
 /// # Errors
 /// If an attack's score is NaN.
-pub fn audit(cases: &[Case], settings: Settings) -> Result<Vec<Finding>, Error> {
+pub fn audit(cases: &[Case], settings: Settings, each: &(dyn Fn(u64) + Sync)) -> Result<Vec<Finding>, Error> {
     // Family-wise: each case gets an equal share of the error (Bonferroni).
     let alpha = (1.0 - settings.confidence) / cases.len().max(1) as f64;
-    cases.iter().map(|case| judged(case, settings, alpha)).collect()
+    let judge = |case| judged(case, settings, alpha).inspect(|_| each(cases.len() as u64));
+    cases.iter().map(judge).collect()
 }
 
 fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error> {

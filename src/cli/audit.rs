@@ -1,6 +1,7 @@
 //! `privateer audit`: attacks every stated epsilon, and counts false alarms.
 
 use super::output::say;
+use super::progress::metered;
 use super::source::SpecArgs;
 use crate::audit::deployment::StatedLoss;
 use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
@@ -75,11 +76,11 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
         return counted(args, &cases, settings, seeds);
     }
     let sweeps = specs.iter().map(|path| args.spec.read(registry, Path::new(path))).collect::<Result<Vec<Sweep>, Error>>()?;
-    let mut findings = audit::audit(&cases, settings)?;
+    let mut findings = metered("claims", |each| audit::audit(&cases, settings, each))?;
     let mut passed_over = Vec::new();
     for sweep in &sweeps {
         let whole = Settings { samples: args.samples / 10, ..settings };
-        let runs = audit::of_runs(sweep, &args.spec.data(), &Cpu::default(), whole)?;
+        let runs = metered("cells", |each| audit::of_runs(sweep, &args.spec.data(), &Cpu::default(), whole, each))?;
         findings.extend(runs.findings);
         passed_over.extend(runs.passed_over);
     }
@@ -205,11 +206,11 @@ fn listed() -> String {
 }
 
 fn counted(args: &AuditArgs, cases: &[Case], settings: Settings, seeds: u64) -> Result<(), Error> {
-    let counts = cases
-        .iter()
-        .filter(|case| case.claim.epsilon.is_finite())
-        .map(|case| audit::false_alarms(case, settings, seeds))
-        .collect::<Result<Vec<FalseAlarms>, Error>>()?;
+    let claiming: Vec<&Case> = cases.iter().filter(|case| case.claim.epsilon.is_finite()).collect();
+    let counts = metered("claims", |each| {
+        let count = |case: &&Case| audit::false_alarms(case, settings, seeds).inspect(|_| each(claiming.len() as u64));
+        claiming.iter().map(count).collect::<Result<Vec<FalseAlarms>, Error>>()
+    })?;
     if args.json {
         say(&serde_json::json!({ "counts": counts }).to_string());
         return Ok(());

@@ -2,6 +2,7 @@
 
 use super::limits::mind_limits;
 use super::output::{CapturedText, begin_capture, end_capture, note, printed, say};
+use super::progress::metered;
 use super::wait::WaitArgs;
 use super::{
     account, audit, backends, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, plan, predict,
@@ -207,7 +208,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
         Command::Run(args) => run::run(registry, &args),
         Command::Merge { folders, out, quiet, wait: _ } => {
             record::merge(&stores::Inputs::of(&folders)?.folders, &out)?;
-            let outcome = write_report(&out)?;
+            let outcome = metered("cells", |each| write_report(&out, each))?;
             if !quiet {
                 say(&outcome.table);
                 say(&format!("report: {}", outcome.report_path.display()));

@@ -1,6 +1,7 @@
 //! `privateer data`: which files specs need, where their publishers have them, and whether they are here.
 
 use super::output::say;
+use super::progress::metered;
 use super::source::SpecArgs;
 use crate::env::csv_table::{MOST_BYTES, read_text, text_sha256};
 use crate::registry::Registry;
@@ -115,7 +116,15 @@ pub fn data(registry: &Registry, args: &DataArgs) -> Result<(), Error> {
         say("no data files are needed");
     }
     let folder = args.spec.data();
-    for (name, specs) in &needed {
+    let digests = metered("files", |each| {
+        let read = |(name, _): &(String, Vec<String>)| {
+            let text = folder.find(name, None, false).and_then(|path| read_text(&path, MOST_BYTES));
+            each(needed.len() as u64);
+            text.map(|text| text_sha256(&text))
+        };
+        needed.iter().map(read).collect::<Vec<_>>()
+    });
+    for ((name, specs), digest) in needed.iter().zip(digests) {
         say(name);
         let known = KNOWN.iter().find(|file| file.name == name);
         if !specs.is_empty() {
@@ -131,12 +140,12 @@ pub fn data(registry: &Registry, args: &DataArgs) -> Result<(), Error> {
             say(&format!("  sha256     {}{}", file.sha256, if name.ends_with(".gz") { " (unpacked)" } else { "" }));
             say(&format!("  made by    {}", file.made));
         }
-        let state = match folder.find(name, None, false).and_then(|path| read_text(&path, MOST_BYTES)) {
+        let state = match digest {
             Err(_) => "missing".to_owned(),
-            Ok(text) => match known {
-                Some(file) if text_sha256(&text) == file.sha256 => "present, with this digest".to_owned(),
-                Some(_) => format!("present, with another digest: {}", text_sha256(&text)),
-                None => format!("present, sha256 {}", text_sha256(&text)),
+            Ok(digest) => match known {
+                Some(file) if digest == file.sha256 => "present, with this digest".to_owned(),
+                Some(_) => format!("present, with another digest: {digest}"),
+                None => format!("present, sha256 {digest}"),
             },
         };
         say(&format!("  here       {state} (in {folder})"));

@@ -2,6 +2,7 @@
 
 use super::backends;
 use super::output::say;
+use super::progress::metered;
 use super::source::SpecArgs;
 use crate::engine::Stop;
 use crate::registry::Registry;
@@ -41,7 +42,7 @@ const WORTH_SAYING: f64 = 1.0;
 pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> Result<(Sweep, Plan), Error> {
     let sweep = spec.read(registry, path)?;
     let options = RunOptions { data: spec.data(), backend: backends::open("cpu", None, true)?.backend, ..RunOptions::default() };
-    let plan = Plan::of(&sweep, &options, &Stop::new())?;
+    let plan = metered("cells", |each| Plan::of(&sweep, &options, &Stop::new(), each))?;
     Ok((sweep, plan))
 }
 

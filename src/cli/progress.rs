@@ -1,14 +1,14 @@
-//! Shows progress: a bar on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`.
+//! Shows progress: a bar on a terminal, a plain line every ten seconds elsewhere, nothing with `--quiet`.
 
 use super::output::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Time between two plain lines.
-const EVERY: Duration = Duration::from_secs(5);
+const EVERY: Duration = Duration::from_secs(10);
 
 /// Shows the progress of a run on standard error.
 pub struct Progress {
@@ -33,13 +33,13 @@ impl Progress {
             Mode::Quiet
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
-            let template = format!("{{bar:32}} {{percent:>3}} % of {{human_len}} {what}, {{rate}} a second, {{eta}} left");
+            let template = format!("{{bar:32}} {{percent:>3}} % of {{human_len}} {what}{{pace}}, {{eta}} left");
             let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-            let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let written = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 // Writing to the bar's line cannot fail.
-                let _ = write!(out, "{}", count(state.per_sec()));
+                let _ = write!(out, "{}", pace(state.per_sec()));
             };
-            bar.set_style(style.with_key("rate", rate));
+            bar.set_style(style.with_key("pace", written));
             Mode::Bar(bar)
         } else {
             Mode::Lines(Mutex::new(Instant::now()))
@@ -87,14 +87,58 @@ impl Progress {
         let rate = done as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
         let left = (self.total.saturating_sub(done)) as f64 / rate.max(1e-9);
         format!(
-            "{:.0} % of {} {}, {} a second, about {:.0} s left",
+            "{:.0} % of {} {}{}, about {:.0} s left",
             100.0 * done as f64 / self.total.max(1) as f64,
             count(self.total as f64),
             self.what,
-            count(rate),
+            pace(rate),
             left
         )
     }
+}
+
+/// Shows progress over things whose number is known when the first of them is done.
+pub struct Meter {
+    what: &'static str,
+    quiet: bool,
+    progress: OnceLock<Progress>,
+}
+
+impl Meter {
+    /// Waits for the first of `what`, a plural.
+    pub fn new(what: &'static str, quiet: bool) -> Self {
+        Self { what, quiet, progress: OnceLock::new() }
+    }
+
+    /// Counts one more of `total`.
+    pub fn each(&self, total: u64) {
+        self.progress.get_or_init(|| Progress::new(total, self.what, self.quiet)).add(1);
+    }
+
+    /// Clears the bar.
+    pub fn clear(&self) {
+        if let Some(progress) = self.progress.get() {
+            progress.clear();
+        }
+    }
+}
+
+/// Clears the bar, so that an error stands on a line of its own.
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Does a piece of work that counts what it has done, `what` in the plural, and shows its progress.
+pub fn metered<T>(what: &'static str, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T) -> T {
+    let meter = Meter::new(what, false);
+    work(&|total| meter.each(total))
+}
+
+/// Returns how many are done in a second, after a comma; nothing where so few say less than the time left.
+fn pace(rate: f64) -> String {
+    if rate < 10.0 { String::new() } else { format!(", {} a second", count(rate)) }
 }
 
 /// Returns a count with three digits and a unit.

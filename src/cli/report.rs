@@ -1,6 +1,7 @@
 //! `privateer report` and `privateer compare`: the report of a folder, one figure or table of it, and two folders against each other.
 
 use super::output::{print, say, say_removed};
+use super::progress::metered;
 use crate::report::{self, Export, ExportFormat, Height};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -42,7 +43,7 @@ pub struct ReportArgs {
 /// An incomplete or altered folder, a quantity or key that it lacks, or the disk.
 pub fn report(args: &ReportArgs) -> Result<(), Error> {
     let Some(format) = &args.format else {
-        let outcome = report::write_report(&args.folder)?;
+        let outcome = metered("cells", |each| report::write_report(&args.folder, each))?;
         say_removed(outcome.removed);
         say(if args.table { &outcome.whole_table } else { &outcome.table });
         say(&format!("report: {}", outcome.report_path.display()));

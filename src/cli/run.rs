@@ -2,7 +2,7 @@
 
 use super::backends;
 use super::output::{note, say, say_removed};
-use super::progress::Progress;
+use super::progress::{Meter, Progress};
 use super::share_arguments::{shard, unit_list};
 use super::source::{SpecArgs, folder_name};
 use super::stores;
@@ -181,7 +181,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
 /// Shows what a run reports.
 pub(super) struct RunMessages {
     quiet: bool,
-    pilots: OnceLock<Progress>,
+    pilots: Meter,
     progress: OnceLock<Progress>,
     /// Choices that were not the best.
     wrong: AtomicU64,
@@ -189,7 +189,7 @@ pub(super) struct RunMessages {
 
 impl RunMessages {
     pub(super) fn new(quiet: bool) -> Self {
-        Self { quiet, pilots: OnceLock::new(), progress: OnceLock::new(), wrong: AtomicU64::new(0) }
+        Self { quiet, pilots: Meter::new("factors in pilot trials", quiet), progress: OnceLock::new(), wrong: AtomicU64::new(0) }
     }
 }
 
@@ -201,15 +201,13 @@ impl RunObserver for RunMessages {
     }
 
     fn tuned(&self, factors: u64) {
-        self.pilots.get_or_init(|| Progress::new(factors, "factors in pilot trials", self.quiet)).add(1);
+        self.pilots.each(factors);
     }
 
     fn notice(&self, notice: Notice<'_>) {
         match notice {
             Notice::Opened { folder, n_done, n_blocks, trial_rounds } => {
-                if let Some(pilots) = self.pilots.get() {
-                    pilots.clear();
-                }
+                self.pilots.clear();
                 // Said also where only errors are asked for: somebody or something wrote into the folder.
                 folder.altered.iter().for_each(|altered| note(&format!("warning: {altered}")));
                 if !self.quiet {

@@ -2,6 +2,7 @@
 //! computing it again gives the same bytes.
 
 use super::output::{note, say};
+use super::progress::metered;
 use super::source::data_folder;
 use crate::record::{self, Verification};
 use crate::registry::Registry;
@@ -37,17 +38,21 @@ const N_SHOWN: usize = 100;
 /// [`Error::CheckSaidNo`] with everything that is wrong, [`Error::Incomplete`] where parts are not there yet, and those of
 /// [`record::verify`].
 pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
-    let Verification { manifest, done, n_files, mut problems } = record::verify(&args.folder)?;
+    let Verification { manifest, done, n_files, mut problems } = metered("files", |each| record::verify(&args.folder, each))?;
     let chosen = choose_parts(&done, args.rerun);
     if !chosen.is_empty() {
         note(&format!("computing {} parts again", chosen.len()));
         let options = RunOptions { data: data_folder(args.data.clone()), threads: args.threads, ..RunOptions::default() };
-        problems.extend(run_again(registry, &args.folder, &manifest, &chosen, &options)?);
+        problems.extend(metered("parts", |each| run_again(registry, &args.folder, &manifest, &chosen, &options, each))?);
     }
     let is_whole = done.len() == manifest.n_parts();
     let is_checkable = is_whole && manifest.program_version == env!("CARGO_PKG_VERSION");
     // A report is made of sound parts.
-    let report = if is_checkable && problems.is_empty() { compare_report(&args.folder)? } else { ComparedReport::default() };
+    let report = if is_checkable && problems.is_empty() {
+        metered("cells", |each| compare_report(&args.folder, each))?
+    } else {
+        ComparedReport::default()
+    };
     problems.extend(
         report.altered.iter().map(|name| format!("`{name}` is not what the parts give; `privateer report` writes it again")),
     );

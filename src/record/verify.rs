@@ -22,10 +22,12 @@ pub struct Verification {
 
 /// Compares every file of a results folder with the list of digests, and every part with the manifest.
 ///
+/// Calls `each` after every file, with the number of them in all.
+///
 /// # Errors
 /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] where its manifest is altered or of another version,
 /// [`Error::Io`] where a file cannot be read.
-pub fn verify(out: &Path) -> Result<Verification, Error> {
+pub fn verify(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Verification, Error> {
     let manifest = Folder::manifest(out)?;
     let list = DigestList::load(out)?;
     let mut found = Verification { done: BTreeSet::new(), n_files: 1, problems: Vec::new(), manifest };
@@ -38,6 +40,7 @@ pub fn verify(out: &Path) -> Result<Verification, Error> {
         _ => found.problems.push(format!("`{SPEC_NAME}` is not the spec of `manifest.json`")),
     }
     for name in list.names() {
+        each(list.names().count() as u64);
         match list.state(out, name) {
             Ok(FileState::Intact) => {
                 found.n_files += 1;

@@ -28,6 +28,14 @@ impl ReportRun {
     /// [`Error::Input`] if the run does not measure the quantity, [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
     /// [`Folder::unread`].
     pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
+        Self::read_counted(out, measure, &|_| ())
+    }
+
+    /// Reads a folder as [`ReportRun::read`], and calls `each` after every cell, with the number of cells.
+    ///
+    /// # Errors
+    /// As [`ReportRun::read`].
+    pub(super) fn read_counted(out: &Path, measure: Option<&str>, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let (manifest, done) = Folder::unread(out)?;
         let total = manifest.n_parts();
         let n_missing = total - done.len();
@@ -41,20 +49,21 @@ impl ReportRun {
                 hint: "finish the run with the command that started it, or merge its shards; then report".to_owned(),
             });
         }
-        Self::reduced(out, manifest, measure, |manifest, id| manifest.read_part(out, id))
+        Self::reduced(out, manifest, measure, |manifest, id| manifest.read_part(out, id), each)
     }
 
     /// Reads a folder for a report on the usual quantity; takes the rows of its parts from those written, if they are whole.
     ///
     /// # Errors
     /// As [`ReportRun::read`].
-    pub(super) fn of_written(out: &Path, mut written: WrittenRows) -> Result<Self, Error> {
+    pub(super) fn of_written(out: &Path, mut written: WrittenRows, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let manifest = Folder::manifest(out)?;
         if !written.are_of_all(&manifest) {
             drop((manifest, written));
-            return Self::read(out, None);
+            return Self::read_counted(out, None, each);
         }
-        Self::reduced(out, manifest, None, |manifest, id| written.take(id).map_or_else(|| manifest.read_part(out, id), Ok))
+        let rows = |manifest: &Manifest, id| written.take(id).map_or_else(|| manifest.read_part(out, id), Ok);
+        Self::reduced(out, manifest, None, rows, each)
     }
 
     /// Reduces the rows of every part, which `rows` returns.
@@ -63,14 +72,17 @@ impl ReportRun {
         mut manifest: Manifest,
         measure: Option<&str>,
         mut rows: impl FnMut(&Manifest, PartId) -> Result<Trace, Error>,
+        each: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, Error> {
         let mut infos = std::mem::take(&mut manifest.cells);
         show_cells(&mut infos)?;
         let manifest = shown(&manifest)?;
         let words = words(&infos, measure)?;
-        let mut cells = Vec::with_capacity(infos.len());
+        let n_cells = infos.len();
+        let mut cells = Vec::with_capacity(n_cells);
         for info in infos {
             cells.push(cell(out, info, words.measure, manifest.n_blocks, |id| rows(&manifest, id))?);
+            each(n_cells as u64);
         }
         Ok(Self { index: CellIndex::of(&cells), manifest, cells, words })
     }

@@ -33,11 +33,13 @@ pub struct Outcome {
 
 /// Reads a finished folder and writes `summary.csv`, `plots/` and `report.html` into it.
 ///
+/// Calls `each` after every cell that is read, with the number of cells.
+///
 /// # Errors
 /// [`Error::Incomplete`] if blocks are missing, [`Error::Corrupt`] if one cannot be read, [`Error::Folder`] if the folder is
 /// not one of results, [`Error::Io`] if the disk fails.
-pub fn write_report(out: &Path) -> Result<Outcome, Error> {
-    write(out, ReportRun::read(out, None)?)
+pub fn write_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Outcome, Error> {
+    write(out, ReportRun::read_counted(out, None, each)?)
 }
 
 /// Writes the report of a folder whose parts this process has written, as [`write_report`].
@@ -46,8 +48,8 @@ pub fn write_report(out: &Path) -> Result<Outcome, Error> {
 ///
 /// # Errors
 /// As [`write_report`].
-pub fn write_report_of(out: &Path, written: WrittenRows) -> Result<Outcome, Error> {
-    write(out, ReportRun::of_written(out, written)?)
+pub fn write_report_of(out: &Path, written: WrittenRows, each: &(dyn Fn(u64) + Sync)) -> Result<Outcome, Error> {
+    write(out, ReportRun::of_written(out, written, each)?)
 }
 
 fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
@@ -97,11 +99,13 @@ pub struct ComparedReport {
 
 /// Makes the report of a finished folder again, in memory, and compares every file; changes nothing.
 ///
+/// Calls `each` as [`write_report`] does.
+///
 /// # Errors
 /// Those of [`write_report`].
-pub fn compare_report(out: &Path) -> Result<ComparedReport, Error> {
+pub fn compare_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<ComparedReport, Error> {
     let mut compared = ComparedReport::default();
-    for (name, bytes) in make(out, &ReportRun::read(out, None)?)?.files {
+    for (name, bytes) in make(out, &ReportRun::read_counted(out, None, each)?)?.files {
         match compare_file(out, &name, &bytes)? {
             FileState::Intact => compared.n_intact += 1,
             FileState::Missing => compared.missing.push(name),
@@ -120,7 +124,7 @@ mod tests {
     fn a_report_is_whole_and_the_same_every_time() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[0.5, 2.0, 8.0], &[PRIVATE, OPEN], 6);
-        let outcome = write_report(folder.path()).expect("reported");
+        let outcome = write_report(folder.path(), &|_| ()).expect("reported");
         let page = fs::read_to_string(&outcome.report_path).expect("page");
         let summary = fs::read(&outcome.summary_path).expect("summary");
         for part in [
@@ -146,7 +150,7 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["cost-excess.svg", "cost-ratio.svg", "curves.csv", "curves.svg", "final-0-privacy-epsilon.svg",]);
-        let again = write_report(folder.path()).expect("reported again");
+        let again = write_report(folder.path(), &|_| ()).expect("reported again");
         assert_eq!(fs::read(&again.summary_path).expect("summary"), summary);
         assert_eq!(fs::read_to_string(&again.report_path).expect("page"), page);
     }
@@ -156,7 +160,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let broken = Planted { noise: Some(0.5), ..PRIVATE };
         plant(folder.path(), &[1.0], &[broken], 1);
-        let outcome = write_report(folder.path()).expect("reported");
+        let outcome = write_report(folder.path(), &|_| ()).expect("reported");
         assert_eq!(outcome.summary[0].main.expect("mean").half, None);
         let page = fs::read_to_string(outcome.report_path).expect("page");
         assert!(page.contains("no guarantee: the noise is too small (E1)") && !page.contains("NaN"));

@@ -108,7 +108,7 @@ pub fn run_to_folder(
     DigestList::sort(out)?;
     // The report reads the manifest again: with many cells two of them fill memory.
     drop((manifest, preparation));
-    let report = report::write_report_of(out, written)?;
+    let report = report::write_report_of(out, written, &|_| ())?;
     Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
 }
 
@@ -148,7 +148,7 @@ fn rounds(sweep: &Sweep, unit: Unit) -> u64 {
 /// Attacks every policy of the sweep and stores the findings beside the parts.
 fn audit(sweep: &Sweep, samples: u64, options: &RunOptions, out: &Path) -> Result<(), Error> {
     let settings = Settings { samples, seed: sweep.seed, ..Settings::default() };
-    let RunsAudit { findings, passed_over } = audit::of_runs(sweep, &options.data, options.backend.as_ref(), settings)?;
+    let RunsAudit { findings, passed_over } = audit::of_runs(sweep, &options.data, options.backend.as_ref(), settings, &|_| ())?;
     let file = AuditFile { confidence: settings.confidence, seed: settings.seed, findings, passed_over };
     let text = serde_json::to_string_pretty(&file)
         .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })?;

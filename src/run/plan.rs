@@ -55,9 +55,11 @@ impl Plan {
     ///
     /// A trial that does not end in that time is extended by the pace of the second half of what was seen.
     ///
+    /// Calls `each` after every cell that is tried, with the number of them in all.
+    ///
     /// # Errors
     /// The first failure of a cell's preparation or trial.
-    pub fn of(sweep: &Sweep, options: &RunOptions, stop: &Stop) -> Result<Self, Error> {
+    pub fn of(sweep: &Sweep, options: &RunOptions, stop: &Stop, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let _ = memory_peak::forget_peak();
         let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
         let pool = thread_pool(Some(1))?;
@@ -67,23 +69,23 @@ impl Plan {
         }
         let mut seconds_of_trial = vec![0.0; sweep.cells.len()];
         let mut seconds_of_preparation = 0.0;
-        for cells in by_policy.values() {
-            let step = cells.len().div_ceil(MOST_PROBES).max(1);
-            for near in cells.chunks(step) {
-                let cell = near[near.len() / 2];
-                let prepared = pool.install(|| {
-                    let started = spent();
-                    preparation.prepare(&sweep.cells[cell as usize]).map(|()| (spent() - started).as_secs_f64())
-                })?;
-                // Tables are shared by cells; each cell chooses its own learning rate.
-                let alike = if preparation.tunes_rates() { near.len() } else { 1 };
-                seconds_of_preparation += prepared * alike as f64;
-                let tried = pool.install(|| probe(sweep, &preparation, cell, stop))?;
-                for &other in near {
-                    let rounds = sweep.cells[other as usize].rounds as f64 / sweep.cells[cell as usize].rounds as f64;
-                    seconds_of_trial[other as usize] = tried * rounds;
-                }
+        let size = |cells: &Vec<u32>| cells.len().div_ceil(MOST_PROBES).max(1);
+        let groups: Vec<&[u32]> = by_policy.values().flat_map(|cells| cells.chunks(size(cells))).collect();
+        for near in &groups {
+            let cell = near[near.len() / 2];
+            let prepared = pool.install(|| {
+                let started = spent();
+                preparation.prepare(&sweep.cells[cell as usize]).map(|()| (spent() - started).as_secs_f64())
+            })?;
+            // Tables are shared by cells; each cell chooses its own learning rate.
+            let alike = if preparation.tunes_rates() { near.len() } else { 1 };
+            seconds_of_preparation += prepared * alike as f64;
+            let tried = pool.install(|| probe(sweep, &preparation, cell, stop))?;
+            for &other in *near {
+                let rounds = sweep.cells[other as usize].rounds as f64 / sweep.cells[cell as usize].rounds as f64;
+                seconds_of_trial[other as usize] = tried * rounds;
             }
+            each(groups.len() as u64);
         }
         let units = engine::units(sweep)
             .into_iter()

@@ -25,6 +25,8 @@ pub fn choose_parts(done: &BTreeSet<PartId>, n_parts: usize) -> BTreeSet<PartId>
 
 /// Computes the chosen parts of the folder `out` again from its recorded spec, and returns every difference as one sentence.
 ///
+/// Calls `each` after every part, with the number of chosen ones.
+///
 /// # Errors
 /// [`Error::Input`] if this version of the program reads the spec differently, [`Error::Io`] if a part cannot be read, and the first
 /// failure of the simulation.
@@ -34,6 +36,7 @@ pub fn run_again(
     manifest: &Manifest,
     chosen: &BTreeSet<PartId>,
     options: &RunOptions,
+    each: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<String>, Error> {
     let sweep = Sweep::parse_with(registry, "manifest.json", &manifest.spec_text, &[])?;
     if sweep.hash != manifest.spec_hash {
@@ -52,7 +55,7 @@ pub fn run_again(
     }
     let is_chosen = |unit: &Unit| chosen.contains(&PartId { cell: unit.cell, block: unit.block });
     let others: BTreeSet<Unit> = engine::units(&sweep).into_iter().filter(|unit| !is_chosen(unit)).collect();
-    let comparison = Comparison { out, manifest, problems: Mutex::default() };
+    let comparison = Comparison { out, manifest, problems: Mutex::default(), each: &|| each(chosen.len() as u64) };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: engine::Share::All };
     pool.install(|| engine::run(&sweep, &preparation, engine_options, &others, &Stop::new(), &comparison))?;
     problems.extend(comparison.problems.into_inner().unwrap_or_else(PoisonError::into_inner));
@@ -64,6 +67,7 @@ struct Comparison<'a> {
     out: &'a Path,
     manifest: &'a Manifest,
     problems: Mutex<Vec<String>>,
+    each: &'a (dyn Fn() + Sync),
 }
 
 impl Observer for Comparison<'_> {
@@ -76,6 +80,7 @@ impl Observer for Comparison<'_> {
             let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
             problems.push(format!("`{}` is not what its spec gives", id.listed_name()));
         }
+        (self.each)();
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ fn results_folders() {
     fine(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]);
     let out = folder.path().join("out");
     let n_parts = Folder::existing(&out).expect("intact").1.len();
-    assert!(verify(&out).expect("readable").problems.is_empty());
+    assert!(verify(&out, &|_| ()).expect("readable").problems.is_empty());
     let mut kinds = vec!["manifest.json", "SHA256SUMS", "cells/c0000-b0000.parquet", "cells/c0001-b0001.parquet"];
     if out.join("parameters/c0000-b0000.json").exists() {
         kinds.push("parameters/c0000-b0000.json");
@@ -45,18 +45,18 @@ fn results_folders() {
                 || DigestList::load(&out)
                     .is_ok_and(|list| list.names().filter(|name| name.starts_with("cells/")).count() != n_parts);
             assert!(!believed || !matters, "{name} bit {bit} passes");
-            let verified = verify(&out).is_ok_and(|found| found.problems.is_empty() && found.done.len() == n_parts);
+            let verified = verify(&out, &|_| ()).is_ok_and(|found| found.problems.is_empty() && found.done.len() == n_parts);
             assert!(!verified, "{name} bit {bit} passes `verify`");
         });
         println!("{name}: {n_run} bits, none unnoticed");
     }
     let n_run = flipped(&out.join("spec.resolved.toml"), 500, |bit| {
-        assert!(!verify(&out).expect("readable").problems.is_empty(), "spec.resolved.toml bit {bit}");
+        assert!(!verify(&out, &|_| ()).expect("readable").problems.is_empty(), "spec.resolved.toml bit {bit}");
     });
     println!("spec.resolved.toml: {n_run} bits, none unnoticed by `verify`");
     for name in ["summary.csv", "report.html", "plots/curves.csv", "plots/curves.svg"] {
         let n_run = flipped(&out.join(name), 100, |bit| {
-            assert_eq!(compare_report(&out).expect("readable").altered, [name], "{name} bit {bit}");
+            assert_eq!(compare_report(&out, &|_| ()).expect("readable").altered, [name], "{name} bit {bit}");
         });
         println!("{name}: {n_run} bits, none unnoticed by `verify`");
     }

@@ -33,6 +33,7 @@ mod prices;
 mod printed;
 mod problems;
 mod program;
+mod progress;
 mod raw_values;
 mod recorded;
 mod reference;

@@ -64,7 +64,7 @@ fn claims_from_outside_are_attacked_like_ours() {
     let settings = Settings { samples: 4000, seed: 3, ..Settings::default() };
     let audited = |mechanism: &str| {
         let sweep = registry().parse("outside.toml", &spec(mechanism, "igp-ucb"), &[]).expect("a spec");
-        let audit = of_runs(&sweep, &DataFolder::default(), &Cpu::default(), settings).expect("an audit");
+        let audit = of_runs(&sweep, &DataFolder::default(), &Cpu::default(), settings, &|_| ()).expect("an audit");
         assert!(!audit.findings.is_empty(), "{:?}", audit.passed_over);
         audit.findings.iter().any(|finding| finding.verdict == Verdict::Refuted)
     };

@@ -141,11 +141,11 @@ fn shards_merge_into_a_report() {
         fs::remove_dir_all(&root).expect("cleared");
     }
     let shards: Vec<PathBuf> = (0..2).map(|shard_idx| shard(&root, shard_idx, 2)).collect();
-    assert!(write_report(&shards[0]).expect_err("half a run").to_string().contains("36 blocks are missing"));
+    assert!(write_report(&shards[0], &|_| ()).expect_err("half a run").to_string().contains("36 blocks are missing"));
 
     let out = root.join("merged");
     merge(&shards, &out).expect("merged");
-    let outcome = write_report(&out).expect("reported");
+    let outcome = write_report(&out, &|_| ()).expect("reported");
     assert_eq!(outcome.summary.len(), 24);
     for row in &outcome.summary {
         let moments = row.main.expect("finite");
@@ -159,7 +159,7 @@ fn shards_merge_into_a_report() {
 
     let whole = root.join("whole");
     let one = shard(&whole, 0, 1);
-    let same = write_report(&one).expect("reported");
+    let same = write_report(&one, &|_| ()).expect("reported");
     assert_eq!(fs::read(same.summary_path).expect("summary"), fs::read(outcome.summary_path).expect("summary"));
     assert_eq!(same.table, outcome.table);
 }

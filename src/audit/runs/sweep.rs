@@ -20,11 +20,20 @@ pub struct RunsAudit {
 
 /// Audits every cell of a sweep that claims privacy, with `settings.samples` replays per side.
 ///
+/// Calls `each` after every cell, with the number of cells.
+///
 /// # Errors
 /// If a run of the spec would fail.
-pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings: Settings) -> Result<RunsAudit, Error> {
+pub fn of_runs(
+    sweep: &Sweep,
+    data: &DataFolder,
+    backend: &dyn Backend,
+    settings: Settings,
+    each: &(dyn Fn(u64) + Sync),
+) -> Result<RunsAudit, Error> {
     let job = ReplayJob { sweep, data, backend, settings };
     let (mut attacks, mut passed_over): (Vec<RunAttack>, Vec<PassedOver>) = (Vec::new(), Vec::new());
+    let n_cells = sweep.listed().len() as u64;
     for plan in sweep.listed() {
         let (plan, facts) = job.shortened(plan)?;
         let before = attacks.len();
@@ -58,6 +67,7 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
         if attacks.len() == before {
             passed_over.push(PassedOver { name: plan.label(), reason });
         }
+        each(n_cells);
     }
     let alpha = (1.0 - settings.confidence) / attacks.len().max(1) as f64;
     let findings = attacks.into_iter().map(|attack| attack.about.found(&attack.first, &attack.second, alpha)).collect();

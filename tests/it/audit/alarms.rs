@@ -24,8 +24,8 @@ fn threads_change_nothing() {
     let settings = Settings { samples: 1000, ..Settings::default() };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        pool.install(|| audit(&cases, settings)).expect("scores")
+        pool.install(|| audit(&cases, settings, &|_| ())).expect("scores")
     };
     assert_eq!(run(1), run(3));
-    assert_ne!(run(1), audit(&cases, Settings { seed: 2, ..settings }).expect("scores"));
+    assert_ne!(run(1), audit(&cases, Settings { seed: 2, ..settings }, &|_| ()).expect("scores"));
 }

@@ -164,7 +164,7 @@ fn every_mutation_is_refuted() {
     let samples = std::env::var("PRIVATEER_AUDIT_SAMPLES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
     let mutations = mutations();
     assert!(20 <= mutations.len());
-    let findings = audit(&mutations, Settings { samples, ..Settings::default() }).expect("scores");
+    let findings = audit(&mutations, Settings { samples, ..Settings::default() }, &|_| ()).expect("scores");
     let missed: Vec<String> = findings
         .iter()
         .filter(|found| found.verdict != Verdict::Refuted)

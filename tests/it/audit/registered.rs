@@ -114,7 +114,7 @@ fn everything_that_releases_has_an_audit() {
 #[test]
 fn claims_survive() {
     let simulated = cases(AUDITS.iter().filter(|entry| !RELEASES.contains(&entry.name)));
-    let findings = audit(&simulated, Settings { samples: 20_000, ..Settings::default() }).expect("scores");
+    let findings = audit(&simulated, Settings { samples: 20_000, ..Settings::default() }, &|_| ()).expect("scores");
     for found in &findings {
         let expected = if found.epsilon.is_some() { Verdict::Consistent } else { Verdict::NoClaim };
         assert_eq!(found.verdict, expected, "{found:?}");
@@ -140,7 +140,7 @@ fn claims_survive() {
 fn releases_survive() {
     let releases = cases(AUDITS.iter().filter(|entry| RELEASES.contains(&entry.name)));
     let settings = Settings { samples: 10_000, confidence: 1.0 - 1e-6, ..Settings::default() };
-    for found in audit(&releases, settings).expect("scores") {
+    for found in audit(&releases, settings, &|_| ()).expect("scores") {
         assert_eq!(found.verdict, Verdict::Consistent, "{found:?}");
         // What is not finite counts as nothing: half of the distance. Three rounds are priced for any placement of the rounds among the
         // releases; this pair has one in each release, which tells less.
@@ -152,7 +152,7 @@ fn releases_survive() {
 
 #[test]
 fn false_printed_claims_are_refuted() {
-    for found in audit(&cases(PRINTED), Settings { samples: 20_000, ..Settings::default() }).expect("scores") {
+    for found in audit(&cases(PRINTED), Settings { samples: 20_000, ..Settings::default() }, &|_| ()).expect("scores") {
         assert_eq!(found.verdict, Verdict::Refuted, "{found:?}");
         assert!(found.as_known() && found.erratum.is_some() && !found.source.is_empty());
     }

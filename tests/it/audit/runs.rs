@@ -21,7 +21,7 @@ const BOUNDED: &str = "{ kind = \"uniform\", bound = 1.0 }";
 
 fn of(sweep: &Sweep, samples: u64) -> RunsAudit {
     let settings = Settings { samples, ..Settings::default() };
-    of_runs(sweep, &DataFolder::default(), &Cpu::default(), settings).expect("replays")
+    of_runs(sweep, &DataFolder::default(), &Cpu::default(), settings, &|_| ()).expect("replays")
 }
 
 fn audited(text: &str) -> Vec<Finding> {
