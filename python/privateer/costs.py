@@ -23,10 +23,12 @@ class Cost:
     sentence: str
     """The answer in one sentence."""
     budgets: Table
-    """What each epsilon keeps, one row each: `epsilon`, `policy`, `share` of what can be learnt with its 95 % interval `low` and
+    """What each epsilon or number of users keeps, one row each: `epsilon`, `users`, `policy`, `share` of what can be learnt with its 95 % interval `low` and
     `high`, `regret` and `regret_without_privacy`. NaN where the policy without privacy does not beat guessing."""
     enough: float | None
     """The least epsilon from which on at least 80 % is kept, interpolated; None if no epsilon asked about keeps it."""
+    enough_users: float | None
+    """The same for the number of users, where several were asked about."""
     notes: list[str]
     """What was understood of the files, and what it costs in life."""
     spec: Path
@@ -40,15 +42,16 @@ class Cost:
         return Results(self.report.parent)
 
     def plot(self, ax: Any = None, **keywords: Any) -> Any:
-        """Plots the share of what can be learnt against epsilon, with its 95 % interval, on new axes of matplotlib or on `ax`, which it returns."""
+        """Plots the share of what can be learnt against epsilon, or against several numbers of users, with its 95 % interval, on new axes of matplotlib or on `ax`, which it returns."""
         import matplotlib.pyplot as plt
 
         ax = plt.subplots()[1] if ax is None else ax
-        epsilon, share = self.budgets["epsilon"], 100 * self.budgets["share"]
-        (line,) = ax.plot(epsilon, share, marker="o", **keywords)
-        ax.fill_between(epsilon, 100 * self.budgets["low"], 100 * self.budgets["high"], color=line.get_color(), alpha=0.2, linewidth=0)
+        key = "epsilon" if len(set(self.budgets["users"])) == 1 else "users"
+        at, share = self.budgets[key], 100 * self.budgets["share"]
+        (line,) = ax.plot(at, share, marker="o", **keywords)
+        ax.fill_between(at, 100 * self.budgets["low"], 100 * self.budgets["high"], color=line.get_color(), alpha=0.2, linewidth=0)
         ax.set_xscale("log")
-        ax.set_xlabel("epsilon")
+        ax.set_xlabel(key)
         ax.set_ylabel("% of what can be learnt")
         return ax
 
@@ -89,7 +92,7 @@ def cost(
     epsilon
         Privacy budgets, ascending; by default 0.5 to 8.
     **more
-        Other options of the command: `points`, `rounds` (users), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`.
+        Other options of the command: `points`, `rounds` (users; a list asks how many keep 80 %), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`.
 
     Returns
     -------
@@ -116,6 +119,7 @@ def cost(
     budgets = Table(
         {
             "epsilon": column(lambda budget: budget["epsilon"]),
+            "users": column(lambda budget: budget["users"]),
             "policy": np.array([budget["policy"] for budget in numbers], dtype=object),
             "share": column(lambda budget: budget["share"]),
             "low": column(lambda budget: (budget["interval"] or (None,))[0]),
@@ -124,4 +128,4 @@ def cost(
             "regret_without_privacy": column(lambda budget: budget["regret_without_privacy"]),
         }
     )
-    return Cost(said["sentence"], budgets, said["enough"], said["notes"], Path(said["spec"]), Path(said["report"]))
+    return Cost(said["sentence"], budgets, said["enough"], said["enough_users"], said["notes"], Path(said["spec"]), Path(said["report"]))

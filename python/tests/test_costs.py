@@ -24,6 +24,14 @@ def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
     assert axes.get_xlabel() == "epsilon" and found.plot() is not axes and len(found.plot(axes).get_lines()) == 2
 
 
+def test_several_numbers_of_users_are_an_axis(tmp_path):
+    found = pv.cost(function="branin", points=60, out=tmp_path / "out", **{**SHORT, "rounds": [50, 200, 800], "epsilon": None})
+    assert list(found.budgets["users"]) == [50, 200, 800] and set(found.budgets["epsilon"]) == {1.0} and found.enough is None
+    assert "of what 50 users can teach, and " in str(found)
+    pytest.importorskip("matplotlib").use("Agg")
+    assert found.plot().get_xlabel() == "users"
+
+
 def test_what_cannot_be_asked_is_an_error(tmp_path):
     pd = pytest.importorskip("pandas")
     with pytest.raises(pv.DataError, match="one of `data`"):

@@ -29,6 +29,9 @@ const SPEC_NAME: &str = "spec.toml";
 /// Name of the results folder in it.
 const RESULTS_NAME: &str = "results";
 
+/// Privacy budgets of a question that names none.
+const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+
 /// Arguments of `privateer cost` and `privateer new`.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))]
@@ -63,15 +66,15 @@ pub struct CostArgs {
     /// Who sees raw rewards
     #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
     trust: TrustArg,
-    /// Privacy budgets, ascending
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0.5,1,2,4,8", allow_hyphen_values = true)]
+    /// Privacy budgets, ascending [default: 0.5,1,2,4,8; with several numbers of users: 1]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     epsilon: Vec<f64>,
     /// Most points; more rows are drawn at random
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(3..=100_000))]
     points: u64,
-    /// Number of users, each with one reward
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
-    rounds: u64,
+    /// Number of users, each with one reward; several numbers, ascending, ask how many users keep 80 %
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000", value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    rounds: Vec<u64>,
     /// Number of trials
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     trials: u64,
@@ -125,13 +128,18 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     let answer = CostAnswer::of(&question, &report.summary);
     if args.json {
         say(&json!({
-            "sentence": answer.sentence, "budgets": answer.budgets, "enough": answer.enough, "notes": problem.notes,
+            "sentence": answer.sentence, "budgets": answer.budgets, "enough": answer.enough, "enough_users": answer.enough_users, "notes": problem.notes,
             "users": question.rounds, "trials": args.trials, "pilots": args.pilots, "spec": path, "report": report.report_path,
         })
         .to_string());
         return Ok(());
     }
     say(&format!("{}\n\n{}\n\n{}", sizes(args, &problem), answer.chart(), answer.sentence));
+    if let ([users], None, true) =
+        (&question.rounds[..], answer.enough, answer.budgets.iter().all(|budget| budget.share.is_some()))
+    {
+        say(&format!("how many users keep 80 % at epsilon 1:  `--rounds {users},{},{},{}`", 2 * users, 4 * users, 8 * users));
+    }
     say(&format!("\nreport: {}\n{}", report.report_path.display(), go_on(args, &folder)));
     Ok(())
 }
@@ -165,7 +173,13 @@ fn go_on(args: &CostArgs, folder: &Path) -> String {
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     let points = if problem.n_points == 0 { String::new() } else { format!("{} points, ", problem.n_points) };
-    format!("{points}{} users, {} trials, {} pilot trials of each exploration factor", args.rounds, args.trials, args.pilots)
+    let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
+    format!(
+        "{points}{} users, {} trials, {} pilot trials of each exploration factor",
+        rounds.join(", "),
+        args.trials,
+        args.pilots
+    )
 }
 
 /// A question whose spec is written.
@@ -190,8 +204,12 @@ fn written(registry: &Registry, args: &CostArgs) -> Result<Written, Error> {
             TrustArg::Local => Trust::Local,
             TrustArg::Joint => Trust::Joint,
         },
-        epsilons: args.epsilon.clone(),
-        rounds: args.rounds,
+        epsilons: match args.epsilon[..] {
+            [] if 1 < args.rounds.len() => vec![1.0],
+            [] => EPSILONS.to_vec(),
+            _ => args.epsilon.clone(),
+        },
+        rounds: args.rounds.clone(),
         trials: [args.trials, args.pilots],
         seed: args.seed,
     };

@@ -32,8 +32,8 @@ pub struct CostQuestion {
     pub trust: Trust,
     /// Privacy budgets, ascending, each > 0.
     pub epsilons: Vec<f64>,
-    /// Number of users, each with one reward.
-    pub rounds: u64,
+    /// Numbers of users, each with one reward, ascending; more than one only with one privacy budget.
+    pub rounds: Vec<u64>,
     /// Number of trials, and of pilot trials of each exploration factor.
     pub trials: [u64; 2],
     /// Seed.
@@ -53,6 +53,13 @@ impl CostQuestion {
         if self.epsilons.windows(2).any(|two| two[1] <= two[0]) {
             return refuse("`--epsilon` does not rise".to_owned(), "numbers in ascending order, each once");
         }
+        if self.rounds.windows(2).any(|two| two[1] <= two[0]) {
+            return refuse("`--rounds` does not rise".to_owned(), "numbers in ascending order, each once");
+        }
+        if 1 < self.rounds.len() && 1 < self.epsilons.len() {
+            let what = format!("`--rounds` and `--epsilon` hold {} and {} numbers", self.rounds.len(), self.epsilons.len());
+            return refuse(what, "several numbers of users with one epsilon, or several epsilons with one number of users");
+        }
         if self.trust == Trust::Joint && problem.is_some_and(|problem| problem.is_arms) {
             let diagnostic = Diagnostic::new("a table of arms has no features from which a trusted server could release sums")
                 .expected("`--trust local`, or a table of points with `--value`");
@@ -69,7 +76,8 @@ impl CostQuestion {
             "# What privacy costs: written by `privateer cost`; `privateer run spec.toml` runs it.\n\nname = {}\n",
             quoted(&self.name)
         );
-        let (rounds, seed) = (self.rounds, self.seed);
+        let (rounds, most, seed) =
+            (self.rounds.first().copied().unwrap_or(1), self.rounds.last().copied().unwrap_or(1), self.seed);
         let mut add = |line: String| {
             // Writing to a text does not fail.
             let _ = writeln!(text, "{line}");
@@ -90,7 +98,7 @@ impl CostQuestion {
                 }
             }
             Trust::Joint => {
-                let delta = 1.0 / (10.0 * rounds as f64);
+                let delta = 1.0 / (10.0 * most as f64);
                 add(format!(
                     "mechanism = \"auto\"        # noise on the server's sums\ncalibration = \"tight\"\ndelta = {delta:e}"
                 ));
@@ -109,8 +117,11 @@ impl CostQuestion {
                 }
             }
         }
-        let epsilons: Vec<String> = self.epsilons.iter().map(|epsilon| format!("{epsilon:?}")).collect();
-        add(format!("\n[sweep.product]\n\"privacy.epsilon\" = [{}]", epsilons.join(", ")));
+        add("\n[sweep.product]".to_owned());
+        add(format!("\"privacy.epsilon\" = {:?}", self.epsilons));
+        if 1 < self.rounds.len() {
+            add(format!("rounds = {:?}", self.rounds));
+        }
         text
     }
 }

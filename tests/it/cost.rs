@@ -216,6 +216,23 @@ fn every_kind_of_problem_is_answered() {
     fine(here, &["check", "plan/spec.toml", "--data", "plan"]);
 }
 
+/// Several numbers of users at one epsilon: each answers as it does alone, with references and factors of its own.
+#[test]
+fn several_numbers_of_users_answer_as_each_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let words = |rounds: &str, out: &str| {
+        let words =
+            ["cost", "--function", "branin", "--points", "60", "--json", "--trials", "6", "--pilots", "3", "--epsilon", "1"];
+        let answer = fine(here, &[&words[..], &["--rounds", rounds, "--out", out]].concat());
+        serde_json::from_str::<Value>(&answer).expect("JSON")
+    };
+    let (all, few, many) = (words("100,400", "all"), words("100", "few"), words("400", "many"));
+    assert_eq!(all["budgets"], serde_json::json!([few["budgets"][0], many["budgets"][0]]));
+    assert_eq!((&all["users"], &all["enough"]), (&serde_json::json!([100, 400]), &Value::Null));
+    assert!(all["sentence"].as_str().is_some_and(|said| said.contains(" of what 100 users can teach, and ")), "{all}");
+}
+
 #[test]
 fn what_cannot_be_asked_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -224,7 +241,7 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
     fs::write(here.join("texts.csv"), "a,b\nx,y\nz,w\n").expect("written");
     fs::write(here.join("mixed.csv"), "a,b,c\n1.5,2,3\n2,x,4\n3.2,5,9\n4,6,8\n").expect("written");
     fs::write(here.join("flat.csv"), "a,b\n1.5,2\n2,2\n3.2,2\n4,2\n").expect("written");
-    let cases: [(&[&str], &[&str]); 24] = [
+    let cases: [(&[&str], &[&str]); 26] = [
         (&["texts.csv", "--value", "a"], &["no column of numbers"]),
         (&["t.csv"], &["which column is the reward?", "`x`, `z`, `value`", "--value COLUMN"]),
         (&["t.csv", "--value", "valu"], &["no column `valu`", "did you mean `value`?"]),
@@ -248,6 +265,8 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
         (&["--arms", "t.csv", "--range", "7,9"], &["no value of a reading lies in"]),
         (&["t.csv", "--value", "value", "--inputs", "x,x"], &["names `x` twice"]),
         (&["t.csv", "--value", "value", "--out", ""], &["`--out` is empty"]),
+        (&["t.csv", "--value", "value", "--rounds", "20"], &["`--rounds` does not rise"]),
+        (&["t.csv", "--value", "value", "--rounds", "30", "--epsilon", "1,2"], &["with one epsilon", "with one number of users"]),
         (&[], &["required"]),
     ];
     for (words, texts) in cases {
