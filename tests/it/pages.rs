@@ -16,9 +16,34 @@ fn read(page: &str) -> String {
 #[test]
 fn readme_is_short() {
     let readme = read("README.md");
-    assert!(readme.lines().count() <= 200, "README.md has {} lines", readme.lines().count());
+    assert!(readme.lines().count() <= 120, "README.md has {} lines", readme.lines().count());
     let long: Vec<&str> = readme.lines().filter(|line| 100 < line.chars().count() && !line.starts_with('|')).collect();
     assert!(long.is_empty(), "README.md has lines of more than 100 columns: {long:#?}");
+}
+
+/// Without `--locked` a build takes other versions of dependencies than those that were tested, under a promise of equal bits.
+#[test]
+fn every_shown_install_is_locked() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.to_owned()];
+    let mut n_seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let is_made = ["target", ".git", "book", "out", "node_modules"].contains(&name.as_str());
+            if path.is_dir() && !path.is_symlink() && !is_made {
+                folders.push(path);
+            } else if ["md", "rs", "sh", "py", "toml", "yml", "yaml"].iter().any(|end| name.ends_with(&format!(".{end}"))) {
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                for line in text.lines().filter(|line| line.contains(concat!("cargo ", "install "))) {
+                    n_seen += 1;
+                    assert!(line.contains("--locked"), "{}: {line}", path.display());
+                }
+            }
+        }
+    }
+    assert!(3 <= n_seen, "{n_seen} lines");
 }
 
 #[test]
