@@ -18,7 +18,7 @@ const FITTED_ROWS: usize = 300;
 /// Most readings of a table of arms that are kept.
 const ARM_ROWS: usize = 10_000;
 
-/// Least variance of the noise, as a share of the prior variance.
+/// Least variance of the noise, as a share of the values' variance, which is 1 in units of the fit.
 const LEAST_NOISE_SHARE: f64 = 1e-3;
 
 /// Most names of columns in a line.
@@ -130,7 +130,7 @@ pub fn of_table(
     };
     let mut fitted = fit.fit(computed)?;
     // Fitted to few rows in many columns, a kernel explains everything, noise included.
-    fitted.found.noise_variance = fitted.found.noise_variance.max(LEAST_NOISE_SHARE * fitted.found.variance);
+    fitted.found.noise_variance = fitted.found.noise_variance.max(LEAST_NOISE_SHARE);
     let mut notes = vec![format!("{}: {} rows; value `{value}`, from {least} to {most}", file.display(), columns.rows)];
     notes.push(format!("inputs: {}", columns.inputs.join(", ")));
     notes.extend(columns.left_out.iter().map(|(reason, names)| format!("left out: {}: {reason}", listed(names))));

@@ -39,6 +39,11 @@ const STARTS: [f64; 3] = [0.1, 0.4, 1.5];
 /// Number of likelihoods computed from one start, per variable.
 const EVALUATIONS: usize = 80;
 
+/// Largest prior variance, as a multiple of the values' variance.
+///
+/// The likelihood of a linear function without noise rises for ever with variance and length-scale.
+const MOST_VARIANCE: f64 = 100.0;
+
 /// Returns the largest number of likelihoods that a fit over inputs of `dimension` coordinates computes.
 #[must_use]
 pub fn most_evaluations(per_coordinate: bool, dimension: usize) -> u64 {
@@ -89,7 +94,7 @@ pub fn fit(
     };
     let cost = |x: &[f64]| {
         // Beyond e^±14 the likelihood no longer distinguishes values.
-        if x.iter().any(|x| !(-14.0..=14.0).contains(x)) {
+        if x.iter().any(|x| !(-14.0..=14.0).contains(x)) || libm::log(MOST_VARIANCE) < x[n_scales] {
             return f64::INFINITY;
         }
         let (lengthscales, variance, noise) = read(x);
@@ -182,6 +187,17 @@ mod tests {
         assert!(one.log_likelihood <= each.log_likelihood + 1e-3, "more freedom fits no worse: {each:?}");
         let rough = fit(LikelihoodForm::Matern(0.5), &points, &y, false, || ()).expect("a fit");
         assert!(rough.log_likelihood < one.log_likelihood, "a smooth draw is not rough");
+    }
+
+    /// The likelihood of values that are linear in their inputs rises for ever with variance and length-scale.
+    #[test]
+    fn linear_values_have_a_prior_of_their_own_size() {
+        let points = Points::random_in(&[(0.0, 1.0); 3], 60, &mut Streams::new(6, "fit").of(0, Purpose::Function));
+        let y: Vec<f64> = (0..60).map(|i| 50.0 + 3.0 * points.point(i)[0] - 2.0 * points.point(i)[2]).collect();
+        let mean = y.iter().sum::<f64>() / 60.0;
+        let variance = y.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / 60.0;
+        let found = fit(LikelihoodForm::SquaredExponential, &points, &y, false, || ()).expect("a fit");
+        assert!(found.variance <= 100.0 * variance && found.noise_variance < 1e-4 * variance, "{found:?}");
     }
 
     #[test]

@@ -216,6 +216,32 @@ fn every_kind_of_problem_is_answered() {
     fine(here, &["check", "plan/spec.toml", "--data", "plan"]);
 }
 
+/// Values without noise, linear in few or many inputs: a kernel explains everything, and no noise beyond the values is invented.
+#[test]
+fn exact_tables_are_learnt_where_the_budget_is_large() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    for (name, n_columns) in [("narrow", 1), ("broad", 8)] {
+        let names: Vec<String> = (0..n_columns).map(|column| format!("c{column}")).collect();
+        let digits = |row: usize, column: usize| ((row * (2 * column + 7) * 37 + column * 11) % 101) as f64 / 100.0;
+        let lines: Vec<String> = (0..120)
+            .map(|row| {
+                let inputs: Vec<f64> = (0..n_columns).map(|column| digits(row, column)).collect();
+                let value = 5.0 + 2.0 * inputs[0] - inputs[n_columns - 1];
+                format!("{},{value}", inputs.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
+            })
+            .collect();
+        fs::write(here.join(format!("{name}.csv")), format!("{},value\n{}\n", names.join(","), lines.join("\n")))
+            .expect("written");
+        let table = format!("{name}.csv");
+        let words = ["cost", &table, "--value", "value", "--rounds", "300", "--trials", "6", "--pilots", "3", "--epsilon", "600"];
+        let output = run(here, &words);
+        assert!(!stderr(&output).contains("outside of the clip"), "{name}: {}", stderr(&output));
+        let answer: Value = serde_json::from_str(&fine(here, &[&words[..], &["--json"]].concat())).expect("JSON");
+        assert!(answer["budgets"][0]["share"].as_f64().is_some_and(|share| 0.9 < share), "{name}: {answer}");
+    }
+}
+
 /// Several numbers of users at one epsilon: each answers as it does alone, with references and factors of its own.
 #[test]
 fn several_numbers_of_users_answer_as_each_alone() {
