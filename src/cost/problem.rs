@@ -2,7 +2,7 @@
 
 use super::columns::ChosenColumns;
 use crate::env::csv_table::{ColumnCard, CsvOptions, read_table};
-use crate::env::{BuildContext, DataFolder};
+use crate::env::{BuildContext, DataFolder, Replicates};
 use crate::fit::{FittedHyperparameters, LikelihoodForm, TableQuestion, draw_rows, fit, quoted, short};
 use crate::record::write_whole;
 use crate::registry::{Registry, documentation};
@@ -100,18 +100,18 @@ pub fn of_table(
     let names: Vec<String> = columns.inputs.iter().chain([value]).cloned().collect();
     let width = names.len();
     let options = CsvOptions { columns: Some(names.clone()), header: Some(true), drops_missing: true, ..CsvOptions::default() };
-    let table = read_table(file, &options)?;
-    let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(width).map(<[f64]>::to_vec).collect();
-    // The same points for any order of the rows.
-    rows.sort_by(|a, b| {
-        a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
-    });
+    let mut table = read_table(file, &options)?;
+    // One point for equal inputs, and the same points for any order of the rows.
+    let replicates = Replicates::sort(&mut table, width - 1);
+    let values: Vec<f64> = (0..table.rows).map(|row| table.row(row)[width - 1]).collect();
+    let of_point = |(&row, mean): (&usize, f64)| [&table.row(row)[..width - 1], &[mean]].concat();
+    let mut rows: Vec<Vec<f64>> = replicates.first_rows().iter().zip(replicates.means(&values)).map(of_point).collect();
     let (all, dropped) = (rows.len(), table.dropped_rows.len());
-    let clip = Clip::of(rows.iter().map(|row| row[width - 1]), *range, &format!("`{value}`"))?;
+    let clip = Clip::of(values.iter().copied(), *range, &format!("`{value}`"))?;
     let [least, most] = clip.values;
     draw_rows(&mut rows, *points, *seed, "cost");
     if rows.iter().all(|row| row[width - 1] == rows[0][width - 1]) && least < most {
-        let message = format!("`{value}` is constant in the {} rows that were drawn of {all}", rows.len());
+        let message = format!("`{value}` is constant in the {} points that were drawn of {all}", rows.len());
         return Err(Error::input(Diagnostic::new(message).hint("take more with `--points`, or others with `--seed`")));
     }
     let path = folder.join(POINTS_NAME);
@@ -129,18 +129,32 @@ pub fn of_table(
         seed: *seed,
     };
     let mut fitted = fit.fit(computed)?;
-    // Fitted to few rows in many columns, a kernel explains everything, noise included.
-    fitted.found.noise_variance = fitted.found.noise_variance.max(LEAST_NOISE_SHARE);
+    let mean = rows.iter().map(|row| row[width - 1]).sum::<f64>() / rows.len() as f64;
+    let variance = rows.iter().map(|row| (row[width - 1] - mean) * (row[width - 1] - mean)).sum::<f64>() / rows.len() as f64;
+    let scatter = replicates.scatter(&values).filter(|&scatter| 0.0 < scatter);
+    // Fitted to few rows in many columns, a kernel explains everything, noise included; the values of equal inputs tell it.
+    let least_noise = scatter.map_or(0.0, |scatter| scatter * scatter / variance).max(LEAST_NOISE_SHARE);
+    fitted.found.noise_variance = fitted.found.noise_variance.max(least_noise);
     let mut notes = vec![format!("{}: {} rows; value `{value}`, from {least} to {most}", file.display(), columns.rows)];
     notes.push(format!("inputs: {}", columns.inputs.join(", ")));
     notes.extend(columns.left_out.iter().map(|(reason, names)| format!("left out: {}: {reason}", listed(names))));
     if 0 < dropped {
         notes.push(format!("{dropped} rows are left out for a missing number"));
     }
+    if let Some(scatter) = scatter {
+        notes.push(format!(
+            "{} rows have {all} distinct inputs: a point of several rows has their mean for its value, and their scatter, {}, is noise",
+            table.rows,
+            short(scatter)
+        ));
+    }
     if rows.len() < all {
-        notes.push(format!("points: {} of {all} rows, drawn at random (seed {seed}); `--points` takes more", rows.len()));
+        notes.push(format!(
+            "points: {} of {all} distinct inputs, drawn at random (seed {seed}); `--points` takes more",
+            rows.len()
+        ));
     } else {
-        notes.push(format!("points: {} rows", rows.len()));
+        notes.push(format!("points: {all} distinct inputs"));
     }
     notes.push(clip.note.clone());
     let bound = [clip.range[0].min(least), clip.range[1].max(most)];
@@ -158,7 +172,7 @@ pub fn of_table(
         noise_variance: Some(fitted.found.noise_variance),
         features: features(columns.inputs.len()),
         is_arms: false,
-        n_points: fitted.n_points,
+        n_points: rows.len(),
         notes,
     })
 }

@@ -66,7 +66,7 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
         "left out: town: texts",
         "left out: same: constant",
         "1 rows are left out for a missing number",
-        "points: 119 rows",
+        "points: 119 distinct inputs",
         "state one that is known beforehand with `--range`",
     ] {
         assert!(noted.contains(line), "no `{line}` in {noted}");
@@ -102,6 +102,31 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
         );
     }
     assert!(answer["sentence"].as_str().is_some_and(|sentence| said.contains(sentence)), "{answer}");
+}
+
+/// Rows with equal inputs are one point: a table twice is the table once, and values of equal inputs that differ are noise.
+#[test]
+fn rows_with_equal_inputs_are_one_point() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let rows = hill(60);
+    write(&here.join("once.csv"), &rows);
+    write(&here.join("twice.csv"), &[rows.clone(), rows.clone()].concat());
+    let readings = |offset: f64| rows.iter().map(move |&[x, z, value]| [x, z, value + offset]);
+    write(&here.join("readings.csv"), &readings(-0.3).chain(readings(0.3)).collect::<Vec<_>>());
+    let [once, twice, readings] = ["once", "twice", "readings"].map(|name| asked(here, &format!("{name}.csv"), name, &[]));
+    assert_eq!((&once["budgets"], &once["sentence"]), (&twice["budgets"], &twice["sentence"]));
+    assert!(readings["notes"].to_string().contains("120 rows have 60 distinct inputs"), "{readings}");
+    let noise = |name: &str| {
+        let spec: toml::Table = fs::read_to_string(here.join(name).join("spec.toml")).expect("a spec").parse().expect("TOML");
+        spec["environment"]["noise"]["sd"].as_float().expect("a number")
+    };
+    let values: Vec<f64> = rows.iter().map(|row| row[2]).collect();
+    let mean = values.iter().sum::<f64>() / 60.0;
+    let deviation = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 60.0).sqrt();
+    let expected = (2.0 * 0.3_f64.powi(2)).sqrt() / deviation;
+    assert!((noise("readings") - expected).abs() < 1e-4 * expected, "{} and {expected}", noise("readings"));
+    assert!(noise("once") < expected, "{}", noise("once"));
 }
 
 /// The order of the rows changes nothing; other units change no share beyond chance.
