@@ -4,7 +4,7 @@
 
 use super::accounting::{subsampled, zcdp};
 use super::event::mu_of_sums;
-use super::{Delta, Event, gdp_epsilon};
+use super::{Delta, Epsilon, Event, analytic_gaussian_sigma, gdp_epsilon};
 
 /// Bounds the privacy loss of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +50,23 @@ impl PrivacyLoss {
             }
             (Self::Pure { epsilon }, _) => Some(epsilon),
             (Self::Gaussian { mu }, Some(delta)) => Some(gdp_epsilon(mu, delta)),
+        }
+    }
+
+    /// Returns the least factor by which all noise must grow for this loss to keep the budget; the inverse of
+    /// [`PrivacyLoss::epsilon`]. Pure losses and `mu` shrink like the factor, `rho` like its square.
+    /// `None` if no noise keeps the budget.
+    #[must_use]
+    pub fn least_noise(self, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
+        match (self, delta) {
+            (Self::Pure { epsilon: unit }, _) => Some(unit / epsilon.get()),
+            (Self::Gaussian { mu }, Some(delta)) => Some(mu * analytic_gaussian_sigma(epsilon, delta)),
+            (Self::Concentrated { rho }, Some(delta)) => Some(libm::sqrt(rho / zcdp::rho(epsilon, delta))),
+            (Self::Subsampled { distance, n_samples, steps }, Some(delta)) => {
+                let kept = subsampled::distance(epsilon.get(), n_samples, steps, delta);
+                (0.0 < kept).then(|| distance / kept)
+            }
+            _ => None,
         }
     }
 }

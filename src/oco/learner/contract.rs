@@ -158,7 +158,7 @@ impl GradientRequest {
     /// Returns whether the run clips features and gradients.
     #[must_use]
     pub fn clips(&self) -> bool {
-        self.clips.unwrap_or(self.spec.calibration != Calibration::AsPrinted && self.spec.mechanism != "none")
+        self.clips.unwrap_or(self.spec.calibration.corrects() && self.spec.mechanism != "none")
     }
 
     /// Returns the terms of the calibration over a setting.

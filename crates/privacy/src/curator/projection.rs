@@ -46,7 +46,7 @@ struct Projection {
 
 fn build(request: &Request, need: InputsNeed, always_lift: bool) -> Result<Arc<dyn Curator>, Refusal> {
     let name = if always_lift { ALWAYS_LIFT.name } else { PROJECTION.name };
-    if request.calibration == Calibration::Corrected {
+    if request.calibration.corrects() && !request.calibration.redesigns() {
         return Err(Refusal::new(
             "calibration",
             "the random projection has no corrected calibration: it keeps the column space of the inputs, which tells neighbours apart (E16)",

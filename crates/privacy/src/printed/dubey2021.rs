@@ -1,6 +1,14 @@
 //! Holds the formulas of the tree over `[phi, y]^T [phi, y]`; alpha and beta are epsilon and delta.
 //! Source: [Dubey2021, algorithm 2, lemmas 2 and 3].
 
+use super::Formula;
+
+/// A node's standard deviation for `|z|² <= S`.
+pub const SIGMA_OF_THE_PROOF: Formula =
+    Formula::new(["Dubey2021", "proof of lemma 2", "E8"], "sigma = 4 sqrt(n S) ln(10/delta)/epsilon", |x| {
+        sigma_of_the_proof(x.of("n") as u32, x.of("S"), x.of("epsilon"), x.of("delta"))
+    });
+
 /// Returns the number `1 + ceil(log2 T)` of nodes that hold a leaf in the full tree.
 /// Prefix sums use fewer, `floor(log2 T) + 1` (erratum E10, `docs/privacy.md`).
 #[must_use]
@@ -67,3 +75,21 @@ pub fn tight_spectrum(sigma: f64, n_features: usize, rounds: u64, failure_prob: 
     let log = libm::log(2.0 * rounds as f64 / failure_prob);
     sigma * 2.0 * (libm::sqrt(n_features as f64) + libm::sqrt(log))
 }
+
+/// The formulas of this file.
+pub const FORMULAS: &[Formula] = &[
+    Formula::new(["Dubey2021", "algorithm 2", "E10"], "n = 1 + ceil(log2(T))", |x| f64::from(nodes_printed(x.of("T") as u64))),
+    Formula::new(["Dubey2021", "lemma 2", "E9"], "S = 1 + B² + 2 rho² ln(8 T/delta)", |x| {
+        squared_norm(x.of("B"), x.of("rho"), x.of("T") as u64, x.of("delta"))
+    }),
+    SIGMA_OF_THE_PROOF,
+    Formula::new(["Dubey2021", "lemma 2", "E8"], "sigma = 16 n S ln(10/delta)²/epsilon²", |x| {
+        sigma_of_the_statement(x.of("n") as u32, x.of("S"), x.of("epsilon"), x.of("delta"))
+    }),
+    Formula::new(["Dubey2021", "lemma 3", "E11"], "Lambda = sigma sqrt(2 n) (4 sqrt(m) + 2 ln(2 T/zeta))", |x| {
+        spectrum(x.of("sigma"), x.of("n") as u32, x.of("m") as usize, x.of("T") as u64, x.of("zeta"))
+    }),
+    Formula::new(["Dubey2021", "lemma 3", ""], "kappa = sigma sqrt(n/Lambda) (sqrt(m) + sqrt(2 ln(2 T/zeta)))", |x| {
+        kappa(x.of("sigma"), x.of("n") as u32, x.of("Lambda"), x.of("m") as usize, x.of("T") as u64, x.of("zeta"))
+    }),
+];

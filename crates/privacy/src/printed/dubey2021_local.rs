@@ -1,6 +1,25 @@
 //! Holds the formulas of one user's Gram matrix and reward vector, with noise added by the user.
 //! Source: [Dubey2021, algorithm 3, lemmas 5 and 6].
 
+use super::Formula;
+
+/// Noise on the matrix.
+pub const SIGMA_GRAM: Formula = Formula::new(["Dubey2021", "lemma 5", "E13"], "sigma_X = sqrt(8 ln(5/(2 delta)))/epsilon", |x| {
+    sigma_gram(x.of("epsilon"), x.of("delta"))
+});
+
+/// Noise on the vector.
+pub const SIGMA_REWARD: Formula =
+    Formula::new(["Dubey2021", "lemma 5", "E14"], "sigma_u = sqrt(8 (B² + 2 ln(8 m/delta)) ln(5/delta))/epsilon", |x| {
+        sigma_reward(x.of("B"), x.of("m") as usize, x.of("epsilon"), x.of("delta"))
+    });
+
+/// Noise on the vector of bounded rewards.
+pub const SIGMA_REWARD_BOUNDED: Formula =
+    Formula::new(["Dubey2021", "section 6.1", "E14"], "sigma_u = sqrt(8 B² ln(5/delta))/epsilon", |x| {
+        sigma_reward_bounded(x.of("B"), x.of("epsilon"), x.of("delta"))
+    });
+
 /// Returns `sigma_X = sqrt(8 ln(5/(2 beta)))/alpha` [lemma 5].
 /// This is the classical formula for half of the budget at sensitivity 1 "per element"; the L2 sensitivity is sqrt(2) for the
 /// noise as specified (erratum E13, `docs/privacy.md`).
@@ -50,3 +69,16 @@ pub fn kappa_printed(sigma_reward: f64, spectrum: f64, n_features: usize, rounds
 pub fn kappa(sigma_reward: f64, sigma_gram: f64, spectrum: f64, n_features: usize, rounds: u64) -> f64 {
     kappa_printed(sigma_reward, sigma_gram * spectrum, n_features, rounds)
 }
+
+/// The formulas of this file.
+pub const FORMULAS: &[Formula] = &[
+    SIGMA_GRAM,
+    SIGMA_REWARD,
+    SIGMA_REWARD_BOUNDED,
+    Formula::new(["Dubey2021", "lemma 6", "E15"], "Lambda = sqrt(T) (4 sqrt(m) + 2 ln(2 T/zeta))", |x| {
+        spectrum(x.of("m") as usize, x.of("T") as u64, x.of("zeta"))
+    }),
+    Formula::new(["Dubey2021", "lemma 6", "E15"], "kappa = sigma_u sqrt(m T/Lambda)", |x| {
+        kappa_printed(x.of("sigma_u"), x.of("Lambda"), x.of("m") as usize, x.of("T") as u64)
+    }),
+];
