@@ -3,7 +3,6 @@
 //! The bounds are those in which Theorem 1 \[Dubey2021\] is stated. All of them are independent of the data.
 
 use privateer_config::params::Args;
-use privateer_privacy::Calibration;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::sums::{Spectrum, Sums, SumsFacts};
 

@@ -22,6 +22,8 @@ mod analytic_gaussian;
 mod automatic;
 mod budget;
 mod calibration;
+#[cfg(test)]
+mod calibration_tests;
 mod channel;
 mod claim;
 pub mod curator;

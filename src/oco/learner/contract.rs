@@ -6,7 +6,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
-use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic};
+use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic};
 use std::fmt;
 use std::sync::Arc;
 

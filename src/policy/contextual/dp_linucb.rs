@@ -21,7 +21,7 @@ use privateer_privacy::interactions::{
 };
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::printed::{dubey2021, zheng2020};
-use privateer_privacy::{Calibration, Refusal, Released, Request};
+use privateer_privacy::{Refusal, Released, Request};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

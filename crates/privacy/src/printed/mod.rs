@@ -6,6 +6,8 @@ pub mod bassily2020;
 pub mod dubey2021;
 pub mod dubey2021_local;
 mod formula;
+#[cfg(test)]
+mod formula_tests;
 pub mod han2022_choice;
 pub mod han2022_tree;
 pub mod kharkovskii2020;
