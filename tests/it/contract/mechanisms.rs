@@ -8,34 +8,6 @@ fn facts(noise_bound: Option<f64>) -> RewardFacts {
     RewardFacts { bound: 1.0, noise_bound, range: None, noise_variance: Some(1.0 / 3.0), rounds: 1000 }
 }
 
-/// Means of 20000 releases within five standard errors: false alarm below 1e-6 a figure, fixed seeds.
-#[test]
-fn unbiased_for_the_clipped_reward() {
-    let n = 20_000;
-    for entry in MECHANISMS {
-        for calibration in Calibration::ALL {
-            for epsilon in [0.3, 3.0] {
-                let built = mechanism(entry.name, calibration, Some(epsilon), facts(Some(1.0))).expect("a mechanism");
-                for reward in [-2.0_f64, -0.7, 0.0, 1.3, 2.0, 50.0] {
-                    let clipped = built.clip().map_or(reward, |(lo, hi)| reward.clamp(lo, hi));
-                    let (mut privatizer, mut random) = (built.privatizer(), stream(entry.name));
-                    let mut sum = 0.0;
-                    for _ in 0..n {
-                        let signal = privatizer.release(&Query::default(), Raw::seal(reward), (&mut random).into());
-                        let released = signal.reward().expect("a reward");
-                        assert!(built.output_range().is_none_or(|(lo, hi)| (lo..=hi).contains(&released)), "{}", entry.name);
-                        sum += released;
-                    }
-                    let error = libm::sqrt(built.noise_variance() / f64::from(n));
-                    let mean = sum / f64::from(n);
-                    let off = (mean - clipped).abs();
-                    assert!(off <= 5.0 * error + 1e-9, "{} {calibration} {epsilon} {reward}: mean {mean}", entry.name);
-                }
-            }
-        }
-    }
-}
-
 #[test]
 fn the_ledger_prices_what_is_done() {
     for entry in MECHANISMS {
