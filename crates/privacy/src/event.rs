@@ -132,6 +132,15 @@ pub enum Factor {
 }
 
 impl Factor {
+    /// The factorisations of running sums.
+    pub const STREAMS: [Self; 4] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz];
+
+    /// Returns the factorisation of running sums with this name; `None` for an unknown name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::STREAMS.into_iter().find(|factor| factor.name() == name)
+    }
+
     /// Returns the name that specs use.
     #[must_use]
     pub fn name(self) -> &'static str {

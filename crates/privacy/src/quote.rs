@@ -6,10 +6,6 @@
 use super::accounting::sensitivity::{self, Participation, Relation};
 use super::accounting::{Bracket, Composition, Loss, PriceMethod, least_noise};
 use super::event::mu_of_sums;
-use super::streams::blt::Blt;
-use super::streams::honaker::Honaker;
-use super::streams::toeplitz::SquareRoot;
-use super::streams::tree::Tree;
 use super::streams::{Factorisation, PrefixStatement};
 pub use super::threat_model::short;
 use super::{
@@ -219,13 +215,7 @@ pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "sqrt-toeplitz"
 /// Returns the factorisation of this name over `rounds` rounds; `None` for an unknown name.
 #[must_use]
 pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> {
-    Some(match name {
-        "blt" => Arc::new(Blt::fitted(rounds)),
-        "tree" => Arc::new(Tree::new(rounds)),
-        "honaker" => Arc::new(Honaker::new(rounds)),
-        "sqrt-toeplitz" => Arc::new(SquareRoot::new(rounds)),
-        _ => return None,
-    })
+    Factor::named(name).map(|factor| factor.factorisation(rounds))
 }
 
 /// Returns the least standard deviation of a noise draw that keeps a budget.

@@ -82,8 +82,7 @@ impl InteractionSums {
         if !terms.calibration.corrects() && !matches!(name, "tree" | "local-gaussian") {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
         }
-        let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
-        let found = factors.into_iter().find(|factor| factor.name() == name);
+        let found = Factor::named(name);
         let factor = found.unwrap_or(Factor::Own);
         let factorisation: Arc<dyn Factorisation> = match found {
             Some(factor) => factor.factorisation(releases),

@@ -1,11 +1,10 @@
 //! Tests guarantees, noise and counts of every mechanism for sums.
 
 use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, joint, local, none};
-use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
-use crate::printed::{dubey2021, dubey2021_local};
+use crate::printed::dubey2021;
 use crate::{
     Budget, Calibration, Delta, Epsilon, Event, Guarantee, Query, Raw, Refusal, Request, RewardFacts, Signal,
-    analytic_gaussian_sigma, gdp_epsilon, price,
+    analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
