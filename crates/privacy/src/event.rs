@@ -40,6 +40,13 @@ pub enum Event {
         /// Density elsewhere.
         low: f64,
     },
+    /// One of several values was released at random, most likely that of the input.
+    Response {
+        /// Probability of the input's own value.
+        right: f64,
+        /// Probability of each other value.
+        wrong: f64,
+    },
     /// A public coin chose between [`Event::TwoPoint`] and [`Event::TwoLevel`].
     Mixture {
         /// As in [`Event::TwoPoint`].

@@ -343,6 +343,9 @@ fn event_words(event: &Event) -> String {
         E::Laplace { scale, .. } => format!("Laplace noise of scale {}", short(scale)),
         E::TwoPoint { rare } => format!("one of two values, the rarer with probability {} at the ends", short(rare)),
         E::TwoLevel { high, low } => format!("a density of two levels, {} and {}", short(high), short(low)),
+        E::Response { right, wrong } => {
+            format!("one of several values, its own with probability {}, each other with {}", short(right), short(wrong))
+        }
         E::Mixture { rare, high, low, two_level_share } => format!(
             "with probability {} a density of two levels, {} and {}, else one of two values, the rarer with probability {}",
             short(two_level_share),
