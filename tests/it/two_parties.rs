@@ -1,9 +1,9 @@
 //! A curator and a modeler as two programs: what passes between them, what is refused, and a state file that a kill cannot harm.
 
-use crate::problems::{CURATE, spec};
+pub use crate::problems::{CURATE, spec};
 use crate::program::{code, privateer, run, stderr, stdout};
 use privateer::record::StateFile;
-pub use privateer_privacy::mechanism::MECHANISMS;
+use privateer_privacy::mechanism::MECHANISMS;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

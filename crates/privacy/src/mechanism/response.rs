@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "randomised-response",
-    summary: "the clipped reward rounded to levels, one of which is answered: pure epsilon, finitely many output values",
+    summary: "the clipped reward rounded to levels, one of them answered: pure epsilon, few output values, least variance from epsilon = 1.6",
     paper: "Kairouz2016",
     build,
 };
