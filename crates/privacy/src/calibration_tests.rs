@@ -83,7 +83,15 @@ fn rewards_take_the_least_noise() {
         for clip in [None, Some((0.0, 1.0)), Some((-3.0, 1e4)), Some((1.0, 1.0 + 1e-3))] {
             for entry in MECHANISMS.iter().filter(|entry| entry.name != "none") {
                 let request = Request { mechanism: entry.name, calibration, budget, clip };
-                sound(&(entry.build)(&request, &facts(None, 100)).expect("a mechanism").ledger());
+                for noise_bound in [Some(0.5), None] {
+                    let Ok(built) = (entry.build)(&request, &RewardFacts { noise_bound, ..facts(None, 100) }) else {
+                        assert_eq!((noise_bound, clip), (None, None), "{} refuses bounded rewards", entry.name);
+                        continue;
+                    };
+                    sound(&built.ledger());
+                    // A mechanism that keeps its claim on every input clips.
+                    assert!(built.ledger().guarantee != Guarantee::Holds || built.clip().is_some(), "{built:?}");
+                }
             }
         }
     });
