@@ -52,8 +52,8 @@ impl PrivacyLoss {
         }
     }
 
-    /// Returns the least factor by which all noise must grow for this loss to keep the budget; the inverse of
-    /// [`PrivacyLoss::epsilon`]. Pure losses and `mu` shrink like the factor, `rho` like its square.
+    /// Returns the least factor by which all noise must grow for this loss to keep the budget.
+    /// It is the inverse of [`PrivacyLoss::epsilon`]: pure losses and `mu` shrink like the factor, `rho` like its square.
     /// `None` if no noise keeps the budget.
     #[must_use]
     pub fn least_noise(self, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
@@ -70,7 +70,8 @@ impl PrivacyLoss {
     }
 }
 
-/// Prices one event: by its worst pair of output laws, or by the bound for secretly drawn samples, which have no such pair.
+/// Prices one event by its worst pair of output laws.
+/// Secretly drawn samples have no such pair, and a bound of their own.
 #[must_use]
 pub fn price(event: &Event) -> PrivacyLoss {
     if let Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } = *event {

@@ -1,4 +1,4 @@
-//! Names the three calibrations of a paper's privacy claim, and sets the scale of a mechanism's noise by one of them.
+//! Names the three calibrations of a paper's privacy claim, and sets the scale of noise by one.
 //!
 //! No other file compares calibrations: a mechanism states its event at a scale, the paper's formula if one prints it, and,
 //! optionally, its least scale in closed form.
@@ -49,7 +49,8 @@ impl Calibration {
         self != Self::AsPrinted
     }
 
-    /// Returns whether the release may differ from the paper's: other laws of noise, centred rewards, one matrix per arm.
+    /// Returns whether the release may differ from the paper's.
+    /// Then other laws of noise are allowed, rewards are centred, and each arm has a matrix of its own.
     #[must_use]
     pub fn redesigns(self) -> bool {
         self == Self::Tight
@@ -65,9 +66,10 @@ impl Calibration {
         }
     }
 
-    /// Returns the scale of a mechanism's noise: as printed, the paper's; corrected, the paper's with its errata put right, but
-    /// never below the least; tight, the least. Without a printed scale it is the least under every calibration.
+    /// Returns the scale of a mechanism's noise.
     ///
+    /// As printed it is the paper's; corrected, the paper's with its errata put right, but never below the least; tight, the
+    /// least. Without a printed scale it is the least under every calibration.
     /// The least scale is the smallest at which the price of the event keeps the budget.
     ///
     /// # Errors
@@ -102,7 +104,8 @@ pub struct Scale {
 pub(crate) struct NoiseTerms<'a> {
     /// Privacy budget; no delta for a pure loss.
     pub(crate) budget: (Epsilon, Option<Delta>),
-    /// Returns the event at a scale; its loss must shrink in proportion to the scale (rho: to its square).
+    /// Returns the event at a scale.
+    /// Its loss must shrink in proportion to the scale (rho: to its square).
     pub(crate) event: &'a dyn Fn(f64) -> Event,
     /// The least scale in closed form; `None` takes it from the event's price.
     pub(crate) closed: Option<f64>,

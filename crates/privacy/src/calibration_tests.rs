@@ -1,4 +1,4 @@
-//! Tests the one calibration function over all mechanisms, against the price of the event just above and below its noise.
+//! Tests the one calibration function over all mechanisms, against the price of the event.
 
 use crate::curator::{InputsNeed, input_noise};
 use crate::gradients::{BatchPlan, Constants, PricedNoise, SampleClip, Terms};
@@ -11,7 +11,8 @@ use crate::{
 };
 use privateer_numerics::linalg::Norm;
 
-/// Returns the event with all noise `factor` times as large; `None` for a randomiser, whose parameter is epsilon itself.
+/// Returns the event with all noise `factor` times as large.
+/// `None` for a randomiser, whose parameter is epsilon itself.
 fn scaled(event: &Event, factor: f64) -> Option<Event> {
     let mut event = *event;
     match &mut event {
@@ -29,8 +30,9 @@ fn scaled(event: &Event, factor: f64) -> Option<Event> {
     Some(event)
 }
 
-/// Asserts that a ledger's guarantee follows from its price, that a corrected or tight claim holds, and that tight noise is the
-/// least to 1e-12: by the price, the event keeps the budget with slightly more noise and breaks it with slightly less.
+/// Asserts that a ledger's guarantee follows from its price, and that its noise is large enough.
+/// A corrected or tight claim holds, and tight noise is the least to 1e-12: by the price, the event keeps the budget with
+/// slightly more noise and breaks it with slightly less.
 #[track_caller]
 fn sound(ledger: &Ledger) {
     let (Ledger { event, calibration, .. }, epsilon) = (ledger, ledger.epsilon.expect("a claim"));

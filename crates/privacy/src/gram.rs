@@ -148,7 +148,8 @@ impl GramClip {
     }
 }
 
-/// States a release of sums of items with `|z| <= length` in one stream, for one common standard deviation of all draws.
+/// States a release of sums of items with `|z| <= length` in one stream.
+/// All draws have one standard deviation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GramRelease {
     pub(crate) factor: Factor,
@@ -167,14 +168,15 @@ impl GramRelease {
         Event::Sums { factor, releases, gram_sigma, equal_diagonal: false, moment_sigma, reward }
     }
 
-    /// Returns by how much one item moves the sums, in units of a draw's standard deviation; infinite for unbounded rewards.
+    /// Returns by how much one item moves the sums, in units of a draw's standard deviation.
+    /// Infinite for unbounded rewards.
     pub(crate) fn distance(self) -> f64 {
         let (gram, moment) = (1.0 / (self.length * self.length), 1.0 / self.length);
         let of = |reward| libm::sqrt(gram_and_reward_mu_squared(reward, gram, moment, Relation::Replace));
         self.reward.map_or(f64::INFINITY, of)
     }
 
-    /// Returns the scale of a draw under a calibration, by a factorisation whose columns have norm `norm`.
+    /// Returns the scale of a draw, for a factorisation whose columns have norm `norm`.
     ///
     /// # Errors
     /// A refusal on `epsilon` for noise beyond f64.

@@ -79,7 +79,8 @@ fn a_bit_answers_at_its_epsilon() {
     have_share(&draws(&duchi::ENTRY, 1.0), |x| 0.0 < x, 1.0 / (1.0 + (-2.0_f64).exp()));
 }
 
-/// Of three levels at epsilon = 2 the input's own has probability e²/(e² + 2), and is the largest answer at the upper end.
+/// Of three levels at epsilon = 2 the input's own has probability e²/(e² + 2).
+/// At the upper end it is the largest answer.
 #[test]
 fn randomised_response_answers_at_its_epsilon() {
     let own = 2.0_f64.exp() / (2.0_f64.exp() + 2.0);

@@ -1,7 +1,7 @@
 //! Searches for the point at which a condition starts or ceases to hold.
 
-/// Narrows a bracket to the relative width `tolerance`, or to neighbouring doubles, and returns its end where `holds` is true.
-/// The condition holds at `yes` and not at `no`, either of which may be the larger.
+/// Narrows a bracket and returns its end where `holds` is true.
+/// The last bracket has the relative width `tolerance`, or ends at neighbouring doubles. The condition holds at `yes` and not at `no`, either of which may be the larger.
 pub(crate) fn bisect(mut no: f64, mut yes: f64, tolerance: f64, holds: impl Fn(f64) -> bool) -> f64 {
     loop {
         let (low, high) = (no.min(yes), no.max(yes));

@@ -1,7 +1,8 @@
 //! Implements the hybrid mechanism for one bounded reward [Wang2019, section III-C].
 //!
 //! A coin that does not depend on the reward chooses between the piecewise density and one bit. The output is bounded. The
-//! worst-case variance is the least of the mechanisms here up to epsilon = 1.6, and above the threshold it is the same for every reward.
+//! worst-case variance is the least of the mechanisms here up to epsilon = 1.6, and above the threshold it is the same for
+//! every reward.
 //! Proof: `docs/proofs/hybrid.md`.
 
 use super::duchi::TwoPoint;

@@ -1,6 +1,6 @@
-//! Rounds one bounded reward to k levels and answers by randomised response on them [Warner1965; Kairouz2016].
+//! Rounds one bounded reward to k levels and answers by randomised response on them.
 //!
-//! Two levels are one randomised bit. The number of levels is the one with the least worst-case variance.
+//! Source: [Warner1965; Kairouz2016]. Two levels are one randomised bit. The number of levels is the one with the least worst-case variance.
 //! Proof: `docs/proofs/randomised-response.md`.
 
 use super::on_window::{self, Description, UnitRandomiser};
@@ -54,7 +54,7 @@ impl Response {
         2.0 * at as f64 / (self.levels - 1) as f64 - 1.0
     }
 
-    /// Returns the level below an input and the probability of rounding up from it, which keeps the mean.
+    /// Returns the level below an input, and the probability of rounding up that keeps the mean.
     fn round(&self, input: f64) -> (u64, f64) {
         let place = 0.5 * (input + 1.0) * (self.levels - 1) as f64;
         let below = place.floor().clamp(0.0, (self.levels - 2) as f64);
@@ -207,7 +207,7 @@ mod tests {
         assert_private_and_unbiased(1.0, worst_variance(1.0, 2), |input| law(1.0, 2, input));
     }
 
-    /// Checks worst variances against a fine search over inputs, and the chosen number of levels against all.
+    /// Checks worst variances by a fine search over inputs, and the chosen number of levels.
     #[test]
     fn the_levels_have_the_least_worst_variance() {
         for epsilon in [1e-3, 0.5, 1.5, 2.0, 4.0, 9.0, 20.0] {

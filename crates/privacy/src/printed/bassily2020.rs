@@ -7,5 +7,4 @@ pub const SIGMA: Formula = Formula::new(["Bassily2020", "algorithm 2", ""], "sig
     libm::sqrt(8.0 * libm::log(1.0 / x.of("delta"))) * x.of("L") / x.of("epsilon")
 });
 
-/// The formulas of this file.
-pub const FORMULAS: &[Formula] = &[SIGMA];
+pub(super) const FORMULAS: &[Formula] = &[SIGMA];

@@ -1,4 +1,4 @@
-//! Describes formulas of papers: one entry for each, from which ledgers, pages and documents take number and words.
+//! Describes formulas of papers; ledgers, pages and documents take number and words from here.
 
 use super::{
     bassily2020, dubey2021, dubey2021_local, han2022_choice, han2022_tree, kharkovskii2020, shariff2018, zheng2020, zhou2021,

@@ -3,7 +3,8 @@
 use super::formula::{FORMULAS, Formula, Symbols};
 use std::collections::BTreeSet;
 
-/// Computes the text of a formula: numbers, symbols, `+ - * /` with `*` left out, `²`, `^(…)`, and named functions.
+/// Computes the text of a formula.
+/// It knows numbers, symbols, `+ - * /` with `*` left out, `²`, `^(…)`, and named functions.
 struct Reader<'a> {
     text: &'a str,
     value_of: &'a dyn Fn(&str) -> f64,

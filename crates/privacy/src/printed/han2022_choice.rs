@@ -24,8 +24,7 @@ pub fn range(diameter: f64, smoothness: f64, lipschitz: f64, round: u64) -> f64 
     2.0 * diameter * (smoothness * diameter + lipschitz) / (round as f64 + 1.0)
 }
 
-/// The formulas of this file.
-pub const FORMULAS: &[Formula] = &[
+pub(super) const FORMULAS: &[Formula] = &[
     LAPLACE_SCALE,
     Formula::new(["Han2022", "proof of theorem 3.4", "E28"], "range = 2 D (beta D + L)/(t + 1)", |x| {
         range(x.of("D"), x.of("beta"), x.of("L"), x.of("t") as u64)

@@ -16,8 +16,8 @@ pub const THEOREM_3_1: Formula = Formula::new(
     |x| theorem_3_1(x.of("kappa"), x.of("s"), x.of("n") as u64, x.of("epsilon"), x.of("delta")),
 );
 
-/// Returns `sigma_+ = sqrt(2 kappa ln(1/delta)) s/epsilon` [lemma 2.1].
-/// Correct as `(kappa s²/2 sigma²)`-concentrated privacy (erratum E21, `docs/privacy.md`).
+/// Returns `sigma_+` of lemma 2.1.
+/// It is correct as `(kappa s²/2 sigma²)`-concentrated privacy (erratum E21, `docs/privacy.md`).
 #[must_use]
 pub fn sigma_plus(kappa: f64, sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     libm::sqrt(2.0 * kappa * libm::log(1.0 / delta)) * sensitivity / epsilon
@@ -81,15 +81,13 @@ pub fn noise_norm(q: f64, n: usize) -> (f64, f64) {
     candidates.into_iter().map(|r| (r, kappa(r))).fold((2.0, f64::INFINITY), |best, at| if at.1 < best.1 { at } else { best })
 }
 
-/// Returns the scale `2 sigma_+` of the Gamma law of `|Z|_+²` as lemma 3.1 prints it.
-/// It must be `2 sigma_+²` (E23).
+/// Returns the scale of the Gamma law of `|Z|_+²` as lemma 3.1 prints it; it must be `2 sigma_+²` (E23).
 #[must_use]
 pub fn gamma_scale_printed(sigma_plus: f64) -> f64 {
     2.0 * sigma_plus
 }
 
-/// The formulas of this file.
-pub const FORMULAS: &[Formula] = &[
+pub(super) const FORMULAS: &[Formula] = &[
     SIGMA_PLUS,
     THEOREM_3_1,
     Formula::new(["Han2022", "lemma 3.2", "E22"], "q_+ = min(q - 1, ln(n) - 1)", |x| {

@@ -11,8 +11,7 @@ pub const OMEGA: Formula =
         omega(x.of("r") as u32, x.of("epsilon"), x.of("delta"))
     });
 
-/// Returns `omega = 16 sqrt(r ln(2/delta)) ln(16 r/delta)/epsilon`.
-/// This form gives the paper's own tables (E18).
+/// Returns omega in the form that gives the paper's own tables (E18).
 #[must_use]
 pub fn omega(n_columns: u32, epsilon: f64, delta: f64) -> f64 {
     let r = f64::from(n_columns);
@@ -33,8 +32,7 @@ pub fn grid_singular_value(m: u32, norm: f64) -> f64 {
     a * libm::sqrt(m * m * (m + 1.0) / (3.0 * (m - 1.0)))
 }
 
-/// The formulas of this file.
-pub const FORMULAS: &[Formula] = &[
+pub(super) const FORMULAS: &[Formula] = &[
     OMEGA,
     Formula::new(
         ["Kharkovskii2020", "algorithm 1, line 5", "E18"],

@@ -1,4 +1,5 @@
-//! Holds the formulas of the private papers as printed, one file per topic, with their errata; [`FORMULAS`] lists them.
+//! Holds the formulas of the private papers as printed, one file per topic, with their errata.
+//! [`FORMULAS`] lists them.
 //!
 //! A formula here is not a guarantee: `accounting` prices what it delivers. Errata: `docs/privacy.md`.
 

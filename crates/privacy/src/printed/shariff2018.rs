@@ -56,8 +56,7 @@ impl BetaTerms {
     }
 }
 
-/// The formulas of this file.
-pub const FORMULAS: &[Formula] = &[
+pub(super) const FORMULAS: &[Formula] = &[
     SIGMA,
     Formula::new(
         ["ShariffSheffet2018", "proposition 5", ""],

@@ -22,8 +22,7 @@ pub fn spectrum(sigma: f64, round: u64, dimension: usize, rounds: u64, failure_p
     sigma * libm::sqrt(round as f64) * (4.0 * libm::sqrt(dimension as f64) + 2.0 * log)
 }
 
-/// The formulas of this file.
-pub const FORMULAS: &[Formula] = &[
+pub(super) const FORMULAS: &[Formula] = &[
     SIGMA,
     Formula::new(["Zheng2020", "algorithm 2", ""], "Upsilon = sigma sqrt(t) (4 sqrt(d) + 2 ln(2 T/alpha))", |x| {
         spectrum(x.of("sigma"), x.of("t") as u64, x.of("d") as usize, x.of("T") as u64, x.of("alpha"))

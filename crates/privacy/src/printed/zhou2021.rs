@@ -6,5 +6,4 @@ use super::Formula;
 pub const LAPLACE_SCALE: Formula =
     Formula::new(["Zhou2021", "curator 1", ""], "scale = 2 (B + R)/epsilon", |x| 2.0 * (x.of("B") + x.of("R")) / x.of("epsilon"));
 
-/// The formulas of this file.
-pub const FORMULAS: &[Formula] = &[LAPLACE_SCALE];
+pub(super) const FORMULAS: &[Formula] = &[LAPLACE_SCALE];

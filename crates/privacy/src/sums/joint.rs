@@ -187,7 +187,7 @@ impl Rewards {
         Ok(Self { clip: GramClip::unit(Some((lo, hi)), centre), reach: Some(reach), bound: facts.bound, noise_std })
     }
 
-    /// Returns a draw's standard deviation as printed, and lemma 2 at the sensitivity of what is released.
+    /// Returns the scale as printed, and by lemma 2 at the sensitivity of what is released.
     /// For other factorisations than the tree, the norm of their columns replaces `sqrt(n)`.
     fn printed(
         &self,
