@@ -30,7 +30,7 @@ pub struct OwnContextual {
 
 /// Returns the rounds that release sums: every round, or under the tight calibration rounds that grow by a tenth.
 fn due(rounds: u64, calibration: Calibration) -> Arc<[u64]> {
-    let growth = if calibration == Calibration::Tight { 1.1 } else { 1.0 };
+    let growth = if calibration.redesigns() { 1.1 } else { 1.0 };
     let next = |round: &u64| Some(((*round as f64 * growth).ceil() as u64).max(round + 1)).filter(|next| *next <= rounds);
     std::iter::successors(Some(1), next).collect()
 }

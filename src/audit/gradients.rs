@@ -161,7 +161,7 @@ fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim
     let words =
         if generalized { "the likelihood ratio of the nodes that hold round 1" } else { "the likelihood ratio of all prefixes" };
     let mut cases = vec![Case::new(name, claim, pair, words, attack)];
-    for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| calibration == Calibration::Tight) {
+    for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| calibration.redesigns()) {
         let play = play.clone();
         let pair = format!("{words} in round 1 of {rounds}, all others zero");
         let transcript = move |side: Side, stream: &mut Stream, row: &mut [f64]| {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `privateer release`.
 #[derive(Debug, Args)]
 pub struct ReleaseArgs {
-    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, gaussian; stated once, with the first value
+    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, randomised-response, gaussian; stated once, with the first value
     #[arg(long, value_name = "NAME")]
     mechanism: Option<String>,
     /// Privacy loss of one answer

@@ -3,7 +3,6 @@
 //! The bounds are those in which Theorem 1 \[Dubey2021\] is stated. All of them are independent of the data.
 
 use privateer_config::params::Args;
-use privateer_privacy::Calibration;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::sums::{Spectrum, Sums, SumsFacts};
 
@@ -75,7 +74,7 @@ impl SpectrumPlan {
     #[must_use]
     pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, ridge: f64, failure_prob: f64) -> NoiseBounds {
         let rounds = sums.horizon;
-        let bound = self.bound.unwrap_or(if facts.calibration == Calibration::Tight { Bound::Tight } else { Bound::Printed });
+        let bound = self.bound.unwrap_or(if facts.calibration.redesigns() { Bound::Tight } else { Bound::Printed });
         let (lambda, vector) = match (bound, facts.spectrum) {
             (_, Spectrum::None) => (0.0, 0.0),
             (Bound::Tight, _) => (
@@ -87,7 +86,7 @@ impl SpectrumPlan {
                 (dubey2021::spectrum(std, 1, m, rounds, failure_prob), dubey2021::vector_norm(std, m, rounds, failure_prob))
             }
             (Bound::Printed, Spectrum::Local { gram, moment }) => {
-                let vector = if facts.calibration == Calibration::AsPrinted {
+                let vector = if !facts.calibration.corrects() {
                     moment * libm::sqrt(m as f64 * rounds as f64)
                 } else {
                     // Includes the deviation term that lemma 6 omits (erratum E15, `docs/privacy.md`).
@@ -107,7 +106,7 @@ impl SpectrumPlan {
             _ => (shift - lambda).max(0.0),
         };
         // The papers bound |h| in the norm of the noise alone; with the ridge the bound also holds for a least eigenvalue of 0.
-        let below = if facts.calibration == Calibration::AsPrinted && 0.0 < least { least } else { least + ridge };
+        let below = if !facts.calibration.corrects() && 0.0 < least { least } else { least + ridge };
         NoiseBounds {
             shift,
             floor,

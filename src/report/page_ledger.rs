@@ -6,6 +6,7 @@ use super::grid::Grid;
 use super::page_tables::{policies_of, shown};
 use super::text::{short, short_key, swept_text};
 use maud::{Markup, html};
+use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::{Event, Guarantee, Ledger};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 const ERRATA: &str = include_str!("../../docs/privacy.md");
 
 /// Documents with the proof of a mechanism's promise, by the first letters of its name.
-const PROOFS: [(&str, &str); 10] = [
-    ("laplace", "laplace.md"),
-    ("duchi", "duchi.md"),
-    ("piecewise", "piecewise.md"),
-    ("hybrid", "hybrid.md"),
-    ("gaussian", "gaussian.md"),
-    ("discrete", "discrete.md"),
-    ("local-gaussian", "sums.md"),
-    ("tree", "sums.md"),
-    ("blt", "sums.md"),
-    ("rows", "rows.md"),
-];
+/// A mechanism for one reward has a document of its own name.
+const PROOFS: [(&str, &str); 5] =
+    [("discrete", "discrete"), ("local-gaussian", "sums"), ("tree", "sums"), ("blt", "sums"), ("rows", "rows")];
+
+/// Returns the document with the proof of a mechanism.
+fn proof(mechanism: &str) -> Option<String> {
+    let rewards = MECHANISMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.name));
+    let found = rewards.chain(PROOFS).find(|(start, _)| mechanism.starts_with(start));
+    found.map(|(_, file)| format!("docs/proofs/{file}.md"))
+}
 
 /// Returns the fields of a card with their titles.
 fn fields(ledger: &Ledger) -> [(&'static str, String); 5] {
@@ -94,8 +93,7 @@ fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
             }
         }
     }
-    let proof =
-        PROOFS.iter().find(|(start, _)| first.mechanism.starts_with(start)).map(|(_, file)| format!("docs/proofs/{file}"));
+    let proof = proof(&first.mechanism);
     let all: Vec<&CellData> = entries.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
     let guarantee = first.guarantee.to_string();
     html! {
@@ -230,8 +228,8 @@ mod tests {
 
     #[test]
     fn every_proof_and_erratum_is_there() {
-        for (_, file) in PROOFS {
-            let path = format!("{}/docs/proofs/{file}", env!("CARGO_MANIFEST_DIR"));
+        for name in MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none").chain(PROOFS.map(|(name, _)| name)) {
+            let path = format!("{}/{}", env!("CARGO_MANIFEST_DIR"), proof(name).expect("a document"));
             assert!(std::path::Path::new(&path).is_file(), "{path}");
         }
         assert!((1..=31).all(|i| erratum(&format!("E{i}")).is_some_and(|words| words.len() > 5)));

@@ -164,7 +164,7 @@ impl PrivacyPlan {
         }
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
-        let varies = self.request.calibration == Calibration::AsPrinted
+        let varies = !self.request.calibration.corrects()
             && self.entry.name() == "laplace"
             && facts.noise_bound.is_some()
             && !bound_stated;
@@ -217,11 +217,8 @@ impl RequestDocs {
 /// A number out of range is reported and left out.
 pub(super) fn request(args: &Args<'_>, mechanisms: &[&'static str], default: &'static str, docs: &RequestDocs) -> Request {
     let mechanism = args.word("mechanism", docs.mechanism, mechanisms, Some(default));
-    let calibration = match args.word("calibration", docs.calibration, &Calibration::NAMES, Some("tight")) {
-        "as-printed" => Calibration::AsPrinted,
-        "corrected" => Calibration::Corrected,
-        _ => Calibration::Tight,
-    };
+    let calibration = args.word("calibration", docs.calibration, &Calibration::NAMES, Some(Calibration::DEFAULT.name()));
+    let calibration = calibration.parse().unwrap_or_default();
     let epsilon = args.number("epsilon", docs.epsilon[0]).above(0.0).optional(docs.epsilon[1]);
     let delta = args.number("delta", docs.delta[0]).above(0.0).below(1.0).optional(docs.delta[1]);
     let budget = Budget {

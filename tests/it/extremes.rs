@@ -1,6 +1,7 @@
 //! `privateer account` at the ends of what f64 holds: a finite price or a refusal, at every option.
 
 use crate::program::{code, privateer, stderr, stdout};
+use privateer_privacy::mechanism::MECHANISMS;
 use serde_json::Value;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ fn fault(arguments: &[&str]) -> Option<String> {
 #[test]
 fn prices_at_the_ends_of_f64_are_finite_or_refused() {
     let mut cases: Vec<Vec<&str>> = Vec::new();
-    for mechanism in ["laplace", "duchi", "piecewise", "hybrid", "gaussian"] {
+    for mechanism in MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none") {
         for option in ["--answer-epsilon", "--epsilon"] {
             for clip in ["--clip=-1,1", "--clip=-1e308,1e308", "--clip=0,5e-324", "--clip=-1e300,1e300"] {
                 cases.extend(ENDS.map(|end| vec![mechanism, option, end, clip, "--delta", "1e-6"]));

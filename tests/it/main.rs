@@ -30,7 +30,6 @@ mod pages;
 mod participations;
 mod pins;
 mod prices;
-mod printed;
 mod problems;
 mod program;
 mod progress;

@@ -78,7 +78,10 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
     let curator = "[curator]\nepsilon = 1.0\ndelta = 1e-3\nradius = 0.5\n[[policy]]\nkind = \"gp-ucb\"\nridge = 1.0\n";
     let inputs = simulated(&format!("{POINTS}{curator}")).remove(1);
     vec![
-        ("simulated rewards: `laplace`, `duchi`, `piecewise`, `hybrid`, `gaussian`", points("kind = \"tgp-ucb\"\nridge = 1.0")),
+        (
+            "simulated rewards: `laplace`, `duchi`, `piecewise`, `hybrid`, `randomised-response`, `gaussian`",
+            points("kind = \"tgp-ucb\"\nridge = 1.0"),
+        ),
         ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
         ("simulated sums: `local-jdp-gp-ucb`", points("kind = \"local-jdp-gp-ucb\"")),
         ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),

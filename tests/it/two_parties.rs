@@ -3,6 +3,7 @@
 pub use crate::problems::{CURATE, spec};
 use crate::program::{code, privateer, run, stderr, stdout};
 use privateer::record::StateFile;
+use privateer_privacy::mechanism::MECHANISMS;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -214,7 +215,7 @@ fn a_session_takes_each_reward_once() {
 fn noise_on_the_learners_side_is_drawn_once() {
     let (folder, _) = curated();
     let here = folder.path();
-    for (at, mechanism) in ["laplace", "duchi", "piecewise", "hybrid", "gaussian"].into_iter().enumerate() {
+    for (at, mechanism) in MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none").enumerate() {
         let privacy = format!("[privacy]\nmechanism = \"{mechanism}\"\nepsilon = 2.0\ndelta = 1e-6\nclip = [-1.5, 1.5]\n");
         spec(here, &privacy, ["kind = \"tgp-ucb\"", "kind = \"uniform\"", "kind = \"igp-ucb\""][at % 3]);
         let state = format!("state-{mechanism}");

@@ -2,9 +2,8 @@
 //!
 //! The price is computed from the event's own numbers, never from the mechanism's claim, so that the two can be compared.
 
-use super::accounting::{subsampled, zcdp};
-use super::event::mu_of_sums;
-use super::{Delta, Event, gdp_epsilon};
+use super::accounting::{Loss, subsampled, zcdp};
+use super::{Delta, Epsilon, Event, analytic_gaussian_sigma, gdp_epsilon};
 
 /// Bounds the privacy loss of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,63 +51,42 @@ impl PrivacyLoss {
             (Self::Gaussian { mu }, Some(delta)) => Some(gdp_epsilon(mu, delta)),
         }
     }
-}
 
-/// Prices one event.
-#[must_use]
-pub fn price(event: &Event) -> PrivacyLoss {
-    match *event {
-        // A projection keeps the column space of its input, so the output laws of neighbours are mutually singular (erratum
-        // E16, `docs/privacy.md`). For data with columns = rows - 1 they need not be, but then nothing is proved (E17).
-        Event::NonPrivate | Event::Unverified | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => {
-            PrivacyLoss::Unbounded
-        }
-        // The logarithms of two densities exp(-|z - y|/scale) differ by at most |y - y'|/scale.
-        Event::Laplace { scale, sensitivity: Some(sensitivity) } => pure(sensitivity / scale),
-        Event::TwoPoint { rare } => pure(odds(rare)),
-        Event::TwoLevel { high, low } => pure(levels(high, low)),
-        // The output reveals the branch (two atoms, or a density), so the branch with the larger loss counts.
-        Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
-        Event::Gaussian { sigma, sensitivity } => gaussian(sensitivity / sigma),
-        Event::Sums { .. } => gaussian(mu_of_sums(event)),
-        Event::GeneralizedGaussian { sensitivity: None, .. }
-        | Event::GeneralizedGaussian { kappa: None, .. }
-        | Event::Choices { squares: None, .. }
-        | Event::Subsampled { sensitivity: None, .. } => PrivacyLoss::Unbounded,
-        // The Rényi divergence of order a is at most a kappa s²/(2 sigma²), under adaptive choices too (E21).
-        Event::GeneralizedGaussian { sigma, kappa: Some(kappa), sensitivity: Some(s) } => {
-            concentrated(0.5 * kappa * s * s / (sigma * sigma))
-        }
-        // A Gumbel choice has bounded range range/scale, a Laplace choice is pure at range/scale [CesarRogers2021]; costs add
-        // up (E27, E29).
-        Event::Choices { gumbel, squares: Some(squares) } => concentrated(if gumbel { 0.125 } else { 0.5 } * squares),
-        Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } => {
-            let distance = sensitivity / sigma;
-            if distance.is_finite() { PrivacyLoss::Subsampled { distance, n_samples, steps } } else { PrivacyLoss::Unbounded }
+    /// Returns the least factor by which all noise must grow for this loss to keep the budget.
+    /// It is the inverse of [`PrivacyLoss::epsilon`]: pure losses and `mu` shrink like the factor, `rho` like its square.
+    /// `None` if no noise keeps the budget.
+    #[must_use]
+    pub fn least_noise(self, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
+        match (self, delta) {
+            (Self::Pure { epsilon: unit }, _) => Some(unit / epsilon.get()),
+            (Self::Gaussian { mu }, Some(delta)) => Some(mu * analytic_gaussian_sigma(epsilon, delta)),
+            (Self::Concentrated { rho }, Some(delta)) => Some(libm::sqrt(rho / zcdp::rho(epsilon, delta))),
+            (Self::Subsampled { distance, n_samples, steps }, Some(delta)) => {
+                let kept = subsampled::distance(epsilon.get(), n_samples, steps, delta);
+                (0.0 < kept).then(|| distance / kept)
+            }
+            _ => None,
         }
     }
 }
 
-fn odds(rare: f64) -> f64 {
-    // ln((1 - rare)/rare), without rounding 1 - rare.
-    libm::log1p(-rare) - libm::log(rare)
-}
-
-fn levels(high: f64, low: f64) -> f64 {
-    // Accurate for ratios near 1; a quotient that overflows gives infinity, that is, an unbounded loss.
-    libm::log1p((high - low) / low)
-}
-
-fn concentrated(rho: f64) -> PrivacyLoss {
-    if rho.is_finite() { PrivacyLoss::Concentrated { rho } } else { PrivacyLoss::Unbounded }
-}
-
-fn gaussian(mu: f64) -> PrivacyLoss {
-    if mu.is_finite() { PrivacyLoss::Gaussian { mu } } else { PrivacyLoss::Unbounded }
-}
-
-fn pure(epsilon: f64) -> PrivacyLoss {
-    if epsilon.is_finite() { PrivacyLoss::Pure { epsilon } } else { PrivacyLoss::Unbounded }
+/// Prices one event by its worst pair of output laws.
+/// Secretly drawn samples have no such pair, and a bound of their own.
+#[must_use]
+pub fn price(event: &Event) -> PrivacyLoss {
+    if let Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } = *event {
+        let distance = sensitivity / sigma;
+        return if distance.is_finite() {
+            PrivacyLoss::Subsampled { distance, n_samples, steps }
+        } else {
+            PrivacyLoss::Unbounded
+        };
+    }
+    match Loss::of(event) {
+        Loss::Gaussian { mu } => PrivacyLoss::Gaussian { mu },
+        Loss::Zcdp { rho } => PrivacyLoss::Concentrated { rho },
+        loss => loss.pure().map_or(PrivacyLoss::Unbounded, |epsilon| PrivacyLoss::Pure { epsilon }),
+    }
 }
 
 #[cfg(test)]

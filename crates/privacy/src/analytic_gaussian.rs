@@ -5,6 +5,7 @@
 //!
 //! `delta(epsilon, mu) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)`, with `mu = sensitivity / sigma`.
 
+use super::accounting::search::bisect;
 use super::{Delta, Epsilon};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -61,17 +62,7 @@ fn largest(holds: impl Fn(f64) -> bool) -> f64 {
     while holds(no) && no < 0.25 * f64::MAX {
         (yes, no) = (no, 2.0 * no);
     }
-    loop {
-        let middle = yes + 0.5 * (no - yes);
-        if middle <= yes || no <= middle {
-            return yes;
-        }
-        if holds(middle) {
-            yes = middle;
-        } else {
-            no = middle;
-        }
-    }
+    bisect(no, yes, 0.0, holds)
 }
 
 /// Computes `exp(x²) erfc(x)` for `x >= 0`.

@@ -77,6 +77,12 @@ pub struct Budget {
     pub delta: Option<Delta>,
 }
 
+impl From<Epsilon> for Budget {
+    fn from(epsilon: Epsilon) -> Self {
+        Self { epsilon: Some(epsilon), delta: None }
+    }
+}
+
 impl From<(Epsilon, Delta)> for Budget {
     fn from((epsilon, delta): (Epsilon, Delta)) -> Self {
         Self { epsilon: Some(epsilon), delta: Some(delta) }

@@ -1,6 +1,9 @@
-//! Names the three calibrations of a paper's privacy claim.
-//! The files of `mechanism` say what each calibration does to a mechanism.
+//! Names the three calibrations of a paper's privacy claim, and sets the scale of noise by one.
+//!
+//! No other file compares calibrations: a mechanism states its event at a scale, the paper's formula if one prints it, and,
+//! optionally, its least scale in closed form.
 
+use super::{Delta, Epsilon, Event, Refusal, price};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -23,6 +26,9 @@ impl Calibration {
     /// All calibrations, in the order in which tables show them.
     pub const ALL: [Self; 3] = [Self::AsPrinted, Self::Corrected, Self::Tight];
 
+    /// The calibration where none is stated.
+    pub const DEFAULT: Self = Self::Tight;
+
     /// Their names, in the same order.
     pub const NAMES: [&'static str; 3] = ["as-printed", "corrected", "tight"];
 
@@ -35,6 +41,78 @@ impl Calibration {
             Self::Tight => "tight",
         }
     }
+
+    /// Returns whether errata in a paper's algorithm are put right, beyond its noise.
+    /// Then inputs are clipped even where the paper does not clip.
+    #[must_use]
+    pub fn corrects(self) -> bool {
+        self != Self::AsPrinted
+    }
+
+    /// Returns whether the release may differ from the paper's.
+    /// Then other laws of noise are allowed, rewards are centred, and each arm has a matrix of its own.
+    #[must_use]
+    pub fn redesigns(self) -> bool {
+        self == Self::Tight
+    }
+
+    /// Returns the entry for this calibration, of three in the order of [`Calibration::ALL`].
+    pub(crate) fn pick<T>(self, of_each: [T; 3]) -> T {
+        let [printed, corrected, tight] = of_each;
+        match self {
+            Self::AsPrinted => printed,
+            Self::Corrected => corrected,
+            Self::Tight => tight,
+        }
+    }
+
+    /// Returns the scale of a mechanism's noise.
+    ///
+    /// As printed it is the paper's; corrected, the paper's with its errata put right, but never below the least; tight, the
+    /// least. Without a printed scale it is the least under every calibration.
+    /// The least scale is the smallest at which the price of the event keeps the budget.
+    ///
+    /// # Errors
+    /// A refusal on `epsilon` if no noise keeps the budget.
+    pub(crate) fn scale(self, terms: NoiseTerms<'_>) -> Result<Scale, Refusal> {
+        let NoiseTerms { budget: (epsilon, delta), event, closed, least_formula, printed } = terms;
+        let least = || {
+            closed.or_else(|| price(&event(1.0)).least_noise(epsilon, delta)).ok_or_else(|| {
+                let at = delta.map_or("as a pure loss".to_owned(), |delta| format!("at `delta = {}`", delta.get()));
+                let message = format!("no noise is known to keep `epsilon = {}` {at}", epsilon.get());
+                Refusal::new("epsilon", message, "a larger epsilon")
+            })
+        };
+        match (self, printed) {
+            (Self::AsPrinted, Some((printed, _))) => Ok(printed),
+            (Self::Corrected, Some((_, corrected))) => Ok(Scale { size: corrected.size.max(least()?), ..corrected }),
+            _ => Ok(Scale { size: least()?, formula: least_formula.to_owned() }),
+        }
+    }
+}
+
+/// Holds a scale of noise and the formula that set it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
+    /// The number.
+    pub size: f64,
+    /// The formula in words.
+    pub formula: String,
+}
+
+/// Holds what a mechanism states about the scale of its noise.
+pub(crate) struct NoiseTerms<'a> {
+    /// Privacy budget; no delta for a pure loss.
+    pub(crate) budget: (Epsilon, Option<Delta>),
+    /// Returns the event at a scale.
+    /// Its loss must shrink in proportion to the scale (rho: to its square).
+    pub(crate) event: &'a dyn Fn(f64) -> Event,
+    /// The least scale in closed form; `None` takes it from the event's price.
+    pub(crate) closed: Option<f64>,
+    /// Formula of the least scale, in words.
+    pub(crate) least_formula: &'a str,
+    /// The paper's scale as printed, and with its errata put right; `None` if no paper prints one.
+    pub(crate) printed: Option<(Scale, Scale)>,
 }
 
 impl fmt::Display for Calibration {

@@ -40,6 +40,13 @@ pub enum Event {
         /// Density elsewhere.
         low: f64,
     },
+    /// One of several values was released at random, most likely that of the input.
+    Response {
+        /// Probability of the input's own value.
+        right: f64,
+        /// Probability of each other value.
+        wrong: f64,
+    },
     /// A public coin chose between [`Event::TwoPoint`] and [`Event::TwoLevel`].
     Mixture {
         /// As in [`Event::TwoPoint`].
@@ -132,6 +139,15 @@ pub enum Factor {
 }
 
 impl Factor {
+    /// The factorisations of running sums.
+    pub const STREAMS: [Self; 4] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz];
+
+    /// Returns the factorisation of running sums with this name; `None` for an unknown name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::STREAMS.into_iter().find(|factor| factor.name() == name)
+    }
+
     /// Returns the name that specs use.
     #[must_use]
     pub fn name(self) -> &'static str {

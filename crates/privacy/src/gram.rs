@@ -3,11 +3,12 @@
 //! [`crate::sums`] releases them for a bandit over features, [`crate::interactions`] for the arms of a contextual bandit; both
 //! keep the running sums and their noise in [`PrefixSums`]. Proofs: `docs/proofs/sums.md`, `docs/proofs/released-sums.md`.
 
-use crate::accounting::sensitivity::Participation;
+use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
+use crate::calibration::NoiseTerms;
 use crate::noise::{GREATEST_SIGMA, Grid, MOST_STEPS, ReleaseError};
 use crate::planted::{self, PlantedFault};
 use crate::streams::{Deviations, Factorisation, PrefixSums, Shape};
-use crate::{Raw, ReleaseCounts};
+use crate::{Calibration, Delta, Epsilon, Event, Factor, Raw, Refusal, ReleaseCounts, Scale, analytic_gaussian_sigma};
 use std::sync::Arc;
 
 /// Says how noisy sums of `z z^T` and `y z` are ordered in one slice.
@@ -144,6 +145,59 @@ impl GramClip {
         let scale = if is_whole { 1.0 / self.feature_unit } else { self.length / length / self.feature_unit };
         z.iter_mut().zip(features).for_each(|(z, x)| *z = scale * x);
         Some((kept - self.centre) / self.reward_unit)
+    }
+}
+
+/// States a release of sums of items with `|z| <= length` in one stream.
+/// All draws have one standard deviation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GramRelease {
+    pub(crate) factor: Factor,
+    pub(crate) releases: u64,
+    /// Largest length of features.
+    pub(crate) length: f64,
+    /// Largest absolute reward; `None` if unbounded.
+    pub(crate) reward: Option<f64>,
+}
+
+impl GramRelease {
+    /// Returns the event for draws of this standard deviation, stated for features of length at most 1.
+    pub(crate) fn event(self, sigma: f64) -> Event {
+        let Self { factor, releases, length, reward } = self;
+        let (gram_sigma, moment_sigma) = (sigma / (length * length), sigma / length);
+        Event::Sums { factor, releases, gram_sigma, equal_diagonal: false, moment_sigma, reward }
+    }
+
+    /// Returns by how much one item moves the sums, in units of a draw's standard deviation.
+    /// Infinite for unbounded rewards.
+    pub(crate) fn distance(self) -> f64 {
+        let (gram, moment) = (1.0 / (self.length * self.length), 1.0 / self.length);
+        let of = |reward| libm::sqrt(gram_and_reward_mu_squared(reward, gram, moment, Relation::Replace));
+        self.reward.map_or(f64::INFINITY, of)
+    }
+
+    /// Returns the scale of a draw, for a factorisation whose columns have norm `norm`.
+    ///
+    /// # Errors
+    /// A refusal on `epsilon` for noise beyond f64.
+    pub(crate) fn scale(
+        self,
+        calibration: Calibration,
+        (epsilon, delta): (Epsilon, Delta),
+        norm: f64,
+        least_formula: &str,
+        printed: (Scale, Scale),
+    ) -> Result<Scale, Refusal> {
+        let scale = calibration.scale(NoiseTerms {
+            budget: (epsilon, Some(delta)),
+            event: &|sigma| self.event(sigma),
+            // The event's price would fit the factorisation again.
+            closed: Some(norm * self.distance() * analytic_gaussian_sigma(epsilon, delta)),
+            least_formula,
+            printed: Some(printed),
+        })?;
+        let mechanism = if self.factor == Factor::Own { "local-gaussian" } else { self.factor.name() };
+        if (scale.size * scale.size).is_normal() { Ok(scale) } else { Err(Refusal::overflow(mechanism, epsilon.get())) }
     }
 }
 

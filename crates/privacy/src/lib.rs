@@ -22,6 +22,8 @@ mod analytic_gaussian;
 mod automatic;
 mod budget;
 mod calibration;
+#[cfg(test)]
+mod calibration_tests;
 mod channel;
 mod claim;
 pub mod curator;
@@ -50,7 +52,7 @@ pub use accountant::{PrivacyLoss, price};
 pub use analytic_gaussian::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
 pub use automatic::{AUTOMATIC, Protects, automatic};
 pub use budget::{BadDelta, BadEpsilon, Budget, Delta, Epsilon};
-pub use calibration::{Calibration, UnknownCalibration};
+pub use calibration::{Calibration, Scale, UnknownCalibration};
 pub use channel::Channel;
 pub use claim::{Claim, ClaimUnit};
 pub use event::{Event, Factor};

@@ -6,10 +6,6 @@
 use super::accounting::sensitivity::{self, Participation, Relation};
 use super::accounting::{Bracket, Composition, Loss, PriceMethod, least_noise};
 use super::event::mu_of_sums;
-use super::streams::blt::Blt;
-use super::streams::honaker::Honaker;
-use super::streams::toeplitz::SquareRoot;
-use super::streams::tree::Tree;
 use super::streams::{Factorisation, PrefixStatement};
 pub use super::threat_model::short;
 use super::{
@@ -219,13 +215,7 @@ pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "sqrt-toeplitz"
 /// Returns the factorisation of this name over `rounds` rounds; `None` for an unknown name.
 #[must_use]
 pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> {
-    Some(match name {
-        "blt" => Arc::new(Blt::fitted(rounds)),
-        "tree" => Arc::new(Tree::new(rounds)),
-        "honaker" => Arc::new(Honaker::new(rounds)),
-        "sqrt-toeplitz" => Arc::new(SquareRoot::new(rounds)),
-        _ => return None,
-    })
+    Factor::named(name).map(|factor| factor.factorisation(rounds))
 }
 
 /// Returns the least standard deviation of a noise draw that keeps a budget.
@@ -353,6 +343,9 @@ fn event_words(event: &Event) -> String {
         E::Laplace { scale, .. } => format!("Laplace noise of scale {}", short(scale)),
         E::TwoPoint { rare } => format!("one of two values, the rarer with probability {} at the ends", short(rare)),
         E::TwoLevel { high, low } => format!("a density of two levels, {} and {}", short(high), short(low)),
+        E::Response { right, wrong } => {
+            format!("one of several values, its own with probability {}, each other with {}", short(right), short(wrong))
+        }
         E::Mixture { rare, high, low, two_level_share } => format!(
             "with probability {} a density of two levels, {} and {}, else one of two values, the rarer with probability {}",
             short(two_level_share),

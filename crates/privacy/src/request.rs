@@ -36,7 +36,7 @@ pub struct Request {
 impl Request {
     /// Asks for no privacy.
     pub const NONE: Self =
-        Self { mechanism: "none", calibration: Calibration::Tight, budget: Budget { epsilon: None, delta: None }, clip: None };
+        Self { mechanism: "none", calibration: Calibration::DEFAULT, budget: Budget { epsilon: None, delta: None }, clip: None };
 
     /// Returns the privacy loss.
     ///
@@ -87,7 +87,7 @@ impl Request {
     /// Neither range is available, and the calibration is not as printed.
     pub fn range(&self, known: Option<(f64, f64)>) -> Result<Option<(f64, f64)>, Refusal> {
         match self.clip.or(known) {
-            None if self.calibration != Calibration::AsPrinted => Err(Refusal::new(
+            None if self.calibration.corrects() => Err(Refusal::new(
                 "clip",
                 "the rewards are not bounded, and privacy needs a range",
                 "two numbers [lo, hi] with lo < hi",

@@ -132,7 +132,10 @@ fn of_loss(loss: &Loss) -> Option<Law> {
         Loss::Gaussian { mu } => Some(Law::Gaussian(mu)),
         Loss::Laplace { epsilon } => Some(Law::Laplace(epsilon)),
         Loss::Response { epsilon } => law(&Event::TwoPoint { rare: rare(epsilon) }, 1.0),
-        Loss::TwoLevel { epsilon, .. } => law(&Event::TwoLevel { high: libm::exp(epsilon), low: 1.0 }, 1.0),
+        Loss::TwoLevel { epsilon, kept } => {
+            let other = kept * libm::exp(-epsilon);
+            Some(Law::Atoms(vec![(kept, epsilon), (other, -epsilon), (1.0 - kept - other, 0.0)]))
+        }
         Loss::Mixture { response, epsilon, share, .. } => {
             let (high, low) = (libm::exp(epsilon), 1.0);
             law(&Event::Mixture { rare: rare(response), high, low, two_level_share: share }, 1.0)
@@ -156,6 +159,11 @@ fn law(event: &Event, width: f64) -> Option<Law> {
         Event::Gaussian { sigma, .. } => Some(Law::Gaussian(width / sigma)),
         Event::Laplace { scale, .. } => Some(Law::Laplace(width / scale)),
         Event::TwoPoint { rare } => Some(Law::Atoms(atoms(1.0, rare))),
+        Event::Response { right, wrong } => Some(Law::Atoms(vec![
+            (right, libm::log(right / wrong)),
+            (wrong, libm::log(wrong / right)),
+            (1.0 - right - wrong, 0.0),
+        ])),
         Event::TwoLevel { high, low } => Some(Law::Atoms(levels(1.0, high, low))),
         Event::Mixture { rare, high, low, two_level_share } => {
             Some(Law::Atoms([atoms(1.0 - two_level_share, rare), levels(two_level_share, high, low)].concat()))

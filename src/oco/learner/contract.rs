@@ -6,7 +6,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
-use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic};
+use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic};
 use std::fmt;
 use std::sync::Arc;
 
@@ -158,7 +158,7 @@ impl GradientRequest {
     /// Returns whether the run clips features and gradients.
     #[must_use]
     pub fn clips(&self) -> bool {
-        self.clips.unwrap_or(self.spec.calibration != Calibration::AsPrinted && self.spec.mechanism != "none")
+        self.clips.unwrap_or(self.spec.calibration.corrects() && self.spec.mechanism != "none")
     }
 
     /// Returns the terms of the calibration over a setting.

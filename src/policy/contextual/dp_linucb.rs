@@ -21,7 +21,7 @@ use privateer_privacy::interactions::{
 };
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::printed::{dubey2021, zheng2020};
-use privateer_privacy::{Calibration, Refusal, Released, Request};
+use privateer_privacy::{Refusal, Released, Request};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ fn releases_at_most(rounds: u64, growth: f64) -> f64 {
 
 impl DpLinUcbPlan {
     fn growth(&self, request: &Request) -> f64 {
-        self.growth.unwrap_or(if request.calibration == Calibration::Tight { 1.1 } else { 1.0 })
+        self.growth.unwrap_or(if request.calibration.redesigns() { 1.1 } else { 1.0 })
     }
 
     fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
@@ -118,7 +118,7 @@ impl DpLinUcbPlan {
     fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
         let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
         let CalibratedInteractions::Sums(sums) = &mechanism else { return Err(another_kind()) };
-        let printed = sums.calibration() == Calibration::AsPrinted;
+        let printed = !sums.calibration().corrects();
         let (layout, context_length) = (sums.layout(), sums.context_length());
         // In the units of the sums: |z| <= l, rewards y = <z, theta'> with |theta'| <= S.
         let length = context_length / sums.context_unit();

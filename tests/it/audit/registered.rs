@@ -9,11 +9,12 @@ use privateer_backend::Cpu;
 use privateer_privacy::quote::FACTORISATIONS;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
-const RELEASES: [&str; 7] = [
+const RELEASES: [&str; 8] = [
     "discrete-laplace",
     "bit",
     "hybrid-on-a-grid",
     "piecewise-on-a-grid",
+    "response-on-levels",
     "discrete-gaussian",
     "discrete-gaussian-rows",
     "discrete-gaussian-sums",

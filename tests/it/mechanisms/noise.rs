@@ -12,7 +12,7 @@ use privateer_privacy::interactions::ArmStep;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
-use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
+use privateer_privacy::mechanism::{MECHANISMS, duchi, gaussian, hybrid, laplace, piecewise, response};
 use privateer_privacy::release::RowsRelease;
 use privateer_privacy::streams::Shape;
 use privateer_privacy::sums::{Epochs, SumsNeed, joint, local};
@@ -77,6 +77,14 @@ fn exact_gaussian_noise_has_its_size() {
 #[test]
 fn a_bit_answers_at_its_epsilon() {
     have_share(&draws(&duchi::ENTRY, 1.0), |x| 0.0 < x, 1.0 / (1.0 + (-2.0_f64).exp()));
+}
+
+/// Of three levels at epsilon = 2 the input's own has probability e²/(e² + 2).
+/// At the upper end it is the largest answer.
+#[test]
+fn randomised_response_answers_at_its_epsilon() {
+    let own = 2.0_f64.exp() / (2.0_f64.exp() + 2.0);
+    have_share(&draws(&response::ENTRY, 1.0), |x| 1.0 < x, own);
 }
 
 /// The raised stretch has probability s/(s + 1), s = e^(epsilon/2); at the upper end it is [1, C], in cells but for the rounding of the
@@ -322,7 +330,7 @@ fn ledgers_state_the_draws_of_sums() {
 #[test]
 fn ledgers_state_the_draws_of_numbers() {
     for calibration in Calibration::ALL {
-        for entry in [laplace::ENTRY, gaussian::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY] {
+        for entry in MECHANISMS.iter().filter(|entry| entry.name != "none") {
             let budget = Budget::new(Some(2.0), Some(1e-3)).expect("a budget");
             let request = Request { mechanism: entry.name, calibration, budget, clip: Some((0.0, 3.0)) };
             let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 4 };
@@ -340,6 +348,11 @@ fn ledgers_state_the_draws_of_numbers() {
                 Event::Laplace { scale, .. } => is_variance(&middle, 2.0 * scale * scale),
                 Event::Gaussian { sigma, .. } => is_variance(&middle, sigma * sigma),
                 Event::TwoPoint { rare } => is_share(share(&|x| x < 0.0), N, rare),
+                // At the upper end the largest answer is the input's own.
+                Event::Response { right, .. } => {
+                    let output = mechanism.output_range().expect("a range").1 - 1.5;
+                    is_share(share(&|x| (x - output).abs() < 1e-9), N, right);
+                }
                 // On the unit scale the density is `high` on [1, C] at the upper end, and C is the largest output.
                 Event::TwoLevel { high, .. } => {
                     let output = mechanism.output_range().expect("a range").1 / 1.5 - 1.0;

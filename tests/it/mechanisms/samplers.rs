@@ -3,7 +3,7 @@
 use super::parts::{d, e};
 use privateer_privacy::accounting::Composition;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward};
-use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
+use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::release::{ChannelRelease, ReleaseLedger, RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Shape;
 use privateer_privacy::sums::{Epochs, SumsNeed, joint, local};
@@ -59,7 +59,7 @@ const BUDGETS: [(f64, f64); 6] = [(1.0, 1e-5), (0.1, 1e-9), (8.0, 0.01), (1e-3, 
 fn numbers() {
     for epsilon in [1e-6, 3e-4, 0.01, 0.3, 0.609, 0.61, 1.0, 2.0, 5.5, 12.0, 20.0] {
         for (lo, hi) in CLIPS {
-            for entry in [laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY] {
+            for entry in MECHANISMS.iter().filter(|entry| !["none", "gaussian"].contains(&entry.name)) {
                 let what = format!("{} at {epsilon} on [{lo}, {hi}]", entry.name);
                 let facts = RewardFacts { range: None, ..facts((lo, hi)) };
                 let mechanism = (entry.build)(&request(entry.name, (epsilon, 0.1), (lo, hi)), &facts).expect("a mechanism");
@@ -114,7 +114,7 @@ fn channels() {
     for budget in BUDGETS {
         for clip in CLIPS.into_iter().take(3) {
             let at = clip.1 - clip.0;
-            for entry in [laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY] {
+            for entry in MECHANISMS.iter().filter(|entry| entry.name != "none") {
                 let what = format!("{} at {budget:?} on {clip:?}", entry.name);
                 let mechanism = (entry.build)(&request(entry.name, budget, clip), &facts(clip)).expect("a mechanism");
                 let ledger = mechanism.ledger();

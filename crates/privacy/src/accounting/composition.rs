@@ -2,6 +2,7 @@
 
 use super::pld::{Pld, Side};
 use super::renyi::least_epsilon;
+use super::search::bisect;
 use super::{Loss, renyi};
 use crate::{Delta, Epsilon, gaussian_delta, gdp_epsilon};
 use serde::{Deserialize, Serialize};
@@ -265,15 +266,7 @@ pub fn least_noise(of: impl Fn(f64) -> Composition, epsilon: Epsilon, delta: Opt
             return Some(yes);
         }
     }
-    while 1e-9 * yes < yes - no {
-        let middle = no + 0.5 * (yes - no);
-        if keeps(middle) {
-            yes = middle;
-        } else {
-            no = middle;
-        }
-    }
-    Some(yes)
+    Some(bisect(no, yes, 1e-9, keeps))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod composition;
 mod loss;
 pub mod pld;
 pub mod renyi;
+pub(crate) mod search;
 pub mod sensitivity;
 pub mod subsampled;
 pub mod zcdp;

@@ -4,6 +4,7 @@
 //! [CanonneKamathSteinke2020, proposition 12].
 
 use super::Loss;
+use super::search::bisect;
 use crate::Delta;
 
 /// Returns the Rényi divergence of order `order > 1` of a release's worst pair of laws.
@@ -81,15 +82,7 @@ pub(super) fn least_epsilon(holds: impl Fn(f64) -> bool) -> Option<f64> {
             return None;
         }
     }
-    while 1e-12 * yes < yes - no {
-        let middle = no + 0.5 * (yes - no);
-        if holds(middle) {
-            yes = middle;
-        } else {
-            no = middle;
-        }
-    }
-    Some(yes)
+    Some(bisect(no, yes, 1e-12, holds))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! `rho` bounds the Rényi divergence of every order `a` by `a rho`. The conversions are the tight ones
 //! [CanonneKamathSteinke2020, proposition 12].
 
+use super::search::bisect;
 use crate::{Delta, Epsilon};
 
 /// Returns `rho` of Gaussian noise: `mu²/2`, with `mu = sensitivity / sigma`.
@@ -44,19 +45,7 @@ pub fn epsilon(rho: f64, delta: Delta) -> f64 {
         return 0.0;
     }
     // rho + 2 sqrt(rho ln(1/delta)) is sufficient [BunSteinke2016, proposition 1.3].
-    let (mut no, mut yes) = (0.0, 2.0 * (rho + 2.0 * libm::sqrt(-rho * goal)));
-    while no < yes {
-        let middle = no + 0.5 * (yes - no);
-        if middle <= no || yes <= middle {
-            break;
-        }
-        if log_delta(rho, middle) <= goal {
-            yes = middle;
-        } else {
-            no = middle;
-        }
-    }
-    yes
+    bisect(0.0, 2.0 * (rho + 2.0 * libm::sqrt(-rho * goal)), 0.0, |epsilon| log_delta(rho, epsilon) <= goal)
 }
 
 /// Returns the largest `rho` that guarantees (epsilon, delta), rounded to the private side.
@@ -67,17 +56,7 @@ pub fn rho(epsilon: Epsilon, delta: Delta) -> f64 {
     while log_delta(no, epsilon.get()) <= goal {
         (yes, no) = (no, 2.0 * no);
     }
-    loop {
-        let middle = yes + 0.5 * (no - yes);
-        if middle <= yes || no <= middle {
-            return yes;
-        }
-        if log_delta(middle, epsilon.get()) <= goal {
-            yes = middle;
-        } else {
-            no = middle;
-        }
-    }
+    bisect(no, yes, 0.0, |rho| log_delta(rho, epsilon.get()) <= goal)
 }
 
 /// Returns `rho` by the textbook conversion `epsilon = rho + 2 sqrt(rho ln(1/delta))`.

@@ -10,7 +10,7 @@
 use super::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request,
-    printed::kharkovskii2020::omega,
+    printed::kharkovskii2020::OMEGA,
 };
 use privateer_numerics::linalg::{Eigen, eigen_symmetric};
 use privateer_numerics::rng::Stream;
@@ -46,7 +46,7 @@ struct Projection {
 
 fn build(request: &Request, need: InputsNeed, always_lift: bool) -> Result<Arc<dyn Curator>, Refusal> {
     let name = if always_lift { ALWAYS_LIFT.name } else { PROJECTION.name };
-    if request.calibration == Calibration::Corrected {
+    if request.calibration.corrects() && !request.calibration.redesigns() {
         return Err(Refusal::new(
             "calibration",
             "the random projection has no corrected calibration: it keeps the column space of the inputs, which tells neighbours apart (E16)",
@@ -74,7 +74,8 @@ impl Projection {
     }
 
     fn omega(&self, dimension: usize) -> f64 {
-        omega(self.n_columns(dimension) as u32, self.budget.0.get(), self.budget.1.get())
+        let (epsilon, delta) = (self.budget.0.get(), self.budget.1.get());
+        OMEGA.scale(&[("r", self.n_columns(dimension) as f64), ("epsilon", epsilon), ("delta", delta)]).size
     }
 }
 
@@ -119,11 +120,7 @@ impl Curator for Projection {
             unit: ClaimUnit::Row { radius: 1.0 },
             event: Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 },
             budget: self.budget.into(),
-            noise_formula: format!(
-                "omega = 16 sqrt(r ln(2/delta)) ln(16 r/delta)/epsilon = {:.6} for r = {r}; singular values lifted {branch} \
-                     [Kharkovskii2020, algorithm 1; E18]",
-                self.omega(dimension)
-            ),
+            noise_formula: format!("{OMEGA} = {:.6} for r = {r}; singular values lifted {branch}", self.omega(dimension)),
             doubt: Some((
                 "the released inputs keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
                 "E16",

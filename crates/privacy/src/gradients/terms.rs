@@ -8,9 +8,10 @@
 use super::{BatchPlan, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
 use crate::accounting::sensitivity::{Participation, from_lq};
 use crate::accounting::{subsampled, zcdp};
-use crate::printed::{han2022_choice, han2022_tree};
+use crate::calibration::NoiseTerms;
+use crate::printed::{Formula, bassily2020, han2022_choice, han2022_tree};
 use crate::streams::Factorisation;
-use crate::{Calibration, Delta, Epsilon, Event, Refusal, gdp_mu};
+use crate::{Calibration, Delta, Epsilon, Event, Refusal, Scale, gdp_mu};
 use privateer_numerics::linalg::Norm;
 
 /// Holds the constants of a loss over a set, in the set's norm.
@@ -99,6 +100,12 @@ pub struct PricedNoise<N> {
     pub noise_formula: String,
 }
 
+impl<N> PricedNoise<N> {
+    fn without(noise: N) -> Self {
+        Self { noise, event: Event::NonPrivate, noise_formula: "no noise".to_owned() }
+    }
+}
+
 /// Noise on the draws of a factorised prefix sum.
 pub type SumNoise = VectorLaw;
 
@@ -148,7 +155,7 @@ impl Terms {
     /// Returns how the recursive estimate of noisy choices starts.
     #[must_use]
     pub fn choice_start(&self) -> Start {
-        if self.budget.is_some() && self.calibration == Calibration::AsPrinted { Start::Full } else { Start::Half }
+        if self.budget.is_some() && !self.calibration.corrects() { Start::Full } else { Start::Half }
     }
 
     /// Returns `Some` only if a guarantee is possible: with a clip and a finite sensitivity.
@@ -157,7 +164,7 @@ impl Terms {
     }
 
     fn refuse_unclipped(&self) -> Result<(), Refusal> {
-        if self.clip.is_some() || self.calibration == Calibration::AsPrinted || self.budget.is_none() {
+        if self.clip.is_some() || !self.calibration.corrects() || self.budget.is_none() {
             return Ok(());
         }
         Err(Refusal::new(
@@ -174,13 +181,11 @@ impl Terms {
             let (multiplier, kappa) = han2022_tree::lemma_3_3(q, d);
             return Ok(Smooth { exponent: 2.0, multiplier, kappa, proved: Some(kappa) });
         }
-        let (exponent, kappa) = match self.calibration {
-            Calibration::AsPrinted => han2022_tree::lemma_3_2_printed(q, d),
-            // For infinite q and few dimensions the lemma gives no norm: the least constant is the smallest change.
-            Calibration::Corrected if q.is_infinite() && libm::log(d as f64) < 2.0 => han2022_tree::noise_norm(q, d),
-            Calibration::Corrected => han2022_tree::lemma_3_2_corrected(q, d),
-            Calibration::Tight => han2022_tree::noise_norm(q, d),
-        };
+        let least = han2022_tree::noise_norm(q, d);
+        // For infinite q and few dimensions the lemma gives no norm: the least constant is the smallest change.
+        let no_norm = q.is_infinite() && libm::log(d as f64) < 2.0;
+        let corrected = if no_norm { least } else { han2022_tree::lemma_3_2_corrected(q, d) };
+        let (exponent, kappa) = self.calibration.pick([han2022_tree::lemma_3_2_printed(q, d), corrected, least]);
         if !(0.0 < exponent && exponent.is_finite() && 0.0 < kappa) {
             let message = format!("generalised Gaussian noise has no {} norm in {d} dimensions at q = {q}", self.calibration);
             let refusal =
@@ -195,21 +200,19 @@ impl Terms {
     }
 
     /// Calibrates one mechanism on vectors that change by at most `actual`.
-    /// `printed` gives the printed scale of a draw at the `stated` sensitivity; `factor_norm` is the norm of the factorisation's
-    /// columns.
+    /// `printed` is the printed scale of a draw, here at the `stated` sensitivity; `factor_norm` is the norm of the
+    /// factorisation's columns.
     fn vector(
         &self,
         generalized: bool,
         (actual, stated): (f64, f64),
         factor_norm: f64,
-        printed: impl Fn(f64, f64, Epsilon, Delta) -> f64,
+        printed: &Formula,
     ) -> Result<PricedNoise<VectorLaw>, Refusal> {
-        let Some((epsilon, delta)) = self.budget else {
-            return Ok(PricedNoise { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
-        };
+        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
         self.refuse_unclipped()?;
         if !generalized {
-            if self.calibration != Calibration::Tight {
+            if !self.calibration.redesigns() {
                 let message = format!("the {} calibration is of generalised Gaussian noise", self.calibration);
                 return Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `calibration = \"tight\"`"));
             }
@@ -226,29 +229,29 @@ impl Terms {
             });
         }
         let Smooth { exponent, multiplier, kappa, proved } = self.smooth()?;
-        let needed = |kappa: f64| factor_norm * actual * libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta)));
-        let (sigma, noise_formula) = match self.calibration {
-            Calibration::AsPrinted => {
-                let sigma_plus = printed(kappa, stated, epsilon, delta);
-                // The printed Gamma scale is 2 sigma_+ instead of 2 sigma_+²: it equals noise of scale sqrt(sigma_+) (E23).
-                let sigma = libm::sqrt(0.5 * han2022_tree::gamma_scale_printed(sigma_plus));
-                (
-                    sigma,
-                    format!("sigma_+ = {sigma_plus:.6} as printed, exponent {exponent:.4} (E22), Gamma scale 2 sigma_+ (E23)"),
-                )
-            }
-            Calibration::Corrected => {
-                let sigma = printed(kappa, actual, epsilon, delta);
-                let sigma = proved.map_or(sigma, |kappa| sigma.max(needed(kappa)));
-                (sigma, format!("sigma_+ = {sigma:.6} as printed with E22 and E23 put right, exponent {exponent:.4}"))
-            }
-            Calibration::Tight => {
-                let sigma = needed(proved.unwrap_or(kappa));
-                (sigma, format!("sigma_+ = {sigma:.6} by concentrated privacy, exponent {exponent:.4} (E21, E25)"))
-            }
+        let event = |sigma| Event::GeneralizedGaussian { sigma, kappa: proved, sensitivity: self.bounded(factor_norm * actual) };
+        let at = |sensitivity: f64| {
+            let (n, epsilon, delta) = (self.rounds as f64, epsilon.get(), delta.get());
+            printed.scale(&[("kappa", kappa), ("s", sensitivity), ("n", n), ("epsilon", epsilon), ("delta", delta)])
         };
-        let event = Event::GeneralizedGaussian { sigma, kappa: proved, sensitivity: self.bounded(factor_norm * actual) };
-        Ok(PricedNoise { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, noise_formula })
+        let Scale { size, formula } = at(stated);
+        // The printed Gamma scale is 2 sigma_+ instead of 2 sigma_+²: it equals noise of scale sqrt(sigma_+) (E23).
+        let as_printed = Scale {
+            size: libm::sqrt(0.5 * han2022_tree::gamma_scale_printed(size)),
+            formula: format!("sigma_+ = {size:.6}: {formula} (E22), Gamma scale 2 sigma_+ (E23)"),
+        };
+        let corrected = Scale { formula: format!("{} with E22 and E23 put right", printed.text), ..at(actual) };
+        let terms = NoiseTerms {
+            budget: (epsilon, Some(delta)),
+            event: &event,
+            closed: Some(factor_norm * actual * libm::sqrt(proved.unwrap_or(kappa) / (2.0 * zcdp::rho(epsilon, delta)))),
+            least_formula: "sigma_+ by concentrated privacy (E21, E25)",
+            printed: Some((as_printed, corrected)),
+        };
+        let Scale { size: sigma, formula } = self.calibration.scale(terms)?;
+        let noise = VectorLaw::Generalized { exponent, multiplier, sigma };
+        let noise_formula = format!("{formula}, scale {sigma:.6}, exponent {exponent:.4}");
+        Ok(PricedNoise { noise, event: event(sigma), noise_formula })
     }
 
     /// Calibrates the noise of the draws for prefix sums of recursive gradients.
@@ -263,9 +266,7 @@ impl Terms {
     ) -> Result<PricedNoise<SumNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.contribution(learning_rate), 2.0 * self.stated.contribution(1.0));
         let factor_norm = factorisation.sensitivity(Participation::ONCE);
-        self.vector(generalized, sensitivities, factor_norm, |kappa, s, epsilon, delta| {
-            han2022_tree::theorem_3_1(kappa, s, self.rounds, epsilon.get(), delta.get())
-        })
+        self.vector(generalized, sensitivities, factor_norm, &han2022_tree::THEOREM_3_1)
     }
 
     /// Calibrates the noise of one gradient per sample.
@@ -274,9 +275,7 @@ impl Terms {
     /// A law that the calibration does not offer.
     pub fn step_noise(&self, generalized: bool) -> Result<PricedNoise<StepNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
-        self.vector(generalized, sensitivities, 1.0, |kappa, s, epsilon, delta| {
-            han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get())
-        })
+        self.vector(generalized, sensitivities, 1.0, &han2022_tree::SIGMA_PLUS)
     }
 
     /// Calibrates the noise of batch means with steps `eta`.
@@ -287,8 +286,6 @@ impl Terms {
     /// A law that the calibration does not offer.
     pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<PricedNoise<BatchNoise>, Refusal> {
         let (n, first, batch) = (self.rounds as f64, plan.first as f64, plan.batch as f64);
-        let printed =
-            |kappa: f64, s: f64, epsilon: Epsilon, delta: Delta| han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get());
         let (actual, stated) = (self.actual, self.stated);
         // A mean over m samples changes by at most 2/m of the bound on one; printed for batches of exactly n/2 and sqrt(n)/2.
         let gradients = (2.0 * actual.lipschitz / first, 4.0 * stated.lipschitz / n);
@@ -296,8 +293,8 @@ impl Terms {
             2.0 * actual.smoothness * eta * actual.diameter / batch,
             4.0 * stated.smoothness * eta * stated.diameter / libm::sqrt(n),
         );
-        let first = self.vector(generalized, gradients, 1.0, printed)?;
-        let later = self.vector(generalized, differences, 1.0, printed)?;
+        let first = self.vector(generalized, gradients, 1.0, &han2022_tree::SIGMA_PLUS)?;
+        let later = self.vector(generalized, differences, 1.0, &han2022_tree::SIGMA_PLUS)?;
         let worse = |event: &Event| crate::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
         let event = if worse(&first.event) < worse(&later.event) { later.event } else { first.event };
         let noise_formula = format!("first batch: {}; later batches: {}", first.noise_formula, later.noise_formula);
@@ -309,38 +306,45 @@ impl Terms {
     /// # Errors
     /// A law that the calibration does not offer.
     pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<PricedNoise<ChoiceNoise>, Refusal> {
-        let Some((epsilon, delta)) = self.budget else {
-            return Ok(PricedNoise { noise: None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
-        };
+        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(None)) };
         self.refuse_unclipped()?;
-        if gumbel && self.calibration != Calibration::Tight {
+        if gumbel && !self.calibration.redesigns() {
             let message = format!("the {} calibration is of Laplace noise", self.calibration);
             return Err(Refusal::new("mechanism", message, "`laplace`, `auto`, or `calibration = \"tight\"`"));
         }
-        let (n, e, d) = (self.rounds, epsilon.get(), delta.get());
         // The range of the scores <d_t, v> changes by at most D |d_t - d_t'|_q: D · 2 (lr beta D + L)/(t + 1) (E27), and at
         // least D · 4 L/(t + 1) if the first gradient has full weight (E28).
         let contribution = 2.0 * self.actual.contribution(learning_rate);
         let moves = if self.choice_start() == Start::Full { contribution.max(4.0 * self.actual.lipschitz) } else { contribution };
         let range = self.actual.diameter * moves;
         // sum over t of (range/(t + 1))² / (scale/sqrt(t))² = (range/scale)² sum t/(t + 1)².
-        let sum = choice_sum(n);
-        let rho = zcdp::rho(epsilon, delta);
-        let laplace =
-            |c: &Constants, lr: f64| han2022_choice::laplace_scale(c.diameter, lr * c.smoothness, c.lipschitz, n, 1, e, d);
-        let pure_needed = range * libm::sqrt(sum / (2.0 * rho));
-        let (scale, noise_formula) = match (self.calibration, gumbel) {
-            (Calibration::AsPrinted, _) => (laplace(&self.stated, 1.0), "as printed [theorem 3.4], d_1 = grad (E28)"),
-            (Calibration::Corrected, _) => (
-                laplace(&self.actual, learning_rate).max(pure_needed),
-                "as printed with d_1 = grad/2 (E28), never below its price (E29)",
-            ),
-            (Calibration::Tight, false) => (pure_needed, "Laplace by concentrated privacy (E29)"),
-            (Calibration::Tight, true) => (0.5 * pure_needed, "exponential mechanism by concentrated privacy (E29)"),
+        let sum = choice_sum(self.rounds);
+        let event = |scale: f64| Event::Choices { gumbel, squares: self.bounded(range * range * sum / (scale * scale)) };
+        let printed = |constants: &Constants, learning_rate: f64| {
+            let Constants { diameter, smoothness, lipschitz } = *constants;
+            let of = [("D", diameter), ("beta", learning_rate * smoothness), ("L", lipschitz), ("n", self.rounds as f64)];
+            let budget = [("t", 1.0), ("epsilon", epsilon.get()), ("delta", delta.get())];
+            han2022_choice::LAPLACE_SCALE.scale(&[&of[..], &budget].concat())
         };
-        let squares = self.bounded(range * range * sum / (scale * scale));
-        let noise_formula = format!("scale {scale:.6}/sqrt(t), {noise_formula}");
-        Ok(PricedNoise { noise: Some((gumbel, scale)), event: Event::Choices { gumbel, squares }, noise_formula })
+        let pure = range * libm::sqrt(sum / (2.0 * zcdp::rho(epsilon, delta)));
+        let (closed, least_formula) = if gumbel {
+            (0.5 * pure, "exponential mechanism by concentrated privacy (E29)")
+        } else {
+            (pure, "Laplace by concentrated privacy (E29)")
+        };
+        let as_printed = printed(&self.stated, 1.0);
+        let as_printed = Scale { formula: format!("{}, d_1 = grad (E28)", as_printed.formula), ..as_printed };
+        let formula = "as printed with d_1 = grad/2 (E28), never below its price (E29)".to_owned();
+        let terms = NoiseTerms {
+            budget: (epsilon, Some(delta)),
+            event: &event,
+            closed: Some(closed),
+            least_formula,
+            printed: Some((as_printed, Scale { formula, ..printed(&self.actual, learning_rate) })),
+        };
+        let Scale { size, formula } = self.calibration.scale(terms)?;
+        let noise_formula = format!("scale {size:.6}/sqrt(t): {formula}");
+        Ok(PricedNoise { noise: Some((gumbel, size)), event: event(size), noise_formula })
     }
 
     /// Calibrates the Gaussian noise of `steps` gradients, each at a sample drawn from all samples.
@@ -348,31 +352,27 @@ impl Terms {
     /// # Errors
     /// A law that the calibration does not offer.
     pub fn stored_noise(&self, steps: u64) -> Result<PricedNoise<VectorLaw>, Refusal> {
-        let Some((epsilon, delta)) = self.budget else {
-            return Ok(PricedNoise { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
-        };
+        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
         self.refuse_unclipped()?;
-        // sigma = sqrt(8 ln(1/delta)) L/epsilon for n² steps [Bassily2020, algorithm 2].
-        let printed = |lipschitz: f64| libm::sqrt(8.0 * libm::log(1.0 / delta.get())) * lipschitz / epsilon.get();
         let lipschitz = from_lq(self.actual.lipschitz, self.q(), self.dimension);
-        let sensitivity = 2.0 * lipschitz;
-        let needed = || {
-            let distance = subsampled::distance(epsilon.get(), self.rounds, steps, delta);
-            let message = || format!("`epsilon` is {}, less than the bound on secretly drawn samples can show", epsilon.get());
-            let expected = || format!("a number > {:.1e} at `delta = {}`", subsampled::least_epsilon(delta), delta.get());
-            if 0.0 < distance { Ok(sensitivity / distance) } else { Err(Refusal::new("epsilon", message(), expected())) }
+        let sensitivity = self.bounded(2.0 * lipschitz);
+        let event = |sigma| Event::Subsampled { sigma, sensitivity, n_samples: self.rounds, steps };
+        let printed = |l: f64| bassily2020::SIGMA.scale(&[("L", l), ("epsilon", epsilon.get()), ("delta", delta.get())]);
+        let formula = "as printed, never below its price".to_owned();
+        let terms = NoiseTerms {
+            budget: (epsilon, Some(delta)),
+            event: &event,
+            closed: None,
+            least_formula: "by the Rényi bound of secretly drawn samples",
+            printed: Some((printed(self.stated.lipschitz), Scale { formula, ..printed(lipschitz) })),
         };
-        let (sigma, noise_formula) = match self.calibration {
-            Calibration::AsPrinted => (printed(self.stated.lipschitz), "sqrt(8 ln(1/delta)) L/epsilon as printed"),
-            Calibration::Corrected => (printed(lipschitz).max(needed()?), "as printed, never below its price"),
-            Calibration::Tight => (needed()?, "by the Rényi bound of secretly drawn samples"),
-        };
-        let event = Event::Subsampled { sigma, sensitivity: self.bounded(sensitivity), n_samples: self.rounds, steps };
-        Ok(PricedNoise {
-            noise: VectorLaw::Gaussian { sigma },
-            event,
-            noise_formula: format!("sigma = {sigma:.6}, {noise_formula}"),
-        })
+        let scale = self.calibration.scale(terms).map_err(|refusal| {
+            let expected = format!("a number > {:.1e} at `delta = {}`", subsampled::least_epsilon(delta), delta.get());
+            Refusal { expected, ..refusal }
+        });
+        let Scale { size: sigma, formula } = scale?;
+        let noise_formula = format!("sigma = {sigma:.6}: {formula}");
+        Ok(PricedNoise { noise: VectorLaw::Gaussian { sigma }, event: event(sigma), noise_formula })
     }
 }
 

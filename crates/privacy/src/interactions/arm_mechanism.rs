@@ -41,14 +41,13 @@ impl ArmMechanism {
     pub fn calibrated(need: &ChoicesNeed, facts: &ContextFacts, request: &Request) -> Result<Self, Refusal> {
         let budget = request.budget_over(facts.rounds)?;
         let ChoicesNeed { radius, warm_up, residual, stated, synthetic } = *need;
-        let printed = request.calibration == Calibration::AsPrinted;
         let range = match budget {
             Some(_) => request.range(facts.range)?,
             None => request.clip.or(facts.range),
         };
         // The as-printed calibration clips only where the spec states a clip.
         let bounds = match range {
-            Some(range) if budget.is_some() && !(printed && request.clip.is_none()) => {
+            Some(range) if budget.is_some() && (request.calibration.corrects() || request.clip.is_some()) => {
                 Some(ChoiceBounds::of(facts, radius, range, residual))
             }
             _ => None,

@@ -73,7 +73,7 @@ impl InteractionNeed {
                     layout: GramLayout {
                         n_blocks: facts.n_arms,
                         dimension: facts.dimension,
-                        joint: request.calibration != Calibration::Tight,
+                        joint: !request.calibration.redesigns(),
                     },
                     due: Arc::clone(&need.due),
                     rounds: facts.rounds,

@@ -13,17 +13,16 @@
 //! at c = 0. So the number of arms does not enter. Proof: `docs/proofs/interactions.md`.
 
 use super::{Interaction, InteractionPrivatizer, InteractionSignal};
-use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
+use crate::accounting::sensitivity::Participation;
 use crate::event::Factor;
-use crate::gram::{GramClip, GramLayout, GramStream};
+use crate::gram::{GramClip, GramLayout, GramRelease, GramStream};
 use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixSums};
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released,
-    analytic_gaussian_sigma, automatic,
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale, automatic,
 };
 use std::sync::Arc;
 
@@ -61,10 +60,7 @@ pub struct InteractionSums {
     terms: SumsTerms,
     noise: GramStream,
     name: &'static str,
-    /// Factorisation, as the event names it.
-    factor: Factor,
-    /// Largest |reward| after centring and division by its unit.
-    reward_bound: f64,
+    release: GramRelease,
     clip: GramClip,
     noise_formula: String,
 }
@@ -83,11 +79,10 @@ impl InteractionSums {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
             return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
         }
-        if terms.calibration == Calibration::AsPrinted && !matches!(name, "tree" | "local-gaussian") {
+        if !terms.calibration.corrects() && !matches!(name, "tree" | "local-gaussian") {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
         }
-        let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
-        let found = factors.into_iter().find(|factor| factor.name() == name);
+        let found = Factor::named(name);
         let factor = found.unwrap_or(Factor::Own);
         let factorisation: Arc<dyn Factorisation> = match found {
             Some(factor) => factor.factorisation(releases),
@@ -103,38 +98,34 @@ impl InteractionSums {
         let (lo, hi) = terms.range;
         let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
         let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
-        // In the units of the data: for |phi| <= 1 the noise is sigma/L² on the matrix and sigma/L on the vector.
-        let raw =
-            columns * libm::sqrt(gram_and_reward_mu_squared(reach, 1.0 / (length * length), 1.0 / length, Relation::Replace));
-        let needed = raw * analytic_gaussian_sigma(epsilon, delta);
-        let squared_norm = length * length + reach * reach;
-        let printed = if terms.local {
-            // Printed for |x| <= 1 and |r| <= 1; other lengths scale by the square of the longer one.
-            zheng2020::sigma(epsilon.get(), delta.get()) * (length * length).max(length * reach)
-        } else {
-            shariff2018::sigma(dubey2021::nodes_printed(releases), squared_norm, epsilon.get(), delta.get())
-        };
         // A length that exceeds the bound by a rounding error is shortened by that error.
         let as_given = GramClip { length, whole: length, ..GramClip::unit(Some(terms.range), 0.0) };
-        let (sigma, clip, reward_bound, noise_formula) = match terms.calibration {
-            Calibration::AsPrinted => (printed, as_given, reach, "sigma as printed"),
-            Calibration::Corrected => {
-                (printed.max(needed), as_given, reach, "sigma as printed, never below what the claim needs")
-            }
-            Calibration::Tight => {
-                // For y in [-1/2, 1/2] the effective sensitivity is 1.25 (erratum E7, `docs/privacy.md`).
-                let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
-                let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
-                let clip = GramClip { centre, reward_unit: 2.0 * half, feature_unit: length, ..as_given };
-                (sigma, clip, 0.5, "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)")
-            }
+        let (clip, reward_bound) = if terms.calibration.redesigns() {
+            // For y in [-1/2, 1/2] the effective sensitivity is 1.25 (erratum E7, `docs/privacy.md`).
+            (GramClip { centre, reward_unit: 2.0 * half, feature_unit: length, ..as_given }, 0.5)
+        } else {
+            (as_given, reach)
         };
-        if !(sigma * sigma).is_normal() {
-            return Err(Refusal::overflow(name, epsilon.get()));
-        }
-        let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
+        // In the local model every user's item is released on its own.
+        let stated = if terms.local { 1 } else { releases };
+        let release =
+            GramRelease { factor, releases: stated, length: clip.length / clip.feature_unit, reward: Some(reward_bound) };
+        let symbols = [("epsilon", epsilon.get()), ("delta", delta.get())];
+        let printed = if terms.local {
+            // Printed for |x| <= 1 and |r| <= 1; other lengths scale by the square of the longer one.
+            let Scale { size, formula } = zheng2020::SIGMA.scale(&symbols);
+            Scale { size: size * (length * length).max(length * reach), formula }
+        } else {
+            let sizes = [("n", f64::from(dubey2021::nodes_printed(releases))), ("S", length * length + reach * reach)];
+            shariff2018::SIGMA.scale(&[sizes, symbols].concat())
+        };
+        let formula = format!("{}, never below what the claim needs", printed.formula);
+        let least = "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)";
+        let printed = (printed.clone(), Scale { formula, ..printed });
+        let Scale { size: sigma, formula } = release.scale(terms.calibration, terms.budget, columns, least, printed)?;
+        let noise_formula = format!("sigma = {sigma:.6}: {formula}");
         let noise = GramStream::new(factorisation, sigma);
-        Ok(Self { terms, noise, factor, name, reward_bound, clip, noise_formula })
+        Ok(Self { terms, noise, release, name, clip, noise_formula })
     }
 
     /// Returns the divisor of contexts in the sums.
@@ -207,21 +198,10 @@ impl InteractionSums {
     /// Returns the ledger: claimed and delivered loss.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        // Largest length of a context after division by its unit.
-        let length = self.clip.length / self.clip.feature_unit;
         Ledger::of(Claim {
             mechanism: self.name,
             calibration: self.terms.calibration,
-            event: Event::Sums {
-                factor: self.factor,
-                // In the local model every user's item is released on its own.
-                releases: if self.terms.local { 1 } else { self.noise.factorisation.rounds() },
-                // The event is stated for |phi| <= 1, contexts have length at most `length`: sigma is divided by it.
-                gram_sigma: self.noise.sigma / (length * length),
-                equal_diagonal: false,
-                moment_sigma: self.noise.sigma / length,
-                reward: Some(self.reward_bound),
-            },
+            event: self.release.event(self.noise.sigma),
             budget: self.terms.budget.into(),
             unit: ClaimUnit::Interaction { clip: Some(self.terms.range), local: self.terms.local },
             noise_formula: self.noise_formula.clone(),

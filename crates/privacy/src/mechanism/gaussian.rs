@@ -4,11 +4,12 @@
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
-    RewardFacts, Signal, analytic_gaussian_sigma,
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
+    RewardFacts, Signal,
 };
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
     paper: "BalleWang2018",
     build,
 };
+
+const FORMULA: &str = "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]";
 
 #[derive(Debug, Clone, Copy)]
 struct GaussianMechanism {
@@ -39,9 +42,20 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     let window = Window::of(request, facts)?;
     // sigma = sensitivity · sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]. Proof:
     // docs/proofs/gaussian.md
-    let sigma = window.width() * analytic_gaussian_sigma(epsilon, delta);
+    let terms = NoiseTerms {
+        budget: (epsilon, Some(delta)),
+        event: &|sigma| event(sigma, window),
+        closed: None,
+        least_formula: FORMULA,
+        printed: None,
+    };
+    let sigma = request.calibration.scale(terms)?.size;
     representable(request, sigma * sigma)?;
     Ok(Arc::new(GaussianMechanism { calibration: request.calibration, epsilon, delta, window, sigma }))
+}
+
+fn event(sigma: f64, window: Window) -> Event {
+    Event::Gaussian { sigma, sensitivity: window.width() }
 }
 
 impl GaussianMechanism {
@@ -93,10 +107,9 @@ impl RewardMechanism for GaussianMechanism {
             mechanism: ENTRY.name,
             calibration: self.calibration,
             unit: ClaimUnit::Reward { clip: self.clip() },
-            event: Event::Gaussian { sigma: self.sigma, sensitivity: self.window.width() },
-            budget: Budget { epsilon: Some(self.epsilon), delta: Some(self.delta) },
-            noise_formula: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]"
-                .to_owned(),
+            event: event(self.sigma, self.window),
+            budget: (self.epsilon, self.delta).into(),
+            noise_formula: FORMULA.to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

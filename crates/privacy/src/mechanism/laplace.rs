@@ -5,11 +5,13 @@
 
 use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
+use crate::printed::zhou2021;
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
-    RewardFacts, Signal,
+    Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts,
+    Scale, Signal,
 };
 use std::sync::Arc;
 
@@ -21,15 +23,16 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
     build,
 };
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Laplace {
     calibration: Calibration,
     epsilon: Epsilon,
     /// Stated range of the rewards.
     window: Window,
-    /// Whether rewards are clipped to the range; if not, one user's contribution is unbounded.
+    /// Whether rewards are clipped to the range.
     clipped: bool,
     scale: f64,
+    formula: Arc<str>,
 }
 
 /// Calibrates the mechanism.
@@ -38,25 +41,37 @@ struct Laplace {
 /// A refusal on `epsilon` (missing, or a scale beyond f64) or `clip` (empty, or missing with unbounded noise).
 pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = request.epsilon()?;
-    let printed = request.calibration == Calibration::AsPrinted;
     let bounded = facts.noise_bound.is_some() || facts.range.is_some();
-    if printed && !bounded && request.clip.is_none() {
+    let clipped = bounded || request.calibration.corrects();
+    if !clipped && request.clip.is_none() {
         return Err(Window::unstated(
             request,
             "scales its noise by a bound on the reward, and the noise of this problem is unbounded",
         ));
     }
     let window = Window::of(request, facts)?;
-    let scale = match facts.noise_bound {
-        // scale = sensitivity / epsilon with sensitivity = 2 (B + R): |f| <= B, |noise| <= R [Zhou2021, Curator 1] (E1,
-        // `docs/privacy.md`).
-        Some(noise_bound) if printed => 2.0 * (facts.bound + noise_bound) / epsilon.get(),
-        // scale = sensitivity / epsilon with sensitivity = hi - lo, the largest distance between two clipped rewards (E2).
-        // Where the paper states no R, half of the stated range stands for B + R.
-        _ => window.width() / epsilon.get(),
+    // Where the paper states no R, half of the stated range stands for B + R.
+    let (bound, noise_bound) = facts.noise_bound.map_or((window.half(), 0.0), |noise_bound| (facts.bound, noise_bound));
+    let printed = zhou2021::LAPLACE_SCALE.scale(&[("B", bound), ("R", noise_bound), ("epsilon", epsilon.get())]);
+    // On clipped rewards half of their range is the B + R that holds (E2, `docs/privacy.md`).
+    let least_formula = "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)";
+    let corrected = Scale { size: window.width() / epsilon.get(), formula: least_formula.to_owned() };
+    let terms = NoiseTerms {
+        budget: (epsilon, None),
+        event: &|scale| event(scale, window, true),
+        closed: None,
+        least_formula,
+        printed: Some((printed, corrected)),
     };
+    let Scale { size: scale, formula } = request.calibration.scale(terms)?;
     representable(request, 2.0 * scale * scale)?;
-    Ok(Arc::new(Laplace { calibration: request.calibration, epsilon, window, clipped: bounded || !printed, scale }))
+    let formula = if clipped { formula } else { format!("{formula}, half of the stated range for B + R, nothing is clipped") };
+    Ok(Arc::new(Laplace { calibration: request.calibration, epsilon, window, clipped, scale, formula: formula.into() }))
+}
+
+/// Returns what is done to a reward; without a clip, one user's contribution is unbounded.
+fn event(scale: f64, window: Window, clipped: bool) -> Event {
+    Event::Laplace { scale, sensitivity: clipped.then(|| window.width()) }
 }
 
 impl Laplace {
@@ -86,7 +101,7 @@ impl crate::privatizer::sealed::Sealed for Laplace {}
 
 impl RewardMechanism for Laplace {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(*self)
+        Box::new(self.clone())
     }
 
     fn noise_variance(&self) -> f64 {
@@ -107,20 +122,13 @@ impl RewardMechanism for Laplace {
         } else {
             ("rewards are not bounded and not clipped", "E3")
         };
-        let noise_formula = match self.calibration {
-            Calibration::AsPrinted if !self.clipped => {
-                "scale = (hi - lo) / epsilon: half of the stated range stands for B + R, nothing is clipped"
-            }
-            Calibration::AsPrinted => "scale = 2 (B + R) / epsilon [Zhou2021, Curator 1]",
-            Calibration::Corrected | Calibration::Tight => "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)",
-        };
         Ledger::of(Claim {
             mechanism: ENTRY.name,
             calibration: self.calibration,
             unit: ClaimUnit::Reward { clip: self.clip() },
-            event: Event::Laplace { scale: self.scale, sensitivity: self.clipped.then(|| self.window.width()) },
-            budget: Budget { epsilon: Some(self.epsilon), delta: None },
-            noise_formula: noise_formula.to_owned(),
+            event: event(self.scale, self.window, self.clipped),
+            budget: self.epsilon.into(),
+            noise_formula: self.formula.to_string(),
             doubt: Some(doubt),
             notes: Vec::new(),
         })
@@ -177,8 +185,9 @@ mod tests {
         let request = request("laplace", Calibration::Tight, 1.0);
         let window = Window::of(&request, &facts()).expect("a range");
         let epsilon = request.epsilon().expect("a budget");
-        let right = Laplace { calibration: Calibration::Tight, epsilon, window, clipped: true, scale: window.width() };
-        let broken = Laplace { scale: 0.5 * right.scale, ..right };
+        let scale = window.width();
+        let right = Laplace { calibration: request.calibration, epsilon, window, clipped: true, scale, formula: "".into() };
+        let broken = Laplace { scale: 0.5 * scale, ..right.clone() };
         let (lo, hi) = window.range();
         assert!(empirical_epsilon(&mut right.clone(), lo, hi) < 1.0);
         assert!(1.5 < empirical_epsilon(&mut broken.clone(), lo, hi));

@@ -21,6 +21,7 @@ pub mod none;
 mod on_window;
 mod outside;
 pub mod piecewise;
+pub mod response;
 mod sub_gaussian;
 pub(super) mod window;
 

@@ -51,6 +51,7 @@ faults! {
     GaussianNoise "gaussian-noise" "Gaussian noise has half of its standard deviation."
     DuchiNoise "duchi-noise" "The bit answers at twice its epsilon."
     PiecewiseNoise "piecewise-noise" "The two-level density answers at more than its epsilon."
+    ResponseNoise "response-noise" "Randomised response answers at twice its epsilon."
     HybridBranch "hybrid-branch" "The hybrid's public coin depends on the reward."
     StreamNoise "stream-noise" "Draws of running sums have half of their standard deviation."
     LocalNoise "local-noise" "Noise of a user's own item has half of its standard deviation."

@@ -1,8 +1,23 @@
 //! Holds the formulas of the generalised Gaussian tree of private online Frank-Wolfe.
 //! Source: [Han2022, algorithm 1, lemmas 2.1 and 3.1 to 3.3, theorem 3.1].
 
-/// Returns `sigma_+ = sqrt(2 kappa ln(1/delta)) s/epsilon` [lemma 2.1].
-/// Correct as `(kappa s²/2 sigma²)`-concentrated privacy (erratum E21, `docs/privacy.md`).
+use super::Formula;
+
+/// The scale of one release of sensitivity s.
+pub const SIGMA_PLUS: Formula =
+    Formula::new(["Han2022", "lemma 2.1", "E21"], "sigma_+ = sqrt(2 kappa ln(1/delta)) s/epsilon", |x| {
+        sigma_plus(x.of("kappa"), x.of("s"), x.of("epsilon"), x.of("delta"))
+    });
+
+/// The scale of a node of the tree.
+pub const THEOREM_3_1: Formula = Formula::new(
+    ["Han2022", "theorem 3.1", "E25"],
+    "sigma_+ = l sqrt(2 kappa ln(l/delta)) s/epsilon, l = ceil(log2(n)) + 1",
+    |x| theorem_3_1(x.of("kappa"), x.of("s"), x.of("n") as u64, x.of("epsilon"), x.of("delta")),
+);
+
+/// Returns `sigma_+` of lemma 2.1.
+/// It is correct as `(kappa s²/2 sigma²)`-concentrated privacy (erratum E21, `docs/privacy.md`).
 #[must_use]
 pub fn sigma_plus(kappa: f64, sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     libm::sqrt(2.0 * kappa * libm::log(1.0 / delta)) * sensitivity / epsilon
@@ -66,9 +81,21 @@ pub fn noise_norm(q: f64, n: usize) -> (f64, f64) {
     candidates.into_iter().map(|r| (r, kappa(r))).fold((2.0, f64::INFINITY), |best, at| if at.1 < best.1 { at } else { best })
 }
 
-/// Returns the scale `2 sigma_+` of the Gamma law of `|Z|_+²` as lemma 3.1 prints it.
-/// It must be `2 sigma_+²` (E23).
+/// Returns the scale of the Gamma law of `|Z|_+²` as lemma 3.1 prints it; it must be `2 sigma_+²` (E23).
 #[must_use]
 pub fn gamma_scale_printed(sigma_plus: f64) -> f64 {
     2.0 * sigma_plus
 }
+
+pub(super) const FORMULAS: &[Formula] = &[
+    SIGMA_PLUS,
+    THEOREM_3_1,
+    Formula::new(["Han2022", "lemma 3.2", "E22"], "q_+ = min(q - 1, ln(n) - 1)", |x| {
+        lemma_3_2_printed(x.of("q"), x.of("n") as usize).0
+    }),
+    Formula::new(["Han2022", "lemma 3.2", ""], "kappa = min(q - 1, e² (ln(n) - 1))", |x| {
+        lemma_3_2_printed(x.of("q"), x.of("n") as usize).1
+    }),
+    Formula::new(["Han2022", "lemma 3.3", ""], "kappa = n^(2/q - 1)", |x| lemma_3_3(x.of("q"), x.of("n") as usize).1),
+    Formula::new(["Han2022", "lemma 3.1", "E23"], "scale = 2 sigma_+", |x| gamma_scale_printed(x.of("sigma_+"))),
+];

@@ -1,6 +1,14 @@
 //! Holds the formulas of the tree over `[x, y]^T [x, y]` of linear bandits, quoted from memory.
 //! Source: [ShariffSheffet2018, algorithm 1, section 4.2].
 
+use super::Formula;
+
+/// A node's standard deviation, quoted from memory.
+pub const SIGMA: Formula =
+    Formula::new(["ShariffSheffet2018", "section 4.2", ""], "sigma = 4 sqrt(n) S ln(4/delta)/epsilon", |x| {
+        sigma(x.of("n") as u32, x.of("S"), x.of("epsilon"), x.of("delta"))
+    });
+
 /// Returns a node's standard deviation, `4 sqrt(n) L² ln(4/delta)/epsilon` with `L² >= |x|² + y²`.
 /// (The paper states the variance, `16 n L⁴ ln(4/delta)²/epsilon²`.)
 #[must_use]
@@ -47,3 +55,12 @@ impl BetaTerms {
         self.noise_sd * deviation + self.bound * libm::sqrt(most) + self.gamma
     }
 }
+
+pub(super) const FORMULAS: &[Formula] = &[
+    SIGMA,
+    Formula::new(
+        ["ShariffSheffet2018", "proposition 5", ""],
+        "gamma = sigma sqrt(n/Upsilon) (sqrt(m) + sqrt(2 ln(2 T/alpha)))",
+        |x| gamma(x.of("sigma"), x.of("n") as u32, x.of("Upsilon"), x.of("m") as usize, x.of("T") as u64, x.of("alpha")),
+    ),
+];

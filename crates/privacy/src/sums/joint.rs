@@ -12,15 +12,15 @@
 use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::event::Factor;
-use crate::gram::{GramClip, GramLayout, GramStream};
+use crate::gram::{GramClip, GramLayout, GramRelease, GramStream};
 use crate::mechanism::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::printed::{dubey2021, shariff2018};
 use crate::privatizer::read_version;
-use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape, toeplitz};
+use crate::streams::{PrefixState, PrefixSums, Shape, toeplitz};
 use crate::{
     Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts,
-    Released, Request, RewardFacts, Signal, analytic_gaussian_sigma,
+    Released, Request, RewardFacts, Scale, Signal,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -103,19 +103,19 @@ fn epoch_rounds(rounds: u64) -> impl Iterator<Item = (u64, u64)> {
 /// noise) or `mechanism` (the papers print the tree only).
 fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
-    if request.calibration == Calibration::AsPrinted && factor != Factor::Tree {
+    if !request.calibration.corrects() && factor != Factor::Tree {
         return Err(Refusal::new("mechanism", "the papers print the tree and no other mechanism", "`tree`, or `auto`")
             .hint("with `calibration = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
     }
     let rewards = Rewards::of(request, facts)?;
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
         let factorisation = factor.factorisation(releases);
-        let (sigma, noise_formula) =
-            sigma(request.calibration, need.linear, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
-        if !(sigma * sigma).is_normal() {
-            return Err(Refusal::overflow(request.mechanism, epsilon.get()));
-        }
-        Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, sigma) }, noise_formula))
+        let release = GramRelease { factor, releases: factorisation.rounds(), length: 1.0, reward: rewards.reach };
+        let norm = factorisation.sensitivity(Participation::ONCE);
+        let printed = rewards.printed(need.linear, (release, norm), horizon, (epsilon, delta));
+        let least = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards (E7), |C| the norm of a column [BalleWang2018]";
+        let Scale { size, formula } = release.scale(request.calibration, (epsilon, delta), norm, least, printed)?;
+        Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, size) }, formula))
     };
     let made: Vec<(Epoch, String)> = match need.epochs {
         Epochs::One => vec![stream(need.releases, need.rounds, need.rounds)?],
@@ -143,60 +143,13 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
 
 /// Returns lemma 3's largest standard deviation: `sigma sqrt(n)` for trees, else the exact one.
 fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
-    let of = |epoch: &Epoch| match (calibration, factor) {
-        (Calibration::AsPrinted | Calibration::Corrected, Factor::Tree) => {
+    let of = |epoch: &Epoch| match factor {
+        Factor::Tree if !calibration.redesigns() => {
             epoch.noise.sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(epoch.noise.factorisation.rounds())))
         }
         _ => epoch.noise.stds.largest(),
     };
     epochs.iter().map(of).fold(0.0, f64::max)
-}
-
-/// Returns the standard deviation of a draw, and the formula in words.
-fn sigma(
-    calibration: Calibration,
-    linear: bool,
-    rewards: &Rewards,
-    factorisation: &dyn Factorisation,
-    horizon: u64,
-    budget: (Epsilon, Delta),
-) -> (f64, String) {
-    let (epsilon, delta) = (budget.0.get(), budget.1.get());
-    let releases = factorisation.rounds();
-    let nodes = dubey2021::nodes_printed(releases);
-    let norm = factorisation.sensitivity(Participation::ONCE);
-    match calibration {
-        Calibration::AsPrinted => {
-            let squared = match rewards.reach {
-                // Bounded rewards need no logarithm [Dubey2021, section 6.1].
-                Some(reach) => 1.0 + reach * reach,
-                None => dubey2021::squared_norm(rewards.bound, rewards.noise_std, horizon, delta),
-            };
-            if linear {
-                let sigma = shariff2018::sigma(nodes, squared, epsilon, delta);
-                return (
-                    sigma,
-                    "sigma = 4 sqrt(n) S ln(4/delta)/epsilon a node [ShariffSheffet2018, quoted from memory]".to_owned(),
-                );
-            }
-            let sigma = dubey2021::sigma_of_the_proof(nodes, squared, epsilon, delta);
-            (
-                sigma,
-                "sigma = 4 sqrt(n S) ln(10/delta)/epsilon a node, n = 1 + ceil(log2 T) [Dubey2021, proof of lemma 2]".to_owned(),
-            )
-        }
-        Calibration::Corrected => {
-            let n = if factorisation.name() == "tree" { libm::sqrt(f64::from(nodes)) } else { norm };
-            let sigma = 4.0 * n * rewards.sensitivity() * libm::log(10.0 / delta) / epsilon;
-            let words = "sigma = 4 sqrt(n) D ln(10/delta)/epsilon, D = 1 + Y² or 2Y: lemma 2 at the sensitivity of what is released (E7, E8)";
-            (sigma, words.to_owned())
-        }
-        Calibration::Tight => {
-            let sigma = rewards.sensitivity() * norm * analytic_gaussian_sigma(budget.0, budget.1);
-            let words = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards (E7), |C| the norm of a column [BalleWang2018]";
-            (sigma, words.to_owned())
-        }
-    }
 }
 
 /// Says how rewards are clipped, and bounds them.
@@ -214,7 +167,7 @@ impl Rewards {
     pub(super) fn of(request: &Request, facts: &RewardFacts) -> Result<Self, Refusal> {
         let bounded = facts.range.is_some() || facts.noise_bound.is_some();
         let noise_std = facts.noise_variance.map_or(f64::NAN, libm::sqrt);
-        if request.calibration == Calibration::AsPrinted && !bounded {
+        if !request.calibration.corrects() && !bounded {
             if request.clip.is_some() {
                 return Err(Refusal::new("clip", "the as-printed calibration does not clip unbounded rewards", "no `clip`")
                     .hint("`calibration = \"corrected\"` clips, and its promise holds (E3)"));
@@ -229,14 +182,35 @@ impl Rewards {
             return Ok(Self { clip, reach: None, bound: facts.bound, noise_std });
         }
         let (lo, hi) = Window::of(request, facts)?.range();
-        let centre = if request.calibration == Calibration::Tight { 0.5 * lo + 0.5 * hi } else { 0.0 };
+        let centre = if request.calibration.redesigns() { 0.5 * lo + 0.5 * hi } else { 0.0 };
         let reach = (hi - centre).abs().max((lo - centre).abs());
         Ok(Self { clip: GramClip::unit(Some((lo, hi)), centre), reach: Some(reach), bound: facts.bound, noise_std })
     }
 
-    /// Returns the effective sensitivity of one item at one common sigma (E7).
-    pub(super) fn sensitivity(&self) -> f64 {
-        self.reach.map_or(f64::INFINITY, |reach| gram_and_reward(reach, Relation::Replace))
+    /// Returns the scale as printed, and by lemma 2 at the sensitivity of what is released.
+    /// For other factorisations than the tree, the norm of their columns replaces `sqrt(n)`.
+    fn printed(
+        &self,
+        linear: bool,
+        (release, norm): (GramRelease, f64),
+        horizon: u64,
+        (epsilon, delta): (Epsilon, Delta),
+    ) -> (Scale, Scale) {
+        let nodes = f64::from(dubey2021::nodes_printed(release.releases));
+        let squared = match self.reach {
+            // Bounded rewards need no logarithm [Dubey2021, section 6.1].
+            Some(reach) => 1.0 + reach * reach,
+            None => dubey2021::squared_norm(self.bound, self.noise_std, horizon, delta.get()),
+        };
+        let formula = if linear { &shariff2018::SIGMA } else { &dubey2021::SIGMA_OF_THE_PROOF };
+        let printed = formula.scale(&[("n", nodes), ("S", squared), ("epsilon", epsilon.get()), ("delta", delta.get())]);
+        let n = if release.factor == Factor::Tree { libm::sqrt(nodes) } else { norm };
+        let corrected = Scale {
+            size: 4.0 * n * release.distance() * libm::log(10.0 / delta.get()) / epsilon.get(),
+            formula: "sigma = 4 sqrt(n) D ln(10/delta)/epsilon, D = 1 + Y² or 2Y: lemma 2 at the sensitivity of what is released (E7, E8)"
+                .to_owned(),
+        };
+        (printed, corrected)
     }
 }
 
@@ -262,17 +236,10 @@ impl SumsMechanism for Joint {
         // epoch's mu.
         let mu = |epoch: &Epoch| epoch.noise.factorisation.sensitivity(Participation::ONCE) / epoch.noise.sigma;
         let worst = shared.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
-        let event = match (worst, shared.reach) {
-            (Some(epoch), reach) => Event::Sums {
-                factor: shared.factor,
-                releases: epoch.noise.factorisation.rounds(),
-                gram_sigma: epoch.noise.sigma,
-                equal_diagonal: false,
-                moment_sigma: epoch.noise.sigma,
-                reward: reach,
-            },
-            (None, _) => Event::NonPrivate,
-        };
+        let event = worst.map_or(Event::NonPrivate, |epoch| {
+            let releases = epoch.noise.factorisation.rounds();
+            GramRelease { factor: shared.factor, releases, length: 1.0, reward: shared.reach }.event(epoch.noise.sigma)
+        });
         let mut notes = Vec::new();
         if shared.need.releases < shared.need.rounds {
             notes.push(format!(

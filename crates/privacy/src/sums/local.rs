@@ -12,6 +12,8 @@
 use super::joint::Rewards;
 use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::accounting::sensitivity::{Relation, gram_and_reward};
+use crate::calibration::NoiseTerms;
+use crate::event::Factor;
 use crate::gram::{GramClip, GramLayout, GramRows};
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
@@ -20,7 +22,7 @@ use crate::privatizer::read_version;
 use crate::streams::Shape;
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released,
-    Request, RewardFacts, Signal, analytic_gaussian_sigma,
+    Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
 };
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
@@ -46,6 +48,24 @@ struct LocalSumsNoise {
     grid: Option<Grid>,
 }
 
+impl LocalSumsNoise {
+    fn times(self, scale: f64) -> Self {
+        Self { gram: scale * self.gram, moment: scale * self.moment, ..self }
+    }
+
+    /// Returns what is done to an item; `reward` bounds rewards.
+    fn event(self, reward: Option<f64>) -> Event {
+        Event::Sums {
+            factor: Factor::Own,
+            releases: 1,
+            gram_sigma: self.gram,
+            equal_diagonal: self.diagonal == 1.0,
+            moment_sigma: self.moment,
+            reward,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Local {
     calibration: Calibration,
@@ -55,6 +75,7 @@ struct Local {
     clip: GramClip,
     reach: Option<f64>,
     noise: LocalSumsNoise,
+    formula: Arc<str>,
 }
 
 /// Calibrates the mechanism.
@@ -72,35 +93,41 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
         ));
     }
     let rewards = Rewards::of(request, facts)?;
-    let noise = match request.calibration {
-        Calibration::AsPrinted => {
-            let (a, b) = (epsilon.get(), delta.get());
-            let moment = match rewards.reach {
-                Some(reach) => dubey2021_local::sigma_reward_bounded(reach, a, b),
-                None => dubey2021_local::sigma_reward(rewards.bound, need.n_features, a, b),
-            };
-            LocalSumsNoise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0, grid: None }
-        }
-        Calibration::Corrected => {
-            let unit = half(epsilon, delta).map(|(a, b)| analytic_gaussian_sigma(a, b)).unwrap_or(f64::NAN);
-            // L2 sensitivity sqrt(2) if the diagonal's variance is not larger (E13), and 2 Y (E14).
-            LocalSumsNoise {
-                gram: SQRT_2 * unit,
-                moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit,
-                diagonal: 1.0,
-                grid: None,
-            }
-        }
-        Calibration::Tight => {
-            let sigma = rewards.sensitivity() * analytic_gaussian_sigma(epsilon, delta);
-            LocalSumsNoise { gram: sigma, moment: sigma, diagonal: SQRT_2, grid: None }
-        }
+    let reach = rewards.reach.unwrap_or(f64::INFINITY);
+    let (printed, shape) = printed(&rewards, need.n_features, (epsilon, delta));
+    // L2 sensitivity sqrt(2) if the diagonal's variance is not larger (E13), and 2 Y (E14).
+    let corrected = LocalSumsNoise { gram: SQRT_2, moment: 2.0 * reach, diagonal: 1.0, grid: None };
+    let joint = LocalSumsNoise { gram: 1.0, moment: 1.0, diagonal: SQRT_2, grid: None };
+    let shape = request.calibration.pick([shape, corrected, joint]);
+    let halves = Scale {
+        size: half(epsilon, delta).map_or(f64::NAN, |(a, b)| analytic_gaussian_sigma(a, b)),
+        formula: "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)".to_owned(),
     };
+    let Scale { size, formula } = request.calibration.scale(NoiseTerms {
+        budget: (epsilon, Some(delta)),
+        event: &|scale| shape.times(scale).event(rewards.reach),
+        closed: None,
+        least_formula: "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)",
+        printed: Some((Scale { size: 1.0, formula: printed }, halves)),
+    })?;
+    let noise = shape.times(size);
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
         return Err(Refusal::overflow(request.mechanism, epsilon.get()));
     }
-    let (clip, reach) = (rewards.clip, rewards.reach);
-    Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clip, reach, noise }))
+    let (clip, reach, formula) = (rewards.clip, rewards.reach, formula.into());
+    Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clip, reach, noise, formula }))
+}
+
+/// Returns the noise of lemma 5 with its formula; without a logarithm for bounded rewards (section 6.1).
+fn printed(rewards: &Rewards, n_features: usize, (epsilon, delta): (Epsilon, Delta)) -> (String, LocalSumsNoise) {
+    let (y, moment) = match rewards.reach {
+        Some(reach) => (reach, &dubey2021_local::SIGMA_REWARD_BOUNDED),
+        None => (rewards.bound, &dubey2021_local::SIGMA_REWARD),
+    };
+    let symbols = [("B", y), ("m", n_features as f64), ("epsilon", epsilon.get()), ("delta", delta.get())];
+    let (gram, moment) = (dubey2021_local::SIGMA_GRAM.scale(&symbols), moment.scale(&symbols));
+    let noise = LocalSumsNoise { gram: gram.size, moment: moment.size, diagonal: 1.0, grid: None };
+    (format!("{}, {}", gram.formula, moment.formula), noise)
 }
 
 /// Returns half of the budget, for one of two releases.
@@ -128,32 +155,14 @@ impl SumsMechanism for Local {
     }
 
     fn ledger(&self) -> Ledger {
-        let noise_formula = match self.calibration {
-            Calibration::AsPrinted => {
-                "sigma_X = sqrt(8 ln(5/(2 delta)))/epsilon, sigma_u = sqrt(8 Y² ln(5/delta))/epsilon [Dubey2021, lemma 5]"
-            }
-            Calibration::Corrected => {
-                "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)"
-            }
-            Calibration::Tight => {
-                "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)"
-            }
-        };
         Ledger::of(Claim {
             mechanism: ENTRY.name,
             calibration: self.calibration,
-            event: Event::Sums {
-                factor: crate::event::Factor::Own,
-                releases: 1,
-                gram_sigma: self.noise.gram,
-                equal_diagonal: self.noise.diagonal == 1.0,
-                moment_sigma: self.noise.moment,
-                reward: self.reach,
-            },
+            event: self.noise.event(self.reach),
             budget: (self.epsilon, self.delta).into(),
             unit: ClaimUnit::GramItem { clip: self.clip.range, centre: self.clip.centre, local: true },
             doubt: None,
-            noise_formula: noise_formula.to_owned(),
+            noise_formula: self.formula.to_string(),
             notes: Vec::new(),
         })
     }
