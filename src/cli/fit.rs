@@ -89,7 +89,7 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     lines.extend(args.public.then(|| "public = [\"standardisation\", \"hyperparameters\", \"range\"]".to_owned()));
     let [low, high] = fitted.range;
     lines.push(format!(
-        "\n[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [{low:?}, {high:?}]\n\n[[policy]]\nkind = \"tgp-ucb\"\n\
+        "\n[privacy]\nmechanism = \"auto\"\nepsilon = 2.0\nclip = [{low:?}, {high:?}]\n\n[[policy]]\nkind = \"tgp-ucb\"\n\
          beta = \"tuned\"\nridge = {}",
         short(found.noise_variance)
     ));

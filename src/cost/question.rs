@@ -92,7 +92,8 @@ impl CostQuestion {
             format!("beta = {{ kind = \"tuned\", pilot = {pilots} }}   # the best of six factors for each cell, by trials apart");
         match self.trust {
             Trust::Local => {
-                add("mechanism = \"hybrid\"      # noise on each user's device\ncalibration = \"tight\"".to_owned());
+                add("mechanism = \"auto\"        # noise on each user's device, the least known\ncalibration = \"tight\""
+                    .to_owned());
                 for kind in ["gp-ucb", "tgp-ucb"] {
                     add(format!("\n[[policy]]\nkind = \"{kind}\"\n{tuned}\nridge = {}", problem.ridge));
                 }

@@ -8,6 +8,7 @@ use privateer_privacy::mechanism::OutsideEntry;
 use privateer_privacy::sums::{SumsEntry, SumsNeed};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Protection, Protects, Refusal, Request, RewardFacts, automatic,
+    automatic_for_rewards,
 };
 
 /// Holds a privacy request as read from a spec.
@@ -86,12 +87,11 @@ impl PrivacyPlan {
         request.clip = clip_range(args, table);
         args.finish();
         let local = protection == Protection::LocalSums;
-        let protects = match protection {
-            Protection::Rewards => Protects::Rewards,
-            Protection::Sums => Protects::JointSums,
-            Protection::LocalSums => Protects::LocalSums,
+        let name = match protection {
+            Protection::Rewards => automatic_for_rewards(&request),
+            Protection::Sums => automatic(request.mechanism, Protects::JointSums, request.calibration),
+            Protection::LocalSums => automatic(request.mechanism, Protects::LocalSums, request.calibration),
         };
-        let name = automatic(request.mechanism, protects, request.calibration);
         request.mechanism = name;
         let chosen = match protection {
             Protection::Rewards => {

@@ -56,17 +56,17 @@ fn the_chosen_factor_is_played() {
         ("theory", "kind = \"scaled\", factor", [0.01, 0.1, 30.0]),
     ] {
         let tuned = |pilot: u64| format!("{{ kind = \"tuned\", of = \"{of}\", factors = {factors:?}, pilot = {pilot} }}");
-        let text = spec(&tuned(8), 3);
+        let text = spec(&tuned(20), 3);
         let chosen = fact(&text, "tuned_factor_of_beta").and_then(|value| value.as_f64()).expect("a factor");
         // A factor that plays at random for ever is not the best of three.
         assert!(factors[..2].contains(&chosen), "{of}: {chosen}");
         let by_hand = spec(&format!("{{ {stated} = {chosen:?} }}"), 3);
         assert_eq!(bits(&text, 1), bits(&by_hand, 1), "{of}");
         assert_eq!(bits(&text, 3), bits(&by_hand, 1), "{of}: the choice depends on no batch");
-        assert_eq!(fact(&text, "pilot_trials_of_each_factor"), Some(8.into()));
+        assert_eq!(fact(&text, "pilot_trials_of_each_factor"), Some(20.into()));
         assert_eq!(fact(&by_hand, "tuned_factor_of_beta"), None);
         // The number of reported trials changes nothing, since pilot trials are others.
-        assert_eq!(fact(&spec(&tuned(8), 40), "tuned_factor_of_beta"), Some(chosen.into()));
+        assert_eq!(fact(&spec(&tuned(20), 40), "tuned_factor_of_beta"), Some(chosen.into()));
         // Forty other trials find the same order, or a difference within chance (a quarter of the larger).
         let losses = factors.map(|factor| regret(&spec(&format!("{{ {stated} = {factor:?} }}"), 40)));
         let of_chosen = losses[factors.iter().position(|factor| *factor == chosen).expect("a candidate")];

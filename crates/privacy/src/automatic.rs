@@ -3,7 +3,8 @@
 //! A calibration that follows a paper takes the paper's own mechanism; the tight one takes the mechanism with the least noise
 //! that has a proof.
 
-use crate::Calibration;
+use crate::mechanism::of_least_variance;
+use crate::{Calibration, Request};
 
 /// Says what a mechanism protects and releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +27,7 @@ pub enum Protects {
 
 /// The selected names, in the order of [`Calibration::ALL`].
 pub const AUTOMATIC: [(Protects, [&str; 3]); 7] = [
+    // The tight one is `hybrid` or `randomised-response`, by epsilon: see [`automatic_for_rewards`].
     (Protects::Rewards, ["laplace", "laplace", "hybrid"]),
     (Protects::JointSums, ["tree", "tree", "blt"]),
     (Protects::LocalSums, ["local-gaussian", "local-gaussian", "local-gaussian"]),
@@ -45,9 +47,22 @@ pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calib
     row.map_or(mechanism, |(_, names)| names[calibration as usize])
 }
 
+/// Returns the name of the mechanism for single rewards that a request stands for.
+///
+/// `auto` with the tight calibration is the mechanism with the least worst-case variance at the request's epsilon.
+#[must_use]
+pub fn automatic_for_rewards(request: &Request) -> &'static str {
+    match request.budget.epsilon {
+        Some(epsilon) if request.mechanism == "auto" && request.calibration.redesigns() => of_least_variance(epsilon),
+        _ => automatic(request.mechanism, Protects::Rewards, request.calibration),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::MECHANISMS;
+    use crate::{Budget, Epsilon, RewardFacts};
 
     #[test]
     fn calibrations_index_the_table() {
@@ -56,5 +71,32 @@ mod tests {
         }
         assert_eq!(automatic("auto", Protects::Rewards, Calibration::Tight), "hybrid");
         assert_eq!(automatic("duchi", Protects::Rewards, Calibration::Tight), "duchi");
+    }
+
+    /// Every mechanism for one reward that is priced as a pure loss is built at each epsilon, and none has less variance.
+    #[test]
+    fn no_pure_mechanism_has_less_noise_than_the_automatic_one() {
+        let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 10 };
+        let mut taken = std::collections::BTreeSet::new();
+        for epsilon in [1e-6, 0.1, 0.5, 0.7, 1.0, 1.6, 1.7, 2.0, 4.0, 8.0, 16.0, 18.0, 40.0, 700.0] {
+            let budget = Budget { epsilon: Epsilon::try_from(epsilon).ok(), delta: None };
+            let request = |mechanism| Request { mechanism, budget, clip: Some((-1.0, 1.0)), ..Request::NONE };
+            let name = automatic_for_rewards(&request("auto"));
+            let variance = |name: &'static str| {
+                let entry = MECHANISMS.iter().find(|entry| entry.name == name).expect("registered");
+                (entry.build)(&request(name), &facts).map(|mechanism| mechanism.noise_variance())
+            };
+            let least = variance(name).expect("calibrated");
+            for entry in MECHANISMS.iter().filter(|entry| !["none", "gaussian"].contains(&entry.name)) {
+                let other = variance(entry.name).unwrap_or(f64::INFINITY);
+                assert!(least <= other * (1.0 + 2e-9), "{epsilon}: {name} {least}, {} {other}", entry.name);
+            }
+            taken.insert(name);
+        }
+        assert_eq!(taken.len(), 2, "{taken:?}");
+        let at_one = Budget { epsilon: Epsilon::try_from(1.0).ok(), delta: None };
+        assert_eq!(automatic_for_rewards(&Request { mechanism: "auto", budget: at_one, ..Request::NONE }), "hybrid");
+        let corrected = Request { calibration: Calibration::Corrected, mechanism: "auto", ..Request::NONE };
+        assert_eq!(automatic_for_rewards(&corrected), "laplace");
     }
 }

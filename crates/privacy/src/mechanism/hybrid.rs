@@ -62,6 +62,11 @@ pub fn density_share(epsilon: Epsilon) -> f64 {
     Mixture::new(epsilon).density_share
 }
 
+/// Returns the variance at the worst input on [-1, 1].
+pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
+    Mixture::new(epsilon).worst_variance
+}
+
 impl Mixture {
     fn new(epsilon: Epsilon) -> Self {
         let (density, coin) = (TwoLevel::new(epsilon), TwoPoint::new(epsilon));

@@ -31,5 +31,5 @@ mod contract_tests;
 mod law;
 
 pub use contract::{MechanismEntry, RewardMechanism};
-pub use list::MECHANISMS;
+pub use list::{MECHANISMS, of_least_variance};
 pub use outside::{CalibrateOutside, OutsideBudget, OutsideEntry, OutsideMechanism};

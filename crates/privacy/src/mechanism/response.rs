@@ -40,6 +40,11 @@ struct Response {
     worst_variance: f64,
 }
 
+/// Returns the variance at the worst input on [-1, 1].
+pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
+    Response::new(epsilon).worst_variance
+}
+
 impl Response {
     fn new(epsilon: Epsilon) -> Self {
         let epsilon = epsilon.get();
