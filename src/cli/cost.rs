@@ -1,7 +1,7 @@
 //! `privateer cost`: what privacy costs on a table, a function or a spec's problem, in one sentence and one picture.
 
 use super::columns::ColumnNames;
-use super::output::{note, say};
+use super::output::{note, say, say_answer};
 use super::progress::Progress;
 use super::run::RunMessages;
 use super::source::data_folder;
@@ -125,14 +125,15 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     let answer = CostAnswer::of(&question, &report.summary);
     if args.json {
         say(&json!({
-            "sentence": answer.sentence, "budgets": answer.budgets, "enough": answer.enough, "notes": problem.notes,
+            "sentence": report.answer.join(" "), "budgets": answer.0, "enough": report.enough, "notes": problem.notes,
             "users": question.rounds, "trials": args.trials, "pilots": args.pilots, "spec": path, "report": report.report_path,
         })
         .to_string());
         return Ok(());
     }
-    say(&format!("{}\n\n{}\n\n{}", sizes(args, &problem), answer.chart(), answer.sentence));
-    say(&format!("\nreport: {}\n{}", report.report_path.display(), go_on(args, &folder)));
+    say(&format!("{}\n\n{}\n", sizes(args, &problem), answer.chart()));
+    say_answer(&report);
+    say(&go_on(args, &folder));
     Ok(())
 }
 
@@ -165,7 +166,11 @@ fn go_on(args: &CostArgs, folder: &Path) -> String {
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     let points = if problem.n_points == 0 { String::new() } else { format!("{} points, ", problem.n_points) };
-    format!("{points}{} users, {} trials, {} pilot trials of each exploration factor", args.rounds, args.trials, args.pilots)
+    let noise = match args.trust {
+        TrustArg::Local => "noise on each user's device",
+        TrustArg::Joint => "noise on the server's sums",
+    };
+    format!("{points}{} users, {noise}, {} trials, {} pilot trials of each exploration factor", args.rounds, args.trials, args.pilots)
 }
 
 /// A question whose spec is written.

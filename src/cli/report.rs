@@ -1,6 +1,6 @@
 //! `privateer report` and `privateer compare`: the report of a folder, one figure or table of it, and two folders against each other.
 
-use super::output::{print, say, say_removed};
+use super::output::{print, say, say_removed, say_report};
 use crate::report::{self, Export, ExportFormat, Height};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -44,8 +44,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
     let Some(format) = &args.format else {
         let outcome = report::write_report(&args.folder)?;
         say_removed(outcome.removed);
-        say(if args.table { &outcome.whole_table } else { &outcome.table });
-        say(&format!("report: {}", outcome.report_path.display()));
+        say_report(&outcome, args.table);
         return Ok(());
     };
     let what = Export {

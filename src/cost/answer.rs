@@ -1,12 +1,9 @@
-//! Reads the answer from a run's summary: one sentence, and a chart of what each budget keeps.
+//! Reads from a run's summary what each budget keeps, as numbers and as a chart.
 
-use super::question::{CostQuestion, Trust};
+use super::question::CostQuestion;
 use crate::report::{Ratio, SummaryRow, share_text};
 use privateer_config::params::Scalar;
 use serde::Serialize;
-
-/// Share of what can be learnt that the answer looks for.
-const KEPT: f64 = 0.8;
 
 /// Number of columns of a full bar.
 const BAR: usize = 40;
@@ -28,16 +25,9 @@ pub struct BudgetAnswer {
     pub regret_without_privacy: f64,
 }
 
-/// Holds the answer to a question.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CostAnswer {
-    /// The answer in one sentence.
-    pub sentence: String,
-    /// Of each budget, ascending.
-    pub budgets: Vec<BudgetAnswer>,
-    /// The least epsilon from which on at least 80 % is kept, interpolated; `None` if no budget asked about keeps it.
-    pub enough: Option<f64>,
-}
+/// Holds what each budget of a question keeps, ascending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostAnswer(pub Vec<BudgetAnswer>);
 
 impl CostAnswer {
     /// Reads the answer from the rows of a run of the question's spec.
@@ -65,16 +55,14 @@ impl CostAnswer {
                 regret_without_privacy: rows.get(cost.reference).map_or(f64::NAN, regret),
             })
         };
-        let budgets: Vec<BudgetAnswer> = question.epsilons.iter().filter_map(best).collect();
-        let enough = enough(&budgets);
-        Self { sentence: sentence(question, &budgets, enough), budgets, enough }
+        Self(question.epsilons.iter().filter_map(best).collect())
     }
 
     /// Draws what each budget keeps, a line each, at most 80 columns wide.
     #[must_use]
     pub fn chart(&self) -> String {
         let name = |budget: &BudgetAnswer| format!("epsilon {}", budget.epsilon);
-        let width = self.budgets.iter().map(|budget| name(budget).len()).max().unwrap_or(0);
+        let width = self.0.iter().map(|budget| name(budget).len()).max().unwrap_or(0);
         let line = |budget: &BudgetAnswer| {
             let name = name(budget);
             let Some(share) = budget.share else { return format!("{name:<width$}  cannot be said") };
@@ -88,114 +76,6 @@ impl CostAnswer {
             let bar: String = (0..BAR).map(cell).collect();
             format!("{name:<width$}  {bar}  {}", share_text(Ratio { value: share, interval: budget.interval }))
         };
-        self.budgets.iter().map(line).collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// Returns the least epsilon from which on at least [`KEPT`] is kept, interpolated in its logarithm.
-fn enough(budgets: &[BudgetAnswer]) -> Option<f64> {
-    let share = |budget: &BudgetAnswer| budget.share.unwrap_or(f64::NEG_INFINITY);
-    let first = budgets.iter().rposition(|budget| share(budget) < KEPT).map_or(0, |last| last + 1);
-    let reached = budgets.get(first)?;
-    let Some(below) = first.checked_sub(1).map(|below| &budgets[below]) else { return Some(reached.epsilon) };
-    let part = (KEPT - share(below)) / (share(reached) - share(below));
-    let (from, to) = (libm::log(below.epsilon), libm::log(reached.epsilon));
-    Some(if part.is_finite() { libm::exp(from + part * (to - from)) } else { reached.epsilon })
-}
-
-fn sentence(question: &CostQuestion, budgets: &[BudgetAnswer], enough: Option<f64>) -> String {
-    let near = |budget: &&BudgetAnswer| libm::fabs(libm::log(budget.epsilon));
-    let Some(head) = budgets.iter().min_by(|a, b| near(a).total_cmp(&near(b))) else {
-        return "No private policy was played: nothing can be said.".to_owned();
-    };
-    let users = question.rounds;
-    let whose = match question.trust {
-        Trust::Local => "on each user's device",
-        Trust::Joint => "by a trusted server",
-    };
-    let Some(share) = head.share else {
-        return format!(
-            "With {users} users nothing can be said of epsilon {}: without privacy, {} does not beat guessing beyond chance.",
-            head.epsilon, head.policy
-        );
-    };
-    let kept = share_text(Ratio { value: share, interval: head.interval });
-    let first = budgets.first().map_or(f64::NAN, |budget| budget.epsilon);
-    let last = budgets.last().map_or(f64::NAN, |budget| budget.epsilon);
-    let all_below = budgets.iter().all(|budget| budget.share.is_some_and(|share| share < KEPT));
-    let rest = match enough {
-        _ if budgets.len() == 1 => String::new(),
-        Some(epsilon) if epsilon <= first => format!("; 80 % or more is kept at every epsilon from {first} to {last}"),
-        Some(epsilon) => format!("; 80 % is kept from epsilon {} on", rounded_up(epsilon)),
-        None if all_below => format!("; 80 % is kept at no epsilon from {first} to {last}"),
-        None => format!("; 80 % is not kept at epsilon {last}, the largest asked about"),
-    };
-    format!("Privacy of epsilon {} {whose} keeps {kept} of what {users} users can teach{rest}.", head.epsilon)
-}
-
-/// Rounds an interpolated epsilon up to two digits: at least 80 % is kept there.
-fn rounded_up(x: f64) -> f64 {
-    let unit = libm::pow(10.0, libm::floor(libm::log10(x)) - 1.0);
-    let up = libm::ceil(x / unit - 1e-9) * unit;
-    format!("{up:.1e}").parse().unwrap_or(x)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Shares by epsilon, words of the sentence, and the epsilon that is enough.
-    type Case = (&'static [(f64, Option<f64>)], &'static str, Option<f64>);
-
-    fn question(epsilons: &[f64]) -> CostQuestion {
-        let epsilons = epsilons.to_vec();
-        CostQuestion { name: String::new(), trust: Trust::Local, epsilons, rounds: 500, trials: [10, 5], seed: 1 }
-    }
-
-    fn said(shares: &[(f64, Option<f64>)]) -> (String, Option<f64>) {
-        let budget = |&(epsilon, share): &(f64, Option<f64>)| BudgetAnswer {
-            epsilon,
-            policy: "gp-ucb".to_owned(),
-            share,
-            interval: share.map(|share| (share - 0.05, share + 0.05)),
-            regret: 1.0,
-            regret_without_privacy: 0.5,
-        };
-        let budgets: Vec<BudgetAnswer> = shares.iter().map(budget).collect();
-        let found = enough(&budgets);
-        (sentence(&question(&shares.iter().map(|(epsilon, _)| *epsilon).collect::<Vec<_>>()), &budgets, found), found)
-    }
-
-    #[test]
-    fn sentences_are_true_of_any_shares() {
-        let cases: [Case; 8] = [
-            (
-                &[(1.0, Some(0.6)), (4.0, Some(1.0))],
-                "60 % (55 to 65 %) of what 500 users can teach; 80 % is kept from epsilon 2 on.",
-                Some(2.0),
-            ),
-            (&[(0.5, Some(0.9)), (1.0, Some(0.95))], "80 % or more is kept at every epsilon from 0.5 to 1.", Some(0.5)),
-            (
-                &[(0.5, Some(0.85)), (1.0, Some(0.7)), (2.0, Some(0.9))],
-                "80 % is kept from epsilon 1.5 on.",
-                Some(std::f64::consts::SQRT_2),
-            ),
-            (&[(0.5, Some(0.2)), (1.0, Some(0.7))], "80 % is kept at no epsilon from 0.5 to 1.", None),
-            (
-                &[(1.0, Some(0.7)), (2.0, Some(0.98)), (4.0, Some(0.54))],
-                "80 % is not kept at epsilon 4, the largest asked about.",
-                None,
-            ),
-            (&[(1.0, Some(0.7)), (2.0, None)], "80 % is not kept at epsilon 2, the largest asked about.", None),
-            (&[(1.0, Some(0.7))], "70 % (65 to 75 %) of what 500 users can teach.", None),
-            (&[(1.0, None), (2.0, Some(0.9))], "nothing can be said of epsilon 1", Some(2.0)),
-        ];
-        for (shares, words, expected) in cases {
-            let (sentence, enough) = said(shares);
-            assert!(sentence.contains(words), "{sentence}");
-            assert!(enough.zip(expected).map_or(enough == expected, |(a, b)| (a - b).abs() < 1e-6), "{shares:?}: {enough:?}");
-        }
-        assert_eq!([1.24, 1.2, 5.01, 0.123, 99.5].map(rounded_up), [1.3, 1.2, 5.1, 0.13, 100.0]);
-        assert!(said(&[]).0.contains("nothing can be said"));
+        self.0.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }

@@ -57,6 +57,8 @@ pub(super) struct Figure {
     pub(super) group: Group,
     /// Name of the file, without its ending.
     pub(super) stem: String,
+    /// The swept key that distinguishes the figure from others of its group, which a reader chooses; empty if none does.
+    pub(super) x: String,
     pub(super) chart: Chart,
     pub(super) caption: String,
 }
@@ -64,6 +66,8 @@ pub(super) struct Figure {
 /// Names the page's section of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
+    /// The first figures: what is kept of what can be learnt.
+    Lead,
     /// Cost of privacy against the budget.
     Cost,
     /// The quantity against a swept number.
@@ -89,7 +93,11 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
             if chart.panels.iter().flat_map(|panel| &panel.series).any(|series| series.guide && series.name.contains("slope")) {
                 caption += guide::CAPTION;
             }
-            figures.push(Figure { group, stem: stem.to_owned(), chart, caption });
+            let x = match (group, along) {
+                (Group::Swept, Along::Key(key)) => key.clone(),
+                _ => String::new(),
+            };
+            figures.push(Figure { group, stem: stem.to_owned(), x, chart, caption });
         }
     };
     let paired = if trials < 2 { "no interval" } else { "bars are paired 95 % intervals" };
@@ -192,7 +200,7 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
         .zip(titles)
         .map(|((rest, mut series), title)| {
             series.extend(guides(run, plan, (&rest, &places), &series, &xs, &y));
-            Panel { title, x: x.clone(), y: y.clone(), series }
+            Panel { title, x: x.clone(), y: y.clone(), series, tiles: Vec::new() }
         })
         .collect();
     let title = format!("{} against {}", capital(&y.label), x.label);
@@ -355,7 +363,7 @@ fn guides(
     }
 }
 
-fn sort_by_x(line: &mut Series) {
+pub(super) fn sort_by_x(line: &mut Series) {
     let mut order: Vec<usize> = (0..line.points.len()).collect();
     order.sort_by(|&left, &right| line.points[left].0.total_cmp(&line.points[right].0));
     line.points = order.iter().map(|&i| line.points[i]).collect();

@@ -1,6 +1,5 @@
 //! Writes the page's tables: results, further numbers, facts.
 
-use super::answer::answer;
 use super::cell_data::CellData;
 use super::collect::ReportRun;
 use super::compare::{ComparedPoint, candidates, leaders, sweep_points};
@@ -277,34 +276,51 @@ pub(super) fn misleading(run: &ReportRun) -> GroupedWarnings {
     grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())))
 }
 
-/// Returns the first sentence of the page and the table, with its legend, for the terminal: the first rows, and all.
-///
-/// What makes the answer false stands before it.
-pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> [String; 2] {
-    let mut grid = numbers(run, points, rows, false);
-    let mut first = grid.clone();
-    if N_ROWS < grid.rows.len() {
-        first.rows.truncate(N_ROWS);
-        // Sentences on shared rows are of all rows.
-        first.notes.clear();
-        let more = grid.rows.len() - N_ROWS;
-        first.notes.push(format!("{more} more rows: `privateer report DIR --table` prints all, `summary.csv` has every cell."));
-    }
-    [&mut first, &mut grid].map(|grid| with_legend(run, points, rows, grid))
+/// Holds the table of a report for a terminal, with its legend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TerminalTable {
+    grid: Grid,
+    /// Sentences on rows that cells share, which are of all rows.
+    shared: Vec<String>,
+    /// What makes the answer false.
+    pub warnings: Vec<String>,
 }
 
-/// Returns a table for the terminal, below what the page says first.
-fn with_legend(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow], grid: &mut Grid) -> String {
-    grid.notes.extend(legend(run, points));
-    if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
-        grid.notes.push("times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).".to_owned());
+impl TerminalTable {
+    pub(super) fn of(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Self {
+        let mut grid = numbers(run, points, rows, false);
+        let shared = std::mem::replace(&mut grid.notes, legend(run, points));
+        if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
+            let text = "times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).";
+            grid.notes.push(text.to_owned());
+        }
+        if rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some())) {
+            let text = "learnt: the share of what the policy without privacy gains over guessing, likewise.";
+            grid.notes.push(text.to_owned());
+        }
+        let warnings = misleading(run).falsifying.iter().map(|line| format!("{FALSE} {line}")).collect();
+        Self { grid, shared, warnings }
     }
-    if rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some())) {
-        grid.notes.push("learnt: the share of what the policy without privacy gains over guessing, likewise.".to_owned());
+
+    /// Returns the table as text: at most 25 rows unless `all` are wanted, and lines of at most `width` columns, where given.
+    #[must_use]
+    pub fn text(&self, width: Option<usize>, all: bool) -> String {
+        let mut grid = self.grid.clone();
+        let mut notes = Vec::new();
+        if !all && N_ROWS < grid.rows.len() {
+            let more = grid.rows.len() - N_ROWS;
+            grid.rows.truncate(N_ROWS);
+            notes.push(format!("{more} more rows: `privateer report DIR --table` prints all, `summary.csv` has every cell."));
+        } else {
+            notes.extend(self.shared.iter().cloned());
+        }
+        let left_out = width.map_or(Vec::new(), |width| grid.fit(width));
+        if !left_out.is_empty() {
+            notes.push(format!("Columns without room here: {}; `report.html` has them.", left_out.join(", ")));
+        }
+        grid.notes.splice(0..0, notes);
+        grid.plain()
     }
-    let headline = answer(run, points).into_iter().next().unwrap_or_default();
-    let first = misleading(run).falsifying.iter().map(|line| format!("{FALSE} {line}\n\n")).collect::<String>();
-    format!("{first}{headline}\n\n{}", grid.plain())
 }
 
 fn cut(text: &str, widest: usize) -> String {
@@ -422,7 +438,7 @@ mod tests {
         let run = ReportRun::read(folder.path(), None).expect("read");
         let points = sweep_points(&run);
         let rows = summary::rows(&run, &points);
-        (results(&run, &points, &rows), terminal(&run, &points, &rows)[0].clone())
+        (results(&run, &points, &rows), TerminalTable::of(&run, &points, &rows).text(None, false))
     }
 
     #[test]
@@ -432,7 +448,8 @@ mod tests {
         plant(folder.path(), &epsilons, &[Planted { level: |epsilon| 90.0 / epsilon, ..PRIVATE }, OPEN], 3);
         let run = ReportRun::read(folder.path(), None).expect("read");
         let points = sweep_points(&run);
-        let [first, whole] = terminal(&run, &points, &summary::rows(&run, &points));
+        let table = TerminalTable::of(&run, &points, &summary::rows(&run, &points));
+        let [first, whole] = [false, true].map(|all| table.text(Some(120), all));
         let is_row = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains("  tgp-ucb");
         let rows = |text: &str| text.lines().filter(is_row).count();
         // One row is the reference's.
@@ -453,13 +470,13 @@ mod tests {
             ]
         );
         assert_eq!(
-            text.lines().nth(2),
+            text.lines().next(),
             Some("epsilon  policy    final regret   times without privacy  per round  simple regret")
         );
         assert!(
             text.contains("★ best private, guaranteed policy") && text.contains("Holm's correction for 2 comparisons"),
             "{text}"
         );
-        assert!(text.lines().skip(2).take(5).all(|line| line.chars().count() <= 120));
+        assert!(text.lines().take(5).all(|line| line.chars().count() <= 120));
     }
 }

@@ -1,0 +1,191 @@
+//! Draws the first figures of a page: what the best private policy keeps of what can be learnt, over all settings.
+//!
+//! Few settings are lines. Many settings are heat maps, one for each swept key, and the distribution of the cost over settings.
+
+use super::axis::Axis;
+use super::canvas::{Chart, Panel, Series, Tile};
+use super::collect::ReportRun;
+use super::compare::{best_of, candidates};
+use super::figures::{Figure, Group, sort_by_x};
+use super::settings::{BudgetGroup, Settings, median};
+use super::stats::Ratio;
+use super::text::{safe_name, share_text, short, short_key, swept_text};
+use privateer_config::params::Scalar;
+
+/// Largest number of settings, and of policies of one setting, that have a line each.
+const N_LINES: usize = 6;
+/// Numbers of epsilons and settings from which on these are heat maps.
+const MANY: (usize, usize) = (8, 4);
+/// Label of shares.
+const KEPT: &str = "% of what can be learnt";
+
+/// Returns the first figures; none where no share is known.
+pub(super) fn lead_figures(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
+    let n_settings = settings.names.len();
+    if settings.epsilons.iter().all(|epsilon| settings.shares_at(*epsilon).is_empty()) {
+        return Vec::new();
+    }
+    let is_many = N_LINES < n_settings || (MANY.0 <= settings.epsilons.len() && MANY.1 <= n_settings);
+    if is_many {
+        heat_maps(run, settings).into_iter().chain(distribution(run, settings)).collect()
+    } else if 1 < settings.epsilons.len() {
+        vec![lines(run, settings)]
+    } else {
+        heat_maps(run, settings)
+    }
+}
+
+fn figure(stem: String, x: &str, chart: Chart, caption: String) -> Figure {
+    Figure { group: Group::Lead, stem, x: x.to_owned(), chart, caption }
+}
+
+/// Returns the shares against epsilon: a line for each setting, or for each guaranteed policy of the only setting.
+fn lines(run: &ReportRun, settings: &Settings) -> Figure {
+    let is_one = settings.names.len() < 2;
+    let mut series: Vec<Series> = Vec::new();
+    let mut add = |name: String, epsilon: f64, share: Ratio| {
+        let style = series.len();
+        let at = series.iter().position(|known| known.name == name).unwrap_or_else(|| {
+            series.push(Series { name, style, bars: true, ..Series::default() });
+            style
+        });
+        series[at].points.push((epsilon, 100.0 * share.value));
+        series[at].intervals.push(share.interval.map(|(low, high)| (100.0 * low, 100.0 * high)));
+    };
+    for group in &settings.groups {
+        let all = if is_one { candidates(run, &group.cells) } else { group.best.into_iter().collect() };
+        for cell in all {
+            let name =
+                if is_one { Settings::name_in(run, cell, &group.cells) } else { settings.names[group.setting].clone() };
+            settings.share(cell).into_iter().for_each(|share| add(name.clone(), group.epsilon, share));
+        }
+    }
+    let n_more = series.len().saturating_sub(N_LINES);
+    series.truncate(N_LINES);
+    series.iter_mut().for_each(sort_by_x);
+    // An interval that is much wider than what can be learnt would press the lines together.
+    let ends = series.iter().flat_map(|line| line.intervals.iter().flatten().flat_map(|(low, high)| [*low, *high]));
+    let means = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let held = means.chain(ends.filter(|end| (-50.0..=150.0).contains(end))).chain([0.0, 100.0]);
+    let y = Axis::holding(KEPT, false, held).with_air(0.03);
+    let x = Axis::marking("ε", Axis::suits_logarithm(&settings.epsilons), &settings.epsilons).with_air(0.03);
+    let across = [settings.epsilons[0], settings.epsilons[settings.epsilons.len() - 1]];
+    let points = across.map(|epsilon| (epsilon, 100.0)).to_vec();
+    series.push(Series { name: "without privacy".to_owned(), style: N_LINES, points, guide: true, ..Series::default() });
+    let whose = if is_one { "each private policy with a guarantee" } else { "the best private policy of each setting" };
+    let mut caption = format!("What {whose} keeps: 0 is guessing, 100 the same policy without privacy. Bars are 95 % intervals, one by one.");
+    if 0 < n_more {
+        caption += &format!(" {n_more} more are in the table.");
+    }
+    let panel = Panel { title: String::new(), x, y, series, tiles: Vec::new() };
+    let title = "Share of what can be learnt against ε".to_owned();
+    figure("share".to_owned(), "", Chart { title, panels: vec![panel] }, caption)
+}
+
+/// Returns a heat map of the share by epsilon for each swept key, the environments and the policies, with at least two values.
+fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
+    let keys = run.swept_keys();
+    let rows = keys.iter().copied().filter(|key| key.rsplit('.').next() != Some("epsilon")).chain(["environment", "policy"]);
+    rows.filter_map(|key| {
+        let value_of = |cell: usize| {
+            let info = &run.cells[cell].info;
+            match key {
+                "environment" => Some(Scalar::Text(info.environment.clone())),
+                "policy" => Some(Scalar::Text(info.policy.clone())),
+                key => run.cells[cell].swept(key).cloned(),
+            }
+        };
+        // Shares of the best policy with this value of the key, by value and epsilon.
+        let mut values: Vec<Scalar> = Vec::new();
+        let mut shares: Vec<Vec<Vec<f64>>> = Vec::new();
+        for BudgetGroup { epsilon, cells, .. } in &settings.groups {
+            let column = settings.epsilons.iter().position(|known| known == epsilon)?;
+            let all = candidates(run, cells);
+            let mut here: Vec<Scalar> = Vec::new();
+            all.iter().filter_map(|&cell| value_of(cell)).for_each(|value| {
+                if !here.contains(&value) {
+                    here.push(value);
+                }
+            });
+            for value in here {
+                let row = values.iter().position(|known| *known == value).unwrap_or_else(|| {
+                    values.push(value.clone());
+                    shares.push(vec![Vec::new(); settings.epsilons.len()]);
+                    values.len() - 1
+                });
+                let with: Vec<usize> = all.iter().copied().filter(|&cell| value_of(cell).as_ref() == Some(&value)).collect();
+                shares[row][column].extend(best_of(run, &with).and_then(|best| settings.share(best)).map(|share| share.value));
+            }
+        }
+        if values.len() < 2 {
+            return None;
+        }
+        let key_text = short_key(key, &keys);
+        let texts: Vec<String> = values.iter().map(|value| cut(&swept_text(value))).collect();
+        let epsilons: Vec<String> = settings.epsilons.iter().map(|epsilon| short(*epsilon)).collect();
+        let mut tiles = Vec::new();
+        for (row, shares) in shares.iter_mut().enumerate() {
+            for (column, shares) in shares.iter_mut().enumerate() {
+                shares.sort_by(f64::total_cmp);
+                let share = median(shares);
+                let at = format!("{key_text} = {}, ε = {}", swept_text(&values[row]), epsilons[column]);
+                let of = |value: f64| share_text(Ratio { value, interval: None });
+                let reading = match (share, &shares[..]) {
+                    (Some(share), [least, .., greatest]) => {
+                        format!("{at}: {} (median of {} settings; {} to {})", of(share), shares.len(), of(*least), of(*greatest))
+                    }
+                    (Some(share), _) => format!("{at}: {}", of(share)),
+                    (None, _) => format!("{at}: unknown"),
+                };
+                tiles.push(Tile { place: (column, row), share, reading });
+            }
+        }
+        let (x, y) = (Axis::of_texts("ε", &epsilons, 10), Axis::of_texts(key_text, &texts, 14));
+        let panel = Panel { title: KEPT.to_owned(), x, y, series: Vec::new(), tiles };
+        let title = format!("Share of what can be learnt by {key_text} and ε");
+        let caption = format!(
+            "What the best private policy with a guarantee keeps, by {key} and epsilon: the median over the other settings; 0 is \
+             guessing, 100 no privacy."
+        );
+        Some(figure(format!("share-{}", safe_name(key)), key, Chart { title, panels: vec![panel] }, caption))
+    })
+    .collect()
+}
+
+/// Returns the distribution of the cost over settings, a line for each of a few epsilons.
+fn distribution(run: &ReportRun, settings: &Settings) -> Option<Figure> {
+    let (n, chosen) = (settings.epsilons.len(), settings.epsilons.len().min(N_LINES));
+    let mut series = Vec::new();
+    for style in 0..chosen {
+        let epsilon = settings.epsilons[style * (n - 1) / (chosen - 1).max(1)];
+        let shares = settings.shares_at(epsilon);
+        // The greatest share costs least.
+        let mut points = vec![(0.0, 0.0)];
+        for (below, share) in shares.iter().rev().enumerate() {
+            let cost = (100.0 * (1.0 - share)).clamp(0.0, 100.0);
+            let at = |count: usize| (cost, 100.0 * count as f64 / shares.len() as f64);
+            points.extend([at(below), at(below + 1)]);
+        }
+        if 1 < shares.len() {
+            series.push(Series { name: format!("ε = {}", short(epsilon)), style, points, ..Series::default() });
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let percent = |label: &str| Axis::holding(label, false, [0.0, 100.0].into_iter());
+    let (x, y) = (percent("cost: % of what can be learnt"), percent("% of settings"));
+    let panel = Panel { title: String::new(), x, y, series, tiles: Vec::new() };
+    let title = "Distribution of the cost of privacy over settings".to_owned();
+    let caption = format!(
+        "Settings in which privacy costs the best private {} at most so much of what can be learnt; costs below 0 and above 100 % \
+         are drawn at the ends.",
+        run.words.who
+    );
+    Some(figure("share-distribution".to_owned(), "all settings", Chart { title, panels: vec![panel] }, caption))
+}
+
+/// Cuts a text that is too long for a tick.
+fn cut(text: &str) -> String {
+    if text.chars().count() <= 16 { text.to_owned() } else { text.chars().take(15).chain(['…']).collect() }
+}
