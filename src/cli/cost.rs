@@ -131,7 +131,8 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
         .to_string());
         return Ok(());
     }
-    say(&format!("{}\n\n{}\n", sizes(args, &problem), answer.chart()));
+    say(&format!("{}\n\n{}", sizes(args, &problem), answer.chart()));
+    say("");
     say_answer(&report);
     say(&go_on(args, &folder));
     Ok(())
@@ -170,7 +171,10 @@ fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
         TrustArg::Local => "noise on each user's device",
         TrustArg::Joint => "noise on the server's sums",
     };
-    format!("{points}{} users, {noise}, {} trials, {} pilot trials of each exploration factor", args.rounds, args.trials, args.pilots)
+    format!(
+        "{points}{} users, {noise}, {} trials, {} pilot trials of each exploration factor",
+        args.rounds, args.trials, args.pilots
+    )
 }
 
 /// A question whose spec is written.

@@ -23,7 +23,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "KEY", requires = "format", conflicts_with = "table")]
     x: Option<String>,
     /// The y axis: the quantity, or what privacy costs in it
-    #[arg(long, requires = "format", conflicts_with = "table", value_parser = ["mean", "excess", "ratio"])]
+    #[arg(long, requires = "format", conflicts_with = "table", value_parser = ["mean", "excess", "ratio", "share"])]
     y: Option<String>,
     /// The lines: `policy`, or a swept key [default: policy]
     #[arg(long, value_name = "KEY", requires = "format", conflicts_with = "table")]
@@ -54,6 +54,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
         y: match args.y.as_deref() {
             Some("excess") => Height::Excess,
             Some("ratio") => Height::Ratio,
+            Some("share") => Height::Share,
             _ => Height::Mean,
         },
         is_table: args.table,

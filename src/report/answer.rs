@@ -47,7 +47,8 @@ fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
     let n_settings = settings.groups.iter().filter(|group| group.epsilon == head.epsilon).count();
     let mut lead = match (median(&shares), &shares[..]) {
         (Some(middle), [least, .., greatest]) => {
-            let unknown = if shares.len() < n_settings { format!("; unknown in {}", n_settings - shares.len()) } else { String::new() };
+            let unknown =
+                if shares.len() < n_settings { format!("; unknown in {}", n_settings - shares.len()) } else { String::new() };
             vec![format!(
                 "At ε = {} the best private {} keeps {} of what can be learnt (median of {} settings; range {} to {}{unknown}).",
                 short(head.epsilon),
@@ -188,12 +189,12 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
                 .to_owned(),
         );
     } else if let Some(enough) = share.enough_trials(run.manifest.trials) {
-        sentences.push(format!("That interval is wide: {enough} trials would narrow it to 30 points."));
+        sentences.push(format!("The interval of the share is wide there: {enough} trials would narrow it to 30 points."));
     }
     let recommended = Share::of(run, cell, &run.cells[found.reference], Quantity::RecommendedRegret, 0.95);
     if let Some(share) = recommended.filter(|_| words.measure != Quantity::RecommendedRegret) {
         sentences.push(match share.left {
-            Some(left) => format!("In the regret of the recommended point it is {}.", share_text(left)),
+            Some(left) => format!("In the regret of the recommended point the share is {}.", share_text(left)),
             None => "The point recommended without privacy is not better than a random one beyond chance.".to_owned(),
         });
     }
@@ -268,7 +269,7 @@ fn nothing_private(run: &ReportRun, points: &[ComparedPoint]) -> String {
         let m = SampleMoments::of(&cell.finals(words.measure))?;
         Some(format!("{} {}", cell.info.policy, plus_minus(m.mean, m.half)))
     };
-    let shown: Vec<String> = point.cells.iter().filter_map(said).take(3).collect();
+    let shown: Vec<String> = point.cells.iter().filter_map(said).take(2).collect();
     let more = match point.cells.len() - shown.len() {
         0 => String::new(),
         many => format!("; and {many} more in the table"),
@@ -276,11 +277,7 @@ fn nothing_private(run: &ReportRun, points: &[ComparedPoint]) -> String {
     let swept = run.cells[point.cells[0]].info.swept.iter();
     let at: Vec<String> = swept.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
     let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
-    format!(
-        "Nothing in this run is private: no cost of privacy is shown. {}{at}: {}{more}.",
-        words.title(),
-        shown.join("; ")
-    )
+    format!("Nothing in this run is private: no cost of privacy is shown. {}{at}: {}{more}.", words.title(), shown.join("; "))
 }
 
 /// Returns the estimates from a log with the standard errors that the log's chance causes: two policies first, then all.
@@ -296,7 +293,7 @@ fn estimates(run: &ReportRun, points: &[ComparedPoint]) -> Answer {
         let (n, unmatched) = (cell.ends.len(), cell.ends.len() - values.len());
         let without =
             if unmatched == 0 { String::new() } else { format!(", without {unmatched} of {n} trials, which no row matched") };
-        format!("{name} is estimated to be worth {} (standard error {}{without})", short(value.mean), short(error.mean))
+        format!("{name} is estimated to be worth {} a round (standard error {}{without})", short(value.mean), short(error.mean))
     };
     let at_point = |point: &ComparedPoint, most: usize| {
         let mut said: Vec<String> = point.cells.iter().take(most).map(said).collect();
@@ -306,7 +303,7 @@ fn estimates(run: &ReportRun, points: &[ComparedPoint]) -> Answer {
         let swept = run.cells[point.cells[0]].info.swept.iter();
         let at: Vec<String> = swept.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
         let at = if at.is_empty() { String::new() } else { format!("At {}, ", at.join(", ")) };
-        format!("{at}{} a round.", said.join(", "))
+        format!("{at}{}.", said.join(", "))
     };
     let lead = points.first().map(|point| at_point(point, 2)).into_iter().collect();
     let ends = points.first().filter(|point| 2 < point.cells.len()).into_iter();

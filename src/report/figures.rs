@@ -18,6 +18,8 @@ use std::fmt::Write as _;
 pub(super) const N_PANELS: usize = 12;
 /// Largest number of lines in one panel.
 const N_LINES: usize = 12;
+/// Label of shares.
+pub(super) const KEPT: &str = "% of what can be learnt";
 
 /// Names what a chart shows along its x axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,8 @@ pub enum Height {
     Excess,
     /// The quantity over that of the run without privacy.
     Ratio,
+    /// How much of what can be learnt privacy leaves, in percent.
+    Share,
 }
 
 /// Says what a chart shows.
@@ -238,6 +242,10 @@ fn line(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan, cell_idx: u
             let Ratio { value, interval } = cost(run, points, cell_idx, 0.95)?.ratio?;
             at(x, (value, interval))
         }
+        Height::Share => {
+            let left = cost(run, points, cell_idx, 0.95)?.share?.left?;
+            at(x, (100.0 * left.value, left.interval.map(|(low, high)| (100.0 * low, 100.0 * high))))
+        }
     }
 }
 
@@ -309,12 +317,14 @@ fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) ->
         Height::Mean => (run.words.long.to_owned(), 0.0 < least && 30.0 * least < greatest),
         Height::Excess => (format!("excess {}", run.words.short), false),
         Height::Ratio => ("times without privacy".to_owned(), 0.0 < least && 5.0 * least < greatest),
+        Height::Share => (KEPT.to_owned(), false),
     };
     // On a logarithmic axis the means alone set the floor, because a band that reaches zero would stretch it without end.
     let line_at = match plan.height {
         Height::Mean => None,
         Height::Excess => Some(0.0),
         Height::Ratio => Some(1.0),
+        Height::Share => Some(100.0),
     };
     let (low, high) = (ends().map(|end| if logarithmic { end.1 } else { end.0 }), ends().map(|end| end.1));
     // An interval that is many times wider than all means would press the curves together.
@@ -350,6 +360,7 @@ fn guides(
     match (plan.height, &plan.along) {
         (Height::Excess, _) => vec![flat(0.0)],
         (Height::Ratio, _) => vec![flat(1.0)],
+        (Height::Share, _) => vec![flat(100.0)],
         (Height::Mean, Along::Rounds) if adds_up => {
             let lowest = least(&mut series.iter().filter_map(|line| line.points.last().copied()));
             guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_rounds(xs, lowest, y.low)).into_iter().collect()

@@ -6,18 +6,17 @@ use super::axis::Axis;
 use super::canvas::{Chart, Panel, Series, Tile};
 use super::collect::ReportRun;
 use super::compare::{best_of, candidates};
-use super::figures::{Figure, Group, sort_by_x};
+use super::figures::{Figure, Group, KEPT, sort_by_x};
 use super::settings::{BudgetGroup, Settings, median};
 use super::stats::Ratio;
 use super::text::{safe_name, share_text, short, short_key, swept_text};
+use crate::record::is_privacy_key;
 use privateer_config::params::Scalar;
 
 /// Largest number of settings, and of policies of one setting, that have a line each.
 const N_LINES: usize = 6;
 /// Numbers of epsilons and settings from which on these are heat maps.
 const MANY: (usize, usize) = (8, 4);
-/// Label of shares.
-const KEPT: &str = "% of what can be learnt";
 
 /// Returns the first figures; none where no share is known.
 pub(super) fn lead_figures(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
@@ -55,8 +54,7 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
     for group in &settings.groups {
         let all = if is_one { candidates(run, &group.cells) } else { group.best.into_iter().collect() };
         for cell in all {
-            let name =
-                if is_one { Settings::name_in(run, cell, &group.cells) } else { settings.names[group.setting].clone() };
+            let name = if is_one { Settings::name_in(run, cell, &group.cells) } else { settings.names[group.setting].clone() };
             settings.share(cell).into_iter().for_each(|share| add(name.clone(), group.epsilon, share));
         }
     }
@@ -73,7 +71,8 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
     let points = across.map(|epsilon| (epsilon, 100.0)).to_vec();
     series.push(Series { name: "without privacy".to_owned(), style: N_LINES, points, guide: true, ..Series::default() });
     let whose = if is_one { "each private policy with a guarantee" } else { "the best private policy of each setting" };
-    let mut caption = format!("What {whose} keeps: 0 is guessing, 100 the same policy without privacy. Bars are 95 % intervals, one by one.");
+    let mut caption =
+        format!("What {whose} keeps: 0 is guessing, 100 the same policy without privacy. Bars are 95 % intervals, one by one.");
     if 0 < n_more {
         caption += &format!(" {n_more} more are in the table.");
     }
@@ -85,7 +84,9 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
 /// Returns a heat map of the share by epsilon for each swept key, the environments and the policies, with at least two values.
 fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
     let keys = run.swept_keys();
-    let rows = keys.iter().copied().filter(|key| key.rsplit('.').next() != Some("epsilon")).chain(["environment", "policy"]);
+    let (privacy, problem): (Vec<&str>, Vec<&str>) = keys.iter().copied().partition(|key| is_privacy_key(key));
+    let privacy = privacy.into_iter().filter(|key| key.rsplit('.').next() != Some("epsilon"));
+    let rows = problem.into_iter().chain(privacy).chain(["environment", "policy"]);
     rows.filter_map(|key| {
         let value_of = |cell: usize| {
             let info = &run.cells[cell].info;
@@ -182,10 +183,81 @@ fn distribution(run: &ReportRun, settings: &Settings) -> Option<Figure> {
          are drawn at the ends.",
         run.words.who
     );
-    Some(figure("share-distribution".to_owned(), "all settings", Chart { title, panels: vec![panel] }, caption))
+    Some(figure("share-distribution".to_owned(), "", Chart { title, panels: vec![panel] }, caption))
 }
 
 /// Cuts a text that is too long for a tick.
 fn cut(text: &str) -> String {
     if text.chars().count() <= 16 { text.to_owned() } else { text.chars().take(15).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::Answer;
+    use super::super::cell_data::CellIndex;
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
+    use super::super::compare::sweep_points;
+    use super::super::summary;
+    use super::*;
+
+    /// Returns a run over these epsilons in which the private policy keeps `shares` of 200, a setting each.
+    fn planted(epsilons: &[f64], shares: &[fn(f64) -> f64]) -> (ReportRun, Settings) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let guess = Planted { policy: "uniform", level: |_| 240.0, ..OPEN };
+        plant(folder.path(), epsilons, &[PRIVATE, OPEN, guess], 6);
+        let mut run = ReportRun::read(folder.path(), None).expect("read");
+        let played = std::mem::take(&mut run.cells);
+        for (setting, share) in shares.iter().enumerate() {
+            for mut cell in played.clone() {
+                if let Some(epsilon) = cell.epsilon().filter(|_| !cell.is_not_private()) {
+                    cell.ends
+                        .iter_mut()
+                        .for_each(|end| end.values[1] += 240.0 - 200.0 * share(epsilon) - (40.0 + 60.0 / epsilon));
+                }
+                cell.info.cell = run.cells.len() as u32;
+                cell.info.swept.push(("environment.dimension".to_owned(), Scalar::Integer(setting as i64 + 1)));
+                run.cells.push(cell);
+            }
+        }
+        run.index = CellIndex::of(&run.cells);
+        let settings = Settings::of(&run, &summary::rows(&run, &sweep_points(&run)));
+        (run, settings)
+    }
+
+    fn lead(run: &ReportRun, settings: &Settings) -> String {
+        Answer::of(run, &sweep_points(run), settings).lead.join(" ")
+    }
+
+    #[test]
+    fn three_settings_are_lines_and_a_median() {
+        let (run, settings) = planted(&[1.0, 4.0], &[|_| 0.9, |epsilon| 0.25 * epsilon, |epsilon| 0.1 + 0.1 * epsilon]);
+        let expected = "At ε = 1 the best private policy keeps 25 % of what can be learnt (median of 3 settings; range 20 to 90 %). \
+                        80 % or more is kept from ε = 3.3 on in the median setting.";
+        assert_eq!(lead(&run, &settings), expected);
+        let [figure] = &lead_figures(&run, &settings)[..] else { panic!("one figure") };
+        let series = &figure.chart.panels[0].series;
+        let names: Vec<&str> = series.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names, ["dimension = 1", "dimension = 2", "dimension = 3", "without privacy"]);
+        let heights: Vec<f64> = series[1].points.iter().map(|point| point.1.round()).collect();
+        assert_eq!(heights, [25.0, 100.0]);
+    }
+
+    #[test]
+    fn many_settings_are_a_heat_map_and_a_distribution() {
+        let shares: [fn(f64) -> f64; 7] = [|_| 0.1, |_| 0.2, |_| 0.3, |_| 0.4, |_| 0.5, |_| 0.6, |epsilon| 0.2 * epsilon];
+        let (run, settings) = planted(&[1.0, 4.0], &shares);
+        let figures = lead_figures(&run, &settings);
+        let [map, distribution] = &figures[..] else { panic!("two figures") };
+        assert_eq!((map.stem.as_str(), map.x.as_str()), ("share-environment-dimension", "environment.dimension"));
+        let tiles = &map.chart.panels[0].tiles;
+        assert_eq!(tiles.len(), 14);
+        let tile = tiles.iter().find(|tile| tile.place == (1, 6)).expect("a tile");
+        assert!(tile.share.is_some_and(|share| (share - 0.8).abs() < 1e-6), "{tile:?}");
+        assert_eq!(tile.reading, "dimension = 7, ε = 4: 80 %");
+        // At epsilon 4 one of seven settings costs 20 %, and all cost at most 90 %.
+        let line = &distribution.chart.panels[0].series[1];
+        let near = |point: (f64, f64)| line.points.iter().any(|at| (at.0 - point.0).abs() + (at.1 - point.1).abs() < 1e-3);
+        assert!(near((20.0, 100.0 / 7.0)) && near((90.0, 100.0)) && line.points.len() == 15, "{line:?}");
+        assert!(map.chart.svg().contains("dimension = 7, ε = 4: 80 %</title>"));
+    }
 }

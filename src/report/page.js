@@ -24,12 +24,11 @@ async function copy(from, name, blob) {
 }
 const plain = text => new Blob([text], { type: 'text/plain' });
 
-// Returns legend and visible panels of a figure as one drawing, in the colours of print.
+// Returns legend and panels of a figure as one drawing, in the colours of print; hidden curves stay hidden.
 function drawing(figure) {
   const whole = document.createElementNS(SVG, 'svg');
   const add = (svg, x, y) => {
     const part = svg.cloneNode(true);
-    part.querySelectorAll('[style="display: none;"]').forEach(hidden => hidden.remove());
     part.removeAttribute('tabindex');
     for (const [key, value] of Object.entries({ x, y })) part.setAttribute(key, value);
     whole.append(part);

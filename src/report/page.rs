@@ -43,10 +43,10 @@ pub(super) fn page(
                 @for line in &misleading.falsifying {
                     p.notice { b { (FALSE) } " " (with_code(line)) }
                 }
-                p.answer { (with_code(&answer.lead.join(" "))) }
+                p.answer { (with_code(&answer.lead.join(" ").replace("ε = ", "ε\u{a0}=\u{a0}"))) }
                 @if !lead.is_empty() { (drawn(&lead)) }
                 p.meta { (overview(run, points)) }
-                p.details { (with_code(&answer.details.join(" "))) }
+                ul.details { @for line in &answer.details { li { (with_code(line)) } } }
                 @if !misleading.lines.is_empty() {
                     div.notice { b { "Settings that mislead." } ul { @for line in &misleading.lines { li { (with_code(line)) } } } }
                 }

@@ -194,7 +194,12 @@ mod tests {
             for (&epsilon, share) in epsilons.iter().zip(*shares) {
                 let cell = found.costs.len();
                 let left = share.map(|value| Ratio { value, interval: None });
-                found.costs.push(Some(PrivacyCost { reference: 0, excess: None, ratio: None, share: Some(Share { learnt, left }) }));
+                found.costs.push(Some(PrivacyCost {
+                    reference: 0,
+                    excess: None,
+                    ratio: None,
+                    share: Some(Share { learnt, left }),
+                }));
                 found.groups.push(BudgetGroup { epsilon, setting, cells: vec![cell], best: Some(cell) });
             }
         }
@@ -218,7 +223,12 @@ mod tests {
                 "80 % or more is kept from ε = 2.3 on in the median setting.",
                 Some(2.208_2),
             ),
-            (&[1.0, 2.0], &[&[Some(0.2), Some(0.3)], &[Some(0.9), None]], "80 % is kept at no ε from 1 to 2 in the median setting.", None),
+            (
+                &[1.0, 2.0],
+                &[&[Some(0.2), Some(0.3)], &[Some(0.9), None]],
+                "80 % is kept at no ε from 1 to 2 in the median setting.",
+                None,
+            ),
         ];
         for (epsilons, shares, words, expected) in cases {
             let settings = settings(epsilons, shares);

@@ -94,6 +94,8 @@ mod tests {
     fn said(run: &ReportRun) -> String {
         let points = sweep_points(run);
         let answer = Answer::of(run, &points, &Settings::of(run, &summary::rows(run, &points)));
+        let n_words = answer.lead.join(" ").split(' ').filter(|word| word.contains(char::is_alphanumeric)).count();
+        assert!(answer.lead.len() <= 2 && n_words <= 40, "{:?}", answer.lead);
         [answer.lead, answer.details].concat().join(" ")
     }
 
@@ -203,7 +205,7 @@ mod tests {
             run.cells[cell].ends.iter_mut().for_each(|end| end.values[3] = recommended);
         }
         // A random point loses 240 / 400 a round: (0.6 - 0.3) / (0.6 - 0.1).
-        assert!(said(&run).contains("In the regret of the recommended point it is 60 % ("), "{}", said(&run));
+        assert!(said(&run).contains("In the regret of the recommended point the share is 60 % ("), "{}", said(&run));
         assert_eq!(share(&run).enough_trials(6), None);
         lose(&mut run, 0, |trial| 90.0 + 100.0 * (trial % 2.0));
         let found = share(&run);

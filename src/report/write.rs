@@ -140,7 +140,7 @@ mod tests {
             "invented &lt;run&gt;",
             "matern 5/2 &lt;lengthscale &amp; co&gt;",
             "# a &lt; b &amp; c",
-            "At ε = 0.5 nothing can be said of the only private policy, tgp-ucb, because no policy guesses.",
+            "At ε\u{a0}=\u{a0}0.5 nothing can be said of the only private policy, tgp-ucb, because no policy guesses.",
             "simulated: not a private release",
             "Mean over 6 trials",
         ] {
