@@ -1,4 +1,6 @@
-"""`cost`: one sentence about a table."""
+"""`cost`: sentences about a table."""
+
+import html
 
 import pytest
 
@@ -11,7 +13,7 @@ SHORT = {"rounds": 100, "trials": 4, "pilots": 2, "epsilon": [1, 8]}
 def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
     pd = pytest.importorskip("pandas")
     found = pv.cost(pd.DataFrame(ROWS), value="y", out=tmp_path / "out", **SHORT)
-    assert str(found).startswith("Privacy of epsilon 1 on each user's device keeps ")
+    assert str(found).startswith("At ε = 1 ") and str(found) in html.unescape(found.report.read_text()).replace("\u00a0", " ")
     assert list(found.budgets["epsilon"]) == [1.0, 8.0]
     assert all(found.budgets["low"] <= found.budgets["share"]) and all(found.budgets["share"] <= found.budgets["high"])
     assert any("left out: town" in note for note in found.notes)
@@ -21,7 +23,11 @@ def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
     assert found.budgets["regret"][0] == pytest.approx(private["final_regret_mean"].min())
     pytest.importorskip("matplotlib").use("Agg")
     axes = found.plot()
-    assert axes.get_xlabel() == "epsilon" and found.plot() is not axes and len(found.plot(axes).get_lines()) == 2
+    assert axes.get_xlabel() == "epsilon" and found.plot() is not axes and len(found.plot(axes).containers) == 2
+    drawn = axes.containers[0].lines[0]
+    assert list(drawn.get_ydata()) == list(100 * found.budgets["share"])
+    ends = [segment[:, 1] for segment in axes.containers[0].lines[2][0].get_segments()]
+    assert [list(pair) for pair in ends] == pytest.approx([[100 * low, 100 * high] for low, high in zip(found.budgets["low"], found.budgets["high"], strict=True)])
 
 
 def test_what_cannot_be_asked_is_an_error(tmp_path):

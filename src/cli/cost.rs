@@ -1,4 +1,4 @@
-//! `privateer cost`: what privacy costs on a table, a function or a spec's problem, in one sentence and one picture.
+//! `privateer cost`: what privacy costs on a table, a function or a spec's problem, in two sentences and one picture.
 
 use super::columns::ColumnNames;
 use super::output::{note, say, say_answer};
@@ -6,20 +6,20 @@ use super::progress::Progress;
 use super::run::RunMessages;
 use super::source::data_folder;
 use crate::cost::{
-    ChosenColumns, CostAnswer, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function, of_spec,
-    of_table,
+    ChosenColumns, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function, of_spec, of_table,
 };
 use crate::engine::{Preparation, Stop};
 use crate::env::DataFolder;
 use crate::fit::most_evaluations;
 use crate::record::write_whole;
 use crate::registry::Registry;
+use crate::report::{Outcome, Ratio, SummaryRow, share_text};
 use crate::run::{RunOptions, run_to_folder};
 use crate::spec::{SPEC_FILE, Sweep};
 use clap::{ArgGroup, Args, ValueEnum};
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,9 @@ const SPEC_NAME: &str = "spec.toml";
 
 /// Name of the results folder in it.
 const RESULTS_NAME: &str = "results";
+
+/// Number of columns of a full bar.
+const BAR: usize = 40;
 
 /// Arguments of `privateer cost` and `privateer new`.
 #[derive(Debug, Args)]
@@ -122,20 +125,52 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
             hint: format!("run `privateer report {}`", results.display()),
         });
     };
-    let answer = CostAnswer::of(&question, &report.summary);
     if args.json {
+        let regret = |row: &SummaryRow| row.main.map_or(f64::NAN, |moments| moments.mean);
+        let budget = |&(epsilon, best): &(f64, usize)| {
+            let row = &report.summary[best];
+            let reference = row.cost.and_then(|cost| report.summary.get(cost.reference));
+            json!({
+                "epsilon": epsilon, "policy": row.policy, "share": share(row).map(|share| share.value),
+                "interval": share(row).and_then(|share| share.interval), "regret": regret(row),
+                "regret_without_privacy": reference.map_or(f64::NAN, regret),
+            })
+        };
+        let budgets: Vec<Value> = report.best.iter().map(budget).collect();
         say(&json!({
-            "sentence": report.answer.join(" "), "budgets": answer.0, "enough": report.enough, "notes": problem.notes,
+            "sentence": report.answer.join(" "), "budgets": budgets, "enough": report.enough, "notes": problem.notes,
             "users": question.rounds, "trials": args.trials, "pilots": args.pilots, "spec": path, "report": report.report_path,
         })
         .to_string());
         return Ok(());
     }
-    say(&format!("{}\n\n{}", sizes(args, &problem), answer.chart()));
+    say(&format!("{}\n\n{}", sizes(args, &problem), chart(&report)));
     say("");
     say_answer(&report);
     say(&go_on(args, &folder));
     Ok(())
+}
+
+fn share(row: &SummaryRow) -> Option<Ratio> {
+    row.cost?.share?.left
+}
+
+/// Draws what the best policy keeps at each epsilon, a line each.
+fn chart(report: &Outcome) -> String {
+    let width = report.best.iter().map(|(epsilon, _)| epsilon.to_string().len()).max().unwrap_or(0);
+    let line = |&(epsilon, best): &(f64, usize)| {
+        let Some(share) = share(&report.summary[best]) else { return format!("epsilon {epsilon:<width$}  cannot be said") };
+        let at = |share: f64| (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+        let (low, high) = share.interval.unwrap_or((share.value, share.value));
+        let cell = |column: usize| match column {
+            _ if column < at(share.value) => '█',
+            _ if at(low) <= column && column < at(high) => '░',
+            _ => '·',
+        };
+        let bar: String = (0..BAR).map(cell).collect();
+        format!("epsilon {epsilon:<width$}  {bar}  {}", share_text(share))
+    };
+    report.best.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Writes the spec without running it.

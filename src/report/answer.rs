@@ -1,11 +1,11 @@
 //! Writes the answer in words, computed from recorded numbers alone.
 //!
 //! Two sentences over all settings come first: what the best private policy with a guarantee keeps of what can be learnt, and at
-//! which epsilon that is 80 %. The numbers behind them follow for one setting, where every policy is named or counted.
+//! which epsilon that is 80 %. The numbers behind them follow for one setting.
 
 use super::cell_data::CellData;
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, candidates, kind};
+use super::compare::{ComparedPoint, kind};
 use super::settings::{BudgetGroup, Settings, median};
 use super::share::{Share, guess};
 use super::stats::{Ratio, SampleMoments, known};
@@ -63,10 +63,8 @@ fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
     };
     lead.extend(settings.enough_text());
     let mut details = head.best.map_or(Vec::new(), |best| of_the_best(run, settings, head, best));
-    details.extend(others(run, settings, head));
-    details.extend(without_privacy(run, head));
     if 1 < run.manifest.trials {
-        let chosen = match candidates(run, &head.cells).len() {
+        let chosen = match head.candidates.len() {
             0 | 1 => String::new(),
             many => format!("; the best of {many} is chosen by the same trials"),
         };
@@ -83,7 +81,7 @@ fn of_one_setting(run: &ReportRun, settings: &Settings, group: &BudgetGroup) -> 
     let Some(best) = group.best else {
         return format!("{at} no private {who} that learns keeps the guarantee it claims.");
     };
-    let which = match (group.cells.len(), candidates(run, &group.cells).len()) {
+    let which = match (group.cells.len(), group.candidates.len()) {
         (1, _) => "only",
         (_, 1) => "only guaranteed",
         _ => "best",
@@ -101,27 +99,6 @@ fn of_one_setting(run: &ReportRun, settings: &Settings, group: &BudgetGroup) -> 
         }
         None => format!("{at} nothing can be said of {subject} because {}.", why_unknown(run, settings, best)),
     }
-}
-
-/// Returns a sentence on the other private policies of a group.
-fn others(run: &ReportRun, settings: &Settings, group: &BudgetGroup) -> Option<String> {
-    let others = group.cells.iter().copied().filter(|&cell| Some(cell) != group.best && !run.cells[cell].plays_at_random());
-    let others = first_of_the_same(run, &others.collect::<Vec<_>>(), group.best);
-    let mut clauses: Vec<String> = others
-        .iter()
-        .take(N_NAMED)
-        .map(|&cell_idx| {
-            let mean = SampleMoments::of(&run.cells[cell_idx].finals(run.words.measure));
-            let share = settings.share(cell_idx).map(share_text);
-            let number = share.or(mean.map(|m| plus_minus(m.mean, m.half))).unwrap_or("–".to_owned());
-            let mark = if run.cells[cell_idx].has_no_guarantee() { ", no guarantee" } else { "" };
-            format!("{}: {number}{mark}", Settings::name_in(run, cell_idx, &group.cells))
-        })
-        .collect();
-    if N_NAMED < others.len() {
-        clauses.push(format!("and {} more in the table", others.len() - N_NAMED));
-    }
-    (!clauses.is_empty()).then(|| format!("Other private {} there: {}.", run.words.many, clauses.join("; ")))
 }
 
 /// Says why the share of a private cell is unknown.
@@ -218,46 +195,10 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
     sentences
 }
 
-/// Leaves out cells of the same policy with the very same results, such as two calibrations that come to the same noise.
-fn first_of_the_same(run: &ReportRun, cells: &[usize], best: Option<usize>) -> Vec<usize> {
-    let mut kept: Vec<usize> = best.into_iter().collect();
-    for &cell_idx in cells {
-        let cell = &run.cells[cell_idx];
-        let is_known = |&known: &usize| {
-            let known = &run.cells[known];
-            known.info.policy == cell.info.policy
-                && known.has_no_guarantee() == cell.has_no_guarantee()
-                && known.same_results(cell, run.words.measure)
-        };
-        if !kept.iter().any(is_known) {
-            kept.push(cell_idx);
-        }
-    }
-    kept.into_iter().filter(|&cell| Some(cell) != best).collect()
-}
-
 /// Returns whether the reference is the same policy without privacy.
 fn is_twin(cell: &CellData, reference: &CellData) -> bool {
     let is_its_own = reference.info.role == Role::WithoutPrivacy(cell.info.policy.clone());
     is_its_own || cell.info.policy == reference.info.policy || (!kind(cell).is_empty() && kind(cell) == kind(reference))
-}
-
-/// Names what runs without privacy at the same budget's sweep points.
-fn without_privacy(run: &ReportRun, group: &BudgetGroup) -> Option<String> {
-    let mut open: Vec<&str> = Vec::new();
-    for cell in run.cells.iter().filter(|cell| cell.is_not_private()) {
-        if !open.contains(&cell.info.policy.as_str())
-            && group.cells.iter().all(|&other| run.cells[other].info.policy != cell.info.policy)
-        {
-            open.push(&cell.info.policy);
-        }
-    }
-    let names = match open.len() {
-        0 => return None,
-        1..=N_NAMED => open.join("; "),
-        many => format!("{}; and {} more", open[..N_NAMED].join("; "), many - N_NAMED),
-    };
-    Some(format!("Without privacy: {names}."))
 }
 
 /// Returns the answer of a run in which nothing is private.

@@ -5,7 +5,7 @@
 use super::axis::Axis;
 use super::canvas::{Chart, Panel, Series, Tile};
 use super::collect::ReportRun;
-use super::compare::{best_of, candidates};
+use super::compare::best_of;
 use super::figures::{Figure, Group, KEPT, sort_by_x};
 use super::settings::{BudgetGroup, Settings, median};
 use super::stats::Ratio;
@@ -52,8 +52,8 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
         series[at].intervals.push(share.interval.map(|(low, high)| (100.0 * low, 100.0 * high)));
     };
     for group in &settings.groups {
-        let all = if is_one { candidates(run, &group.cells) } else { group.best.into_iter().collect() };
-        for cell in all {
+        let best: Vec<usize> = group.best.into_iter().collect();
+        for &cell in if is_one { &group.candidates } else { &best } {
             let name = if is_one { Settings::name_in(run, cell, &group.cells) } else { settings.names[group.setting].clone() };
             settings.share(cell).into_iter().for_each(|share| add(name.clone(), group.epsilon, share));
         }
@@ -96,26 +96,10 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
                 key => run.cells[cell].swept(key).cloned(),
             }
         };
-        // Shares of the best policy with this value of the key, by value and epsilon.
         let mut values: Vec<Scalar> = Vec::new();
-        let mut shares: Vec<Vec<Vec<f64>>> = Vec::new();
-        for BudgetGroup { epsilon, cells, .. } in &settings.groups {
-            let column = settings.epsilons.iter().position(|known| known == epsilon)?;
-            let all = candidates(run, cells);
-            let mut here: Vec<Scalar> = Vec::new();
-            all.iter().filter_map(|&cell| value_of(cell)).for_each(|value| {
-                if !here.contains(&value) {
-                    here.push(value);
-                }
-            });
-            for value in here {
-                let row = values.iter().position(|known| *known == value).unwrap_or_else(|| {
-                    values.push(value.clone());
-                    shares.push(vec![Vec::new(); settings.epsilons.len()]);
-                    values.len() - 1
-                });
-                let with: Vec<usize> = all.iter().copied().filter(|&cell| value_of(cell).as_ref() == Some(&value)).collect();
-                shares[row][column].extend(best_of(run, &with).and_then(|best| settings.share(best)).map(|share| share.value));
+        for value in settings.groups.iter().flat_map(|group| &group.candidates).filter_map(|&cell| value_of(cell)) {
+            if !values.contains(&value) {
+                values.push(value);
             }
         }
         if values.len() < 2 {
@@ -125,11 +109,18 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
         let texts: Vec<String> = values.iter().map(|value| cut(&swept_text(value))).collect();
         let epsilons: Vec<String> = settings.epsilons.iter().map(|epsilon| short(*epsilon)).collect();
         let mut tiles = Vec::new();
-        for (row, shares) in shares.iter_mut().enumerate() {
-            for (column, shares) in shares.iter_mut().enumerate() {
+        for (row, value) in values.iter().enumerate() {
+            for (column, epsilon) in settings.epsilons.iter().enumerate() {
+                // The share of the best policy with this value, in each setting.
+                let with = |group: &BudgetGroup| {
+                    let cells = group.candidates.iter().copied().filter(|&cell| value_of(cell).as_ref() == Some(value));
+                    Some(settings.share(best_of(run, &cells.collect::<Vec<_>>())?)?.value)
+                };
+                let mut shares: Vec<f64> =
+                    settings.groups.iter().filter(|group| group.epsilon == *epsilon).filter_map(with).collect();
                 shares.sort_by(f64::total_cmp);
-                let share = median(shares);
-                let at = format!("{key_text} = {}, ε = {}", swept_text(&values[row]), epsilons[column]);
+                let share = median(&shares);
+                let at = format!("{key_text} = {}, ε = {}", swept_text(value), epsilons[column]);
                 let of = |value: f64| share_text(Ratio { value, interval: None });
                 let reading = match (share, &shares[..]) {
                     (Some(share), [least, .., greatest]) => {
@@ -179,8 +170,8 @@ fn distribution(run: &ReportRun, settings: &Settings) -> Option<Figure> {
     let panel = Panel { title: String::new(), x, y, series, tiles: Vec::new() };
     let title = "Distribution of the cost of privacy over settings".to_owned();
     let caption = format!(
-        "Settings in which privacy costs the best private {} at most so much of what can be learnt; costs below 0 and above 100 % \
-         are drawn at the ends.",
+        "Settings in which privacy costs the best private {} at most the amount on the x axis; costs below 0 and above 100 % are \
+         drawn at the ends, and settings with an unknown share are left out.",
         run.words.who
     );
     Some(figure("share-distribution".to_owned(), "", Chart { title, panels: vec![panel] }, caption))

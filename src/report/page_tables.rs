@@ -86,8 +86,8 @@ fn why_same(cells: &[&CellData]) -> &'static str {
     }
 }
 
-/// Returns the values of the swept keys, with all values of cells that share a row, or the first and the last of over `most`.
-fn swept_values(cells: &[&CellData], most: usize) -> Vec<String> {
+/// Returns the values of the swept keys of cells that share a row: the first and the last of many.
+fn swept_values(cells: &[&CellData]) -> Vec<String> {
     let n_keys = cells[0].info.swept.len();
     let joined = |i: usize| {
         let mut values: Vec<String> = Vec::new();
@@ -102,7 +102,7 @@ fn swept_values(cells: &[&CellData], most: usize) -> Vec<String> {
             }
         }
         match values.as_slice() {
-            [first, .., last] if most < values.len() => format!("{first}, …, {last} ({} values)", values.len()),
+            [first, .., last] if N_VALUES < values.len() => format!("{first}, …, {last} ({} values)", values.len()),
             _ => values.join(", "),
         }
     };
@@ -111,7 +111,6 @@ fn swept_values(cells: &[&CellData], most: usize) -> Vec<String> {
 
 /// Returns the results: one row per sweep point, one column per policy; one row per cell where policies are many.
 ///
-/// A policy with the same results at every sweep point has a sentence instead of a column, and so have rows that are all the same.
 pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Grid {
     let policies = run.policies();
     if N_COLUMNS < policies.len() || points.iter().any(|point| policies.len() < point.cells.len()) {
@@ -120,68 +119,25 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     let drawn = run.with_references_everywhere();
     let (run, points) = (drawn.as_ref(), &sweep_points(&drawn)[..]);
     let (keys, marks) = (run.swept_keys(), marks(run, points));
-    let cells_of = |policy: &str| run.cells.iter().filter(|cell| cell.info.policy == policy).collect::<Vec<_>>();
-    let is_constant = |policy: &&str| {
-        let cells = cells_of(policy);
-        1 < cells.len()
-            && cells.len() == points.len()
-            && cells.iter().all(|cell| {
-                cell.same_results(cells[0], run.words.measure) && !marks[cell.info.cell as usize].contains(['★', '☆'])
-            })
-    };
-    let (constant, varying): (Vec<&str>, Vec<&str>) = policies.into_iter().partition(is_constant);
     let mut grid = Grid::default();
     keys.iter().for_each(|key| grid.column(short_key(key, &keys), key, false));
     let labelled = keys.is_empty() && points.iter().any(|point| !point.label.is_empty());
     if labelled {
         grid.column("environment", "environment", false);
     }
-    varying.iter().for_each(|policy| grid.column(policy, policy, true));
+    policies.iter().for_each(|policy| grid.column(policy, policy, true));
     let at =
         |point: &ComparedPoint, policy: &str| point.cells.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
-    // Sweep points where every policy has the same results and marks share a row.
-    let results_of = |point: &ComparedPoint| {
-        let of =
-            |policy: &&str| at(point, policy).map(|cell| (marks[cell].as_str(), run.cells[cell].result_bits(run.words.measure)));
-        varying.iter().map(of).collect::<Vec<_>>()
-    };
-    let mut joined: Vec<Vec<&ComparedPoint>> = Vec::new();
-    let mut row_of = BTreeMap::new();
-    for point in points.iter().filter(|_| !varying.is_empty()) {
-        let next = joined.len();
-        match joined.get_mut(*row_of.entry(results_of(point)).or_insert(next)) {
-            Some(group) => group.push(point),
-            None => joined.push(vec![point]),
-        }
-    }
-    for group in &joined {
-        let cells: Vec<&CellData> = group.iter().map(|point| &run.cells[point.cells[0]]).collect();
-        let mut row = swept_values(&cells, usize::MAX);
+    for point in points {
+        let mut row: Vec<String> = run.cells[point.cells[0]].info.swept.iter().map(|(_, value)| swept_text(value)).collect();
         if labelled {
-            row.push(group[0].label.clone());
+            row.push(point.label.clone());
         }
-        row.extend(varying.iter().map(|policy| match at(group[0], policy) {
+        row.extend(policies.iter().map(|policy| match at(point, policy) {
             Some(cell) => format!("{}{}", moments(measured(run, &run.cells[cell])), marks[cell]),
             None => "–".to_owned(),
         }));
         grid.rows.push(row);
-        if 1 < group.len() {
-            let compared: Vec<&CellData> =
-                group.iter().filter_map(|point| at(point, varying[0])).map(|cell| &run.cells[cell]).collect();
-            let values = swept_values(&cells, usize::MAX).into_iter().zip(&keys).filter(|(value, _)| value.contains(", "));
-            let values: Vec<String> = values.map(|(value, key)| format!("{} = {value}", short_key(key, &keys))).collect();
-            grid.notes.push(format!("{} share a row: {}.", values.join("; "), why_same(&compared)));
-        }
-    }
-    for policy in constant {
-        let cells = cells_of(policy);
-        let mark = if cells[0].has_no_guarantee() { " †" } else { "" };
-        let reference = if cells[0].is_not_private() && !cells[0].plays_at_random() { " (reference, not private)" } else { "" };
-        grid.notes.push(format!(
-            "{policy}{reference}: {}{mark} at every sweep point; {}.",
-            moments(measured(run, cells[0])),
-            why_same(&cells)
-        ));
     }
     grid
 }
@@ -251,7 +207,7 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     }
     for (line, cells) in lines {
         let cells: Vec<&CellData> = cells.into_iter().map(|i| &run.cells[i]).collect();
-        grid.rows.push(swept_values(&cells, if full { usize::MAX } else { N_VALUES }).into_iter().chain(line).collect());
+        grid.rows.push(swept_values(&cells).into_iter().chain(line).collect());
         if 1 < cells.len() {
             let note = format!("{}, {} sweep points in one row: {}.", cells[0].info.policy, cells.len(), why_same(&cells));
             if !grid.notes.contains(&note) {
@@ -316,6 +272,7 @@ impl TerminalTable {
         }
         let left_out = width.map_or(Vec::new(), |width| grid.fit(width));
         if !left_out.is_empty() {
+            grid.notes.retain(|note| !left_out.iter().any(|title| note.starts_with(&format!("{title}: "))));
             notes.push(format!("Columns without room here: {}; `report.html` has them.", left_out.join(", ")));
         }
         grid.notes.splice(0..0, notes);
@@ -459,16 +416,11 @@ mod tests {
     }
 
     #[test]
-    fn the_star_is_private_and_the_reference_has_one_line() {
+    fn the_star_is_private() {
         let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
         let (grid, text) = tables(&[PRIVATE, better, OPEN]);
-        assert_eq!(grid.rows, [["0.5", "160.0 ± 5.7", "50.0 ± 5.7 ★"], ["2", "70.0 ± 5.7", "50.0 ± 5.7 ★"]]);
-        assert_eq!(
-            grid.notes,
-            [
-                "igp-ucb (reference, not private): 40.0 ± 5.7 at every sweep point; without privacy, nothing that is swept here reaches it."
-            ]
-        );
+        let row = |epsilon, private| [epsilon, private, "50.0 ± 5.7 ★", "40.0 ± 5.7"];
+        assert_eq!(grid.rows, [row("0.5", "160.0 ± 5.7"), row("2", "70.0 ± 5.7")]);
         assert_eq!(
             text.lines().next(),
             Some("epsilon  policy    final regret   times without privacy  per round  simple regret")

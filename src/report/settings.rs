@@ -22,7 +22,9 @@ pub(super) struct BudgetGroup {
     /// Index of the setting.
     pub(super) setting: usize,
     pub(super) cells: Vec<usize>,
-    /// The best cell with a guarantee that learns.
+    /// Those with a guarantee that learn.
+    pub(super) candidates: Vec<usize>,
+    /// The best of these.
     pub(super) best: Option<usize>,
 }
 
@@ -59,10 +61,13 @@ impl Settings {
             let next = groups.len();
             match groups.get_mut(*group_of.entry((epsilon.to_bits(), setting)).or_insert(next)) {
                 Some(group) => group.cells.push(cell_idx),
-                None => groups.push(BudgetGroup { epsilon, setting, cells: vec![cell_idx], best: None }),
+                None => groups.push(BudgetGroup { epsilon, setting, cells: vec![cell_idx], candidates: Vec::new(), best: None }),
             }
         }
-        groups.iter_mut().for_each(|group| group.best = best_of(run, &candidates(run, &group.cells)));
+        for group in &mut groups {
+            group.candidates = candidates(run, &group.cells);
+            group.best = best_of(run, &group.candidates);
+        }
         let mut epsilons: Vec<f64> = groups.iter().map(|group| group.epsilon).collect();
         epsilons.sort_by(f64::total_cmp);
         epsilons.dedup();
@@ -86,6 +91,14 @@ impl Settings {
         let mut shares: Vec<f64> = here.filter_map(|group| Some(self.share(group.best?)?.value)).collect();
         shares.sort_by(f64::total_cmp);
         shares
+    }
+
+    /// Returns each epsilon with the best cell of the first setting, where it has one.
+    pub(super) fn best(&self) -> Vec<(f64, usize)> {
+        let first = self.groups.iter().filter(|group| group.setting == 0);
+        let mut best: Vec<(f64, usize)> = first.filter_map(|group| Some((group.epsilon, group.best?))).collect();
+        best.sort_by(|left, right| left.0.total_cmp(&right.0));
+        best
     }
 
     /// Returns the least epsilon from which on at least 80 % is kept, interpolated, in the median over settings.
@@ -200,7 +213,7 @@ mod tests {
                     ratio: None,
                     share: Some(Share { learnt, left }),
                 }));
-                found.groups.push(BudgetGroup { epsilon, setting, cells: vec![cell], best: Some(cell) });
+                found.groups.push(BudgetGroup { epsilon, setting, cells: vec![cell], candidates: vec![cell], best: Some(cell) });
             }
         }
         found

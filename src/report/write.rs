@@ -33,6 +33,8 @@ pub struct Outcome {
     pub answer: Vec<String>,
     /// The least epsilon from which on at least 80 % of what can be learnt is kept, in the median over settings, interpolated.
     pub enough: Option<f64>,
+    /// Each epsilon, ascending, with the row of the best private policy in the first setting.
+    pub best: Vec<(f64, usize)>,
     /// Number of removed unfinished files, left by killed commands.
     pub removed: usize,
 }
@@ -58,14 +60,15 @@ pub fn write_report_of(out: &Path, written: WrittenRows) -> Result<Outcome, Erro
 
 fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
-    let Made { files, summary, table, answer, enough } = make(out, &run)?;
+    let Made { files, summary, table, answer, settings } = make(out, &run)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
     for (name, bytes) in &files {
         write_whole(&out.join(name), bytes, "write the report")?;
     }
     let (report_path, summary_path) = (out.join(PAGE_NAME), out.join(SUMMARY_NAME));
-    Ok(Outcome { summary, report_path, summary_path, table, answer, enough, removed })
+    let (enough, best) = (settings.enough(), settings.best());
+    Ok(Outcome { summary, report_path, summary_path, table, answer, enough, best, removed })
 }
 
 /// A report that is not written yet.
@@ -75,7 +78,7 @@ struct Made {
     summary: Vec<SummaryRow>,
     table: TerminalTable,
     answer: Vec<String>,
-    enough: Option<f64>,
+    settings: Settings,
 }
 
 /// Makes every file of a report: a function of the manifest, the parts and the audit alone.
@@ -94,7 +97,7 @@ fn make(out: &Path, run: &ReportRun) -> Result<Made, Error> {
     files.push(("plots/curves.csv".to_owned(), figures::curves_csv(run).into_bytes()));
     files.push((PAGE_NAME.to_owned(), page.into_bytes()));
     let table = TerminalTable::of(run, &points, &summary);
-    Ok(Made { files, table, summary, answer: answer.lead, enough: settings.enough() })
+    Ok(Made { files, table, summary, answer: answer.lead, settings })
 }
 
 /// States how the report in a folder compares with the one that its parts give.
