@@ -59,7 +59,11 @@ fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
                 of(*greatest)
             )]
         }
-        _ => vec![of_one_setting(run, settings, head)],
+        _ => {
+            let here = |group: &&BudgetGroup| group.epsilon == head.epsilon;
+            let is_known = |group: &&BudgetGroup| group.best.is_some_and(|best| settings.share(best).is_some());
+            vec![of_one_setting(run, settings, settings.groups.iter().filter(here).find(is_known).unwrap_or(head))]
+        }
     };
     lead.extend(settings.enough_text());
     let mut details = head.best.map_or(Vec::new(), |best| of_the_best(run, settings, head, best));
@@ -105,7 +109,7 @@ fn of_one_setting(run: &ReportRun, settings: &Settings, group: &BudgetGroup) -> 
 fn why_unknown(run: &ReportRun, settings: &Settings, cell_idx: usize) -> String {
     match settings.costs[cell_idx] {
         Some(found) if found.share.is_some() => {
-            format!("“{}”, without privacy, does not beat guessing beyond chance", run.cells[found.reference].info.policy)
+            format!("its reference “{}” does not beat guessing beyond chance", run.cells[found.reference].info.policy)
         }
         Some(_) => format!("no {} guesses", run.words.who),
         None => format!("no {} goes without privacy", run.words.who),

@@ -160,8 +160,12 @@ impl Panel {
     }
 
     fn body(&self) -> Markup {
+        // A long title begins at the left end, in letters that fit.
+        let room = |x: f64| (PANEL.0 - x) / self.title.chars().count().max(1) as f64;
+        let left = if DIGIT < room(self.ends().0) { self.ends().0 } else { 2.0 };
+        let size = FONT.min(FONT * room(left) / DIGIT);
         html! {
-            text x=(format!("{:.1}", self.ends().0)) y="18" fill=(INK) font-weight="600" { (self.title) }
+            text x=(format!("{left:.1}")) y="18" fill=(INK) font-weight="600" font-size=(format!("{size:.1}")) { (self.title) }
             (self.axes())
             @for tile in &self.tiles { (self.tile(tile)) }
             @for series in &self.series {

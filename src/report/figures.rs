@@ -80,14 +80,19 @@ pub(super) enum Group {
     Curves,
 }
 
-/// Returns all figures, in the order of the page.
-pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> {
+/// Returns the figures after the first ones, in the order of the page.
+///
+/// Of many settings, heat maps show what privacy costs (`has_maps`), and a panel for each is left to `privateer report --y ratio`.
+pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint], has_maps: bool) -> Vec<Figure> {
     let (trials, words) = (run.manifest.trials, &run.words);
     let over = if trials == 1 { "One trial".to_owned() } else { format!("Mean over {trials} trials") };
     let bars = if trials < 2 { "no interval" } else { "bars are 95 % intervals" };
     let mut figures = Vec::new();
     let mut add = |group, stem: &str, along: &Along, height, caption: String| {
         let plan = ChartPlan { along: along.clone(), height, by: "policy".to_owned() };
+        if has_maps && group == Group::Cost {
+            return;
+        }
         if let Some((chart, n_left_out)) = chart(run, points, &plan) {
             let mut caption = caption;
             if 0 < n_left_out {

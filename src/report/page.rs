@@ -171,7 +171,7 @@ fn drawn(figures: &[(usize, &Figure)]) -> Markup {
             @for (i, figure) in figures {
                 figure.figure data-x=[(!figure.x.is_empty()).then_some(&figure.x)] data-file=(figure.stem) {
                     (parts(&figure.chart))
-                    figcaption { b { "Figure " (i + 1) "." } " " (figure.caption) " File: " code { "plots/" (figure.stem) ".svg" } "." }
+                    figcaption { b { "Figure " (i + 1) "." } " " (with_code(&figure.caption)) " File: " code { "plots/" (figure.stem) ".svg" } "." }
                 }
             }
         }

@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(found.left, None);
         assert!(found.learnt.low() <= Some(0.0) && Some(0.0) <= found.learnt.high());
         let said = said(&run);
-        let first = "At ε = 1 nothing can be said of the only private policy, tgp-ucb, because “igp-ucb”, without privacy, does not beat \
+        let first = "At ε = 1 nothing can be said of the only private policy, tgp-ucb, because its reference “igp-ucb” does not beat \
                      guessing beyond chance.";
         assert!(said.starts_with(first), "{said}");
         assert!(

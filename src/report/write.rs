@@ -89,7 +89,8 @@ fn make(out: &Path, run: &ReportRun) -> Result<Made, Error> {
     let drawn = run.with_references_everywhere();
     let settings = Settings::of(run, &summary);
     let mut figures = lead_figures(run, &settings);
-    figures.extend(figures::figures(&drawn, &sweep_points(&drawn)));
+    let has_maps = figures.iter().flat_map(|figure| &figure.chart.panels).any(|panel| !panel.tiles.is_empty());
+    figures.extend(figures::figures(&drawn, &sweep_points(&drawn), has_maps));
     let answer = Answer::of(run, &points, &settings);
     let page = page(run, &points, &summary, &answer, &figures, page_audit::section(out)?);
     let mut files = vec![(SUMMARY_NAME.to_owned(), csv)];
