@@ -106,9 +106,11 @@ impl Settings {
         enough(&self.medians())
     }
 
+    /// Returns the median share at each epsilon; nothing where settings have different epsilons, as in `[sweep.zip]`.
     fn medians(&self) -> Vec<(f64, f64)> {
         let median = |epsilon: &f64| (*epsilon, median(&self.shares_at(*epsilon)).unwrap_or(f64::NEG_INFINITY));
-        self.epsilons.iter().map(median).collect()
+        let is_complete = self.groups.len() == self.names.len() * self.epsilons.len();
+        self.epsilons.iter().filter(|_| is_complete).map(median).collect()
     }
 
     /// Returns the sentence on the epsilon that is enough; `None` where a single epsilon was played or no share is known.
@@ -252,6 +254,9 @@ mod tests {
         assert_eq!([1.24, 1.2, 5.01, 0.123, 99.5].map(rounded_up), [1.3, 1.2, 5.1, 0.13, 100.0]);
         assert_eq!(settings(&[1.0], &[&[Some(0.7)]]).enough_text(), None);
         assert_eq!(settings(&[1.0, 2.0], &[&[None, None]]).enough_text(), None);
+        // The second setting has one epsilon.
+        let zipped = settings(&[1.0, 2.0], &[&[Some(0.7), Some(0.9)], &[Some(0.2)]]);
+        assert_eq!((zipped.enough_text(), zipped.enough()), (None, None));
         assert_eq!(median(&[1.0, 2.0, 4.0, 8.0]), Some(3.0));
     }
 }
