@@ -49,7 +49,8 @@ class Cost:
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         epsilon, share, low, high = (np.asarray(self.budgets[name], dtype=float) for name in ("epsilon", "share", "low", "high"))
         ends = 100 * np.abs([share - low, high - share])
-        ax.axhline(100, color="#8A8A8A", linewidth=1)
+        for height in (0, 100):
+            ax.axhline(height, color="#8A8A8A", linewidth=1)
         ax.errorbar(epsilon, 100 * share, ends, **{"color": COLOURS[0], "marker": "o", "capsize": 3, **keywords})
         ax.set_xscale("log")
         ax.set_xticks(epsilon, [f"{at:g}" for at in epsilon])
