@@ -157,7 +157,13 @@ impl Settings {
             shown.push(format!("δ = {}", short(delta)));
         }
         if differs(&|other| other.1 != adversary) {
-            shown.push(format!("against {adversary}"));
+            let model = match adversary {
+                Adversary::Server => "local model",
+                Adversary::OtherUsers => "joint model",
+                Adversary::Recipient => "noise of the holder",
+                Adversary::Observer => "central model",
+            };
+            shown.push(model.to_owned());
         }
         let name = format!("{}{}", cell.info.policy, if cell.plays_at_random() { ", which plays at random" } else { "" });
         if shown.is_empty() { name } else { format!("{name} ({})", shown.join(", ")) }
