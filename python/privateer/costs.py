@@ -1,4 +1,4 @@
-"""What privacy costs on a table, a function, arms or the problem of a spec: one sentence, its numbers and a picture."""
+"""What privacy costs on a table, a function, arms or the problem of a spec: sentences, their numbers and a picture."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import numpy as np
 from .accounting import command, options
 from .errors import DataError
 from .frames import is_frame, stored
-from .results import Results
+from .results import COLOURS, Results
 from .table import Table
 
 
@@ -21,10 +21,10 @@ class Cost:
     """The answer of `cost`."""
 
     sentence: str
-    """The answer in one sentence."""
+    """The answer in at most two sentences, those of the page."""
     budgets: Table
-    """What each epsilon or number of users keeps, one row each: `epsilon`, `users`, `policy`, `share` of what can be learnt with its 95 % interval `low` and
-    `high`, `regret` and `regret_without_privacy`. NaN where the policy without privacy does not beat guessing."""
+    """What each epsilon or number of users keeps, one row each: `epsilon`, `users`, `policy`, `share` of what can be learnt with its
+    95 % interval `low` and `high`, `regret` and `regret_without_privacy`. NaN where the policy without privacy does not beat guessing."""
     enough: float | None
     """The least epsilon from which on at least 80 % is kept, interpolated; None if no epsilon asked about keeps it."""
     enough_users: float | None
@@ -42,15 +42,23 @@ class Cost:
         return Results(self.report.parent)
 
     def plot(self, ax: Any = None, **keywords: Any) -> Any:
-        """Plots the share of what can be learnt against epsilon, or against several numbers of users, with its 95 % interval, on new axes of matplotlib or on `ax`, which it returns."""
+        """Plots the share of what can be learnt against epsilon or the number of users, with its 95 % interval.
+
+        Draws on new axes of matplotlib or on `ax`, and returns them.
+        The numbers are those of the page: 0 is guessing, 100 the same policy without privacy.
+        """
         import matplotlib.pyplot as plt
 
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         key = "epsilon" if len(set(self.budgets["users"])) == 1 else "users"
-        at, share = self.budgets[key], 100 * self.budgets["share"]
-        (line,) = ax.plot(at, share, marker="o", **keywords)
-        ax.fill_between(at, 100 * self.budgets["low"], 100 * self.budgets["high"], color=line.get_color(), alpha=0.2, linewidth=0)
+        at, share, low, high = (np.asarray(self.budgets[name], dtype=float) for name in (key, "share", "low", "high"))
+        ends = 100 * np.abs([share - low, high - share])
+        for height in (0, 100):
+            ax.axhline(height, color="#8A8A8A", linewidth=1)
+        ax.errorbar(at, 100 * share, ends, **{"color": COLOURS[0], "marker": "o", "capsize": 3, **keywords})
         ax.set_xscale("log")
+        ax.set_xticks(at, [f"{tick:g}" for tick in at])
+        ax.minorticks_off()
         ax.set_xlabel(key)
         ax.set_ylabel("% of what can be learnt")
         return ax

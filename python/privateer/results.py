@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -174,8 +175,10 @@ class Results:
         """Returns the report, which notebooks show; `report().path` is its HTML file."""
         return Report(self._file("report.html"))
 
-    def plot(self, quantity: str = "cumulative_regret", ax: Any = None, **keywords: Any) -> Any:
-        """Plots the mean of a quantity over rounds for each cell, with a band of two standard errors.
+    def plot(
+        self, quantity: str = "cumulative_regret", ax: Any = None, cells: "Sequence[int | str] | None" = None, **keywords: Any
+    ) -> Any:
+        """Plots the mean of a quantity over rounds with its 95 % Student-t interval, as the page does.
 
         Parameters
         ----------
@@ -183,29 +186,47 @@ class Results:
             A column of `rows`.
         ax
             Axes of matplotlib; new ones by default.
+        cells
+            At most 8 cells, by number, label or policy; by default the first 8, and the others in grey without names.
         **keywords
             For `Axes.plot`.
 
         Returns
         -------
         matplotlib.axes.Axes
+
+        Raises
+        ------
+        SpecError
+            If more than 8 cells are chosen.
         """
         import matplotlib.pyplot as plt
 
-        ax = plt.subplots()[1] if ax is None else ax
+        chosen = list(range(len(self.cells)))[: len(COLOURS)] if cells is None else [self.cell(which) for which in cells]
+        if len(COLOURS) < len(chosen):
+            raise SpecError(f"`cells` names {len(chosen)} cells\nexpected at most {len(COLOURS)}, one for each colour")
+        others = [] if cells is not None else range(len(chosen), len(self.cells))
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         rows = self.rows
-        for at, label in enumerate(self.labels):
-            in_cell = rows["cell"] == at
+
+        def values(cell: int) -> "tuple[Any, Any]":
+            in_cell = rows["cell"] == cell
             rounds = np.unique(rows["round"][in_cell])
-            values = rows[quantity][in_cell].reshape(-1, len(rounds))
-            mean = values.mean(axis=0)
-            (line,) = ax.plot(rounds, mean, label=label, **keywords)
-            if 1 < len(values):
-                se = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-                ax.fill_between(rounds, mean - 2 * se, mean + 2 * se, color=line.get_color(), alpha=0.2, linewidth=0)
+            return rounds, rows[quantity][in_cell].reshape(-1, len(rounds))
+
+        for at, cell in enumerate(others):
+            rounds, trials = values(cell)
+            name = f"{len(others)} more: choose with `cells`" if at == 0 else "_"
+            ax.plot(rounds, trials.mean(axis=0), color="0.8", linewidth=0.8, zorder=1, label=name)
+        for cell, colour in zip(chosen, COLOURS, strict=False):
+            rounds, trials = values(cell)
+            mean, half = trials.mean(axis=0), half_interval(trials)
+            (line,) = ax.plot(rounds, mean, **{"color": colour, "label": self.labels[cell], **keywords})
+            if half is not None:
+                ax.fill_between(rounds, mean - half, mean + half, color=line.get_color(), alpha=0.16, linewidth=0)
         ax.set_xlabel("round")
         ax.set_ylabel(quantity.replace("_", " "))
-        ax.legend()
+        ax.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0)
         return ax
 
     def _file(self, name: str) -> Path:
@@ -232,6 +253,21 @@ class Report:
 
         page = html.escape(self.path.read_text(encoding="utf-8"), quote=True)
         return f'<iframe srcdoc="{page}" width="100%" height="640" style="border:1px solid #ccc"></iframe>'
+
+
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A7A7A", "#222222"]
+"""Colours of curves, as on the page: those of Okabe and Ito, which readers with any colour vision can distinguish."""
+
+
+def half_interval(trials: NDArray[np.float64]) -> "NDArray[np.float64] | None":
+    """Returns half of the 95 % Student-t interval of the mean of each column of float64[trials, rounds]; None of one trial."""
+    n = len(trials)
+    if n < 2:
+        return None
+    # The quantile of Student's t, from an interval of n numbers with standard error `se`.
+    mean, se, _, high = _native.mean_interval([float(at % 2) for at in range(n)])
+    half: NDArray[np.float64] = (high - mean) / se * trials.std(axis=0, ddof=1) / np.sqrt(n)
+    return half
 
 
 def category(codes: NDArray[np.int32], texts: list[str]) -> Category:

@@ -1,5 +1,8 @@
-"""`cost`: one sentence about a table."""
+"""`cost`: sentences about a table."""
 
+import html
+
+import numpy as np
 import pytest
 
 import privateer as pv
@@ -11,7 +14,7 @@ SHORT = {"rounds": 100, "trials": 4, "pilots": 2, "epsilon": [1, 8]}
 def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
     pd = pytest.importorskip("pandas")
     found = pv.cost(pd.DataFrame(ROWS), value="y", out=tmp_path / "out", **SHORT)
-    assert str(found).startswith("Privacy of epsilon 1 on each user's device keeps ")
+    assert str(found).startswith("At ε = 1 ") and str(found) in html.unescape(found.report.read_text()).replace("\u00a0", " ")
     assert list(found.budgets["epsilon"]) == [1.0, 8.0]
     assert all(found.budgets["low"] <= found.budgets["share"]) and all(found.budgets["share"] <= found.budgets["high"])
     assert any("left out: town" in note for note in found.notes)
@@ -21,13 +24,17 @@ def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
     assert found.budgets["regret"][0] == pytest.approx(private["final_regret_mean"].min())
     pytest.importorskip("matplotlib").use("Agg")
     axes = found.plot()
-    assert axes.get_xlabel() == "epsilon" and found.plot() is not axes and len(found.plot(axes).get_lines()) == 2
+    assert axes.get_xlabel() == "epsilon" and found.plot() is not axes and len(found.plot(axes).containers) == 2
+    drawn = axes.containers[0].lines[0]
+    assert list(drawn.get_ydata()) == list(100 * found.budgets["share"])
+    ends = [segment[:, 1] for segment in axes.containers[0].lines[2][0].get_segments()]
+    assert np.allclose(ends, 100 * np.column_stack([found.budgets["low"], found.budgets["high"]]))
 
 
 def test_several_numbers_of_users_are_an_axis(tmp_path):
     found = pv.cost(function="branin", points=60, out=tmp_path / "out", **{**SHORT, "rounds": [50, 200, 800], "epsilon": None})
     assert list(found.budgets["users"]) == [50, 200, 800] and set(found.budgets["epsilon"]) == {1.0} and found.enough is None
-    assert "of what 50 users can teach, and " in str(found)
+    assert "of what 50 rounds can teach, " in str(found)
     pytest.importorskip("matplotlib").use("Agg")
     assert found.plot().get_xlabel() == "users"
 

@@ -1,5 +1,6 @@
 """Specs, runs and their results."""
 
+import csv
 import os
 import pickle
 import signal
@@ -140,6 +141,29 @@ def test_ledger_report_and_plot(spec: pv.Spec) -> None:
     matplotlib.use("Agg")
     axes = results.plot()
     assert len(axes.get_lines()) == 2 and results.plot() is not axes and len(results.plot(ax=axes).get_lines()) == 4
+    # The band is the page's: mean and Student-t interval of `plots/curves.csv`.
+    with (results.folder / "plots" / "curves.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["cell"] == "1"]
+    mean, band = results.plot(cells=["igp-ucb"]).get_lines()[0], results.plot(cells=["igp-ucb"]).collections[0]
+    assert np.allclose(mean.get_ydata(), [float(row["mean"]) for row in rows])
+    corners = band.get_paths()[0].vertices
+    for row in rows[1::20]:
+        at = corners[corners[:, 0] == float(row["round"]), 1]
+        assert np.allclose([at.min(), at.max()], [float(row["ci95_low"]), float(row["ci95_high"])])
+
+
+def test_at_most_eight_curves_have_names(spec: pv.Spec) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    results = pv.run(spec.set("privacy.epsilon", [0.5, 1.0, 2.0, 4.0, 8.0]), progress=False)
+    axes = results.plot()
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(names) == sorted([*results.labels[:8], "2 more: choose with `cells`"])
+    assert len({line.get_color() for line in axes.get_lines()}) == 9 and len(axes.collections) == 8
+    chosen = results.plot(cells=[9, 0])
+    assert [text.get_text() for text in chosen.get_legend().get_texts()] == [results.labels[9], results.labels[0]]
+    assert len(chosen.get_lines()) == 2
+    with pytest.raises(pv.SpecError, match="`cells` names 9 cells\nexpected at most 8"):
+        results.plot(cells=range(9))
 
 
 def test_temporary_results_are_removed(spec: pv.Spec, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 //! The command line and its one `match` from outcome to exit code.
 
 use super::limits::mind_limits;
-use super::output::{CapturedText, begin_capture, end_capture, note, printed, say};
+use super::output::{CapturedText, begin_capture, end_capture, note, printed, say, say_report};
 use super::progress::metered;
 use super::wait::WaitArgs;
 use super::{
@@ -210,8 +210,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
             record::merge(&stores::Inputs::of(&folders)?.folders, &out)?;
             let outcome = metered("cells", |each| write_report(&out, each))?;
             if !quiet {
-                say(&outcome.table);
-                say(&format!("report: {}", outcome.report_path.display()));
+                say_report(&outcome, false);
             }
             Ok(())
         }

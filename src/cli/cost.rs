@@ -1,25 +1,25 @@
-//! `privateer cost`: what privacy costs on a table, a function or a spec's problem, in one sentence and one picture.
+//! `privateer cost`: what privacy costs on a table, a function or a spec's problem, in two sentences and one picture.
 
 use super::columns::ColumnNames;
-use super::output::{note, say};
+use super::output::{note, say, say_answer};
 use super::progress::Progress;
 use super::run::RunMessages;
 use super::source::data_folder;
 use crate::cost::{
-    ChosenColumns, CostAnswer, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function, of_spec,
-    of_table,
+    ChosenColumns, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function, of_spec, of_table,
 };
 use crate::engine::{Preparation, Stop};
 use crate::env::DataFolder;
 use crate::fit::most_evaluations;
 use crate::record::write_whole;
 use crate::registry::Registry;
+use crate::report::{Outcome, Ratio, SummaryRow, share_text};
 use crate::run::{RunOptions, run_to_folder};
 use crate::spec::{SPEC_FILE, Sweep};
 use clap::{ArgGroup, Args, ValueEnum};
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,9 @@ const RESULTS_NAME: &str = "results";
 
 /// Privacy budgets of a question that names none.
 const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+
+/// Number of columns of a full bar.
+const BAR: usize = 40;
 
 /// Arguments of `privateer cost` and `privateer new`.
 #[derive(Debug, Args)]
@@ -125,23 +128,62 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
             hint: format!("run `privateer report {}`", results.display()),
         });
     };
-    let answer = CostAnswer::of(&question, &report.summary);
+    let is_over_users = 1 < question.rounds.len();
     if args.json {
+        let regret = |row: &SummaryRow| row.main.map_or(f64::NAN, |moments| moments.mean);
+        let budget = |&(epsilon, best): &(f64, usize)| {
+            let row = &report.summary[best];
+            let reference = row.cost.and_then(|cost| report.summary.get(cost.reference));
+            json!({
+                "epsilon": epsilon, "users": row.rounds, "policy": row.policy, "share": share(row).map(|share| share.value),
+                "interval": share(row).and_then(|share| share.interval), "regret": regret(row),
+                "regret_without_privacy": reference.map_or(f64::NAN, regret),
+            })
+        };
+        let budgets: Vec<Value> = report.best.iter().map(budget).collect();
         say(&json!({
-            "sentence": answer.sentence, "budgets": answer.budgets, "enough": answer.enough, "enough_users": answer.enough_users, "notes": problem.notes,
+            "sentence": report.answer.join(" "), "budgets": budgets, "enough": report.enough.filter(|_| !is_over_users),
+            "enough_users": report.enough.filter(|_| is_over_users), "notes": problem.notes,
             "users": question.rounds, "trials": args.trials, "pilots": args.pilots, "spec": path, "report": report.report_path,
         })
         .to_string());
         return Ok(());
     }
-    say(&format!("{}\n\n{}\n\n{}", sizes(args, &problem), answer.chart(), answer.sentence));
-    if let ([users], None, true) =
-        (&question.rounds[..], answer.enough, answer.budgets.iter().all(|budget| budget.share.is_some()))
-    {
-        say(&format!("how many users keep 80 % at epsilon 1:  `--rounds {users},{},{},{}`", 2 * users, 4 * users, 8 * users));
+    say(&format!("{}\n\n{}", sizes(args, &problem), chart(&report, is_over_users)));
+    say("");
+    say_answer(&report);
+    let is_known = report.best.iter().all(|(_, best)| share(&report.summary[*best]).is_some());
+    if let ([users], None, true) = (&question.rounds[..], report.enough, is_known) {
+        say(&format!("how many users keep 80 %:  --epsilon 1 --rounds {users},{},{},{}", 2 * users, 4 * users, 8 * users));
     }
-    say(&format!("\nreport: {}\n{}", report.report_path.display(), go_on(args, &folder)));
+    say(&go_on(args, &folder));
     Ok(())
+}
+
+fn share(row: &SummaryRow) -> Option<Ratio> {
+    row.cost?.share?.left
+}
+
+/// Draws what the best policy keeps at each epsilon or number of users, a line each.
+fn chart(report: &Outcome, is_over_users: bool) -> String {
+    let name = |&(epsilon, best): &(f64, usize)| {
+        if is_over_users { format!("{} users", report.summary[best].rounds) } else { format!("epsilon {epsilon}") }
+    };
+    let width = report.best.iter().map(|best| name(best).len()).max().unwrap_or(0);
+    let line = |found: &(f64, usize)| {
+        let name = name(found);
+        let Some(share) = share(&report.summary[found.1]) else { return format!("{name:<width$}  cannot be said") };
+        let at = |share: f64| (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+        let (low, high) = share.interval.unwrap_or((share.value, share.value));
+        let cell = |column: usize| match column {
+            _ if column < at(share.value) => '█',
+            _ if at(low) <= column && column < at(high) => '░',
+            _ => '·',
+        };
+        let bar: String = (0..BAR).map(cell).collect();
+        format!("{name:<width$}  {bar}  {}", share_text(share))
+    };
+    report.best.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Writes the spec without running it.
@@ -173,9 +215,13 @@ fn go_on(args: &CostArgs, folder: &Path) -> String {
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     let points = if problem.n_points == 0 { String::new() } else { format!("{} points, ", problem.n_points) };
+    let noise = match args.trust {
+        TrustArg::Local => "noise on each user's device",
+        TrustArg::Joint => "noise on the server's sums",
+    };
     let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
     format!(
-        "{points}{} users, {} trials, {} pilot trials of each exploration factor",
+        "{points}{} users, {noise}, {} trials, {} pilot trials of each exploration factor",
         rounds.join(", "),
         args.trials,
         args.pilots

@@ -1,5 +1,7 @@
 //! What commands print: results on standard output, notes on standard error, or both to a caller that captures them.
 
+use crate::report::Outcome;
+use console::{Style, Term, colors_enabled};
 use privateer_config::error::{Error, printable};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -64,6 +66,34 @@ pub(super) fn say(text: &str) {
         return;
     }
     print(format!("{}\n", printable(text.trim_end_matches('\n'))).as_bytes());
+}
+
+/// Prints the table of a report, as wide as the terminal, and its answer.
+pub(super) fn say_report(report: &Outcome, all: bool) {
+    let is_captured = CAPTURED.with_borrow(Option::is_some);
+    let width = Term::stdout().size_checked().filter(|_| !is_captured).map(|(_, columns)| usize::from(columns));
+    say_styled(&report.table.text(width, all), &Style::new());
+    say_answer(report);
+}
+
+/// Prints the answer of a report, after what makes it false, and where the page is.
+pub(super) fn say_answer(report: &Outcome) {
+    report.table.warnings.iter().for_each(|line| say_styled(line, &Style::new().red().bold()));
+    say_styled(&report.answer.join(" "), &Style::new().bold());
+    say(&format!("report: {}", report.report_path.display()));
+}
+
+/// Prints to stdout with marks in colour, on a terminal that shows colours and where `NO_COLOR` is unset.
+fn say_styled(text: &str, style: &Style) {
+    if !colors_enabled() || CAPTURED.with_borrow(Option::is_some) {
+        return say(text);
+    }
+    let mark = |style: Style, mark: &str| style.apply_to(mark).to_string();
+    let paint = |line: &str| {
+        let line = style.apply_to(printable(line)).to_string();
+        line.replace('★', &mark(Style::new().green().bold(), "★")).replace('†', &mark(Style::new().red().bold(), "†"))
+    };
+    print(format!("{}\n", text.trim_end_matches('\n').lines().map(paint).collect::<Vec<_>>().join("\n")).as_bytes());
 }
 
 /// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.

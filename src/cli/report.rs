@@ -1,6 +1,6 @@
 //! `privateer report` and `privateer compare`: the report of a folder, one figure or table of it, and two folders against each other.
 
-use super::output::{print, say, say_removed};
+use super::output::{print, say, say_removed, say_report};
 use super::progress::metered;
 use crate::report::{self, Export, ExportFormat, Height};
 use clap::Args;
@@ -24,7 +24,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "KEY", requires = "format", conflicts_with = "table")]
     x: Option<String>,
     /// The y axis: the quantity, or what privacy costs in it
-    #[arg(long, requires = "format", conflicts_with = "table", value_parser = ["mean", "excess", "ratio"])]
+    #[arg(long, requires = "format", conflicts_with = "table", value_parser = ["mean", "excess", "ratio", "share"])]
     y: Option<String>,
     /// The lines: `policy`, or a swept key [default: policy]
     #[arg(long, value_name = "KEY", requires = "format", conflicts_with = "table")]
@@ -45,8 +45,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
     let Some(format) = &args.format else {
         let outcome = metered("cells", |each| report::write_report(&args.folder, each))?;
         say_removed(outcome.removed);
-        say(if args.table { &outcome.whole_table } else { &outcome.table });
-        say(&format!("report: {}", outcome.report_path.display()));
+        say_report(&outcome, args.table);
         return Ok(());
     };
     let what = Export {
@@ -56,6 +55,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
         y: match args.y.as_deref() {
             Some("excess") => Height::Excess,
             Some("ratio") => Height::Ratio,
+            Some("share") => Height::Share,
             _ => Height::Mean,
         },
         is_table: args.table,

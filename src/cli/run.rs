@@ -1,7 +1,7 @@
 //! `privateer run`: reads specs, runs each into its folder and shows progress, notices and results.
 
 use super::backends;
-use super::output::{note, say, say_removed};
+use super::output::{note, say, say_removed, say_report};
 use super::progress::{Meter, Progress};
 use super::share_arguments::{shard, unit_list};
 use super::source::{SpecArgs, folder_name};
@@ -160,8 +160,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let RunFolder { path, report, audit_error } = stores::run_into(out, sweep, &options, &STOP, &messages)?;
     if !args.quiet {
         if let Some(report) = report {
-            say(&report.table);
-            say(&format!("report: {}", report.report_path.display()));
+            say_report(&report, false);
         } else {
             let what = match &args.shard {
                 Some(shard) => format!("shard {}/{}", shard.index + 1, shard.count),

@@ -11,6 +11,8 @@ pub(super) struct Axis {
     pub(super) high: f64,
     /// Ticks at these values; empty for ticks at round numbers.
     pub(super) marks: Vec<f64>,
+    /// Texts of the marks; empty for their numbers.
+    pub(super) texts: Vec<String>,
 }
 
 /// Largest number of marks; more would overlap.
@@ -34,7 +36,7 @@ impl Axis {
                 (low - pad, high + pad)
             }
         };
-        Self { label: label.to_owned(), logarithmic, low, high, marks: Vec::new() }
+        Self { label: label.to_owned(), logarithmic, low, high, marks: Vec::new(), texts: Vec::new() }
     }
 
     /// Returns an axis from the least to the greatest of a few values, with its ticks at them.
@@ -54,6 +56,14 @@ impl Axis {
             axis.marks = marks;
         }
         axis
+    }
+
+    /// Returns an axis with one place of width 1 for each text, the first one around 0; at most about `most` are written.
+    pub(super) fn of_texts(label: &str, texts: &[String], most: usize) -> Self {
+        let n_places = texts.len().max(1);
+        let stride = texts.len().div_ceil(most.max(1)).max(1);
+        let (marks, texts) = texts.iter().enumerate().step_by(stride).map(|(i, text)| (i as f64, text.clone())).unzip();
+        Self { label: label.to_owned(), logarithmic: false, low: -0.5, high: n_places as f64 - 0.5, marks, texts }
     }
 
     /// Returns whether ascending values are better spread on a logarithmic axis: they span a factor of five or are geometric.
@@ -98,7 +108,8 @@ impl Axis {
     /// Returns the ticks within the range, with their texts.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         if !self.marks.is_empty() {
-            return self.marks.iter().map(|mark| (*mark, short(*mark))).collect();
+            let text = |(i, mark): (usize, &f64)| (*mark, self.texts.get(i).cloned().unwrap_or_else(|| short(*mark)));
+            return self.marks.iter().enumerate().map(text).collect();
         }
         let logarithmic = if self.logarithmic { self.log_ticks() } else { Vec::new() };
         if 2 <= logarithmic.len() {

@@ -15,6 +15,8 @@ const AXIS: &str = "#8A8A8A";
 const GRID: &str = "#E3E3E3";
 /// Colours of the series, which TikZ shares.
 pub(super) const PALETTE: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A7A7A"];
+/// Least and greatest value of red, green and blue in a heat map.
+const HEAT: [(f64, f64); 3] = [(253.0, 0.0), (243.0, 80.0), (225.0, 125.0)];
 /// Dash patterns; the first line is solid.
 const DASHES: [&str; 5] = ["", "9 4", "3 3", "13 4", "1.5 4"];
 const N_MARKERS: usize = 6;
@@ -50,13 +52,25 @@ pub(super) struct Series {
     pub(super) guide: bool,
 }
 
-/// Holds one pair of axes with its lines.
+/// Holds one place of a heat map.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tile {
+    /// Indices of column and row, of axes [`Axis::of_texts`].
+    pub(super) place: (usize, usize),
+    /// The share that the colour shows, cut off at 0 and 1; `None` where it is unknown.
+    pub(super) share: Option<f64>,
+    /// The numbers, which are shown on hovering.
+    pub(super) reading: String,
+}
+
+/// Holds one pair of axes with its lines or tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Panel {
     pub(super) title: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
     pub(super) series: Vec<Series>,
+    pub(super) tiles: Vec<Tile>,
 }
 
 /// Holds a chart of one or more panels with the same legend.
@@ -146,9 +160,14 @@ impl Panel {
     }
 
     fn body(&self) -> Markup {
+        // A long title begins at the left end, in letters that fit.
+        let room = |x: f64| (PANEL.0 - x) / self.title.chars().count().max(1) as f64;
+        let left = if DIGIT < room(self.ends().0) { self.ends().0 } else { 2.0 };
+        let size = FONT.min(FONT * room(left) / DIGIT);
         html! {
-            text x=(format!("{:.1}", self.ends().0)) y="18" fill=(INK) font-weight="600" { (self.title) }
+            text x=(format!("{left:.1}")) y="18" fill=(INK) font-weight="600" font-size=(format!("{size:.1}")) { (self.title) }
             (self.axes())
+            @for tile in &self.tiles { (self.tile(tile)) }
             @for series in &self.series {
                 g class=(format!("series s{}", series.style)) data-series=(series.name) {
                     @if !series.bars { (self.band(series)) }
@@ -176,6 +195,29 @@ impl Panel {
             path d=(format!("M{left:.1} {TOP}V{bottom}H{right:.1}")) stroke=(AXIS) fill="none" {}
             text x=(format!("{middle:.1}")) y=(bottom + 37.0) fill=(INK) text-anchor="middle" { (self.x.label) }
             text transform=(format!("translate(13 {half_up}) rotate(-90)")) fill=(INK) text-anchor="middle" { (self.y.label) }
+        }
+    }
+
+    /// Returns one place of a heat map, with its number in percent where there is room.
+    fn tile(&self, tile: &Tile) -> Markup {
+        let (column, row) = (tile.place.0 as f64, tile.place.1 as f64);
+        let (left, right) = (self.x(self.ends(), column - 0.5), self.x(self.ends(), column + 0.5));
+        let (top, bottom) = (self.y(row + 0.5), self.y(row - 0.5));
+        // From pale to dark in equal steps of each channel: any colour vision orders it.
+        let shade = |share: f64| HEAT.map(|(from, to)| (from + share.clamp(0.0, 1.0) * (to - from)).round() as u8);
+        let fill = tile.share.map_or(GRID.to_owned(), |share| {
+            let [red, green, blue] = shade(share);
+            format!("#{red:02X}{green:02X}{blue:02X}")
+        });
+        let text = tile.share.map_or("–".to_owned(), |share| format!("{:.0}", 100.0 * share + 0.0));
+        let ink = if tile.share.is_some_and(|share| 0.5 < share) { "#FFFFFF" } else { "#1D2127" };
+        html! {
+            rect.tile x=(format!("{left:.1}")) y=(format!("{top:.1}")) width=(format!("{:.1}", right - left))
+                height=(format!("{:.1}", bottom - top)) fill=(fill) { title { (tile.reading) } }
+            @if 28.0 <= right - left && FONT <= bottom - top {
+                text.on-tile x=(format!("{:.1}", 0.5 * (left + right))) y=(format!("{:.1}", 0.5 * (top + bottom) + 4.5)) fill=(ink)
+                    text-anchor="middle" pointer-events="none" { (text) }
+            }
         }
     }
 
@@ -233,7 +275,8 @@ impl Panel {
         let (x, y) = series.points[i];
         let interval = series.intervals.get(i).copied().flatten();
         let interval = interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", short(low), short(high)));
-        format!("{}: {} {}{interval} at {} {}", series.name, self.y.label, short(y), self.x.label, short(x))
+        let setting = if self.title.is_empty() { String::new() } else { format!(", {}", self.title) };
+        format!("{}: {} {}{interval} at {} {}{setting}", series.name, self.y.label, short(y), self.x.label, short(x))
     }
 }
 
@@ -312,6 +355,7 @@ mod tests {
             x: Axis::holding("round", false, [0.0, most].into_iter()),
             y: Axis::holding("regret", false, [0.0, most].into_iter()),
             series: Vec::new(),
+            tiles: Vec::new(),
         };
         assert_eq!(panel(10.0).ends(), (LEFT, PANEL.0 - RIGHT));
         // The text of the last tick is centred at the right end; that of the highest tick ends beside the label.
@@ -338,6 +382,7 @@ mod tests {
                     x: Axis::holding("x", logarithmic, points.iter().map(|p| p.0)),
                     y: Axis::holding("y", logarithmic, points.iter().map(|p| p.1)),
                     series,
+                    tiles: Vec::new(),
                 };
                 let chart = Chart { title: "<t> & 'u'".to_owned(), panels: vec![panel.clone(), panel] };
                 for svg in [chart.svg(), parts(&chart).into_string()] {

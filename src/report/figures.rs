@@ -18,6 +18,8 @@ use std::fmt::Write as _;
 pub(super) const N_PANELS: usize = 12;
 /// Largest number of lines in one panel.
 const N_LINES: usize = 12;
+/// Label of shares.
+pub(super) const KEPT: &str = "% of what can be learnt";
 
 /// Names what a chart shows along its x axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,8 @@ pub enum Height {
     Excess,
     /// The quantity over that of the run without privacy.
     Ratio,
+    /// How much of what can be learnt privacy leaves, in percent.
+    Share,
 }
 
 /// Says what a chart shows.
@@ -57,6 +61,8 @@ pub(super) struct Figure {
     pub(super) group: Group,
     /// Name of the file, without its ending.
     pub(super) stem: String,
+    /// The swept key that distinguishes the figure from others of its group, which a reader chooses; empty if none does.
+    pub(super) x: String,
     pub(super) chart: Chart,
     pub(super) caption: String,
 }
@@ -64,6 +70,8 @@ pub(super) struct Figure {
 /// Names the page's section of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
+    /// The first figures: what is kept of what can be learnt.
+    Lead,
     /// Cost of privacy against the budget.
     Cost,
     /// The quantity against a swept number.
@@ -72,14 +80,19 @@ pub(super) enum Group {
     Curves,
 }
 
-/// Returns all figures, in the order of the page.
-pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> {
+/// Returns the figures after the first ones, in the order of the page.
+///
+/// Of many settings, heat maps show what privacy costs (`has_maps`), and a panel for each is left to `privateer report --y ratio`.
+pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint], has_maps: bool) -> Vec<Figure> {
     let (trials, words) = (run.manifest.trials, &run.words);
     let over = if trials == 1 { "One trial".to_owned() } else { format!("Mean over {trials} trials") };
     let bars = if trials < 2 { "no interval" } else { "bars are 95 % intervals" };
     let mut figures = Vec::new();
     let mut add = |group, stem: &str, along: &Along, height, caption: String| {
         let plan = ChartPlan { along: along.clone(), height, by: "policy".to_owned() };
+        if has_maps && group == Group::Cost {
+            return;
+        }
         if let Some((chart, n_left_out)) = chart(run, points, &plan) {
             let mut caption = caption;
             if 0 < n_left_out {
@@ -89,7 +102,11 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Figure> 
             if chart.panels.iter().flat_map(|panel| &panel.series).any(|series| series.guide && series.name.contains("slope")) {
                 caption += guide::CAPTION;
             }
-            figures.push(Figure { group, stem: stem.to_owned(), chart, caption });
+            let x = match (group, along) {
+                (Group::Swept, Along::Key(key)) => key.clone(),
+                _ => String::new(),
+            };
+            figures.push(Figure { group, stem: stem.to_owned(), x, chart, caption });
         }
     };
     let paired = if trials < 2 { "no interval" } else { "bars are paired 95 % intervals" };
@@ -192,7 +209,7 @@ pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan)
         .zip(titles)
         .map(|((rest, mut series), title)| {
             series.extend(guides(run, plan, (&rest, &places), &series, &xs, &y));
-            Panel { title, x: x.clone(), y: y.clone(), series }
+            Panel { title, x: x.clone(), y: y.clone(), series, tiles: Vec::new() }
         })
         .collect();
     let title = format!("{} against {}", capital(&y.label), x.label);
@@ -229,6 +246,10 @@ fn line(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan, cell_idx: u
         Height::Ratio => {
             let Ratio { value, interval } = cost(run, points, cell_idx, 0.95)?.ratio?;
             at(x, (value, interval))
+        }
+        Height::Share => {
+            let left = cost(run, points, cell_idx, 0.95)?.share?.left?;
+            at(x, (100.0 * left.value, left.interval.map(|(low, high)| (100.0 * low, 100.0 * high))))
         }
     }
 }
@@ -301,12 +322,14 @@ fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) ->
         Height::Mean => (run.words.long.to_owned(), 0.0 < least && 30.0 * least < greatest),
         Height::Excess => (format!("excess {}", run.words.short), false),
         Height::Ratio => ("times without privacy".to_owned(), 0.0 < least && 5.0 * least < greatest),
+        Height::Share => (KEPT.to_owned(), false),
     };
     // On a logarithmic axis the means alone set the floor, because a band that reaches zero would stretch it without end.
     let line_at = match plan.height {
         Height::Mean => None,
         Height::Excess => Some(0.0),
         Height::Ratio => Some(1.0),
+        Height::Share => Some(100.0),
     };
     let (low, high) = (ends().map(|end| if logarithmic { end.1 } else { end.0 }), ends().map(|end| end.1));
     // An interval that is many times wider than all means would press the curves together.
@@ -342,6 +365,7 @@ fn guides(
     match (plan.height, &plan.along) {
         (Height::Excess, _) => vec![flat(0.0)],
         (Height::Ratio, _) => vec![flat(1.0)],
+        (Height::Share, _) => vec![flat(100.0)],
         (Height::Mean, Along::Rounds) if adds_up => {
             let lowest = least(&mut series.iter().filter_map(|line| line.points.last().copied()));
             guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_rounds(xs, lowest, y.low)).into_iter().collect()
@@ -355,7 +379,7 @@ fn guides(
     }
 }
 
-fn sort_by_x(line: &mut Series) {
+pub(super) fn sort_by_x(line: &mut Series) {
     let mut order: Vec<usize> = (0..line.points.len()).collect();
     order.sort_by(|&left, &right| line.points[left].0.total_cmp(&line.points[right].0));
     line.points = order.iter().map(|&i| line.points[i]).collect();

@@ -93,12 +93,54 @@ impl Grid {
         text
     }
 
+    /// Fits the table in plain text to a width: removes the last columns of numbers but two, or one, and cuts the longest texts.
+    ///
+    /// Returns the titles of the removed columns.
+    pub(super) fn fit(&mut self, width: usize) -> Vec<String> {
+        let is_wide = |grid: &Self| width + 2 < grid.widths().iter().map(|column| column + 2).sum();
+        let (whole, mut left_out) = (self.clone(), Vec::new());
+        for n_numbers in [2, 1] {
+            if !is_wide(self) {
+                break;
+            }
+            (*self, left_out) = (whole.clone(), Vec::new());
+            while is_wide(self) && n_numbers < self.headings.iter().filter(|heading| heading.is_number).count() {
+                let Some(last) = self.headings.iter().rposition(|heading| heading.is_number) else { break };
+                left_out.insert(0, self.headings.remove(last).text);
+                self.rows.iter_mut().for_each(|row| drop(row.remove(last)));
+            }
+            while is_wide(self) && self.cut_widest() {}
+        }
+        left_out
+    }
+
+    /// Cuts the texts of the widest column by one character; returns false where no column of texts is wider than 8.
+    fn cut_widest(&mut self) -> bool {
+        let texts = self.widths().into_iter().enumerate().filter(|(column, _)| !self.headings[*column].is_number);
+        let Some((column, most)) = texts.max_by_key(|(_, width)| *width).filter(|(_, width)| 8 < *width) else { return false };
+        let title = &mut self.headings[column].text;
+        for text in std::iter::once(title).chain(self.rows.iter_mut().map(|row| &mut row[column])) {
+            if text.chars().count() == most {
+                *text = text.chars().take(most - 2).chain(['…']).collect();
+            }
+        }
+        true
+    }
+
+    /// Returns the number of characters of each column.
+    fn widths(&self) -> Vec<usize> {
+        let count = |text: &String| text.chars().count();
+        let width = |(column, heading): (usize, &Heading)| {
+            self.rows.iter().map(|row| count(&row[column])).max().unwrap_or(0).max(count(&heading.text))
+        };
+        self.headings.iter().enumerate().map(width).collect()
+    }
+
     /// Returns the table in plain text with aligned columns, and its notes.
     pub(super) fn plain(&self) -> String {
         let headings: Vec<String> = self.headings.iter().map(|heading| heading.text.clone()).collect();
         let lines = || std::iter::once(&headings).chain(&self.rows);
-        let width = |column: usize| lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+        let widths = self.widths();
         let mut text = String::new();
         for line in lines() {
             let padded: Vec<String> = line
@@ -146,6 +188,21 @@ mod tests {
         assert_eq!(grid.plain(), "epsilon  a_b <c>\n0.5      1 ± 2 ★\na note\n");
         assert_eq!(grid.csv(), "privacy.epsilon,a_b <c>\n0.5,1 ± 2 ★\n");
         assert!(grid.tex().contains("epsilon & a\\_b <c> \\\\\n\\midrule\n0.5 & 1 $\\pm$ 2 $\\star$ \\\\\n\\bottomrule"));
+        let mut narrow = grid.clone();
+        for title in ["learnt", "last"] {
+            narrow.column(title, title, true);
+            narrow.rows[0].push("7 ± 8".to_owned());
+        }
+        narrow.headings[0].text = "a long title".to_owned();
+        // The last numbers go first, then texts are cut, and the second numbers go where that is not enough.
+        let fitted = |width: usize| {
+            let mut grid = narrow.clone();
+            (grid.fit(width).join(", "), grid.plain().lines().next().unwrap_or_default().to_owned())
+        };
+        assert_eq!(fitted(36), (String::new(), "a long title  a_b <c>  learnt   last".to_owned()));
+        assert_eq!(fitted(29), ("last".to_owned(), "a long title  a_b <c>  learnt".to_owned()));
+        assert_eq!(fitted(27), ("last".to_owned(), "a long ti…  a_b <c>  learnt".to_owned()));
+        assert_eq!(fitted(20), ("learnt, last".to_owned(), "a long tit…  a_b <c>".to_owned()));
         let html = grid.html().into_string();
         assert!(html.contains("title=\"privacy.epsilon\"") && html.contains("a_b &lt;c&gt;") && html.contains("best"), "{html}");
     }

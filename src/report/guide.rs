@@ -125,7 +125,7 @@ mod tests {
         assert!(line.guide);
         assert_eq!(line.points[0], (0.5, 40.0));
         assert!((line.points[2].1 - 40.0 * 0.5_f64.exp_m1() / 2.0_f64.exp_m1()).abs() < 1e-12);
-        let explained = |run: &ReportRun| figures(run, &points).iter().any(|figure| figure.caption.contains("Theorem 1"));
+        let explained = |run: &ReportRun| figures(run, &points, false).iter().any(|figure| figure.caption.contains("Theorem 1"));
         assert!(explained(&run));
         let mut open = run.clone();
         open.cells.iter_mut().for_each(|cell| cell.info.ledger = test_ledger(1.0, None).into());

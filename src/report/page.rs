@@ -1,6 +1,6 @@
 //! Writes `report.html`: one page that contains everything it shows.
 
-use super::answer::answer;
+use super::answer::Answer;
 use super::canvas::parts;
 use super::collect::ReportRun;
 use super::compare::ComparedPoint;
@@ -16,10 +16,13 @@ pub(super) fn page(
     run: &ReportRun,
     points: &[ComparedPoint],
     rows: &[SummaryRow],
+    answer: &Answer,
     figures: &[Figure],
     audit: Option<Markup>,
 ) -> String {
     let sections = sections(run, points, rows, figures, audit);
+    let lead = figures.iter().enumerate().filter(|(i, figure)| is_lead(figures, *i, figure));
+    let lead: Vec<(usize, &Figure)> = lead.collect();
     let title = &run.manifest.spec_name;
     let misleading = misleading(run);
     let page = html! {
@@ -34,14 +37,16 @@ pub(super) fn page(
             }
             body { main {
                 h1 { (title) }
-                p.meta { (overview(run, points)) }
                 @if let Some(text) = synthetic(run) {
                     p.notice { b { "Synthetic substitute data." } " " (text) }
                 }
                 @for line in &misleading.falsifying {
                     p.notice { b { (FALSE) } " " (with_code(line)) }
                 }
-                p.answer { (with_code(&answer(run, points).join(" "))) }
+                p.answer { (with_code(&answer.lead.join(" ").replace("ε = ", "ε\u{a0}=\u{a0}"))) }
+                @if !lead.is_empty() { (drawn(&lead)) }
+                p.meta { (overview(run, points)) }
+                ul.details { @for line in &answer.details { li { (with_code(line)) } } }
                 @if !misleading.lines.is_empty() {
                     div.notice { b { "Settings that mislead." } ul { @for line in &misleading.lines { li { (with_code(line)) } } } }
                 }
@@ -89,11 +94,10 @@ fn sections(
     audit: Option<Markup>,
 ) -> Vec<Section> {
     let words = &run.words;
-    let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
-    let draw = |group: Group| {
-        let are_small = of(group).all(|(_, figure)| figure.chart.panels.len() == 1);
-        html! { div.pair[are_small] { @for (i, figure) in of(group) { (figure_text(i + 1, figure)) } } }
+    let of = |group: Group| {
+        figures.iter().enumerate().filter(move |(i, figure)| figure.group == group && !is_lead(figures, *i, figure))
     };
+    let draw = |group: Group| drawn(&of(group).collect::<Vec<_>>());
     let mut sections = Vec::new();
     if 0 < of(Group::Cost).count() {
         sections.push(Section { id: "cost", title: "The cost of privacy".to_owned(), body: draw(Group::Cost) });
@@ -103,13 +107,16 @@ fn sections(
         let title = format!("{} against what was swept", capital(words.short));
         sections.push(Section { id: "swept", title, body: draw(Group::Swept) });
     }
+    let has_curves = 0 < of(Group::Curves).count();
     let curves = html! {
         (draw(Group::Curves))
         @if N_PANELS < points.len() {
             p { "The first " (N_PANELS) " of " (points.len()) " sweep points are drawn; " code { "plots/curves.csv" } " has all." }
         }
     };
-    sections.push(Section { id: "curves", title: format!("{} against the round", capital(words.curve)), body: curves });
+    if has_curves {
+        sections.push(Section { id: "curves", title: format!("{} against the round", capital(words.curve)), body: curves });
+    }
     let body = html! {
         p {
             "What each run protects, how strongly, and whether its noise delivers what is claimed. Provenance of all numbers on this \
@@ -151,11 +158,22 @@ fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) 
     }
 }
 
-fn figure_text(number: usize, figure: &Figure) -> Markup {
+/// Returns whether a figure stands directly after the answer: those of shares, else the first one.
+fn is_lead(figures: &[Figure], i: usize, figure: &Figure) -> bool {
+    figure.group == Group::Lead || (i == 0 && figures[0].group != Group::Lead)
+}
+
+/// Returns figures with their numbers on the page; a reader chooses among those that differ in their swept key.
+fn drawn(figures: &[(usize, &Figure)]) -> Markup {
+    let are_small = figures.iter().all(|(_, figure)| figure.chart.panels.len() == 1);
     html! {
-        figure.figure {
-            (parts(&figure.chart))
-            figcaption { b { "Figure " (number) "." } " " (figure.caption) " File: " code { "plots/" (figure.stem) ".svg" } "." }
+        div class=(if are_small { "pair" } else { "group" }) {
+            @for (i, figure) in figures {
+                figure.figure data-x=[(!figure.x.is_empty()).then_some(&figure.x)] data-file=(figure.stem) {
+                    (parts(&figure.chart))
+                    figcaption { b { "Figure " (i + 1) "." } " " (with_code(&figure.caption)) " File: " code { "plots/" (figure.stem) ".svg" } "." }
+                }
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Writes the page's tables: results, further numbers, facts.
 
-use super::answer::answer;
 use super::cell_data::CellData;
 use super::collect::ReportRun;
 use super::compare::{ComparedPoint, candidates, leaders, sweep_points};
@@ -87,8 +86,8 @@ fn why_same(cells: &[&CellData]) -> &'static str {
     }
 }
 
-/// Returns the values of the swept keys, with all values of cells that share a row, or the first and the last of over `most`.
-fn swept_values(cells: &[&CellData], most: usize) -> Vec<String> {
+/// Returns the values of the swept keys of cells that share a row: the first and the last of many.
+fn swept_values(cells: &[&CellData]) -> Vec<String> {
     let n_keys = cells[0].info.swept.len();
     let joined = |i: usize| {
         let mut values: Vec<String> = Vec::new();
@@ -103,7 +102,7 @@ fn swept_values(cells: &[&CellData], most: usize) -> Vec<String> {
             }
         }
         match values.as_slice() {
-            [first, .., last] if most < values.len() => format!("{first}, …, {last} ({} values)", values.len()),
+            [first, .., last] if N_VALUES < values.len() => format!("{first}, …, {last} ({} values)", values.len()),
             _ => values.join(", "),
         }
     };
@@ -112,7 +111,6 @@ fn swept_values(cells: &[&CellData], most: usize) -> Vec<String> {
 
 /// Returns the results: one row per sweep point, one column per policy; one row per cell where policies are many.
 ///
-/// A policy with the same results at every sweep point has a sentence instead of a column, and so have rows that are all the same.
 pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Grid {
     let policies = run.policies();
     if N_COLUMNS < policies.len() || points.iter().any(|point| policies.len() < point.cells.len()) {
@@ -121,68 +119,25 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     let drawn = run.with_references_everywhere();
     let (run, points) = (drawn.as_ref(), &sweep_points(&drawn)[..]);
     let (keys, marks) = (run.swept_keys(), marks(run, points));
-    let cells_of = |policy: &str| run.cells.iter().filter(|cell| cell.info.policy == policy).collect::<Vec<_>>();
-    let is_constant = |policy: &&str| {
-        let cells = cells_of(policy);
-        1 < cells.len()
-            && cells.len() == points.len()
-            && cells.iter().all(|cell| {
-                cell.same_results(cells[0], run.words.measure) && !marks[cell.info.cell as usize].contains(['★', '☆'])
-            })
-    };
-    let (constant, varying): (Vec<&str>, Vec<&str>) = policies.into_iter().partition(is_constant);
     let mut grid = Grid::default();
     keys.iter().for_each(|key| grid.column(short_key(key, &keys), key, false));
     let labelled = keys.is_empty() && points.iter().any(|point| !point.label.is_empty());
     if labelled {
         grid.column("environment", "environment", false);
     }
-    varying.iter().for_each(|policy| grid.column(policy, policy, true));
+    policies.iter().for_each(|policy| grid.column(policy, policy, true));
     let at =
         |point: &ComparedPoint, policy: &str| point.cells.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
-    // Sweep points where every policy has the same results and marks share a row.
-    let results_of = |point: &ComparedPoint| {
-        let of =
-            |policy: &&str| at(point, policy).map(|cell| (marks[cell].as_str(), run.cells[cell].result_bits(run.words.measure)));
-        varying.iter().map(of).collect::<Vec<_>>()
-    };
-    let mut joined: Vec<Vec<&ComparedPoint>> = Vec::new();
-    let mut row_of = BTreeMap::new();
-    for point in points.iter().filter(|_| !varying.is_empty()) {
-        let next = joined.len();
-        match joined.get_mut(*row_of.entry(results_of(point)).or_insert(next)) {
-            Some(group) => group.push(point),
-            None => joined.push(vec![point]),
-        }
-    }
-    for group in &joined {
-        let cells: Vec<&CellData> = group.iter().map(|point| &run.cells[point.cells[0]]).collect();
-        let mut row = swept_values(&cells, usize::MAX);
+    for point in points {
+        let mut row: Vec<String> = run.cells[point.cells[0]].info.swept.iter().map(|(_, value)| swept_text(value)).collect();
         if labelled {
-            row.push(group[0].label.clone());
+            row.push(point.label.clone());
         }
-        row.extend(varying.iter().map(|policy| match at(group[0], policy) {
+        row.extend(policies.iter().map(|policy| match at(point, policy) {
             Some(cell) => format!("{}{}", moments(measured(run, &run.cells[cell])), marks[cell]),
             None => "–".to_owned(),
         }));
         grid.rows.push(row);
-        if 1 < group.len() {
-            let compared: Vec<&CellData> =
-                group.iter().filter_map(|point| at(point, varying[0])).map(|cell| &run.cells[cell]).collect();
-            let values = swept_values(&cells, usize::MAX).into_iter().zip(&keys).filter(|(value, _)| value.contains(", "));
-            let values: Vec<String> = values.map(|(value, key)| format!("{} = {value}", short_key(key, &keys))).collect();
-            grid.notes.push(format!("{} share a row: {}.", values.join("; "), why_same(&compared)));
-        }
-    }
-    for policy in constant {
-        let cells = cells_of(policy);
-        let mark = if cells[0].has_no_guarantee() { " †" } else { "" };
-        let reference = if cells[0].is_not_private() && !cells[0].plays_at_random() { " (reference, not private)" } else { "" };
-        grid.notes.push(format!(
-            "{policy}{reference}: {}{mark} at every sweep point; {}.",
-            moments(measured(run, cells[0])),
-            why_same(&cells)
-        ));
     }
     grid
 }
@@ -252,7 +207,7 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     }
     for (line, cells) in lines {
         let cells: Vec<&CellData> = cells.into_iter().map(|i| &run.cells[i]).collect();
-        grid.rows.push(swept_values(&cells, if full { usize::MAX } else { N_VALUES }).into_iter().chain(line).collect());
+        grid.rows.push(swept_values(&cells).into_iter().chain(line).collect());
         if 1 < cells.len() {
             let note = format!("{}, {} sweep points in one row: {}.", cells[0].info.policy, cells.len(), why_same(&cells));
             if !grid.notes.contains(&note) {
@@ -277,34 +232,52 @@ pub(super) fn misleading(run: &ReportRun) -> GroupedWarnings {
     grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())))
 }
 
-/// Returns the first sentence of the page and the table, with its legend, for the terminal: the first rows, and all.
-///
-/// What makes the answer false stands before it.
-pub(super) fn terminal(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> [String; 2] {
-    let mut grid = numbers(run, points, rows, false);
-    let mut first = grid.clone();
-    if N_ROWS < grid.rows.len() {
-        first.rows.truncate(N_ROWS);
-        // Sentences on shared rows are of all rows.
-        first.notes.clear();
-        let more = grid.rows.len() - N_ROWS;
-        first.notes.push(format!("{more} more rows: `privateer report DIR --table` prints all, `summary.csv` has every cell."));
-    }
-    [&mut first, &mut grid].map(|grid| with_legend(run, points, rows, grid))
+/// Holds the table of a report for a terminal, with its legend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TerminalTable {
+    grid: Grid,
+    /// Sentences on rows that cells share, which are of all rows.
+    shared: Vec<String>,
+    /// What makes the answer false.
+    pub warnings: Vec<String>,
 }
 
-/// Returns a table for the terminal, below what the page says first.
-fn with_legend(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow], grid: &mut Grid) -> String {
-    grid.notes.extend(legend(run, points));
-    if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
-        grid.notes.push("times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).".to_owned());
+impl TerminalTable {
+    pub(super) fn of(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Self {
+        let mut grid = numbers(run, points, rows, false);
+        let shared = std::mem::replace(&mut grid.notes, legend(run, points));
+        if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
+            let text = "times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).";
+            grid.notes.push(text.to_owned());
+        }
+        if rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some())) {
+            let text = "learnt: the share of what the policy without privacy gains over guessing, likewise.";
+            grid.notes.push(text.to_owned());
+        }
+        let warnings = misleading(run).falsifying.iter().map(|line| format!("{FALSE} {line}")).collect();
+        Self { grid, shared, warnings }
     }
-    if rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some())) {
-        grid.notes.push("learnt: the share of what the policy without privacy gains over guessing, likewise.".to_owned());
+
+    /// Returns the table as text: at most 25 rows unless `all` are wanted, and lines of at most `width` columns, where given.
+    #[must_use]
+    pub fn text(&self, width: Option<usize>, all: bool) -> String {
+        let mut grid = self.grid.clone();
+        let mut notes = Vec::new();
+        if !all && N_ROWS < grid.rows.len() {
+            let more = grid.rows.len() - N_ROWS;
+            grid.rows.truncate(N_ROWS);
+            notes.push(format!("{more} more rows: `privateer report DIR --table` prints all, `summary.csv` has every cell."));
+        } else {
+            notes.extend(self.shared.iter().cloned());
+        }
+        let left_out = width.map_or(Vec::new(), |width| grid.fit(width));
+        if !left_out.is_empty() {
+            grid.notes.retain(|note| !left_out.iter().any(|title| note.starts_with(&format!("{title}: "))));
+            notes.push(format!("Columns without room here: {}; `report.html` has them.", left_out.join(", ")));
+        }
+        grid.notes.splice(0..0, notes);
+        grid.plain()
     }
-    let headline = answer(run, points).into_iter().next().unwrap_or_default();
-    let first = misleading(run).falsifying.iter().map(|line| format!("{FALSE} {line}\n\n")).collect::<String>();
-    format!("{first}{headline}\n\n{}", grid.plain())
 }
 
 fn cut(text: &str, widest: usize) -> String {
@@ -422,7 +395,7 @@ mod tests {
         let run = ReportRun::read(folder.path(), None).expect("read");
         let points = sweep_points(&run);
         let rows = summary::rows(&run, &points);
-        (results(&run, &points, &rows), terminal(&run, &points, &rows)[0].clone())
+        (results(&run, &points, &rows), TerminalTable::of(&run, &points, &rows).text(None, false))
     }
 
     #[test]
@@ -432,7 +405,8 @@ mod tests {
         plant(folder.path(), &epsilons, &[Planted { level: |epsilon| 90.0 / epsilon, ..PRIVATE }, OPEN], 3);
         let run = ReportRun::read(folder.path(), None).expect("read");
         let points = sweep_points(&run);
-        let [first, whole] = terminal(&run, &points, &summary::rows(&run, &points));
+        let table = TerminalTable::of(&run, &points, &summary::rows(&run, &points));
+        let [first, whole] = [false, true].map(|all| table.text(Some(120), all));
         let is_row = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains("  tgp-ucb");
         let rows = |text: &str| text.lines().filter(is_row).count();
         // One row is the reference's.
@@ -442,24 +416,19 @@ mod tests {
     }
 
     #[test]
-    fn the_star_is_private_and_the_reference_has_one_line() {
+    fn the_star_is_private() {
         let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
         let (grid, text) = tables(&[PRIVATE, better, OPEN]);
-        assert_eq!(grid.rows, [["0.5", "160.0 ± 5.7", "50.0 ± 5.7 ★"], ["2", "70.0 ± 5.7", "50.0 ± 5.7 ★"]]);
+        let row = |epsilon, private| [epsilon, private, "50.0 ± 5.7 ★", "40.0 ± 5.7"];
+        assert_eq!(grid.rows, [row("0.5", "160.0 ± 5.7"), row("2", "70.0 ± 5.7")]);
         assert_eq!(
-            grid.notes,
-            [
-                "igp-ucb (reference, not private): 40.0 ± 5.7 at every sweep point; without privacy, nothing that is swept here reaches it."
-            ]
-        );
-        assert_eq!(
-            text.lines().nth(2),
+            text.lines().next(),
             Some("epsilon  policy    final regret   times without privacy  per round  simple regret")
         );
         assert!(
             text.contains("★ best private, guaranteed policy") && text.contains("Holm's correction for 2 comparisons"),
             "{text}"
         );
-        assert!(text.lines().skip(2).take(5).all(|line| line.chars().count() <= 120));
+        assert!(text.lines().take(5).all(|line| line.chars().count() <= 120));
     }
 }

@@ -61,9 +61,11 @@ pub(super) fn guess<'r>(run: &'r ReportRun, cell: &CellData) -> Option<&'r CellD
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::answer;
+    use super::super::answer::Answer;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
     use super::super::compare::sweep_points;
+    use super::super::settings::Settings;
+    use super::super::summary;
     use super::super::words::ReportWords;
     use super::*;
     use crate::record::Measures;
@@ -90,20 +92,24 @@ mod tests {
     }
 
     fn said(run: &ReportRun) -> String {
-        answer(run, &sweep_points(run)).join(" ")
+        let points = sweep_points(run);
+        let answer = Answer::of(run, &points, &Settings::of(run, &summary::rows(run, &points)));
+        let n_words = answer.lead.join(" ").split(' ').filter(|word| word.contains(char::is_alphanumeric)).count();
+        assert!(answer.lead.len() <= 2 && n_words <= 40, "{:?}", answer.lead);
+        [answer.lead, answer.details].concat().join(" ")
     }
 
     #[test]
     fn planted_shares_are_found_and_said() {
         let levels: [Case; 5] = [
-            (|_| 40.0, 1.0, "leaves the only private policy, tgp-ucb, 100 % of what can be learnt (final"),
-            (|_| 240.0, 0.0, "0 % of what can be learnt, which cannot be told from guessing"),
-            (|_| 340.0, -0.5, "-50 % of what can be learnt, which is worse than guessing"),
-            (|_| 20.0, 1.1, "110 % of what can be learnt, which is more than without privacy"),
+            (|_| 40.0, 1.0, "At ε = 1 the only private policy, tgp-ucb, keeps 100 % of what can be learnt. "),
+            (|_| 240.0, 0.0, "keeps 0 % of what can be learnt, not distinguishable from guessing. "),
+            (|_| 340.0, -0.5, "keeps -50 % of what can be learnt, worse than guessing. "),
+            (|_| 20.0, 1.1, "keeps 110 % of what can be learnt, more than without privacy. "),
             (
                 |_| 90.0,
                 0.75,
-                "75 % of what can be learnt (final cumulative regret after 400 rounds: 240.0 ± 5.7 by guessing, 90.0 ± 5.7",
+                "75 % of what can be learnt. Final cumulative regret after 400 rounds, at ε = 1: 240.0 ± 5.7 by guessing, 90.0 ± 5.7",
             ),
         ];
         for (level, expected, words) in levels {
@@ -125,9 +131,11 @@ mod tests {
         assert_eq!(found.left, None);
         assert!(found.learnt.low() <= Some(0.0) && Some(0.0) <= found.learnt.high());
         let said = said(&run);
-        assert!(said.starts_with("At ε = 1 how much of what can be learnt privacy leaves cannot be said: without privacy, “igp-ucb” does not beat guessing"), "{said}");
+        let first = "At ε = 1 nothing can be said of the only private policy, tgp-ucb, because its reference “igp-ucb” does not beat \
+                     guessing beyond chance.";
+        assert!(said.starts_with(first), "{said}");
         assert!(
-            said.contains("Look at clip, bound, kernel and exploration factor") && !said.contains("of what can be learnt ("),
+            said.contains("Look at clip, bound, kernel and exploration factor") && !said.contains("of what can be learnt"),
             "{said}"
         );
     }
@@ -139,13 +147,13 @@ mod tests {
         let run = ReportRun::read(folder.path(), None).expect("read");
         let text = said(&run);
         assert!(
-            text.contains("Add a policy that guesses (`kind = \"uniform\"`) and tgp-ucb with `privacy = { mechanism"),
+            text.contains("add a policy that guesses (`kind = \"uniform\"`) and tgp-ucb with `privacy = { mechanism"),
             "{text}"
         );
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, GUESS], 6);
         let text = said(&ReportRun::read(folder.path(), None).expect("read"));
-        assert!(text.contains("± 5.7 by guessing, 100.0 ± 5.7 with privacy). Add tgp-ucb with `privacy = { mechanism"), "{text}");
+        assert!(text.contains("± 5.7 by guessing, 100.0 ± 5.7 with privacy. Missing for a comparison with the same policy: add tgp-ucb with `privacy = { mechanism"), "{text}");
     }
 
     /// A learner is compared with its starting point, whose suboptimality is 1 by definition.
@@ -158,7 +166,7 @@ mod tests {
             run.cells[cell].ends.iter_mut().for_each(|end| end.values = vec![0.0, left]);
         }
         let text = said(&run);
-        assert!(text.contains("tgp-ucb, 75 % of what can be learnt (final suboptimality"), "{text}");
+        assert!(text.contains("tgp-ucb, keeps 75 % of what can be learnt. Final suboptimality"), "{text}");
         assert!(text.contains("1 at the starting point, 0.625 ± 0 with privacy") && !text.contains("dd a "), "{text}");
     }
 
@@ -197,7 +205,7 @@ mod tests {
             run.cells[cell].ends.iter_mut().for_each(|end| end.values[3] = recommended);
         }
         // A random point loses 240 / 400 a round: (0.6 - 0.3) / (0.6 - 0.1).
-        assert!(said(&run).contains("In the regret of the recommended point it is 60 % ("), "{}", said(&run));
+        assert!(said(&run).contains("In the regret of the recommended point the share is 60 % ("), "{}", said(&run));
         assert_eq!(share(&run).enough_trials(6), None);
         lose(&mut run, 0, |trial| 90.0 + 100.0 * (trial % 2.0));
         let found = share(&run);

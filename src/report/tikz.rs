@@ -154,6 +154,7 @@ mod tests {
             x: Axis::marking("ε", true, &[1.0, 10.0]),
             y: Axis::holding("y", false, [1.0, 3.0].into_iter()),
             series: vec![series],
+            tiles: Vec::new(),
         };
         let chart = Chart { title: "t".to_owned(), panels: vec![panel] };
         let tikz = chart.tikz();

@@ -1,10 +1,14 @@
 //! Writes the report of a folder.
 
+use super::answer::Answer;
 use super::collect::ReportRun;
 use super::compare::sweep_points;
+use super::lead_figures::lead_figures;
 use super::page::page;
+use super::page_tables::TerminalTable;
+use super::settings::Settings;
 use super::summary::SummaryRow;
-use super::{figures, page_audit, page_tables, summary};
+use super::{figures, page_audit, summary};
 use crate::record::{FileState, WrittenRows, compare_file, remove_unfinished, write_whole};
 use privateer_config::error::Error;
 use std::fs;
@@ -23,10 +27,14 @@ pub struct Outcome {
     pub report_path: PathBuf,
     /// Path of the summary file.
     pub summary_path: PathBuf,
-    /// The table for the terminal, its first rows.
-    pub table: String,
-    /// The same with all rows.
-    pub whole_table: String,
+    /// The table for the terminal.
+    pub table: TerminalTable,
+    /// The answer over all settings, in at most two sentences.
+    pub answer: Vec<String>,
+    /// The least epsilon, or where runs differ in their number of rounds alone the least number of rounds, from which on at least 80 % of what can be learnt is kept, in the median over settings, interpolated.
+    pub enough: Option<f64>,
+    /// Each epsilon, ascending, with the row of the best private policy in the first setting; over numbers of rounds, of each.
+    pub best: Vec<(f64, usize)>,
     /// Number of removed unfinished files, left by killed commands.
     pub removed: usize,
 }
@@ -54,13 +62,15 @@ pub fn write_report_of(out: &Path, written: WrittenRows, each: &(dyn Fn(u64) + S
 
 fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
-    let Made { files, summary, tables: [table, whole_table] } = make(out, &run)?;
+    let Made { files, summary, table, answer, settings } = make(out, &run)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
     for (name, bytes) in &files {
         write_whole(&out.join(name), bytes, "write the report")?;
     }
-    Ok(Outcome { summary, report_path: out.join(PAGE_NAME), summary_path: out.join(SUMMARY_NAME), table, whole_table, removed })
+    let (report_path, summary_path) = (out.join(PAGE_NAME), out.join(SUMMARY_NAME));
+    let (enough, best) = (settings.enough(), settings.best());
+    Ok(Outcome { summary, report_path, summary_path, table, answer, enough, best, removed })
 }
 
 /// A report that is not written yet.
@@ -68,7 +78,9 @@ struct Made {
     /// Names relative to the folder, and contents; the page comes last.
     files: Vec<(String, Vec<u8>)>,
     summary: Vec<SummaryRow>,
-    tables: [String; 2],
+    table: TerminalTable,
+    answer: Vec<String>,
+    settings: Settings,
 }
 
 /// Makes every file of a report: a function of the manifest, the parts and the audit alone.
@@ -77,13 +89,18 @@ fn make(out: &Path, run: &ReportRun) -> Result<Made, Error> {
     let summary = summary::rows(run, &points);
     let csv = summary::csv(&out.join(SUMMARY_NAME), &run.words, &summary)?;
     let drawn = run.with_references_everywhere();
-    let figures = figures::figures(&drawn, &sweep_points(&drawn));
-    let page = page(run, &points, &summary, &figures, page_audit::section(out)?);
+    let settings = Settings::of(run, &summary);
+    let mut figures = lead_figures(run, &settings);
+    let has_maps = figures.iter().flat_map(|figure| &figure.chart.panels).any(|panel| !panel.tiles.is_empty());
+    figures.extend(figures::figures(&drawn, &sweep_points(&drawn), has_maps));
+    let answer = Answer::of(run, &points, &settings);
+    let page = page(run, &points, &summary, &answer, &figures, page_audit::section(out)?);
     let mut files = vec![(SUMMARY_NAME.to_owned(), csv)];
     files.extend(figures.iter().map(|figure| (format!("plots/{}.svg", figure.stem), figure.chart.svg().into_bytes())));
     files.push(("plots/curves.csv".to_owned(), figures::curves_csv(run).into_bytes()));
     files.push((PAGE_NAME.to_owned(), page.into_bytes()));
-    Ok(Made { files, tables: page_tables::terminal(run, &points, &summary), summary })
+    let table = TerminalTable::of(run, &points, &summary);
+    Ok(Made { files, table, summary, answer: answer.lead, settings })
 }
 
 /// States how the report in a folder compares with the one that its parts give.
@@ -131,7 +148,7 @@ mod tests {
             "invented &lt;run&gt;",
             "matern 5/2 &lt;lengthscale &amp; co&gt;",
             "# a &lt; b &amp; c",
-            "At ε = 0.5 how much of what can be learnt privacy leaves cannot be said of the only private policy, tgp-ucb (final",
+            "At ε\u{a0}=\u{a0}0.5 nothing can be said of the only private policy, tgp-ucb, because no policy guesses.",
             "simulated: not a private release",
             "Mean over 6 trials",
         ] {

@@ -71,11 +71,16 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
     ] {
         assert!(noted.contains(line), "no `{line}` in {noted}");
     }
-    assert!(said.contains("119 points, 300 users, 10 trials, 4 pilot trials of each exploration factor\n"), "{said}");
+    let sizes = "119 points, 300 users, noise on each user's device, 10 trials, 4 pilot trials of each exploration factor\n";
+    assert!(said.contains(sizes), "{said}");
     assert_eq!(said.matches('█').count() + said.matches('░').count() + said.matches('·').count(), 80, "{said}");
-    assert!(said.contains("\nPrivacy of epsilon 1 on each user's device keeps "), "{said}");
-    assert!(said.contains(" of what 300 users can teach; 80 % "), "{said}");
-    assert!(said.lines().all(|line| line.starts_with("Privacy") || line.chars().count() <= 100), "{said}");
+    let sentences: Vec<&str> = said.lines().filter(|line| line.starts_with("At ε = 1 the best private policy, ")).collect();
+    assert!(sentences.len() == 1 && sentences[0].contains(" of what can be learnt. 80 % "), "{said}");
+    assert!(said.lines().all(|line| line == sentences[0] || line.chars().count() <= 115), "{said}");
+    // The page begins with the same sentences.
+    let page = fs::read_to_string(here.join("out/homes-cost-local/results/report.html")).expect("a page");
+    let answer = page.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next()).expect("an answer");
+    assert_eq!(answer.replace('\u{a0}', " "), sentences[0]);
     // The same question again computes nothing and says the same; another one does not touch the folder.
     let before = fs::read(here.join("out/homes-cost-local/spec.toml")).expect("a spec");
     assert_eq!(stdout(&run(here, &words)), said);
@@ -281,7 +286,7 @@ fn several_numbers_of_users_answer_as_each_alone() {
     let (all, few, many) = (words("100,400", "all"), words("100", "few"), words("400", "many"));
     assert_eq!(all["budgets"], serde_json::json!([few["budgets"][0], many["budgets"][0]]));
     assert_eq!((&all["users"], &all["enough"]), (&serde_json::json!([100, 400]), &Value::Null));
-    assert!(all["sentence"].as_str().is_some_and(|said| said.contains(" of what 100 users can teach, and ")), "{all}");
+    assert!(all["sentence"].as_str().is_some_and(|said| said.contains(" of what 100 rounds can teach, ")), "{all}");
 }
 
 #[test]

@@ -102,5 +102,9 @@ fn every_example_runs_to_its_report() {
         for file in ["report.html", "summary.csv", "manifest.json"] {
             assert!(folder.join(file).is_file(), "{} has no {file}", path.display());
         }
+        let page = std::fs::read_to_string(folder.join("report.html")).expect("a page");
+        let answer = page.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next()).expect("an answer");
+        let n_words = answer.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
+        assert!((5..=40).contains(&n_words), "{}: {answer}", path.display());
     }
 }

@@ -161,5 +161,5 @@ fn shards_merge_into_a_report() {
     let one = shard(&whole, 0, 1);
     let same = write_report(&one, &|_| ()).expect("reported");
     assert_eq!(fs::read(same.summary_path).expect("summary"), fs::read(outcome.summary_path).expect("summary"));
-    assert_eq!(same.table, outcome.table);
+    assert_eq!((same.table, same.answer), (outcome.table, outcome.answer));
 }

@@ -18,7 +18,7 @@ const ROOMS: [(&str, &[&str]); 16] = [
     ("audit", &["env", "oco", "policy", "registry", "spec", "engine"]),
     ("report", &["record", "audit"]),
     ("run", &["env", "registry", "spec", "engine", "record", "audit", "report"]),
-    ("cost", &["env", "registry", "spec", "fit", "record", "report"]),
+    ("cost", &["env", "registry", "spec", "fit", "record"]),
     ("bench", &["env", "policy", "registry", "spec", "engine", "record", "run"]),
     ("store", &["spec", "engine", "record", "run"]),
     ("testing", &["env", "policy", "registry", "spec", "engine", "run"]),
