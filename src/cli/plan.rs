@@ -5,11 +5,12 @@ use super::output::say;
 use super::progress::metered;
 use super::source::SpecArgs;
 use crate::engine::Stop;
+use crate::record::write_whole;
 use crate::registry::Registry;
-use crate::run::{Plan, RunOptions};
+use crate::run::{Plan, PlannedTask, RunOptions};
 use crate::spec::Sweep;
 use clap::Args;
-use privateer_config::error::Error;
+use privateer_config::error::{Diagnostic, Error};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -24,6 +25,9 @@ pub struct PlanArgs {
     /// Deal the units to this many tasks of about equal cost
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     tasks: Option<u32>,
+    /// Write the units of each task to this file, a line each, for `privateer run SPEC --plan FILE --task I`
+    #[arg(long, value_name = "FILE", requires = "tasks")]
+    write: Option<PathBuf>,
     /// Every unit, and every task, as JSON
     #[arg(long)]
     json: bool,
@@ -46,13 +50,31 @@ pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> 
     Ok((sweep, plan))
 }
 
+/// Most tasks that are printed.
+const MOST_TASKS: usize = 25;
+
+/// Longest list of units that is printed, in characters.
+const LONGEST_LIST: usize = 60;
+
+/// Returns the units of each task, a line each.
+pub fn lists(tasks: &[PlannedTask]) -> String {
+    tasks.iter().map(|task| format!("{}\n", task.units)).collect()
+}
+
 /// Prints the plan.
 ///
 /// # Errors
 /// As [`planned`].
 pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
+    if let Some(file) = args.write.as_ref().filter(|file| file.exists()) {
+        let problem = Diagnostic::new(format!("`{}` exists already", file.display()));
+        return Err(Error::input(problem.expected("a new file").hint("name another one, or remove it")));
+    }
     let (sweep, plan) = planned(registry, &args.spec, &args.path)?;
     let tasks = args.tasks.map(|tasks| plan.deal(tasks as usize));
+    if let (Some(file), Some(tasks)) = (&args.write, &tasks) {
+        write_whole(file, lists(tasks).as_bytes(), "write the tasks")?;
+    }
     if args.json {
         let units: Vec<_> = plan
             .units
@@ -66,7 +88,7 @@ pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
             })
             .collect();
         let tasks = tasks.map(|tasks| {
-            let task = |task: &crate::run::PlannedTask| json!({ "units": task.units.to_string(), "cpu_seconds": task.seconds });
+            let task = |task: &PlannedTask| json!({ "units": task.units.to_string(), "cpu_seconds": task.seconds });
             tasks.iter().map(task).collect::<Vec<_>>()
         });
         say(&json!({
@@ -101,8 +123,22 @@ pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
         let block = ((sweep.block as f64 * LONG / longest) as u64).max(1);
         say(&format!("advice: state `block = {block}` in the spec: what is under way when a machine dies is lost"));
     }
-    for (number, task) in tasks.iter().flatten().enumerate() {
-        say(&format!("task {number}: {}  --units {}", duration(task.seconds), task.units));
+    let tasks = tasks.unwrap_or_default();
+    let mut is_cut = false;
+    for (number, task) in tasks.iter().enumerate().take(MOST_TASKS) {
+        let list = task.units.to_string();
+        let is_long = LONGEST_LIST < list.len();
+        is_cut |= is_long;
+        let units = if is_long { format!("{} units", task.units.len()) } else { format!("--units {list}") };
+        say(&format!("task {number}: {}  {units}", duration(task.seconds)));
+    }
+    if MOST_TASKS < tasks.len() {
+        say(&format!("and {} tasks more", tasks.len() - MOST_TASKS));
+    }
+    match &args.write {
+        Some(file) => say(&format!("each task:  privateer run {} --plan {} --task I", args.path.display(), file.display())),
+        None if is_cut || MOST_TASKS < tasks.len() => say("`--write FILE` writes every list of units, `--json` prints them"),
+        None => {}
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::backends;
 use super::output::{note, say, say_removed, say_report};
 use super::progress::{Meter, Progress};
-use super::share_arguments::{shard, unit_list};
+use super::share_arguments::{shard, unit_list, units_of_task};
 use super::source::{SpecArgs, folder_name};
 use super::stores;
 use super::wait::WaitArgs;
@@ -49,6 +49,12 @@ pub struct RunArgs {
     /// Run these units alone, as in `0-9,12`; `privateer plan` lists them
     #[arg(long, value_name = "LIST", value_parser = unit_list, conflicts_with = "shard")]
     units: Option<UnitList>,
+    /// Run the units of one line of this file, as `privateer plan --write` and `privateer slurm` make it
+    #[arg(long, value_name = "FILE", requires = "task", conflicts_with_all = ["shard", "units"])]
+    plan: Option<PathBuf>,
+    /// Number of the line, from 0
+    #[arg(long, value_name = "I", requires = "plan")]
+    task: Option<u64>,
     /// Take the learning rates that another results folder of this spec has tuned, as that of another shard
     #[arg(long, value_name = "DIR")]
     rates: Option<PathBuf>,
@@ -129,16 +135,18 @@ fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Returns the part of the work that the arguments ask for.
-fn share(args: &RunArgs) -> Share {
-    match (&args.shard, &args.units) {
-        (Some(shard), _) => Share::Shard(*shard),
-        (None, Some(units)) => Share::Units(units.clone()),
-        (None, None) => Share::All,
-    }
+fn share(args: &RunArgs) -> Result<Share, Error> {
+    Ok(match (&args.shard, &args.units, &args.plan) {
+        (Some(shard), ..) => Share::Shard(*shard),
+        (None, Some(units), _) => Share::Units(units.clone()),
+        (None, None, Some(file)) => Share::Units(units_of_task(file, args.task.unwrap_or(0))?),
+        (None, None, None) => Share::All,
+    })
 }
 
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let data = args.spec.data();
+    let share = share(args)?;
     let opened = if args.dense {
         backends::dense(&args.backend)?
     } else {
@@ -151,7 +159,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         threads: args.threads,
         batch: args.batch,
         verify: args.verify,
-        share: share(args),
+        share: share.clone(),
         rates: args.rates.clone(),
         strict: args.strict,
         ..RunOptions::default()
@@ -164,7 +172,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         } else {
             let what = match &args.shard {
                 Some(shard) => format!("shard {}/{}", shard.index + 1, shard.count),
-                None => share(args).to_string(),
+                None => share.to_string(),
             };
             say(&format!("{what} is done: {}", path.display()));
             note(&format!("when all shards are done: {}", stores::merge_command(&path, args.shard.is_some())));

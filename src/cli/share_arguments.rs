@@ -1,6 +1,9 @@
 //! Reads which share of a sweep a command is for.
 
 use crate::engine::{Shard, UnitList};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::input::Input;
+use std::path::Path;
 
 /// Reads `I/N`.
 pub(super) fn shard(text: &str) -> Result<Shard, String> {
@@ -10,4 +13,28 @@ pub(super) fn shard(text: &str) -> Result<Shard, String> {
 /// Reads `a-b,c`.
 pub(super) fn unit_list(text: &str) -> Result<UnitList, String> {
     text.parse::<UnitList>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
+}
+
+/// What a file of unit lists is: of a million units in no order some seven megabytes.
+const TASKS_FILE: Input<'static> = Input {
+    most_bytes: 256 << 20,
+    ..Input::small("file of tasks", "a list of units a line, as `privateer plan --write` makes it")
+};
+
+/// Reads the units of a task, from 0, from a file of one list a line.
+///
+/// # Errors
+/// An unreadable file, one without this line, or a line that is no list of units.
+pub(super) fn units_of_task(file: &Path, task: u64) -> Result<UnitList, Error> {
+    let text = TASKS_FILE.read_text(file)?;
+    let Some(line) = text.lines().nth(usize::try_from(task).unwrap_or(usize::MAX)) else {
+        let n_tasks = text.lines().count();
+        let problem = Diagnostic::new(format!("`{}` has no task {task}", file.display()));
+        return Err(Error::input(problem.expected(format!("a number from 0 to {}", n_tasks.saturating_sub(1)))));
+    };
+    line.parse::<UnitList>().map_err(|_| {
+        let shown: String = line.chars().take(40).collect();
+        let problem = Diagnostic::new(format!("line {} of `{}` is no list of units: `{shown}`", task + 1, file.display()));
+        Error::input(problem.expected("numbers and ranges, as in `0-9,12`"))
+    })
 }

@@ -1,7 +1,7 @@
 //! `privateer slurm`: a sweep as an array job, and a job that joins and reports.
 
 use super::output::{note, say};
-use super::plan::{duration, planned};
+use super::plan::{duration, lists, planned};
 use super::source::{SpecArgs, folder_name};
 use crate::registry::Registry;
 use clap::Args;
@@ -93,11 +93,10 @@ impl SlurmArgs {
 # One task: its units of the sweep, into a folder of its own. A task that is stopped or whose node dies is queued again and resumes.
 cd {out} || exit 1
 task=$SLURM_ARRAY_TASK_ID
-units=$(sed -n "$((task + 1))p" tasks.txt)
 rm -f "exit-$task"
 stopped=
 trap 'stopped=1; kill -TERM "$run" 2>/dev/null' TERM
-{program} run spec.toml {data} --units "$units" --out "task-$task" --threads {cpus} --backend {backend} --quiet &
+{program} run spec.toml {data} --plan tasks.txt --task "$task" --out "task-$task" --threads {cpus} --backend {backend} --quiet &
 run=$!
 wait "$run"
 code=$?
@@ -168,10 +167,9 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
     let program = std::env::current_exe().map_err(|source| Error::io("find this program", &out, source))?;
     let program = quoted(&program.display().to_string());
     let data = args.spec.data_options()?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let lines: String = tasks.iter().map(|task| format!("{}\n", task.units)).collect();
     for (name, text) in [
         ("spec.toml", sweep.resolved.clone()),
-        ("tasks.txt", lines),
+        ("tasks.txt", lists(&tasks)),
         ("array.sh", args.array(&shown, &time, tasks.len(), &program, &data)),
         ("merge.sh", args.join(&shown, &program)),
     ] {

@@ -27,6 +27,9 @@ pub struct Shard {
     pub count: u64,
 }
 
+/// Most ranges of units that are written out.
+const MOST_SHOWN: usize = 20;
+
 /// Numbers of units in canonical order, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitList(Vec<RangeInclusive<u64>>);
@@ -50,7 +53,9 @@ impl Share {
                     let expected = format!("numbers from 0 to {}", all.len().saturating_sub(1));
                     return Err(Error::input(diagnostic.expected(expected).hint("`privateer plan SPEC` lists the units")));
                 }
-                Ok(all.into_iter().enumerate().filter(|(i, _)| list.contains(*i as u64)).map(|(_, unit)| unit).collect())
+                let mut is_taken = vec![false; all.len()];
+                list.0.iter().for_each(|range| is_taken[*range.start() as usize..=*range.end() as usize].fill(true));
+                Ok(all.into_iter().zip(is_taken).filter(|(_, is_taken)| *is_taken).map(|(unit, _)| unit).collect())
             }
         }
     }
@@ -61,7 +66,8 @@ impl fmt::Display for Share {
         match self {
             Self::All => f.write_str("all"),
             Self::Shard(shard) => write!(f, "{}/{}", shard.index + 1, shard.count),
-            Self::Units(list) => write!(f, "units {list}"),
+            Self::Units(list) if list.0.len() <= MOST_SHOWN => write!(f, "units {list}"),
+            Self::Units(list) => write!(f, "{} units", list.len()),
         }
     }
 }
@@ -107,10 +113,6 @@ impl UnitList {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    fn contains(&self, unit: u64) -> bool {
-        self.0.iter().any(|range| range.contains(&unit))
     }
 }
 

@@ -53,8 +53,24 @@ fn tasks_of_a_plan_merge_to_the_run() {
     said(folder, &words.iter().map(String::as_str).collect::<Vec<_>>());
     said(folder, &["run", "spec.toml", "--out", "whole", "--quiet"]);
     assert_eq!(parts(&folder.join("all")), parts(&folder.join("whole")));
+    // The same from a file, which no system's limit on arguments cuts.
+    let text = said(folder, &["plan", "spec.toml", "--tasks", "3", "--write", "tasks.txt"]);
+    assert!(text.contains("privateer run spec.toml --plan tasks.txt --task I"), "{text}");
+    let lists = fs::read_to_string(folder.join("tasks.txt")).expect("the lists");
+    let named: Vec<u64> = lists.split([',', '\n']).filter(|part| !part.is_empty()).flat_map(numbers).collect();
+    assert_eq!((lists.lines().count(), named.len(), named.iter().collect::<BTreeSet<_>>().len()), (3, 12, 12), "{lists}");
+    for task in ["0", "1", "2"] {
+        said(folder, &["run", "spec.toml", "--plan", "tasks.txt", "--task", task, "--out", "by-file", "--quiet"]);
+    }
+    assert_eq!(parts(&folder.join("by-file")), parts(&folder.join("whole")));
     let text = said(folder, &["plan", "spec.toml"]);
     assert!(text.starts_with("12 units (6 cells, blocks of 2 trials): about "), "{text}");
+}
+
+/// Returns the numbers of `a` or `a-b`.
+fn numbers(part: &str) -> std::ops::RangeInclusive<u64> {
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    first.parse().expect("a number")..=last.parse().expect("a number")
 }
 
 #[test]
@@ -68,6 +84,22 @@ fn units_that_are_not_there_are_refused() {
     }
     let output = run(folder.path(), &["run", "spec.toml", "--units", "1", "--shard", "1/2"]);
     assert_eq!(code(&output), Some(2));
+    fs::write(folder.path().join("tasks.txt"), "0-5\n6-x\n").expect("written");
+    let cases: [(&[&str], &str); 5] = [
+        (&["--plan", "tasks.txt", "--task", "2"], "has no task 2"),
+        (&["--plan", "tasks.txt", "--task", "1"], "line 2 of `tasks.txt` is no list of units"),
+        (&["--plan", "none.txt", "--task", "0"], "none.txt"),
+        (&["--plan", "tasks.txt"], "--task"),
+        (&["--plan", "tasks.txt", "--task", "0", "--units", "1"], "cannot be used with"),
+    ];
+    for (words, part) in cases {
+        let output = run(folder.path(), &[&["run", "spec.toml", "--out", "out"], words].concat());
+        assert_eq!(code(&output), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(part), "{words:?}: {}", stderr(&output));
+    }
+    let output = run(folder.path(), &["plan", "spec.toml", "--tasks", "2", "--write", "spec.toml"]);
+    assert!(code(&output) == Some(2) && stderr(&output).contains("exists already"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(folder.path().join("spec.toml")).expect("the spec"), SPEC);
 }
 
 /// Runs a task's script as Slurm would, with `scontrol` replaced by a program that writes its words down.
@@ -118,6 +150,7 @@ fn an_array_runs_resumes_and_says_where_it_is() {
     assert!(text.contains("sbatch --dependency=afterok:$job"), "{text}");
     let out = folder.join("array").canonicalize().expect("the folder");
     let array = fs::read_to_string(out.join("array.sh")).expect("the job");
+    assert!(array.contains("--plan tasks.txt --task \"$task\"") && !array.contains("--units"), "{array}");
     for line in ["#SBATCH --array=0-1", "#SBATCH --requeue", "#SBATCH --signal=B:TERM@60", "#SBATCH --partition=short"] {
         assert!(array.contains(line), "{line}: {array}");
     }
