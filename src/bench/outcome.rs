@@ -139,7 +139,7 @@ impl Measured {
         let counters = Counters {
             rounds: self.counter("rounds_screened"),
             submissions: self.counter("submissions_to_a_device"),
-            lanes: self.counter("trials_in_submissions"),
+            lanes: self.counter("rounds_screened_by_a_device"),
             sent: self.counter("bytes_sent_to_a_device"),
             received: self.counter("bytes_received_from_a_device"),
             host_us: self.counter("host_cpu_us_of_rounds_on_a_device"),

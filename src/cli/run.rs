@@ -236,6 +236,12 @@ impl RunObserver for RunMessages {
             Notice::Withdrawn { n_blocks } => {
                 note(&format!("removed the {n_blocks} blocks that this run had finished on the device"));
             }
+            Notice::DeviceUnused if !self.quiet => {
+                note(
+                    "the graphics adapter screened no round of this run: small domains and policies that score no points need no screen",
+                );
+            }
+            Notice::DeviceUnused => {}
             Notice::BandViolations { n_points } => note(&format!(
                 "warning: {n_points} points left their error band; the results may differ from other backends' in ties. Please report \
                  this with the spec"

@@ -75,7 +75,7 @@ pub fn run_to_folder(
     }
     let tally = tally?;
     written?;
-    notices::after(&tally.counters, observer);
+    notices::after(&tally.counters, record.adapter.is_some() && 0 < tally.finished, observer);
     let (released, written) = recorder.into_results();
     for (&cell, summary) in &released {
         observer.notice(Notice::Released { label: &sweep.cells[cell as usize].label(), summary });

@@ -53,7 +53,7 @@ pub fn counters_json(counters: &Counters) -> serde_json::Value {
         "scans_in_f64": counters.scans,
         "screens_that_went_on_in_f64": counters.doubled,
         "submissions_to_a_device": counters.submissions,
-        "trials_in_submissions": counters.lanes,
+        "rounds_screened_by_a_device": counters.lanes,
         "bytes_sent_to_a_device": counters.sent,
         "bytes_received_from_a_device": counters.received,
         "host_cpu_us_of_rounds_on_a_device": counters.host_us,

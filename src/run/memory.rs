@@ -44,7 +44,7 @@ pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer:
             hint: "a run without a folder cannot be resumed: state one".to_owned(),
         });
     }
-    notices::after(&tally.counters, observer);
+    notices::after(&tally.counters, options.backend.adapter().is_some(), observer);
     let mut traces = vec![Trace::default(); cells.len()];
     // Units are ordered by cell, then block.
     for (unit, rows) in collector.units.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -21,8 +21,11 @@ pub(super) fn before(sweep: &Sweep, cells: &[CellInfo], options: &RunOptions, ob
     Ok(())
 }
 
-/// Reports scores that left their error band, and the comparison of choices.
-pub(super) fn after(counters: &Counters, observer: &dyn RunObserver) {
+/// Reports a device without work, scores that left their error band, and the comparison of choices.
+pub(super) fn after(counters: &Counters, has_device: bool, observer: &dyn RunObserver) {
+    if has_device && counters.lanes == 0 {
+        observer.notice(Notice::DeviceUnused);
+    }
     if 0 < counters.violations {
         observer.notice(Notice::BandViolations { n_points: counters.violations });
     }

@@ -52,6 +52,8 @@ pub enum Notice<'a> {
         /// Number of removed blocks.
         n_blocks: usize,
     },
+    /// The device screened no round: the processor did everything.
+    DeviceUnused,
     /// Scores left their error band, so ties may be broken differently than on other backends.
     BandViolations {
         /// Number of points.

@@ -84,6 +84,17 @@ fn with_an_adapter() {
     let (on_gpu, record) = parts("gpu");
     assert!(on_cpu == on_gpu && !on_cpu.is_empty(), "other bytes in the parts");
     assert!(record.contains("\"backend\": \"gpu\"") && record.contains(&found[0].name), "{record}");
+    // Ten points are no work for a device, 1100 are, and both are said.
+    std::fs::write(folder.path().join("larger.toml"), SPEC.replace("points = 10", "points = 1100")).expect("the spec");
+    for (spec, is_idle) in [("spec.toml", true), ("larger.toml", false)] {
+        let arguments = ["run", spec, "--backend", "gpu", "--out", &format!("said-{spec}")];
+        let output = privateer(folder.path()).args(arguments).output().expect("the program starts");
+        assert_eq!(stderr(&output).contains("the graphics adapter screened no round"), is_idle, "{}", stderr(&output));
+        let record = std::fs::read_to_string(folder.path().join(format!("said-{spec}/run.json"))).expect("what the machine did");
+        let record: serde_json::Value = serde_json::from_str(&record).expect("JSON");
+        let screened = record["counters"]["rounds_screened_by_a_device"].as_u64().expect("a count");
+        assert_eq!(screened == 0, is_idle, "{record}");
+    }
     let output = privateer(folder.path()).arg("devices").output().expect("the program starts");
     assert!(stdout(&output).contains(&found[0].name) && stdout(&output).contains("--backend gpu"), "{}", stdout(&output));
 }
