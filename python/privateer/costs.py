@@ -45,7 +45,7 @@ class Cost:
         """Plots the share of what can be learnt against epsilon or the number of users, with its 95 % interval.
 
         Draws on new axes of matplotlib or on `ax`, and returns them.
-        The numbers are those of the page: 0 is guessing, 100 the same policy without privacy.
+        The numbers are those of the page: 0 is guessing, 100 its reference without privacy.
         """
         import matplotlib.pyplot as plt
 

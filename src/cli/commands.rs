@@ -36,7 +36,7 @@ Exit codes: 0 done; 1 a check said no; 2 bad spec, data, folder or arguments; 3 
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// What privacy costs on a table, a function or a spec's problem: one sentence, one picture, a report and a spec to go on from
+    /// What privacy costs on a table, a function or a spec's problem: two sentences, one picture, a report and a spec to go on from
     Cost(cost::CostArgs),
     /// Write the spec of `cost` without running it
     New(cost::CostArgs),

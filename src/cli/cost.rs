@@ -32,6 +32,9 @@ const RESULTS_NAME: &str = "results";
 /// Privacy budgets of a question that names none.
 const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
+/// Most users of a question.
+const MOST_USERS: u64 = 10_000_000;
+
 /// Number of columns of a full bar.
 const BAR: usize = 40;
 
@@ -76,7 +79,7 @@ pub struct CostArgs {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(3..=100_000))]
     points: u64,
     /// Number of users, each with one reward; several numbers, ascending, ask how many users keep 80 %
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000", value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000", value_parser = clap::value_parser!(u64).range(10..=MOST_USERS))]
     rounds: Vec<u64>,
     /// Number of trials
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=100_000))]
@@ -154,7 +157,12 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     say_answer(&report);
     let is_known = report.best.iter().all(|(_, best)| share(&report.summary[*best]).is_some());
     if let ([users], None, true) = (&question.rounds[..], report.enough, is_known) {
-        say(&format!("how many users keep 80 %:  --epsilon 1 --rounds {users},{},{},{}", 2 * users, 4 * users, 8 * users));
+        let more = [1, 2, 4, 8].map(|times| users * times).into_iter().filter(|users| *users <= MOST_USERS);
+        let more: Vec<String> = more.map(|users| users.to_string()).collect();
+        let epsilon = if let [only] = question.epsilons[..] { only } else { 1.0 };
+        if 1 < more.len() {
+            say(&format!("how many users keep 80 %:  --epsilon {epsilon} --rounds {}", more.join(",")));
+        }
     }
     say(&go_on(args, &folder));
     Ok(())

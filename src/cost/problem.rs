@@ -111,8 +111,15 @@ pub fn of_table(
     let [least, most] = clip.values;
     draw_rows(&mut rows, *points, *seed, "cost");
     if rows.iter().all(|row| row[width - 1] == rows[0][width - 1]) && least < most {
-        let message = format!("`{value}` is constant in the {} points that were drawn of {all}", rows.len());
-        return Err(Error::input(Diagnostic::new(message).hint("take more with `--points`, or others with `--seed`")));
+        let is_whole = rows.len() == all;
+        let message = if is_whole {
+            format!("the mean of `{value}` is the same at all {all} distinct inputs: nothing can be learnt")
+        } else {
+            format!("`{value}` is constant in the {} points that were drawn of {all}", rows.len())
+        };
+        let hint =
+            if is_whole { "choose other inputs with `--inputs`" } else { "take more with `--points`, or others with `--seed`" };
+        return Err(Error::input(Diagnostic::new(message).hint(hint)));
     }
     let path = folder.join(POINTS_NAME);
     write_rows(&path, &names, &rows)?;

@@ -43,10 +43,14 @@ impl Answer {
 /// Returns the sentences on the cost of privacy.
 fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
     let shares = settings.shares_at(head.epsilon);
+    let here = |group: &&BudgetGroup| group.epsilon == head.epsilon;
+    let is_known = |group: &&BudgetGroup| group.best.is_some_and(|best| settings.share(best).is_some());
+    // Sentence and numbers speak of one setting.
+    let head = settings.groups.iter().filter(here).find(is_known).unwrap_or(head);
     let of = |share: f64| share_text(Ratio { value: share, interval: None });
     let n_settings = settings.groups.iter().filter(|group| group.epsilon == head.epsilon).count();
     let mut lead = match (median(&shares), &shares[..]) {
-        _ if !settings.horizons.is_empty() => vec![over_horizons(settings, head.epsilon)],
+        _ if !settings.horizons.is_empty() && !shares.is_empty() => vec![over_horizons(settings, head.epsilon)],
         (Some(middle), [least, .., greatest]) => {
             let unknown =
                 if shares.len() < n_settings { format!("; unknown in {}", n_settings - shares.len()) } else { String::new() };
@@ -60,11 +64,7 @@ fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
                 of(*greatest)
             )]
         }
-        _ => {
-            let here = |group: &&BudgetGroup| group.epsilon == head.epsilon;
-            let is_known = |group: &&BudgetGroup| group.best.is_some_and(|best| settings.share(best).is_some());
-            vec![of_one_setting(run, settings, settings.groups.iter().filter(here).find(is_known).unwrap_or(head))]
-        }
+        _ => vec![of_one_setting(run, settings, head)],
     };
     lead.extend(settings.enough_text());
     let mut details = head.best.map_or(Vec::new(), |best| of_the_best(run, settings, head, best));
@@ -80,10 +80,13 @@ fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
 
 /// Returns the first sentence where settings differ in their number of rounds alone.
 fn over_horizons(settings: &Settings, epsilon: f64) -> String {
-    let share = |group: &BudgetGroup| group.best.and_then(|best| settings.share(best));
-    let mut shares: Vec<(f64, String)> = (settings.groups.iter().zip(&settings.horizons))
-        .map(|(group, &rounds)| (rounds, share(group).map_or("an unknown share".to_owned(), share_text)))
-        .collect();
+    let share = |group: &BudgetGroup| match group.best.and_then(|best| settings.share(best)) {
+        None => "an unknown share".to_owned(),
+        Some(left) if left.interval.is_some_and(|(low, _)| low <= 0.0) => format!("{}, perhaps nothing,", share_text(left)),
+        Some(left) => share_text(left),
+    };
+    let mut shares: Vec<(f64, String)> =
+        settings.groups.iter().zip(&settings.horizons).map(|(group, &rounds)| (rounds, share(group))).collect();
     shares.sort_by(|left, right| left.0.total_cmp(&right.0));
     let ([(few, of_few), .., (many, of_many)], epsilon) = (&shares[..], short(epsilon)) else { return String::new() };
     let (few, many) = (short(*few), short(*many));
@@ -98,11 +101,9 @@ fn of_one_setting(run: &ReportRun, settings: &Settings, group: &BudgetGroup) -> 
     let Some(best) = group.best else {
         return format!("{at} no private {who} that learns keeps the guarantee it claims.");
     };
-    let which = match (group.cells.len(), group.candidates.len()) {
-        (1, _) => "only",
-        (_, 1) => "only guaranteed",
-        _ => "best",
-    };
+    let policy = |cell: usize| &run.cells[cell].info.policy;
+    let is_alone = settings.groups.iter().flat_map(|group| &group.cells).all(|&cell| policy(cell) == policy(best));
+    let which = if is_alone && group.cells.len() == 1 { "only" } else { "best" };
     let subject = format!("the {which} private {who}, {},", Settings::name_in(run, best, &group.cells));
     match settings.share(best) {
         Some(left) => {

@@ -7,6 +7,7 @@ use super::canvas::{Chart, Panel, Series, Tile};
 use super::collect::ReportRun;
 use super::compare::best_of;
 use super::figures::{Figure, Group, KEPT, sort_by_x};
+use super::page_tables::cut;
 use super::settings::{BudgetGroup, Settings, median};
 use super::stats::Ratio;
 use super::text::{safe_name, share_text, short, short_key, swept_text};
@@ -72,7 +73,7 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
     series.push(Series { name: "without privacy".to_owned(), style: N_LINES, points, guide: true, ..Series::default() });
     let whose = if is_one { "each private policy with a guarantee" } else { "the best private policy of each setting" };
     let mut caption =
-        format!("What {whose} keeps: 0 is guessing, 100 the same policy without privacy. Bars are 95 % intervals, one by one.");
+        format!("What {whose} keeps: 0 is guessing, 100 its reference without privacy. Bars are 95 % intervals, one by one.");
     if 0 < n_more {
         caption += &format!(" {n_more} more are in the table.");
     }
@@ -87,7 +88,7 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
     let (privacy, problem): (Vec<&str>, Vec<&str>) = keys.iter().copied().partition(|key| is_privacy_key(key));
     let privacy = privacy.into_iter().filter(|key| key.rsplit('.').next() != Some("epsilon"));
     let rows = problem.into_iter().chain(privacy).chain(["environment", "policy"]);
-    rows.filter_map(|key| {
+    rows.enumerate().filter_map(|(number, key)| {
         let value_of = |cell: usize| {
             let info = &run.cells[cell].info;
             match key {
@@ -106,7 +107,7 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
             return None;
         }
         let key_text = short_key(key, &keys);
-        let texts: Vec<String> = values.iter().map(|value| cut(&swept_text(value))).collect();
+        let texts: Vec<String> = values.iter()  .map(|value| cut(&swept_text(value), 16)).collect();
         let epsilons: Vec<String> = settings.epsilons.iter().map(|epsilon| short(*epsilon)).collect();
         let mut tiles = Vec::new();
         for (row, value) in values.iter().enumerate() {
@@ -114,19 +115,27 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
                 // The share of the best policy with this value, in each setting.
                 let with = |group: &BudgetGroup| {
                     let cells = group.candidates.iter().copied().filter(|&cell| value_of(cell).as_ref() == Some(value));
-                    Some(settings.share(best_of(run, &cells.collect::<Vec<_>>())?)?.value)
+                    let cells: Vec<usize> = cells.collect();
+                    (!cells.is_empty()).then(|| Some(settings.share(best_of(run, &cells)?)?.value))
                 };
-                let mut shares: Vec<f64> =
-                    settings.groups.iter().filter(|group| group.epsilon == *epsilon).filter_map(with).collect();
+                let here = settings.groups.iter().filter(|group| group.epsilon == *epsilon);
+                let played: Vec<Option<f64>> = here.filter_map(with).collect();
+                let mut shares: Vec<f64> = played.iter().copied().flatten().collect();
                 shares.sort_by(f64::total_cmp);
+                let unknown = match played.len() - shares.len() {
+                    0 => String::new(),
+                    n => format!("; unknown in {n}"),
+                };
                 let share = median(&shares);
                 let at = format!("{key_text} = {}, ε = {}", swept_text(value), epsilons[column]);
                 let of = |value: f64| share_text(Ratio { value, interval: None });
                 let reading = match (share, &shares[..]) {
                     (Some(share), [least, .., greatest]) => {
-                        format!("{at}: {} (median of {} settings; {} to {})", of(share), shares.len(), of(*least), of(*greatest))
+                        format!("{at}: {} (median of {} settings; {} to {}{unknown})", of(share), shares.len(), of(*least), of(*greatest))
                     }
-                    (Some(share), _) => format!("{at}: {}", of(share)),
+                    (Some(share), _) if played.len() == 1 => format!("{at}: {}", of(share)),
+                    (Some(share), _) => format!("{at}: {} in one setting{unknown}", of(share)),
+                    (None, _) if played.is_empty() => format!("{at}: not played"),
                     (None, _) => format!("{at}: unknown"),
                 };
                 tiles.push(Tile { place: (column, row), share, reading });
@@ -139,7 +148,7 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
             "What the best private policy with a guarantee keeps, by {key} and epsilon: the median over the other settings; 0 is \
              guessing, 100 no privacy."
         );
-        Some(figure(format!("share-{}", safe_name(key)), key, Chart { title, panels: vec![panel] }, caption))
+        Some(figure(format!("share-{number}-{}", safe_name(key)), key, Chart { title, panels: vec![panel] }, caption))
     })
     .collect()
 }
@@ -175,11 +184,6 @@ fn distribution(run: &ReportRun, settings: &Settings) -> Option<Figure> {
         run.words.who
     );
     Some(figure("share-distribution".to_owned(), "", Chart { title, panels: vec![panel] }, caption))
-}
-
-/// Cuts a text that is too long for a tick.
-fn cut(text: &str) -> String {
-    if text.chars().count() <= 16 { text.to_owned() } else { text.chars().take(15).chain(['…']).collect() }
 }
 
 #[cfg(test)]
@@ -223,7 +227,7 @@ mod tests {
     fn three_settings_are_lines_and_a_median() {
         let (run, settings) = planted(&[1.0, 4.0], &[|_| 0.9, |epsilon| 0.25 * epsilon, |epsilon| 0.1 + 0.1 * epsilon]);
         let expected = "At ε = 1 the best private policy keeps 25 % of what can be learnt (median of 3 settings; range 20 to 90 %). \
-                        80 % or more is kept from ε = 3.3 on in the median setting.";
+                        80 % or more is kept from ε = 3.3 on in the median of 3 settings.";
         assert_eq!(lead(&run, &settings), expected);
         let [figure] = &lead_figures(&run, &settings)[..] else { panic!("one figure") };
         let series = &figure.chart.panels[0].series;
@@ -233,13 +237,41 @@ mod tests {
         assert_eq!(heights, [25.0, 100.0]);
     }
 
+    /// Keys with the same letters and digits have files of their own, and policies at one budget each say nothing of others.
+    #[test]
+    fn keys_alike_have_files_of_their_own_and_unlike_policies_no_threshold() {
+        let shares: [fn(f64) -> f64; 7] = [|_| 0.1, |_| 0.2, |_| 0.3, |_| 0.4, |_| 0.5, |_| 0.6, |epsilon| 0.2 * epsilon];
+        let (mut run, settings) = planted(&[1.0, 4.0], &shares);
+        assert!(settings.are_alike && settings.enough_text().is_some());
+        for cell in &mut run.cells {
+            let value = cell.info.swept.last().expect("a key").1.clone();
+            cell.info.swept.push(("policy.a b.ridge".to_owned(), value.clone()));
+            cell.info.swept.push(("policy.a-b.ridge".to_owned(), value));
+        }
+        run.index = CellIndex::of(&run.cells);
+        let rows = summary::rows(&run, &sweep_points(&run));
+        let mut stems: Vec<String> =
+            lead_figures(&run, &Settings::of(&run, &rows)).into_iter().map(|figure| figure.stem).collect();
+        let n_figures = stems.len();
+        stems.sort();
+        stems.dedup();
+        assert!(3 < n_figures && stems.len() == n_figures, "{stems:?}");
+        for cell in &mut run.cells {
+            let epsilon = cell.epsilon();
+            cell.info.policy += if epsilon == Some(4.0) { " of another kind" } else { "" };
+        }
+        run.index = CellIndex::of(&run.cells);
+        let settings = Settings::of(&run, &rows);
+        assert!(!settings.are_alike && settings.enough_text().is_none());
+    }
+
     #[test]
     fn many_settings_are_a_heat_map_and_a_distribution() {
         let shares: [fn(f64) -> f64; 7] = [|_| 0.1, |_| 0.2, |_| 0.3, |_| 0.4, |_| 0.5, |_| 0.6, |epsilon| 0.2 * epsilon];
         let (run, settings) = planted(&[1.0, 4.0], &shares);
         let figures = lead_figures(&run, &settings);
         let [map, distribution] = &figures[..] else { panic!("two figures") };
-        assert_eq!((map.stem.as_str(), map.x.as_str()), ("share-environment-dimension", "environment.dimension"));
+        assert_eq!((map.stem.as_str(), map.x.as_str()), ("share-0-environment-dimension", "environment.dimension"));
         let tiles = &map.chart.panels[0].tiles;
         assert_eq!(tiles.len(), 14);
         let tile = tiles.iter().find(|tile| tile.place == (1, 6)).expect("a tile");

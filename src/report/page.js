@@ -10,7 +10,7 @@ const button = (text, run) => made('button', { type: 'button', textContent: text
 
 // Puts text or a picture on the clipboard; where that is refused, saves it as a file.
 async function copy(from, name, blob) {
-  const before = from.textContent;
+  from.dataset.text ??= from.textContent;
   try {
     await navigator.clipboard.write([new ClipboardItem({ [blob.type]: blob })]);
     from.textContent = 'Copied';
@@ -20,7 +20,7 @@ async function copy(from, name, blob) {
     URL.revokeObjectURL(link.href);
     from.textContent = 'Saved';
   }
-  setTimeout(() => { from.textContent = before; }, 2000);
+  setTimeout(() => { from.textContent = from.dataset.text; }, 2000);
 }
 const plain = text => new Blob([text], { type: 'text/plain' });
 
@@ -163,7 +163,7 @@ const csv = text => {
   const safe = text.trim().replace(/^[=+\-@]/, "'$&");
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
-const value = cell => { const found = parseFloat(cell.textContent.replace('−', '-')); return Number.isFinite(found) ? found : null; };
+const value = cell => { const found = parseFloat(cell.textContent.replaceAll('−', '-')); return Number.isFinite(found) ? found : null; };
 for (const table of document.querySelectorAll('table.stack')) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {

@@ -280,7 +280,8 @@ impl TerminalTable {
     }
 }
 
-fn cut(text: &str, widest: usize) -> String {
+/// Cuts a text that is longer than `widest` characters.
+pub(super) fn cut(text: &str, widest: usize) -> String {
     if text.chars().count() <= widest {
         return text.to_owned();
     }

@@ -11,7 +11,7 @@ use super::text::{short, short_key, swept_text};
 use crate::record::is_privacy_key;
 use privateer_config::params::Scalar;
 use privateer_privacy::Adversary;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of what can be learnt that the second sentence looks for.
 const KEPT: f64 = 0.8;
@@ -36,6 +36,8 @@ pub(super) struct Settings {
     pub(super) epsilons: Vec<f64>,
     /// The settings in canonical order, as `dimension = 2, lengthscale = 0.1`; empty for the only setting.
     pub(super) names: Vec<String>,
+    /// Whether the budgets of a setting hold the same policies with the same adversary, so that one follows from another.
+    pub(super) are_alike: bool,
     /// Number of rounds of each setting, if there is one epsilon and settings differ in nothing else; else empty.
     pub(super) horizons: Vec<f64>,
     /// In canonical order.
@@ -53,7 +55,9 @@ impl Settings {
         for (cell_idx, cell) in run.cells.iter().enumerate() {
             let usable = |epsilon: &f64| !cell.is_not_private() && 0.0 < *epsilon && epsilon.is_finite();
             let Some(epsilon) = cell.epsilon().filter(usable) else { continue };
-            let values = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key));
+            // The budget of inputs is another one than that of rewards.
+            let is_other = |key: &str| cell.info.ledger.reward.epsilon.is_some() && key == "curator.epsilon";
+            let values = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key) || is_other(key));
             let values = values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value)));
             let environment = many_environments.then(|| cell.info.environment.clone());
             let name = environment.into_iter().chain(values).collect::<Vec<_>>().join(", ");
@@ -81,7 +85,16 @@ impl Settings {
         let is_over_rounds = !many_environments && epsilons.len() == 1 && 1 < names.len() && groups.len() == names.len();
         let has_others = keys.iter().any(|key| *key != "rounds" && !is_privacy_key(key));
         let horizons = groups.iter().filter(|_| is_over_rounds && !has_others).map(horizon).collect();
-        Self { epsilons, names, horizons, groups, costs: rows.iter().map(|row| row.cost).collect() }
+        let held = |group: &BudgetGroup| -> BTreeSet<(&str, String)> {
+            let of = |cell: &usize| {
+                let ledger = &run.cells[*cell].info.ledger.reward;
+                (run.cells[*cell].info.policy.as_str(), format!("{:?}", ledger.threat_model.adversary))
+            };
+            group.cells.iter().map(of).collect()
+        };
+        let mut held_by = BTreeMap::new();
+        let are_alike = groups.iter().all(|group| *held_by.entry(group.setting).or_insert_with(|| held(group)) == held(group));
+        Self { epsilons, names, are_alike, horizons, groups, costs: rows.iter().map(|row| row.cost).collect() }
     }
 
     /// Returns the share that a private cell keeps; `None` where it is unknown.
@@ -114,22 +127,29 @@ impl Settings {
     /// Returns the least epsilon, or over horizons the least number of rounds, from which on at least 80 % is kept, interpolated, in
     /// the median over settings.
     pub(super) fn enough(&self) -> Option<f64> {
-        enough(&self.medians())
+        enough(&self.medians()).map(|(least, _)| least)
     }
 
     /// Returns the median share at each epsilon, or the share at each horizon, ascending; nothing where settings have different
     /// epsilons, as in `[sweep.zip]`.
     fn medians(&self) -> Vec<(f64, f64)> {
-        let share =
-            |group: &BudgetGroup| group.best.and_then(|best| self.share(best)).map_or(f64::NEG_INFINITY, |left| left.value);
+        // What cannot be told from guessing counts as nothing.
+        let share = |group: &BudgetGroup| {
+            let left = group.best.and_then(|best| self.share(best));
+            left.filter(|left| left.interval.is_some_and(|(low, _)| 0.0 < low)).map_or(f64::NEG_INFINITY, |left| left.value)
+        };
         if !self.horizons.is_empty() {
             let mut shares: Vec<(f64, f64)> = self.horizons.iter().copied().zip(self.groups.iter().map(share)).collect();
             shares.sort_by(|left, right| left.0.total_cmp(&right.0));
             return shares;
         }
-        let median = |epsilon: &f64| (*epsilon, median(&self.shares_at(*epsilon)).unwrap_or(f64::NEG_INFINITY));
+        let median = |epsilon: &f64| {
+            let mut shares: Vec<f64> = self.groups.iter().filter(|group| group.epsilon == *epsilon).map(share).collect();
+            shares.sort_by(f64::total_cmp);
+            (*epsilon, median(&shares).unwrap_or(f64::NEG_INFINITY))
+        };
         let is_complete = self.groups.len() == self.names.len() * self.epsilons.len();
-        self.epsilons.iter().filter(|_| is_complete).map(median).collect()
+        self.epsilons.iter().filter(|_| is_complete && self.are_alike).map(median).collect()
     }
 
     /// Returns the sentence on the epsilon or the number of rounds that is enough; `None` where a single one was played or no share
@@ -148,7 +168,10 @@ impl Settings {
             Some(_) if medians.iter().all(|(_, share)| KEPT <= *share) => {
                 format!("80 % or more is kept {every} from {first} to {last}")
             }
-            Some(least) => format!("80 % or more is kept from {key} = {} on", rounded_up(least)),
+            Some(least) => {
+                let played = enough(&medians).map_or(least, |(_, played)| played);
+                format!("80 % or more is kept from {key} = {} on", short(rounded_up(least).min(played)))
+            }
             None if medians.iter().all(|(_, share)| *share < KEPT && share.is_finite()) => {
                 format!("80 % is kept {no} from {first} to {last}")
             }
@@ -156,7 +179,8 @@ impl Settings {
             None => format!("At {key} = {last}, the largest, nothing can be said"),
         };
         let is_only = self.names.len() < 2 || !self.horizons.is_empty();
-        Some(format!("{what}{}.", if is_only { "" } else { " in the median setting" }))
+        let over = if is_only { String::new() } else { format!(" in the median of {} settings", self.names.len()) };
+        Some(format!("{what}{over}."))
     }
 
     /// Returns the policy of a cell with the privacy keys, apart from epsilon, that distinguish it from `others`.
@@ -202,14 +226,16 @@ pub(super) fn median(ascending: &[f64]) -> Option<f64> {
     Some(if ascending.len() % 2 == 1 { upper } else { 0.5 * (ascending[middle - 1] + upper) })
 }
 
-/// Returns the least epsilon from which on at least [`KEPT`] is kept, interpolated in its logarithm.
-fn enough(medians: &[(f64, f64)]) -> Option<f64> {
+/// Returns the least epsilon from which on at least [`KEPT`] is kept, interpolated in its logarithm, and the next one that was
+/// played.
+fn enough(medians: &[(f64, f64)]) -> Option<(f64, f64)> {
     let first = medians.iter().rposition(|(_, share)| *share < KEPT).map_or(0, |last| last + 1);
     let (epsilon, share) = *medians.get(first)?;
-    let Some((below, share_below)) = first.checked_sub(1).map(|below| medians[below]) else { return Some(epsilon) };
+    let Some((below, share_below)) = first.checked_sub(1).map(|below| medians[below]) else { return Some((epsilon, epsilon)) };
     let part = (KEPT - share_below) / (share - share_below);
     let (from, to) = (libm::log(below), libm::log(epsilon));
-    Some(if share_below.is_finite() && part.is_finite() { libm::exp(from + part * (to - from)) } else { epsilon })
+    let is_between = share_below.is_finite() && part.is_finite();
+    Some((if is_between { libm::exp(from + part * (to - from)) } else { epsilon }, epsilon))
 }
 
 /// Rounds an interpolated epsilon up to two digits: at least 80 % is kept there.
@@ -232,6 +258,7 @@ mod tests {
         let mut found = Settings {
             epsilons: epsilons.to_vec(),
             names: (0..shares.len()).map(|setting| format!("dimension = {setting}")).collect(),
+            are_alike: true,
             horizons: Vec::new(),
             groups: Vec::new(),
             costs: Vec::new(),
@@ -240,7 +267,7 @@ mod tests {
         for (setting, shares) in shares.iter().enumerate() {
             for (&epsilon, share) in epsilons.iter().zip(*shares) {
                 let cell = found.costs.len();
-                let left = share.map(|value| Ratio { value, interval: None });
+                let left = share.map(|value| Ratio { value, interval: Some((value - 0.05, value + 0.05)) });
                 found.costs.push(Some(PrivacyCost {
                     reference: 0,
                     excess: None,
@@ -267,13 +294,13 @@ mod tests {
             (
                 &[1.0, 4.0],
                 &[&[Some(0.6), Some(1.0)], &[Some(0.1), Some(0.2)], &[Some(0.9), Some(0.95)]],
-                "80 % or more is kept from ε = 2.3 on in the median setting.",
+                "80 % or more is kept from ε = 2.3 on in the median of 3 settings.",
                 Some(2.208_2),
             ),
             (
                 &[1.0, 2.0],
                 &[&[Some(0.2), Some(0.3)], &[Some(0.9), None]],
-                "80 % is kept at no ε from 1 to 2 in the median setting.",
+                "At ε = 2, the largest, nothing can be said in the median of 2 settings.",
                 None,
             ),
         ];

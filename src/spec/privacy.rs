@@ -78,7 +78,7 @@ impl PrivacyPlan {
             &words,
             if stated { "auto" } else { "none" },
             &RequestDocs {
-                mechanism: "how rewards or sums are randomised; `auto`: policy and calibration pick",
+                mechanism: "how rewards or sums are randomised; `auto`: policy, calibration and epsilon pick",
                 epsilon: ["privacy loss of one user's reward", "none; every mechanism but `none` requires it"],
                 delta: ["failure probability of the claim", "none; `gaussian` and all mechanisms for sums require it"],
                 ..RequestDocs::DEFAULT

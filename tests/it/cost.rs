@@ -1,4 +1,4 @@
-//! `privateer cost`: from a table to one sentence, whatever the order, units and size of the table; and what it refuses.
+//! `privateer cost`: from a table to an answer, whatever the order, units and size of the table; and what it refuses.
 
 use crate::program::{code, ends, run, stderr, stdout};
 use crate::two_parties::fine;

@@ -9,8 +9,6 @@ use crate::{Calibration, Request};
 /// Says what a mechanism protects and releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protects {
-    /// Single rewards, in the local model.
-    Rewards,
     /// Running sums of features and rewards, by a trusted server.
     JointSums,
     /// Each user's own item of such sums, in the local model.
@@ -26,9 +24,7 @@ pub enum Protects {
 }
 
 /// The selected names, in the order of [`Calibration::ALL`].
-pub const AUTOMATIC: [(Protects, [&str; 3]); 7] = [
-    // The tight one is `hybrid` or `randomised-response`, by epsilon: see [`automatic_for_rewards`].
-    (Protects::Rewards, ["laplace", "laplace", "hybrid"]),
+const AUTOMATIC: [(Protects, [&str; 3]); 6] = [
     (Protects::JointSums, ["tree", "tree", "blt"]),
     (Protects::LocalSums, ["local-gaussian", "local-gaussian", "local-gaussian"]),
     (Protects::Choices, ["laplace", "laplace", "gumbel"]),
@@ -47,15 +43,16 @@ pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calib
     row.map_or(mechanism, |(_, names)| names[calibration as usize])
 }
 
-/// Returns the name of the mechanism for single rewards that a request stands for.
+/// Returns the name of the mechanism for single rewards that a request stands for: its own, unless it is `auto`.
 ///
-/// `auto` with the tight calibration is the mechanism with the least worst-case variance at the request's epsilon.
+/// The papers' is `laplace`; the tight one has the least worst-case variance at the request's epsilon.
 #[must_use]
 pub fn automatic_for_rewards(request: &Request) -> &'static str {
-    match request.budget.epsilon {
-        Some(epsilon) if request.mechanism == "auto" && request.calibration.redesigns() => of_least_variance(epsilon),
-        _ => automatic(request.mechanism, Protects::Rewards, request.calibration),
+    if request.mechanism != "auto" {
+        return request.mechanism;
     }
+    let least = request.budget.epsilon.map_or("hybrid", of_least_variance);
+    request.calibration.pick(["laplace", "laplace", least])
 }
 
 #[cfg(test)]
@@ -69,8 +66,8 @@ mod tests {
         for (at, calibration) in Calibration::ALL.into_iter().enumerate() {
             assert_eq!(calibration as usize, at);
         }
-        assert_eq!(automatic("auto", Protects::Rewards, Calibration::Tight), "hybrid");
-        assert_eq!(automatic("duchi", Protects::Rewards, Calibration::Tight), "duchi");
+        assert_eq!(automatic("auto", Protects::JointSums, Calibration::Tight), "blt");
+        assert_eq!(automatic("tree", Protects::JointSums, Calibration::Tight), "tree");
     }
 
     /// Every mechanism for one reward that is priced as a pure loss is built at each epsilon, and none has less variance.
@@ -98,5 +95,6 @@ mod tests {
         assert_eq!(automatic_for_rewards(&Request { mechanism: "auto", budget: at_one, ..Request::NONE }), "hybrid");
         let corrected = Request { calibration: Calibration::Corrected, mechanism: "auto", ..Request::NONE };
         assert_eq!(automatic_for_rewards(&corrected), "laplace");
+        assert_eq!(automatic_for_rewards(&Request { mechanism: "duchi", ..Request::NONE }), "duchi");
     }
 }

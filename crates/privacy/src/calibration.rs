@@ -85,7 +85,11 @@ impl Calibration {
         };
         match (self, printed) {
             (Self::AsPrinted, Some((printed, _))) => Ok(printed),
-            (Self::Corrected, Some((_, corrected))) => Ok(Scale { size: corrected.size.max(least()?), ..corrected }),
+            (Self::Corrected, Some((_, corrected))) => {
+                let least = least()?;
+                let formula = format!("{}, never below {least_formula}", corrected.formula);
+                Ok(if corrected.size < least { Scale { size: least, formula } } else { corrected })
+            }
             _ => Ok(Scale { size: least()?, formula: least_formula.to_owned() }),
         }
     }

@@ -5,7 +5,7 @@
 //!
 //! Every bounded mechanism clips the reward to a stated range, centres and scales it to [-1, 1], randomises it, and scales
 //! back: the release is unbiased for the *clipped* reward. Each release consumes a fixed number of random-stream words,
-//! whatever its draw, so that the draws of two budgets stay aligned: laplace 1, duchi 1, piecewise 2, hybrid 3, gaussian 1,
+//! whatever its draw, so that the draws of two budgets stay aligned: laplace 1, duchi 1, piecewise 2, hybrid 3, randomised-response 2, gaussian 1,
 //! none 0.
 //!
 //! Environments return finite rewards. If a NaN arrives nevertheless, a private mechanism treats it as the centre of the clip
