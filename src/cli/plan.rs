@@ -1,12 +1,11 @@
 //! `privateer plan`: the units of a sweep, what they cost, and how to deal them to tasks.
 
-use super::backends;
 use super::output::say;
 use super::progress::metered;
 use super::source::SpecArgs;
 use crate::engine::Stop;
 use crate::registry::Registry;
-use crate::run::{Plan, RunOptions};
+use crate::run::{Plan, RunOptions, open_backend};
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_config::error::Error;
@@ -41,7 +40,8 @@ const WORTH_SAYING: f64 = 1.0;
 /// Mistakes in the spec, and the first failure of a cell.
 pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> Result<(Sweep, Plan), Error> {
     let sweep = spec.read(registry, path)?;
-    let options = RunOptions { data: spec.data(), backend: backends::open("cpu", None, true)?.backend, ..RunOptions::default() };
+    let options =
+        RunOptions { data: spec.data(), backend: open_backend("cpu", None, true, |_| ())?.backend, ..RunOptions::default() };
     let plan = metered("cells", |each| Plan::of(&sweep, &options, &Stop::new(), each))?;
     Ok((sweep, plan))
 }
