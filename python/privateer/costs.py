@@ -117,7 +117,8 @@ def cost(
     data, arms = (stored(item) if item is not None and is_frame(item) else item for item in (data, arms))
     chosen = stated(table=data, value=value, inputs=inputs, function=function, arms=arms, spec=spec, range=range, trust=trust)
     lists = {name: np.atleast_1d(item).tolist() for name, item in {"epsilon": epsilon, "rounds": more.pop("rounds", None)}.items() if item is not None}
-    said = heard(_native.cost({**chosen, **lists, **stated(**more)}))
+    sizes = {"points": 1000, "rounds": [1000], "trials": 20, "pilots": 10, "seed": 1}
+    said = heard(_native.cost({**sizes, **chosen, **lists, **stated(**more)}))
     numbers = said["budgets"]
 
     def column(of: Any) -> Any:

@@ -125,14 +125,11 @@ pub fn ask(py: Python<'_>, state: PathBuf, best: bool, moved: &Bound<'_, PyAny>)
     called(py, None, |note| deploy::ask(&Registry::builtin(), &state, best, &moved, note))
 }
 
-/// A reward as it is told.
+/// A reward as it was observed, the sealed line of an answer, or the file that holds it.
 #[derive(FromPyObject)]
 pub enum ToldReward {
-    /// As it was observed.
     Raw(f64),
-    /// The sealed line.
     Sealed(String),
-    /// The file that holds it.
     Stored(PathBuf),
 }
 
@@ -152,8 +149,8 @@ pub fn tell(
     called(py, None, |note| {
         let reward = match reward {
             ToldReward::Raw(value) => Reward::Raw { value, yes },
-            ToldReward::Sealed(text) => Reward::Released { name: "the answer".to_owned(), text, key },
-            ToldReward::Stored(path) => Reward::read(&path.to_string_lossy(), key)?,
+            ToldReward::Sealed(text) => deploy::received_text("the answer", text, key.as_deref())?,
+            ToldReward::Stored(path) => deploy::received(&path.to_string_lossy(), key.as_deref())?,
         };
         deploy::tell(&Registry::builtin(), &state, (row, &reward), &moved, note)
     })

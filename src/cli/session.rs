@@ -151,7 +151,7 @@ pub fn ask(registry: &Registry, args: &AskArgs) -> Result<(), Error> {
 /// A wrong row, a reward told twice or not finite; a file that is no session.
 pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
     let reward = if args.released {
-        Reward::read(&args.reward, args.key.clone())?
+        deploy::received(&args.reward, args.key.as_deref())?
     } else {
         Reward::Raw { value: number("reward", &args.reward)?, yes: args.yes }
     };

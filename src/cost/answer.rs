@@ -25,69 +25,30 @@ const RESULTS_NAME: &str = "results";
 /// Privacy budgets of a question that names none.
 const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
-/// What is asked: about one of `table`, `arms`, `function` and `spec`.
+/// What is asked, about one of `table`, `arms`, `function` and `spec`: each field is the option of `privateer cost` of its name.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CostOptions {
-    /// A table of points with a value each.
     pub table: Option<PathBuf>,
-    /// The column of the table that is the reward.
     pub value: Option<String>,
-    /// The input columns of the table; the columns of numbers, at most ten, if empty.
+    #[serde(default)]
     pub inputs: Vec<String>,
-    /// A known function.
     pub function: Option<String>,
-    /// Number of coordinates of a function that leaves it open.
     pub dimension: Option<usize>,
-    /// A table whose columns are arms and whose rows are readings.
     pub arms: Option<PathBuf>,
-    /// A spec whose environment is the problem.
     pub spec: Option<PathBuf>,
-    /// The range to which rewards are clipped; empty for that of the table.
+    #[serde(default)]
     pub range: Vec<f64>,
-    /// Who sees raw rewards.
     pub trust: Trust,
-    /// Privacy budgets, ascending; 0.5 to 8, or 1 for several numbers of users, if empty.
+    #[serde(default)]
     pub epsilon: Vec<f64>,
-    /// Most points; more rows are drawn at random.
     pub points: u64,
-    /// Number of users, each with one reward; several, ascending, ask how many users keep 80 %.
     pub rounds: Vec<u64>,
-    /// Number of trials.
     pub trials: u64,
-    /// Pilot trials of each exploration factor.
     pub pilots: u64,
-    /// Seed of points and trials.
     pub seed: u64,
-    /// Folder of spec, points and results; `out/NAME-cost-TRUST` if absent.
     pub out: Option<PathBuf>,
-    /// Worker threads; one for each core if absent.
     pub threads: Option<u64>,
-}
-
-impl Default for CostOptions {
-    /// Asks about no problem, with 1000 users and 20 trials.
-    fn default() -> Self {
-        Self {
-            table: None,
-            value: None,
-            inputs: Vec::new(),
-            function: None,
-            dimension: None,
-            arms: None,
-            spec: None,
-            range: Vec::new(),
-            trust: Trust::Local,
-            epsilon: Vec::new(),
-            points: 1000,
-            rounds: vec![1000],
-            trials: 20,
-            pilots: 10,
-            seed: 1,
-            out: None,
-            threads: None,
-        }
-    }
 }
 
 impl CostOptions {
@@ -111,47 +72,30 @@ impl CostOptions {
     }
 }
 
-/// What privacy costs.
+/// What privacy costs, as `privateer cost --json` prints it: each epsilon or number of users, and the least from which on 80 % is kept.
 #[derive(Debug, Serialize)]
 pub struct CostAnswer {
-    /// The answer in at most two sentences.
     pub sentence: String,
-    /// What each epsilon or number of users keeps.
     pub budgets: Vec<CostOfBudget>,
-    /// The least epsilon from which on at least 80 % is kept.
     pub enough: Option<f64>,
-    /// The least number of users from which on at least 80 % is kept.
     pub enough_users: Option<f64>,
-    /// What was understood of the files.
     pub notes: Vec<String>,
-    /// The numbers of users.
     pub users: Vec<u64>,
-    /// Number of trials.
     pub trials: u64,
-    /// Pilot trials of each exploration factor.
     pub pilots: u64,
-    /// The spec.
     pub spec: PathBuf,
-    /// The page.
     pub report: PathBuf,
 }
 
-/// What the best policy keeps at one epsilon or number of users.
+/// What the best policy keeps at one epsilon or number of users: the share of what can be learnt with its 95 % interval, and mean regrets.
 #[derive(Debug, Serialize)]
 pub struct CostOfBudget {
-    /// Privacy budget.
     pub epsilon: f64,
-    /// Number of users.
     pub users: u32,
-    /// The policy.
     pub policy: String,
-    /// Share of what can be learnt that is left; `None` where the policy without privacy does not beat guessing.
     pub share: Option<f64>,
-    /// The 95 % interval of the share.
     pub interval: Option<(f64, f64)>,
-    /// Mean regret.
     pub regret: f64,
-    /// Mean regret of the same policy without privacy.
     pub regret_without_privacy: f64,
 }
 

@@ -16,65 +16,37 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// What is priced, with which noise or for which budget; errors name a field as the command line does (`--answer-epsilon`).
-#[derive(Debug, Clone, Deserialize)]
+/// What is priced, with which noise or for which budget: each field is the option of `privateer account` of its name.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccountOptions {
-    /// Total privacy loss of one user, to find the least noise for it.
     pub epsilon: Option<f64>,
-    /// Failure probability of that budget; 0 or `None` for a pure one.
     pub delta: Option<f64>,
-    /// Privacy loss that a reward mechanism is set to for one answer.
     pub answer_epsilon: Option<f64>,
-    /// Standard deviation of a draw of a stream.
     pub sigma: Option<f64>,
-    /// Calibration of a reward mechanism; `tight` if absent.
     pub calibration: Option<Calibration>,
-    /// Range to which rewards are clipped.
     pub clip: Option<(f64, f64)>,
-    /// Clip of a stream's items; 1 if absent.
     pub radius: Option<f64>,
-    /// Rounds of a stream.
-    pub horizon: u64,
-    /// How a stream's noise is made, one of [`quote::FACTORISATIONS`]; `blt` if absent.
+    pub horizon: Option<u64>,
     pub factorisation: Option<String>,
-    /// Neighbouring streams; `replace` if absent.
     pub neighbours: Option<Relation>,
-    /// Rounds in which one user takes part, at least 1.
-    pub participations: u64,
-    /// Least distance in rounds between two of them, at least 1.
-    pub separation: u64,
-    /// Budget of each record of a session.
+    pub participations: Option<u64>,
+    pub separation: Option<u64>,
     #[serde(skip)]
     pub budget: Option<PrivacyBudget>,
-    /// How answers about one record of a session add up; the mechanism's own if absent.
     #[serde(skip)]
     pub filter: Option<FilterKind>,
 }
 
-impl Default for AccountOptions {
-    /// States nothing about a user who takes part once in 1000 rounds.
-    fn default() -> Self {
-        Self {
-            epsilon: None,
-            delta: None,
-            answer_epsilon: None,
-            sigma: None,
-            calibration: None,
-            clip: None,
-            radius: None,
-            horizon: 1000,
-            factorisation: None,
-            neighbours: None,
-            participations: 1,
-            separation: 1,
-            budget: None,
-            filter: None,
-        }
-    }
-}
-
 impl AccountOptions {
+    fn participations(&self) -> u64 {
+        self.participations.unwrap_or(1)
+    }
+
+    fn horizon(&self) -> u64 {
+        self.horizon.unwrap_or(1000)
+    }
+
     /// Refuses options that are stated and say nothing about what is priced.
     ///
     /// * `own` — the options that say something about it
@@ -89,7 +61,7 @@ impl AccountOptions {
             ("--radius", self.radius.is_some()),
             ("--factorisation", self.factorisation.is_some()),
             ("--neighbours", self.neighbours.is_some()),
-            ("--separation", self.separation != 1),
+            ("--separation", self.separation.is_some_and(|separation| separation != 1)),
             ("--budget", self.budget.is_some()),
             ("--filter", self.filter.is_some()),
         ];
@@ -151,13 +123,13 @@ impl AccountReport {
 pub fn account_spec(name: &str, sweep: &Sweep, data: &DataFolder, options: &AccountOptions) -> Result<AccountReport, Error> {
     options.refuse_others(name, &["--budget", "--filter"], "state it in the spec, or with `--set PATH=VALUE`")?;
     let rounds = sweep.cells.iter().map(|plan| plan.rounds).max().unwrap_or(0);
-    refuse_participations_beyond(rounds, (options.participations, 1), "rounds")?;
-    match price::of_spec(sweep, data, (options.budget, options.filter), options.participations)? {
+    refuse_participations_beyond(rounds, (options.participations(), 1), "rounds")?;
+    match price::of_spec(sweep, data, (options.budget, options.filter), options.participations())? {
         Some(price) => AccountReport::of_deployment(name, price).checked(),
         None => {
             let hint = "a simulation has no budget of a record: the spec has to be one of a session";
             options.refuse_others(name, &[], hint)?;
-            of_cells(sweep, data, options.participations)?.checked()
+            of_cells(sweep, data, options.participations())?.checked()
         }
     }
 }
@@ -182,7 +154,7 @@ pub fn account(what: &str, options: &AccountOptions) -> Result<AccountReport, Er
         of_stream(what, options)?
     } else if Path::new(what).is_file() {
         options.refuse_others(what, &[], "what has begun keeps what it was begun with")?;
-        let price = price::of_file(Path::new(what), options.participations)?.ok_or_else(|| unknown(what))?;
+        let price = price::of_file(Path::new(what), options.participations())?.ok_or_else(|| unknown(what))?;
         return AccountReport::of_deployment(what, price).checked();
     } else {
         return Err(unknown(what));
@@ -231,7 +203,7 @@ fn of_cells(sweep: &Sweep, data: &DataFolder, participations: u64) -> Result<Acc
 
 fn of_rewards(options: &AccountOptions, entry: &MechanismEntry) -> Result<PriceReport, Error> {
     let (calibration, clip) = (options.calibration.unwrap_or_default(), options.clip);
-    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: options.horizon };
+    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: options.horizon() };
     let build = |epsilon: Option<f64>| {
         let budget = Budget::new(epsilon, options.delta)?;
         (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip }, &facts)
@@ -242,7 +214,7 @@ fn of_rewards(options: &AccountOptions, entry: &MechanismEntry) -> Result<PriceR
             let total =
                 Epsilon::try_from(total).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
             let delta = budget_delta(options)?;
-            let answer = quote::largest_answer(|epsilon| build(Some(epsilon)), options.participations, total, delta)
+            let answer = quote::largest_answer(|epsilon| build(Some(epsilon)), options.participations(), total, delta)
                 .map_err(|refusal| placed(&refusal))?;
             (Some(answer), true)
         }
@@ -250,10 +222,10 @@ fn of_rewards(options: &AccountOptions, entry: &MechanismEntry) -> Result<PriceR
     };
     let made = build(epsilon).map_err(|refusal| placed(&refusal))?;
     let ledger = made.ledger();
-    let mut quote = PriceReport::of_ledger(&ledger, options.participations).map_err(|refusal| placed(&refusal))?;
+    let mut quote = PriceReport::of_ledger(&ledger, options.participations()).map_err(|refusal| placed(&refusal))?;
     quote.noise_size = epsilon;
     // Here the claim is of one answer, and the price of several is what was asked for.
-    let of_one = matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }) || options.participations == 1;
+    let of_one = matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }) || options.participations() == 1;
     quote.guarantee = of_one.then_some(ledger.guarantee);
     if let (true, Some(epsilon)) = (found, epsilon) {
         quote.notes.insert(0, format!("the least noise for the budget: one answer is set to epsilon = {}", short(epsilon)));
@@ -266,26 +238,26 @@ const SIZES: RangeInclusive<f64> = 1e-150..=1e150;
 const SIZES_WORDS: &str = "a number from 1e-150 to 1e150";
 
 fn of_stream(what: &str, options: &AccountOptions) -> Result<PriceReport, Error> {
+    let separation = options.separation.unwrap_or(1);
     let radius = options.radius.unwrap_or(1.0);
     if !SIZES.contains(&radius) {
         return Err(refused("--radius", &short(radius), SIZES_WORDS));
     }
-    if !(1..=10_000_000).contains(&options.horizon) {
-        return Err(refused("--horizon", &options.horizon.to_string(), "1 to 10000000 rounds"));
+    if !(1..=10_000_000).contains(&options.horizon()) {
+        return Err(refused("--horizon", &options.horizon().to_string(), "1 to 10000000 rounds"));
     }
     let relation = options.neighbours.unwrap_or(Relation::Replace);
     let names = format!("one of {}", quote::FACTORISATIONS.join(", "));
     let factorisation = options.factorisation.as_deref().unwrap_or("blt");
-    let Some(factorisation) = quote::factorisation(factorisation, options.horizon) else {
+    let Some(factorisation) = quote::factorisation(factorisation, options.horizon()) else {
         return Err(refused("--factorisation", &format!("`{factorisation}`"), &names));
     };
     let kind = match what {
         "gram-prefix" => StreamKind::Gram { reward: radius },
         _ => StreamKind::Vector { radius },
     };
-    refuse_participations_beyond(options.horizon, (options.participations, options.separation), "--horizon")?;
-    let terms =
-        StreamTerms { relation, participation: Participation { count: options.participations, separation: options.separation } };
+    refuse_participations_beyond(options.horizon(), (options.participations(), separation), "--horizon")?;
+    let terms = StreamTerms { relation, participation: Participation { count: options.participations(), separation } };
     let sigma = match (options.sigma, options.epsilon) {
         (Some(sigma), _) if SIZES.contains(&sigma) => sigma,
         (Some(sigma), _) => return Err(refused("--sigma", &short(sigma), SIZES_WORDS)),

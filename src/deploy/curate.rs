@@ -3,45 +3,33 @@
 use super::deployment::{SharedOdometer, new_name, refused};
 use super::notes::{Note, say_removed};
 use super::odometer::refuse_large_delta;
+use super::release::failed;
 use crate::env::CuratedLedger;
 use crate::record::{Leftover, PreparedFile, hash_bytes, once_free, remove_file, remove_leftovers_of, unfinished_of};
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_config::input::Input;
 use privateer_privacy::planted::{self, PlantedFault};
-use privateer_privacy::release::{MOST_BOUND, ReleaseError, RowsRelease};
+use privateer_privacy::release::{MOST_BOUND, RowsRelease};
 use privateer_privacy::{Delta, Epsilon, Raw};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is released of a table, and on which public terms; errors name a field as the command line does (`--bound`).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What is released of a table, and on which public terms: each field is the option of `privateer curate` of its name.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct CurateOptions {
-    /// The input columns, in this order.
     pub columns: Vec<String>,
-    /// Privacy loss of one row.
     pub epsilon: f64,
-    /// Failure probability, well below one over the number of rows.
     pub delta: f64,
-    /// Neighbours differ in one row by at most this (L2, in released units).
     pub radius: f64,
-    /// Public bound on the L2 norm of a row (in released units), where no file states it.
     pub bound: Option<f64>,
-    /// Public numbers taken from the columns first; zeros if empty.
-    #[serde(default)]
     pub centre: Vec<f64>,
-    /// Public numbers that the columns are divided by after that; ones if empty.
-    #[serde(default)]
     pub scales: Vec<f64>,
-    /// A JSON file that its publisher declares public, with `source`, `bound` and perhaps `centre` and `scales`.
     pub public: Option<PathBuf>,
-    /// Whether a delta of at least one over the number of rows is accepted.
-    #[serde(default)]
     pub allow_large_delta: bool,
-    /// An odometer from whose budget of every record the release spends.
     pub odometer: Option<PathBuf>,
-    /// Numbers per row behind a public random projection, and its public seed.
+    /// Numbers per row, and the public seed of the projection.
     pub projection: Option<(usize, u64)>,
 }
 
@@ -373,13 +361,4 @@ fn refuse<T>(problem: &str, expected: &str, hint: &str) -> Result<T, Error> {
 
 fn wrong(name: &str, value: f64, expected: &str) -> Error {
     Error::input(Diagnostic::new(format!("`{name}` is {value}")).expected(expected))
-}
-
-fn failed(why: &ReleaseError) -> Error {
-    match why {
-        ReleaseError::NoEntropy(_) => {
-            Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() }
-        }
-        _ => Error::input(Diagnostic::new(why.to_string()).hint("nothing was released")),
-    }
 }

@@ -23,4 +23,4 @@ pub use notes::{Note, say_removed};
 pub use odometer::{OdometerOptions, odometer};
 pub use price::{AnswerPrices, AnswersPrice, ComposedLoss, DeploymentPrice};
 pub use release::{RecordValue, ReleaseOptions, SealedAnswer, release};
-pub use session::{AskedRow, MovedFiles, Reward, SessionOptions, ToldRow, ask, init, tell, undo};
+pub use session::{AskedRow, MovedFiles, Reward, SessionOptions, ToldRow, ask, init, received, received_text, tell, undo};

@@ -7,18 +7,13 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{BudgetChange, FilterKind, Odometer, PrivacyBudget};
 use std::path::Path;
 
-/// The terms of an odometer.
+/// The terms of an odometer, each the option of `privateer odometer` of its name.
 #[derive(Debug, Clone)]
 pub struct OdometerOptions {
-    /// Most that one record may spend over everything that shares the file.
     pub budget: PrivacyBudget,
-    /// How losses of adaptively chosen releases add up.
     pub filter: FilterKind,
-    /// The change of a record that the budget holds for; if absent, the largest change that a release names.
     pub change: Option<BudgetChange>,
-    /// Rows of the table.
     pub rows: u64,
-    /// Whether a delta of at least one over the number of rows is accepted.
     pub allow_large_delta: bool,
 }
 

@@ -57,22 +57,16 @@ pub struct AnswerPrices {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AnswersPrice {
-    /// Number of answers.
     pub answers: u64,
-    /// Sum of the epsilons.
     pub sum: Option<ComposedLoss>,
-    /// Concentrated bounds.
     pub zcdp: Option<ComposedLoss>,
-    /// Gaussian bounds.
     pub gaussian_dp: Option<ComposedLoss>,
 }
 
 /// A loss that adds up over several answers.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ComposedLoss {
-    /// Privacy loss.
     pub epsilon: f64,
-    /// Failure probability.
     pub delta: f64,
 }
 

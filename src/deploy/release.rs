@@ -13,37 +13,25 @@ use privateer_privacy::{Budget, Calibration, Channel, Ledger, Query, Raw, Reques
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The terms of a release state; those that are stated again must be those that it was begun with.
+/// The terms of a release state, each the option of `privateer release` of its name; what is stated again must be as it was.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReleaseOptions {
-    /// Mechanism of every value.
     pub mechanism: Option<String>,
-    /// Privacy loss of one answer.
     pub epsilon: Option<f64>,
-    /// Failure probability of one answer, for `gaussian`.
     pub delta: Option<f64>,
-    /// Public range to which values are clipped.
     pub clip: Option<(f64, f64)>,
-    /// What the values measure; `reward` if absent.
     pub column: Option<String>,
-    /// Whether a delta of 0.001 or more is accepted.
     pub allow_large_delta: bool,
-    /// The budget of each record.
     pub budget: BudgetOptions,
-    /// File with the key that seals answers.
     pub key: Option<PathBuf>,
 }
 
-/// A value of a record, to be released.
+/// A raw value of a record (from 0) for a round (from 1); `yes` takes one far outside of the clip.
 pub struct RecordValue {
-    /// The record, counted from 0.
     pub row: u64,
-    /// The round in which the session asks for it, from 1.
     pub round: u64,
-    /// The raw value.
     pub value: f64,
-    /// Whether a value far outside of the clip is taken.
     pub yes: bool,
 }
 
@@ -297,7 +285,8 @@ fn differs(option: &str, stated: &str, declared: &str) -> Error {
     )
 }
 
-fn failed(why: &ReleaseError) -> Error {
+/// Returns the message for a release that failed.
+pub(super) fn failed(why: &ReleaseError) -> Error {
     match why {
         ReleaseError::NoEntropy(_) => {
             Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() }

@@ -17,55 +17,41 @@ use privateer_privacy::release::HolderRelease;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The terms of a new session.
+/// The terms of a new session, each the option of `privateer init` of its name.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionOptions {
-    /// Who adds the noise, and so who sees raw rewards.
     pub form: DeploymentForm,
-    /// What the rewards measure: answers about one record add up over all columns.
     pub column: String,
-    /// Whether a delta of at least one over the number of rows is accepted.
     pub allow_large_delta: bool,
-    /// The budget of each record.
     pub budget: BudgetOptions,
 }
 
-/// States where the files of a session are, if they have moved.
+/// States where the points file and the shared odometer of a session are, if they have moved.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MovedFiles {
-    /// Folder of the points file.
     pub data: Option<PathBuf>,
-    /// The shared odometer.
     pub odometer: Option<PathBuf>,
 }
 
-/// The row that a session names.
+/// The row that a session names, from 0, in a round from 1; `round` of the best row is the number of told rounds.
 #[derive(Debug, Serialize)]
 pub struct AskedRow {
-    /// The row, from 0.
     pub row: usize,
-    /// The round that asks for it, from 1; of the best row, the number of told rounds.
     pub round: u64,
-    /// Number of rounds of the session.
     pub rounds: u64,
-    /// Whether it is the best row so far, and not the next.
     pub best: bool,
 }
 
-/// A reward that was told.
+/// A reward that was told in a round: `released` is what the policy has learned, `None` where sums over users are released.
 #[derive(Debug, Serialize)]
 pub struct ToldRow {
-    /// The row, from 0.
     pub row: u64,
-    /// The reward that the policy has learned; `None` where sums over users are released.
     pub released: Option<f64>,
-    /// Number of told rounds.
     pub round: u64,
-    /// Number of rounds of the session.
     pub rounds: u64,
-    /// What the row has spent, in words; `None` where nothing is protected.
+    /// What the row has spent, in words.
     #[serde(skip)]
     pub spent: Option<String>,
 }
@@ -79,32 +65,8 @@ pub enum Reward {
         /// Whether a reward far outside of the clip is taken.
         yes: bool,
     },
-    /// As the data holder released it.
-    Released {
-        /// The name of the answer in messages.
-        name: String,
-        /// The sealed line.
-        text: String,
-        /// File with the key of the seal.
-        key: Option<PathBuf>,
-    },
-}
-
-impl Reward {
-    /// Reads a released reward from a file; `-` is standard input.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
-    pub fn read(path: &str, key: Option<PathBuf>) -> Result<Self, Error> {
-        let input = Input::small("released value", "the line that `privateer release` printed");
-        let bytes = if path == "-" {
-            input.read_stream(Path::new("standard input"), std::io::stdin())?
-        } else {
-            input.read(Path::new(path))?
-        };
-        // Bytes that are not text fit no seal.
-        Ok(Self::Released { name: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned(), key })
-    }
+    /// As the data holder released it, with a seal that was checked.
+    Released(HolderRelease),
 }
 
 /// Starts a session.
@@ -235,29 +197,25 @@ pub fn tell(
     moved: &MovedFiles,
     note: Note<'_>,
 ) -> Result<ToldRow, Error> {
-    let answer = match reward {
-        Reward::Raw { value, yes } => Answer::Raw(*value, *yes),
-        Reward::Released { name, text, key } => Answer::Released(received(name, text, read_key(key.as_deref())?.as_deref())?),
-    };
     let mut open = OpenSession::of(registry, state, moved.data.as_deref(), note)?;
     with_session(&mut open, |session, file| {
         let form = Deployment::read(file)?.form;
-        match (&answer, form) {
-            (Answer::Raw(reward, yes), DeploymentForm::TrustedCurator) => {
+        match (reward, form) {
+            (Reward::Raw { value: reward, yes }, DeploymentForm::TrustedCurator) => {
                 session.check_reward(row, *reward)?;
                 refuse_far("reward", *reward, session.ledger(form).clip, *yes)?;
             }
-            (Answer::Released(value), DeploymentForm::DataHolder) => {
+            (Reward::Released(value), DeploymentForm::DataHolder) => {
                 session.check_received(row, value)?;
             }
-            (Answer::Raw(..), DeploymentForm::DataHolder) => {
+            (Reward::Raw { .. }, DeploymentForm::DataHolder) => {
                 return Err(Error::input(
                     Diagnostic::new("a raw reward is told to a session of the form `data-holder`")
                         .expected("`--released` with the file that the data holder's `privateer release` wrote")
                         .hint("nothing was kept of it; raw rewards are for sessions of the form `trusted-curator`"),
                 ));
             }
-            (Answer::Released(_), DeploymentForm::TrustedCurator) => {
+            (Reward::Released(_), DeploymentForm::TrustedCurator) => {
                 return Err(Error::input(
                     Diagnostic::new(
                         "a released value is told to a session of the form `trusted-curator`, which adds the noise itself",
@@ -269,17 +227,17 @@ pub fn tell(
         }
         let mut paid = account(session, file, row, moved, note)?;
         if let Some((account, spend)) = &mut paid {
-            let received = match &answer {
-                Answer::Raw(..) => None,
-                Answer::Released(HolderRelease { source, name, column, .. }) => {
+            let received = match reward {
+                Reward::Raw { .. } => None,
+                Reward::Released(HolderRelease { source, name, column, .. }) => {
                     Some(AnswerName { source: source.clone(), name: name.clone(), column: column.clone() })
                 }
             };
             account.pay(spend, received, file).map_err(|why| stopped(why, state))?;
         }
-        let told = match &answer {
-            Answer::Raw(reward, _) => session.tell(row, *reward)?,
-            Answer::Released(value) => session.tell_received(row, value)?,
+        let told = match reward {
+            Reward::Raw { value: reward, .. } => session.tell(row, *reward)?,
+            Reward::Released(value) => session.tell_received(row, value)?,
         };
         // Saved before anything is returned: noise that was seen is never drawn again.
         match &paid {
@@ -309,15 +267,27 @@ pub fn undo(registry: &Registry, state: &Path, moved: &MovedFiles, note: Note<'_
     Ok(AskedRow { row: session.ask()?, round: told + 1, rounds, best: false })
 }
 
-/// A reward whose seal, if it has one, was checked.
-enum Answer {
-    Raw(f64, bool),
-    Released(HolderRelease),
+/// Reads a file that `privateer release` wrote; `-` is standard input.
+///
+/// # Errors
+/// As [`received_text`], and a file that cannot be read.
+pub fn received(path: &str, key: Option<&Path>) -> Result<Reward, Error> {
+    let input = Input::small("released value", "the line that `privateer release` printed");
+    let bytes = if path == "-" {
+        input.read_stream(Path::new("standard input"), std::io::stdin())?
+    } else {
+        input.read(Path::new(path))?
+    };
+    // Bytes that are not text fit no seal.
+    received_text(path, String::from_utf8_lossy(&bytes).into_owned(), key)
 }
 
-/// Reads what `privateer release` wrote.
-fn received(path: &str, text: &str, key: Option<&[u8]>) -> Result<HolderRelease, Error> {
-    let mut text = text.to_owned();
+/// Reads the line that `privateer release` printed; `path` names it in messages.
+///
+/// # Errors
+/// A text that is no answer, or whose seal does not fit; a key that cannot be read.
+pub fn received_text(path: &str, mut text: String, key: Option<&Path>) -> Result<Reward, Error> {
+    let key = read_key(key)?;
     // What was pasted may have lost its line end.
     if !text.ends_with('\n') {
         text.push('\n');
@@ -331,14 +301,14 @@ fn received(path: &str, text: &str, key: Option<&[u8]>) -> Result<HolderRelease,
                 .hint("with `--released` the last argument names a file, or `-` for standard input"),
         )
     })?;
-    if !is_sealed(&text, key) {
+    if !is_sealed(&text, key.as_deref()) {
         return Err(Error::input(
             Diagnostic::new(format!("`{path}` is not what `privateer release` printed: its seal does not fit"))
                 .expected(if key.is_some() { "an answer sealed with the key of `--key`" } else { "the line as it was printed" })
                 .hint("ask the data holder for the answer again: it costs nothing; an answer that was sealed with a key needs `--key`"),
         ));
     }
-    Ok(read)
+    Ok(Reward::Released(read))
 }
 
 /// Least length of a key, in bytes.
