@@ -25,7 +25,9 @@ const RESULTS_NAME: &str = "results";
 /// Privacy budgets of a question that names none.
 const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
-/// What is asked, about one of `table`, `arms`, `function` and `spec`: each field is the option of `privateer cost` of its name.
+/// What is asked, about one of `table`, `arms`, `function` and `spec`.
+///
+/// Each field is the option of `privateer cost` of its name.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostOptions {
@@ -72,7 +74,9 @@ impl CostOptions {
     }
 }
 
-/// What privacy costs, as `privateer cost --json` prints it: each epsilon or number of users, and the least from which on 80 % is kept.
+/// What privacy costs, as `privateer cost --json` prints it.
+///
+/// `enough` and `enough_users` are the least epsilon or number of users from which on 80 % is kept.
 #[derive(Debug, Serialize)]
 pub struct CostAnswer {
     pub sentence: String,
@@ -87,7 +91,7 @@ pub struct CostAnswer {
     pub report: PathBuf,
 }
 
-/// What the best policy keeps at one epsilon or number of users: the share of what can be learnt with its 95 % interval, and mean regrets.
+/// What the best policy keeps at one epsilon or number of users: a share, its 95 % interval, mean regrets.
 #[derive(Debug, Serialize)]
 pub struct CostOfBudget {
     pub epsilon: f64,

@@ -1,7 +1,7 @@
 //! Asks what privacy costs on one problem: from a table or a function to a spec, whose report answers.
 //!
-//! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`), the spec (`question`),
-//! the run and its answer (`answer`).
+//! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`), the
+//! spec (`question`), the run and its answer (`answer`).
 //! **Invariant:** the spec is all that a run needs.
 
 mod answer;

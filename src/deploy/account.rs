@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// What is priced, with which noise or for which budget: each field is the option of `privateer account` of its name.
+/// The noise or the budget that is priced: each field is the option of `privateer account` of its name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccountOptions {
@@ -134,7 +134,7 @@ pub fn account_spec(name: &str, sweep: &Sweep, data: &DataFolder, options: &Acco
     }
 }
 
-/// Prices a reward mechanism, `vector-prefix`, `gram-prefix`, or the file of a session, release state or odometer.
+/// Prices a reward mechanism, a stream, or the file of a session, release state or odometer.
 ///
 /// # Errors
 /// An unknown name, a missing or bad number, an option that says nothing about what is named.

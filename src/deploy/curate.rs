@@ -15,7 +15,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is released of a table, and on which public terms: each field is the option of `privateer curate` of its name.
+/// The terms of a release of rows: each field is the option of `privateer curate` of its name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CurateOptions {
@@ -33,9 +33,9 @@ pub struct CurateOptions {
     pub projection: Option<(usize, u64)>,
 }
 
-/// Releases the inputs of a table by row, with exact noise from the operating system, to `out` and its ledger beside it.
+/// Releases the inputs of a table by row to `out`, with exact noise, and their ledger beside it.
 ///
-/// * `read` — reads the columns of these names: row by row, one number for each; called once the options are good
+/// * `read` — reads the columns of these names, row by row; called once the options are good
 ///
 /// # Errors
 /// Bad options or data; a file that is there already; no entropy.

@@ -1,8 +1,9 @@
 //! Deployments over real data and their accounting: typed options in, typed results out.
 //!
-//! In reading order: a price before anything is released (`account`, `price`), who a deployment is and what it has spent
-//! (`deployment`), the data holder's values (`release`), a table's inputs (`curate`), a policy over them (`session`), one budget
-//! for several of them (`odometer`), and what all of them have spent (`ledger`).
+//! In reading order: a price before anything is released (`account`, `price`), who a deployment is
+//! and what it has spent (`deployment`), the data holder's values (`release`), a table's inputs
+//! (`curate`), a policy over them (`session`), one budget for several of them (`odometer`), and what
+//! all of them have spent (`ledger`).
 //! **Invariant:** nothing is printed; what the caller should know beside a result goes to its [`Note`].
 
 mod account;

@@ -48,7 +48,7 @@ pub struct AnswerPrices {
     /// Delta at which epsilons of `zcdp` and `gaussian-dp` are read.
     #[serde(skip)]
     pub shown_delta: Option<Delta>,
-    /// Number of rounds of the session, in each of which a record can be asked for; `None` where no round is the last.
+    /// Number of rounds in which a record can be asked for; `None` where no round is the last.
     #[serde(skip)]
     pub rounds: Option<u64>,
 }

@@ -13,7 +13,7 @@ use privateer_privacy::{Budget, Calibration, Channel, Ledger, Query, Raw, Reques
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The terms of a release state, each the option of `privateer release` of its name; what is stated again must be as it was.
+/// The terms of a release state: each field is the option of `privateer release` of its name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReleaseOptions {

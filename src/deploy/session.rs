@@ -35,7 +35,7 @@ pub struct MovedFiles {
     pub odometer: Option<PathBuf>,
 }
 
-/// The row that a session names, from 0, in a round from 1; `round` of the best row is the number of told rounds.
+/// The row that a session names, from 0; `round` counts from 1, for the best row the told rounds.
 #[derive(Debug, Serialize)]
 pub struct AskedRow {
     pub row: usize,
@@ -44,7 +44,7 @@ pub struct AskedRow {
     pub best: bool,
 }
 
-/// A reward that was told in a round: `released` is what the policy has learned, `None` where sums over users are released.
+/// A reward that was told; `released` is `None` where sums over users are released.
 #[derive(Debug, Serialize)]
 pub struct ToldRow {
     pub row: u64,
@@ -157,7 +157,7 @@ fn own(filter: FilterKind, deployment: &Deployment, n: usize) -> Result<Odometer
 /// Returns the row to observe next, or the best row so far by posterior mean.
 ///
 /// # Errors
-/// A file that is no session, changed points, a session that is over, or a record whose budget is spent.
+/// A file that is no session, changed points, a session that is over, a record without budget left.
 pub fn ask(registry: &Registry, state: &Path, best: bool, moved: &MovedFiles, note: Note<'_>) -> Result<AskedRow, Error> {
     let mut open = OpenSession::of(registry, state, moved.data.as_deref(), note)?;
     with_session(&mut open, |session, file| {
@@ -253,7 +253,7 @@ pub fn tell(
     })
 }
 
-/// Takes back the last reward of a session without a mechanism; returns the row that is asked for again.
+/// Takes back the last reward of a session without a mechanism; returns the row asked for again.
 ///
 /// # Errors
 /// A session whose rewards were released, or without a reward; a file that is no session.
