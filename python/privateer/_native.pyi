@@ -182,7 +182,7 @@ class Sweep:
 
 def account(what: Sweep | str, stated: Any, data: str | PathLike[str] | None = None) -> tuple[Any, str | None]:
     """
-    Prices a spec, or what has this name; returns the report, the claims that do not hold, and notes.
+    Prices a spec, or what has this name; returns the report, and the claims that do not hold.
     """
 
 def allow_frames(folder: str | PathLike[str]) -> None:

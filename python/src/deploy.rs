@@ -60,7 +60,7 @@ pub enum Priced<'py> {
     Named(String),
 }
 
-/// Prices a spec, or what has this name; returns the report, the claims that do not hold, and notes.
+/// Prices a spec, or what has this name; returns the report, and the claims that do not hold.
 #[pyfunction]
 #[pyo3(signature = (what, stated, data=None))]
 pub fn account(
