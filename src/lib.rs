@@ -124,6 +124,9 @@ pub mod cli;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cost;
+#[cfg(feature = "parquet")]
+#[doc(hidden)]
+pub mod deploy;
 #[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]

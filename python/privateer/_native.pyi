@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "allow_frames", "arrow_stream", "audit", "command", "finish", "main", "manifest", "mean_interval", "plan", "rows", "run", "spec_text", "toml_as_json"]
+__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "account", "allow_frames", "arrow_stream", "ask", "audit", "cost", "curate", "finish", "init", "ledger", "main", "manifest", "mean_interval", "merge", "plan", "release", "rows", "run", "spec_text", "tell", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -180,6 +180,11 @@ class Sweep:
         Number of trials of every cell.
         """
 
+def account(what: Sweep | str, stated: Any, data: str | PathLike[str] | None = None) -> tuple[Any, str | None]:
+    """
+    Prices a spec, or what has this name; returns the report, and the claims that do not hold.
+    """
+
 def allow_frames(folder: str | PathLike[str]) -> None:
     """
     Lets specs read files of the folder in which data frames are files.
@@ -190,19 +195,39 @@ def arrow_stream(columns: SupportsGetItem[int, tuple[str, Any]]) -> CapsuleType:
     Returns a capsule `arrow_array_stream` of one batch with these columns, of equal length.
     """
 
+def ask(state: str | PathLike[str], best: bool, moved: Any) -> tuple[Any, list[str]]:
+    """
+    Returns the row that a session wants observed next, or the best so far, and notes.
+    """
+
 def audit(sweep: Sweep, *, backend: str, samples: SupportsIndex, seed: SupportsIndex, confidence: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> str:
     """
     Attacks every cell of a sweep that claims privacy; returns the findings as JSON.
     """
 
-def command(arguments: SupportsGetItem[int, str], items: SupportsGetItem[int, Incomplete]) -> tuple[str, list[str]]:
+def cost(stated: Any) -> tuple[Any, list[str]]:
     """
-    Runs one command and returns what it would have printed: results, and notes. A failed check carries its results as `printed`.
+    Asks what privacy costs; returns the answer and notes.
+    """
+
+def curate(columns: SupportsGetItem[int, SupportsGetItem[int, SupportsFloat | SupportsIndex]], out: str | PathLike[str], stated: Any) -> tuple[Any, list[str]]:
+    """
+    Releases columns of numbers, one list for each of the options' names; returns their ledger and notes.
     """
 
 def finish() -> None:
     """
     Ends the run under way, if there is one; called at the exit of the interpreter.
+    """
+
+def init(state: str | PathLike[str], spec: Sweep, stated: Any, data: str | PathLike[str] | None = None) -> tuple[Any, list[str]]:
+    """
+    Starts a session; returns None and notes.
+    """
+
+def ledger(files: SupportsGetItem[int, str | PathLike[str]]) -> tuple[Any, list[str]]:
+    """
+    Returns what each record has spent by the files of deployments, and notes.
     """
 
 def main(arguments: SupportsGetItem[int, str]) -> int:
@@ -220,11 +245,21 @@ def mean_interval(sample: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -
     Returns (mean, standard error, lower end, upper end) of a sample, with the 95 % Student-t interval; NaN where undefined.
     """
 
+def merge(folders: SupportsGetItem[int, str | PathLike[str]], out: str | PathLike[str]) -> tuple[Any, list[str]]:
+    """
+    Joins the folders of shares into one with a report; returns None and notes.
+    """
+
 def plan(sweep: Sweep, seconds: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> list[tuple[str, float]]:
     """
     Deals the units of a sweep to tasks of about this many seconds of one thread.
 
     Returns each task's units and seconds.
+    """
+
+def release(state: str | PathLike[str], record: tuple[SupportsIndex, SupportsIndex], value: SupportsFloat | SupportsIndex, yes: bool, stated: Any) -> tuple[Any, list[str]]:
+    """
+    Releases a value of a record; returns the sealed line and notes.
     """
 
 def rows(folder: str | PathLike[str]) -> dict:
@@ -242,6 +277,11 @@ def run(sweep: Sweep, out: str | PathLike[str], *, backend: str, threads: Suppor
 def spec_text(path: str | PathLike[str]) -> str:
     """
     Reads a spec file.
+    """
+
+def tell(state: str | PathLike[str], row: SupportsIndex, reward: SupportsFloat | SupportsIndex | str | PathLike[str], moved: Any, *, yes: bool = False, key: str | PathLike[str] | None = None) -> tuple[Any, list[str]]:
+    """
+    Tells a session a reward; returns what was released and notes.
     """
 
 def toml_as_json(text: str) -> str:

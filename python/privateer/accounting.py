@@ -1,12 +1,9 @@
 """What privacy costs, without running anything; and inputs released for real."""
 
-import csv
-import json
 import logging
 import os
-import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from .errors import CheckError, DataError
+from .errors import DataError
 from .spec import Spec
 
 LOG = logging.getLogger("privateer")
@@ -52,37 +49,27 @@ class Price:
         return float(self.epsilon[usable].min())
 
 
-def command(arguments: Sequence[Any], spec: Spec | None = None) -> str:
-    """Runs a command of the program and returns what it would print."""
-    said, noted = _native.command([str(argument) for argument in arguments], list(spec.items) if spec else [])
-    for note in noted:
+def heard(found: tuple[Any, list[str]]) -> Any:
+    """Returns the result of a native function; its notes become warnings and lines of the log."""
+    result, notes = found
+    for note in notes:
         if note.startswith("warning: "):
             warnings.warn(note.removeprefix("warning: "), stacklevel=3)
         else:
             LOG.info("%s", note)
-    return said
+    return result
 
 
-def options(values: Mapping[str, Any]) -> list[str]:
-    """Returns keyword arguments as options of a command; None and False are left out."""
-    found = []
-    for name, value in values.items():
-        if value is None or value is False:
-            continue
-        name = f"--{name.replace('_', '-')}"
-        if value is True:
-            found.append(name)
-        else:
-            is_list = isinstance(value, (list, tuple)) or hasattr(value, "tolist")
-            found.append(f"{name}={','.join(map(str, value)) if is_list else value}")
-    return found
+def stated(**values: Any) -> dict[str, Any]:
+    """Returns the options that are not None: arrays as lists, paths as text."""
+    return {name: plain(value) for name, value in values.items() if value is not None}
 
 
-def written(spec: Spec, folder: Path) -> Path:
-    """Writes a spec as a file that commands read."""
-    path = folder / "spec.toml"
-    path.write_text(spec.resolved, encoding="utf-8")
-    return path
+def plain(value: Any) -> Any:
+    """Returns an array or a tuple as a list, and a path as text."""
+    if isinstance(value, tuple) or hasattr(value, "tolist"):
+        value = np.asarray(value).tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def account(
@@ -129,17 +116,15 @@ def account(
         One for a mechanism; for a spec, one for each distinct price. Where the stated guarantee does not hold, `claim` of the
         price says why, and a warning is given.
     """
-    values = {name: value for name, value in locals().items() if name != "what"}
-    with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
-        spec = what if isinstance(what, Spec) else None
-        name = written(spec, Path(folder)) if spec else what
-        try:
-            said = command(["account", name, "--json", *options(values)], spec)
-        except CheckError as error:
-            # The prices hold whether the claim does or not.
-            said = error.printed
-            warnings.warn(str(error).removeprefix("check failed: "), stacklevel=2)
-    return [price(entry["label"], entry["quote"]) for entry in json.loads(said)["quotes"]]
+    options = {name: value for name, value in locals().items() if name not in ("what", "data")}
+    if isinstance(what, str) and what.endswith(".toml"):
+        what = Spec.load(what)
+    named = what._native() if isinstance(what, Spec) else what
+    report, broken = _native.account(named, stated(**options), None if data is None else Path(data))
+    if broken:
+        # The prices hold whether the claim does or not.
+        warnings.warn(broken, stacklevel=2)
+    return [price(entry["label"], entry["quote"]) for entry in report["quotes"]]
 
 
 def price(label: str, quote: dict[str, Any]) -> Price:
@@ -208,15 +193,15 @@ def curate(
             table.append(np.asarray(frame[name], dtype=float).tolist())
         except (TypeError, ValueError):
             raise DataError(f"column {name!r} has values that are not numbers (they are not shown)\nexpected finite numbers") from None
-    values = {"epsilon": epsilon, "delta": delta, "radius": radius, "bound": bound, "centre": centre, "scales": scales}
-    flags = {"allow_large_delta": allow_large_delta, "odometer": odometer}
-    with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
-        # Readable by the owner alone, and removed at the end: this file holds the data.
-        path = Path(folder) / "table.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(names)
-            writer.writerows([repr(cell) for cell in row] for row in zip(*table, strict=True))
-        quoted = ",".join('"' + name.replace('"', '""') + '"' for name in names)
-        command(["curate", path, *options({"columns": quoted, **values, **flags, "out": out})])
-    return json.loads(Path(f"{os.fspath(out)}.ledger.json").read_text(encoding="utf-8"))
+    options = stated(
+        columns=names,
+        epsilon=epsilon,
+        delta=delta,
+        radius=radius,
+        bound=bound,
+        centre=centre,
+        scales=scales,
+        allow_large_delta=allow_large_delta,
+        odometer=odometer,
+    )
+    return heard(_native.curate(table, Path(out), options))

@@ -1,6 +1,5 @@
 """What privacy costs on a table, a function, arms or the problem of a spec: sentences, their numbers and a picture."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .accounting import command, options
+from . import _native
+from .accounting import heard, stated
 from .errors import DataError
 from .frames import is_frame, stored
 from .results import COLOURS, Results
@@ -115,10 +115,10 @@ def cost(
     if sum(item is not None for item in (data, function, arms, spec)) != 1:
         raise DataError("`cost` takes one of `data`, `function`, `arms` and `spec`")
     data, arms = (stored(item) if item is not None and is_frame(item) else item for item in (data, arms))
-    quoted = None if inputs is None else ['"' + name.replace('"', '""') + '"' for name in inputs]
-    chosen = {"value": value, "inputs": quoted, "function": function, "arms": arms, "spec": spec}
-    words = options({**chosen, "range": range, "trust": trust, "epsilon": epsilon, **more})
-    said = json.loads(command(["cost", "--json", *words, *([] if data is None else ["--", data])]))
+    chosen = stated(table=data, value=value, inputs=inputs, function=function, arms=arms, spec=spec, range=range, trust=trust)
+    lists = {name: np.atleast_1d(item).tolist() for name, item in {"epsilon": epsilon, "rounds": more.pop("rounds", None)}.items() if item is not None}
+    sizes = {"points": 1000, "rounds": [1000], "trials": 20, "pilots": 10, "seed": 1}
+    said = heard(_native.cost({**sizes, **chosen, **lists, **stated(**more)}))
     numbers = said["budgets"]
 
     def column(of: Any) -> Any:

@@ -53,7 +53,7 @@ class CheckError(PrivateerError):
     """A claim does not hold."""
 
     printed: str = ""
-    """What the command had printed by then."""
+    """Empty: what was found beside a claim that does not hold is returned, with a warning."""
 
 
 class RunError(PrivateerError, RuntimeError):

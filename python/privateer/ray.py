@@ -10,7 +10,7 @@ from typing import Any
 import ray
 
 from . import _native
-from .accounting import command
+from .accounting import heard
 from .errors import FolderError, PrivateerError
 from .results import Results
 from .runs import Line
@@ -102,7 +102,7 @@ def run(
             ray.cancel(reference, force=True)
         if show:
             show.clear()
-    command(["merge", *(kept / f"task-{number}" for number in range(len(tasks))), "--out", target])
+    heard(_native.merge([kept / f"task-{number}" for number in range(len(tasks))], target))
     shutil.rmtree(kept)
     return Results(target, None)
 

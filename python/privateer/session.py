@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .accounting import command, options, written
+from . import _native
+from .accounting import heard, stated
 from .errors import SpecError
 from .spec import Spec
 
@@ -90,18 +91,15 @@ class Session:
             raise SpecError(f"{problem}\nexpected `state`, a file that keeps what each record has spent, or `throwaway=True` for a trial of no consequence")
         self._temporary = tempfile.TemporaryDirectory(prefix="privateer-") if state is None else None
         self.state = Path(self._temporary.name) / "session" if self._temporary else Path(state or "")
-        self._moved = options({"data": data, "odometer": odometer})
-        self._released = ["--released", *options({"key": key})] if form == "data-holder" else []
+        self._moved = stated(data=data, odometer=odometer)
+        self._key = None if key is None else Path(key)
+        self._takes_released = form == "data-holder"
         if spec is None:
             return
         data = data if data is not None or "PRIVATEER_DATA" in os.environ else spec.folder
-        chosen = {"form": form, "budget": budget, "filter": filter, "odometer": odometer, "data": data}
-        with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
-            path = written(spec, Path(folder))
-            command(["init", self.state, path, *options({**chosen, "allow_large_delta": allow_large_delta})], spec)
-
-    def _run(self, name: str, *arguments: Any) -> Any:
-        return json.loads(command([name, *self._moved, "--json", "--", self.state, *arguments]))
+        terms = stated(budget=budget, filter=filter, odometer=odometer)
+        options = {"form": form, "column": "reward", "allow_large_delta": allow_large_delta, "budget": terms}
+        heard(_native.init(self.state, spec._native(), options, None if data is None else Path(data)))
 
     def ask(self) -> Asked:
         """Returns the row to observe next; the same one until its reward is told.
@@ -111,7 +109,7 @@ class Session:
         SpecError
             After the last round.
         """
-        found = self._run("ask")
+        found = heard(_native.ask(self.state, False, self._moved))
         return Asked(found["row"], found["round"])
 
     def tell(self, row: int, reward: "float | str | os.PathLike[str] | Answer", *, yes: bool = False) -> dict[str, Any]:
@@ -131,23 +129,24 @@ class Session:
         dict
             What was released: `released` is the reward that the policy has learned.
         """
-        if not self._released:
-            reward = number(reward, "reward")
-        elif not isinstance(reward, (Answer, str, os.PathLike)):
+        told: float | str | Path
+        if not self._takes_released:
+            told = number(reward, "reward")
+        elif isinstance(reward, Answer):
+            told = reward.text
+        elif isinstance(reward, (str, os.PathLike)):
+            told = Path(reward)
+        else:
             raise SpecError("the session takes released values (what was told is not shown)\nexpected what `Releases.release` returned, or a file with its `text`")
-        with tempfile.TemporaryDirectory(prefix="privateer-") as folder:
-            if isinstance(reward, Answer):
-                answer, reward = reward, Path(folder) / "answer.json"
-                reward.write_bytes(answer.text.encode())
-            return json.loads(command(["tell", *self._moved, *self._released, *(["--yes"] if yes else []), "--json", "--", self.state, row, reward]))
+        return heard(_native.tell(self.state, row, told, self._moved, yes=yes, key=self._key))
 
     def best(self) -> int:
         """Returns the best row so far, by posterior mean."""
-        return json.loads(command(["ask", *self._moved, "--json", "--best", self.state]))["row"]
+        return heard(_native.ask(self.state, True, self._moved))["row"]
 
     def ledger(self) -> dict[str, Any]:
         """Returns what each record has spent."""
-        return json.loads(command(["ledger", "--json", self.state]))
+        return heard(_native.ledger([self.state]))
 
 
 class Releases:
@@ -193,8 +192,9 @@ class Releases:
         key: "str | os.PathLike[str] | None" = None,
     ) -> None:
         self.state = Path(state)
-        stated = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "clip": clip, "budget": budget, "filter": filter}
-        self._options = options({**stated, "odometer": odometer, "allow_large_delta": allow_large_delta, "key": key})
+        terms = stated(budget=budget, filter=filter, odometer=odometer)
+        options = stated(mechanism=mechanism, epsilon=epsilon, delta=delta, clip=clip, allow_large_delta=allow_large_delta, key=key)
+        self._options = {**options, "budget": terms}
 
     def release(self, row: int, value: float, *, round: int = 1, yes: bool = False) -> Answer:
         """Releases the value of a record for the round of a session that asks for it.
@@ -216,8 +216,8 @@ class Releases:
         CheckError
             Where the record's budget is spent.
         """
-        return Answer(command(["release", *self._options, "--state", self.state, "--round", round, *(["--yes"] if yes else []), "--", row, number(value, "value")]))
+        return Answer(heard(_native.release(self.state, (row, round), number(value, "value"), yes, self._options)))
 
     def ledger(self) -> dict[str, Any]:
         """Returns what each record has spent."""
-        return json.loads(command(["ledger", "--json", self.state]))
+        return heard(_native.ledger([self.state]))

@@ -4,8 +4,8 @@
 
 mod arrow;
 mod ask_tell;
-mod command;
 mod contextual;
+mod deploy;
 mod environment;
 mod failure;
 mod guard;
@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::ask_tell::AskedTrials;
     #[pymodule_export]
-    use super::command::{command, main};
+    use super::deploy::{account, ask, cost, curate, init, ledger, main, merge, release, tell};
     #[pymodule_export]
     use super::problem::Problem;
     #[pymodule_export]

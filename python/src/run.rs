@@ -4,8 +4,7 @@ use super::failure::{Phase, exception, named, of_class};
 use super::guard::{RunGuard, UserFailure};
 use super::spec::Sweep;
 use privateer::audit::{AuditFile, RunsAudit, Settings, of_runs};
-use privateer::cli::{open_backend, with_hint};
-use privateer::run::Plan;
+use privateer::run::{Plan, open_backend, with_hint};
 use privateer::{Error, Notice, RunObserver, RunOptions, Share, Stop, ThreadSetup, run_to_folder};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -223,6 +222,11 @@ fn registered(held: Arc<()>) -> ThreadSetup {
     })
 }
 
+/// Warns of a device that failed, on standard error.
+fn warn(text: &str) {
+    eprintln!("{text}");
+}
+
 /// Ends the run under way, if there is one; called at the exit of the interpreter.
 #[pyfunction]
 pub fn finish(py: Python<'_>) {
@@ -276,7 +280,7 @@ pub fn run(
     };
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
     let ((), notes) = in_background(py, &sweep.guard, progress.as_ref(), move |stop, seen, thread_setup| {
-        let backend = open_backend(&backend, None, true)?.backend;
+        let backend = open_backend(&backend, None, true, warn)?.backend;
         let options = RunOptions { data, backend, threads, batch, share, thread_setup, ..RunOptions::default() };
         let folder = run_to_folder(&plan, &out, &options, stop, seen)?;
         folder.audit_error.map_or(Ok(()), Err)
@@ -298,7 +302,7 @@ pub fn audit(
 ) -> PyResult<String> {
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
     let (text, _) = in_background(py, &sweep.guard, None, move |_, _, _| {
-        let backend = open_backend(&backend, None, true)?.backend;
+        let backend = open_backend(&backend, None, true, warn)?.backend;
         let settings = Settings { samples, seed, confidence };
         let RunsAudit { findings, passed_over } = of_runs(&plan, &data, backend.as_ref(), settings, &|_| ())?;
         let file = AuditFile { confidence, seed, findings, passed_over };

@@ -1,22 +1,16 @@
 //! `privateer account`: what a mechanism or a spec costs, without running anything; or the least noise for a budget.
 
-use super::deployment::{budget, filter};
+use super::budget_args::{budget, filter};
 use super::output::say;
-use super::price::{self, DeploymentPrice, placed};
 use super::source::SpecArgs;
-use crate::engine::Preparation;
-use crate::registry::{MECHANISMS, Registry};
-use crate::spec::Sweep;
+use crate::deploy::{AccountOptions, DeploymentPrice, LabelledPrice, account as price, account_spec};
+use crate::registry::Registry;
 use clap::Args;
-use privateer_backend::Cpu;
-use privateer_config::error::{Diagnostic, Error, closest, suggestion};
-use privateer_privacy::accounting::Loss;
-use privateer_privacy::accounting::sensitivity::{Participation, Relation};
-use privateer_privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
-use privateer_privacy::{
-    Budget, Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Request, RewardFacts, ThreatModel,
-};
-use std::ops::RangeInclusive;
+use privateer_config::error::{Diagnostic, Error, suggestion};
+use privateer_privacy::accounting::sensitivity::Relation;
+use privateer_privacy::quote::{PriceReport, short};
+use privateer_privacy::{Calibration, Growth, Participations, ThreatModel};
+use std::fmt::Write;
 use std::path::Path;
 
 /// Arguments of `privateer account`.
@@ -75,30 +69,36 @@ pub struct AccountArgs {
 }
 
 impl AccountArgs {
-    /// Refuses options that are stated and say nothing about what is priced.
-    ///
-    /// * `own` — the options that say something about it
-    fn refuse_others(&self, own: &[&str], hint: &str) -> Result<(), Error> {
-        let stated = [
-            ("--epsilon", self.epsilon.is_some()),
-            ("--delta", self.delta.is_some()),
-            ("--answer-epsilon", self.answer_epsilon.is_some()),
-            ("--sigma", self.sigma.is_some()),
-            ("--calibration", self.calibration.is_some()),
-            ("--clip", self.clip.is_some()),
-            ("--radius", self.radius.is_some()),
-            ("--factorisation", self.factorisation.is_some()),
-            ("--neighbours", self.neighbours.is_some()),
-            ("--separation", self.separation != 1),
-            ("--budget", self.budget.is_some()),
-            ("--filter", self.filter.is_some()),
-        ];
-        match stated.into_iter().find(|(name, stated)| *stated && !own.contains(name)) {
-            None => Ok(()),
-            Some((name, _)) => {
-                Err(Error::input(Diagnostic::new(format!("`{name}` says nothing about `{}`", self.what)).hint(hint)))
-            }
-        }
+    fn options(&self) -> Result<AccountOptions, Error> {
+        let calibration = |name: &str| {
+            name.parse().map_err(|_| {
+                let expected = format!("one of {}", Calibration::NAMES.join(", "));
+                let mut diagnostic = Diagnostic::new(format!("`--calibration` is `{name}`")).expected(expected);
+                diagnostic.hint = suggestion(name, Calibration::NAMES);
+                Error::input(diagnostic)
+            })
+        };
+        let neighbours = |name: &str| match name {
+            "replace" => Ok(Relation::Replace),
+            "add-remove" => Ok(Relation::AddRemove),
+            other => Err(refused("--neighbours", other, "one of replace, add-remove")),
+        };
+        Ok(AccountOptions {
+            epsilon: self.epsilon,
+            delta: self.delta,
+            answer_epsilon: self.answer_epsilon,
+            sigma: self.sigma,
+            calibration: self.calibration.as_deref().map(calibration).transpose()?,
+            clip: self.clip.as_deref().map(range).transpose()?,
+            radius: self.radius,
+            horizon: Some(self.horizon),
+            factorisation: self.factorisation.clone(),
+            neighbours: self.neighbours.as_deref().map(neighbours).transpose()?,
+            participations: Some(self.participations),
+            separation: Some(self.separation),
+            budget: budget(self.budget.as_deref())?,
+            filter: filter(self.filter.as_deref())?,
+        })
     }
 }
 
@@ -107,232 +107,25 @@ impl AccountArgs {
 /// # Errors
 /// An unknown name, a missing or bad number, or whatever a run of the spec would refuse. A claim that does not hold is exit code 1.
 pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
-    let mut deployment = None;
-    const BUDGET: [&str; 2] = ["--epsilon", "--delta"];
-    const SESSION: [&str; 2] = ["--budget", "--filter"];
-    let quotes = if Path::new(&args.what).extension().is_some_and(|ending| ending == "toml") {
-        args.refuse_others(&SESSION, "state it in the spec, or with `--set PATH=VALUE`")?;
-        let sweep = args.spec.read(registry, Path::new(&args.what))?;
-        let options = (budget(args.budget.as_deref())?, filter(args.filter.as_deref())?);
-        let rounds = sweep.cells.iter().map(|plan| plan.rounds).max().unwrap_or(0);
-        refuse_participations_beyond(rounds, (args.participations, 1), "rounds")?;
-        match price::of_spec(&sweep, &args.spec.data(), options, args.participations)? {
-            Some(price) => deployed(args, price, &mut deployment),
-            None => {
-                args.refuse_others(&[], "a simulation has no budget of a record: the spec has to be one of a session")?;
-                of_spec(args, &sweep)?
-            }
-        }
-    } else if let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == args.what) {
-        let own = [BUDGET.as_slice(), &["--answer-epsilon", "--calibration", "--clip"]].concat();
-        args.refuse_others(&own, "it belongs to streams or sessions; leave it out")?;
-        vec![(entry.name.to_owned(), of_rewards(args, entry)?)]
-    } else if ["vector-prefix", "gram-prefix"].contains(&args.what.as_str()) {
-        let own = [BUDGET.as_slice(), &["--sigma", "--radius", "--factorisation", "--neighbours", "--separation"]].concat();
-        args.refuse_others(&own, "items of a stream are clipped to `--radius`, and its noise is priced with `--sigma`")?;
-        vec![(args.what.clone(), of_stream(args)?)]
-    } else if Path::new(&args.what).is_file() {
-        args.refuse_others(&[], "what has begun keeps what it was begun with")?;
-        match price::of_file(Path::new(&args.what), args.participations)? {
-            Some(price) => deployed(args, price, &mut deployment),
-            None => return Err(unknown(&args.what)),
-        }
+    let (path, options) = (Path::new(&args.what), args.options()?);
+    let report = if path.extension().is_some_and(|ending| ending == "toml") {
+        let sweep = args.spec.read(registry, path)?;
+        account_spec(&args.what, &sweep, &args.spec.data(), &options)?
     } else {
-        return Err(unknown(&args.what));
+        price(&args.what, &options)?
     };
-    for (label, quote) in &quotes {
-        refuse_beyond_f64(label, quote)?;
-    }
     if args.json {
-        let all: Vec<serde_json::Value> =
-            quotes.iter().map(|(label, quote)| serde_json::json!({ "label": label, "quote": quote })).collect();
-        let mut all = serde_json::json!({ "quotes": all });
-        if let Some((_, json)) = deployment {
-            all["deployment"] = json;
-        }
-        say(&all.to_string());
+        say(&serde_json::json!(report).to_string());
     } else {
-        let texts: Vec<String> = quotes.iter().map(|(label, quote)| text(label, quote)).collect();
+        let texts: Vec<String> = report.quotes.iter().map(|LabelledPrice { label, quote }| text(label, quote)).collect();
         if !texts.is_empty() {
             say(&texts.join("\n"));
         }
-        if let Some((page, _)) = deployment {
-            say(&format!("deployment\n{page}"));
+        if let Some(price) = &report.deployment {
+            say(&format!("deployment\n{}", deployment_text(price)));
         }
     }
-    let broken: Vec<String> = quotes
-        .iter()
-        .filter_map(|(label, quote)| match &quote.guarantee {
-            Some(doubt @ Guarantee::NoGuarantee { .. }) => Some(format!("{label}: {doubt}")),
-            _ => None,
-        })
-        .collect();
-    if broken.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(broken.join("\n"))) }
-}
-
-/// Refuses a price whose numbers f64 does not hold, though the loss is bounded.
-fn refuse_beyond_f64(label: &str, quote: &PriceReport) -> Result<(), Error> {
-    let positive = |x: Option<f64>| x.is_none_or(|x| x.is_finite() && 0.0 < x);
-    let bounded = !quote.composition.parts().iter().any(|(loss, _)| *loss == Loss::Unbounded);
-    let what = if !positive(quote.sensitivity) {
-        "the sensitivity"
-    } else if !positive(quote.noise_size) {
-        "the noise"
-    } else if bounded && quote.curve.iter().any(|point| !point.epsilon.upper.is_finite()) {
-        "the privacy loss"
-    } else {
-        return Ok(());
-    };
-    Err(Error::input(
-        Diagnostic::new(format!("{what} of `{}` is beyond what f64 holds", label.lines().next().unwrap_or_default()))
-            .expected("options whose sensitivity, noise and loss are between 1e-300 and 1e300")
-            .hint("state `--radius` or `--clip` in a unit in which values are near 1, less epsilon or more noise"),
-    ))
-}
-
-/// Sets the price of a deployment beside that of one answer.
-fn deployed(
-    args: &AccountArgs,
-    price: DeploymentPrice,
-    deployment: &mut Option<(String, serde_json::Value)>,
-) -> Vec<(String, PriceReport)> {
-    *deployment = Some((price.text, price.json));
-    price.quote.into_iter().map(|quote| (args.what.clone(), quote)).collect()
-}
-
-fn of_spec(args: &AccountArgs, sweep: &Sweep) -> Result<Vec<(String, PriceReport)>, Error> {
-    let (data, backend) = (args.spec.data(), Cpu::default());
-    let preparation = Preparation::new(sweep, &data, &backend);
-    let mut quotes: Vec<(String, PriceReport)> = Vec::new();
-    for plan in sweep.listed() {
-        let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
-        // Of a cell whose inputs alone are protected, the reward has no price worth a line.
-        for ledger in facts.ledger.stated() {
-            let quote = PriceReport::of_ledger(ledger, args.participations).map_err(|refusal| placed(&refusal))?;
-            // Cells that differ in what costs nothing share a price.
-            match quotes.iter_mut().find(|(_, known)| *known == quote) {
-                Some((label, _)) => label.push_str(&format!("\n{}", plan.label())),
-                None => quotes.push((plan.label(), quote)),
-            }
-        }
-    }
-    Ok(quotes)
-}
-
-fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport, Error> {
-    let calibration = args.calibration.as_deref().unwrap_or("tight");
-    let calibration: Calibration = calibration.parse().map_err(|_| {
-        let expected = format!("one of {}", Calibration::NAMES.join(", "));
-        let mut diagnostic = Diagnostic::new(format!("`--calibration` is `{calibration}`")).expected(expected);
-        diagnostic.hint = suggestion(calibration, Calibration::NAMES);
-        Error::input(diagnostic)
-    })?;
-    let clip = args.clip.as_deref().map(range).transpose()?;
-    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: args.horizon };
-    let build = |epsilon: Option<f64>| {
-        let budget = Budget::new(epsilon, args.delta)?;
-        (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip }, &facts)
-    };
-    let (epsilon, found) = match (args.answer_epsilon, args.epsilon) {
-        (Some(answer), _) => (Some(answer), false),
-        (None, Some(total)) => {
-            let total =
-                Epsilon::try_from(total).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
-            let delta = budget_delta(args)?;
-            let answer = quote::largest_answer(|epsilon| build(Some(epsilon)), args.participations, total, delta)
-                .map_err(|refusal| placed(&refusal))?;
-            (Some(answer), true)
-        }
-        (None, None) => (None, false),
-    };
-    let made = build(epsilon).map_err(|refusal| placed(&refusal))?;
-    let ledger = made.ledger();
-    let mut quote = PriceReport::of_ledger(&ledger, args.participations).map_err(|refusal| placed(&refusal))?;
-    quote.noise_size = epsilon;
-    // Here the claim is of one answer, and the price of several is what was asked for.
-    let of_one = matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }) || args.participations == 1;
-    quote.guarantee = of_one.then_some(ledger.guarantee);
-    if let (true, Some(epsilon)) = (found, epsilon) {
-        quote.notes.insert(0, format!("the least noise for the budget: one answer is set to epsilon = {}", short(epsilon)));
-    }
-    Ok(quote)
-}
-
-/// Sizes of items and of noise whose squares f64 holds.
-const SIZES: RangeInclusive<f64> = 1e-150..=1e150;
-const SIZES_WORDS: &str = "a number from 1e-150 to 1e150";
-
-fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
-    let radius = args.radius.unwrap_or(1.0);
-    if !SIZES.contains(&radius) {
-        return Err(refused("--radius", &short(radius), SIZES_WORDS));
-    }
-    if !(1..=10_000_000).contains(&args.horizon) {
-        return Err(refused("--horizon", &args.horizon.to_string(), "1 to 10000000 rounds"));
-    }
-    let relation = match args.neighbours.as_deref().unwrap_or("replace") {
-        "replace" => Relation::Replace,
-        "add-remove" => Relation::AddRemove,
-        other => return Err(refused("--neighbours", &format!("`{other}`"), "one of replace, add-remove")),
-    };
-    let names = format!("one of {}", quote::FACTORISATIONS.join(", "));
-    let factorisation = args.factorisation.as_deref().unwrap_or("blt");
-    let Some(factorisation) = quote::factorisation(factorisation, args.horizon) else {
-        return Err(refused("--factorisation", &format!("`{factorisation}`"), &names));
-    };
-    let what = match args.what.as_str() {
-        "gram-prefix" => StreamKind::Gram { reward: radius },
-        _ => StreamKind::Vector { radius },
-    };
-    refuse_participations_beyond(args.horizon, (args.participations, args.separation), "--horizon")?;
-    let terms =
-        StreamTerms { relation, participation: Participation { count: args.participations, separation: args.separation } };
-    let sigma = match (args.sigma, args.epsilon) {
-        (Some(sigma), _) if SIZES.contains(&sigma) => sigma,
-        (Some(sigma), _) => return Err(refused("--sigma", &short(sigma), SIZES_WORDS)),
-        (None, Some(epsilon)) => {
-            let epsilon =
-                Epsilon::try_from(epsilon).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
-            let Some(delta) = budget_delta(args)? else {
-                return Err(refused("--delta", "not stated", "a number > 0 and < 1: Gaussian noise has no pure loss"));
-            };
-            quote::least_sigma(&what, terms, factorisation.as_ref(), (epsilon, delta))
-        }
-        (None, None) => {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{}` needs a noise or a budget", args.what))
-                    .expected("`--sigma S`, or `--epsilon E --delta D`")
-                    .hint("with a budget the least noise for it is found"),
-            ));
-        }
-    };
-    Ok(PriceReport::of_stream(&what, terms, factorisation.as_ref(), sigma))
-}
-
-/// Refuses participations for which the rounds do not suffice.
-///
-/// * `stated` — participations, and the least distance in rounds between two of them
-fn refuse_participations_beyond(rounds: u64, stated: (u64, u64), key: &str) -> Result<(), Error> {
-    let (count, separation) = stated;
-    let most = rounds.saturating_sub(1) / separation + 1;
-    if count <= most {
-        return Ok(());
-    }
-    let apart = if separation == 1 { String::new() } else { format!(" that are {separation} rounds apart") };
-    Err(Error::input(
-        Diagnostic::new(format!("`--participations` is {count}, and {rounds} rounds have room for {most}{apart}"))
-            .expected(format!("a whole number from 1 to {most}"))
-            .hint(format!("state fewer, or more rounds (`{key}`)")),
-    ))
-}
-
-fn budget_delta(args: &AccountArgs) -> Result<Option<Delta>, Error> {
-    match args.delta {
-        None | Some(0.0) => Ok(None),
-        Some(delta) => {
-            Delta::try_from(delta).map(Some).map_err(|bad| refused("--delta", &bad.0.to_string(), "a number >= 0 and < 1"))
-        }
-    }
+    report.broken_claims().map_or(Ok(()), |broken| Err(Error::CheckSaidNo(broken)))
 }
 
 /// Reads `LO,HI`.
@@ -343,21 +136,11 @@ pub fn range(text: &str) -> Result<(f64, f64), Error> {
     let number = |part: &str| part.trim().parse::<f64>().ok();
     text.split_once(',')
         .and_then(|(lo, hi)| Some((number(lo)?, number(hi)?)))
-        .ok_or_else(|| refused("--clip", &format!("`{text}`"), "two numbers, as in `--clip -1,1`"))
+        .ok_or_else(|| refused("--clip", text, "two numbers, as in `--clip -1,1`"))
 }
 
 fn refused(option: &str, found: &str, expected: &str) -> Error {
-    Error::input(Diagnostic::new(format!("`{option}` is {found}")).expected(expected))
-}
-
-fn unknown(what: &str) -> Error {
-    let names: Vec<&str> = MECHANISMS.iter().map(|entry| entry.name).chain(["vector-prefix", "gram-prefix"]).collect();
-    let diagnostic = Diagnostic::new(format!("`{what}` is no spec and no mechanism"))
-        .expected(format!("a file ending in `.toml`, or one of {}", names.join(", ")));
-    Error::input(match closest(what, names.iter().copied()) {
-        Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
-        None => diagnostic,
-    })
+    Error::input(Diagnostic::new(format!("`{option}` is `{found}`")).expected(expected))
 }
 
 /// Returns the participations that are priced, and what the stated claim covers where that is fewer.
@@ -410,4 +193,42 @@ fn text(label: &str, quote: &PriceReport) -> String {
         line("note", note);
     }
     lines.join("\n")
+}
+
+/// Returns what answers about one record cost together, as lines.
+fn deployment_text(price: &DeploymentPrice) -> String {
+    let spent = price.spent.as_ref().map(|spent| spent.page());
+    let Some(answers) = &price.answers else {
+        let open = || "  no reward mechanism: every answer is in the open\n".to_owned();
+        return spent.unwrap_or_else(open);
+    };
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {name:15}{value}");
+    };
+    let often = answers.rounds.map_or(String::new(), |n| format!("; one record can be asked for in each of {n} rounds"));
+    line("answers", &format!("of one record, chosen adaptively{often}"));
+    line("", &format!("{:>7}  {:>12}  {:>12}  {:>12}", "answers", "sum", "zcdp", "gaussian-dp"));
+    for price in &answers.answers {
+        let shown =
+            [price.sum, price.zcdp, price.gaussian_dp].map(|loss| loss.map_or("no bound".to_owned(), |loss| short(loss.epsilon)));
+        line("", &format!("{:>7}  {:>12}  {:>12}  {:>12}", price.answers, shown[0], shown[1], shown[2]));
+    }
+    if let Some(delta) = answers.shown_delta {
+        line("", &format!("epsilon of zcdp and gaussian-dp at delta = {}", short(delta.get())));
+    }
+    line("filter", &format!("{}: {}", answers.filter, answers.theorem));
+    match (answers.budget, answers.most_answers) {
+        (Some(budget), Some(most)) => line(
+            "budget",
+            &format!("{budget}: at most {most} answers about a record that has spent nothing, then the session stops"),
+        ),
+        _ => line("budget", "none: nothing stops the answers; `--budget epsilon=E,delta=D` prices one"),
+    }
+    if let Some(spent) = spent {
+        text.push_str("spent so far\n");
+        text.push_str(&spent);
+    }
+    text
 }

@@ -1,6 +1,6 @@
 //! `privateer audit`: attacks every stated epsilon, and counts false alarms.
 
-use super::output::say;
+use super::output::{note, say};
 use super::progress::metered;
 use super::source::SpecArgs;
 use crate::audit::deployment::StatedLoss;
@@ -116,7 +116,7 @@ fn of_deployment(args: &AuditArgs, paths: &[&Path]) -> Result<(), Error> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
-            files.extend(super::ledger::files_in(path)?);
+            files.extend(crate::deploy::files_in(path)?);
         } else {
             files.push(path.to_path_buf());
         }
@@ -127,7 +127,7 @@ fn of_deployment(args: &AuditArgs, paths: &[&Path]) -> Result<(), Error> {
                 .hint("name the files themselves, or the folder that holds them"),
         ));
     }
-    let found = super::ledger::stated_losses(&files)?;
+    let found = crate::deploy::stated_losses(&files, &note)?;
     if args.json {
         say(&serde_json::json!({ "stated": found }).to_string());
     } else {

@@ -1,11 +1,12 @@
 //! `privateer bench`: what runs cost.
 
-use super::backends::{self, OpenedBackend};
 use super::output::{note, say};
 use super::source::SpecArgs;
 use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, Size, SpeedJob};
 use crate::registry::Registry;
-use crate::run::{MOST_THREADS, RunOptions, thread_pool};
+use crate::run::{
+    MOST_THREADS, OpenedBackend, RunOptions, dense_backend, gpu_backend, open_backend, prefer_adapter, thread_pool,
+};
 use clap::Args;
 use privateer_backend::device::Precision;
 use privateer_config::error::{Diagnostic, Error, closest};
@@ -120,9 +121,9 @@ impl BenchArgs {
     fn machine(&self, name: &str) -> Result<Machine, Error> {
         let precision = self.precision.as_deref().map(|name| if name == "f64" { Precision::F64 } else { Precision::F32 });
         let opened = match name {
-            _ if self.dense => backends::dense(name)?,
-            "gpu" => backends::gpu(precision, false, self.passes)?,
-            _ => backends::open(name, precision, false)?,
+            _ if self.dense => dense_backend(name)?,
+            "gpu" => gpu_backend(precision, false, self.passes, note)?,
+            _ => open_backend(name, precision, false, note)?,
         };
         let ceilings = ceilings(&opened, self.threads)?;
         #[cfg(feature = "gpu")]
@@ -186,7 +187,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         return Ok(());
     }
     args.check()?;
-    backends::prefer(args.adapter.as_deref(), None)?;
+    prefer_adapter(args.adapter.as_deref(), None)?;
     let specs = args.specs()?;
     let options = BenchOptions {
         repeat: args.repeat,

@@ -1,19 +1,20 @@
 //! The command line and its one `match` from outcome to exit code.
 
 use super::limits::mind_limits;
-use super::output::{CapturedText, begin_capture, end_capture, note, printed, say, say_report};
+use super::output::{note, printed, say, say_report};
 use super::progress::metered;
 use super::wait::WaitArgs;
 use super::{
-    account, audit, backends, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, plan, predict,
-    release, report, run, session, slurm, status, stores, verify,
+    account, audit, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, plan, predict, release, report,
+    run, session, slurm, status, stores, verify,
 };
 use crate::record;
 use crate::registry::Registry;
 use crate::report::write_report;
+use crate::run::with_hint;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
-use privateer_config::error::{Diagnostic, Error, ExitCode, renamed};
+use privateer_config::error::{Error, ExitCode, renamed};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -123,27 +124,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     main_with(&Registry::builtin(), arguments)
 }
 
-/// Runs one command (the first argument is the program's name) and returns what it would have printed, on both streams.
-///
-/// For programs that present the results of a command in another way. Only what the calling thread prints is kept.
-///
-/// # Errors
-/// As the command's; arguments that it refuses are [`Error::Input`].
-pub fn captured(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> (Result<(), Error>, CapturedText) {
-    begin_capture();
-    let refused = |error: clap::Error| {
-        let text = error.to_string();
-        Error::input(Diagnostic::new(text.trim().trim_start_matches("error: ").to_owned()))
-    };
-    let done = Cli::try_parse_from(arguments).map_err(refused).and_then(|cli| dispatch(registry, cli.command));
-    (done.map_err(backends::with_hint), end_capture())
-}
-
 /// Runs the program with what a registry adds to its lists; the `main` of a program with policies or environments of its own.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     mind_limits();
     #[cfg(feature = "gpu")]
-    super::drivers::this_is_the_program();
+    crate::run::this_is_the_program();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -165,14 +150,15 @@ pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsStri
         }
         Err(name) => {
             let known: Vec<&str> = privateer_privacy::planted::PlantedFault::ALL.iter().map(|fault| fault.name()).collect();
-            let problem = Diagnostic::new(format!("`{}` is `{name}`", privateer_privacy::planted::VARIABLE))
-                .expected(format!("one of {}", known.join(", ")))
-                .hint("unset the variable to plant nothing");
+            let problem =
+                privateer_config::error::Diagnostic::new(format!("`{}` is `{name}`", privateer_privacy::planted::VARIABLE))
+                    .expected(format!("one of {}", known.join(", ")))
+                    .hint("unset the variable to plant nothing");
             note(&Error::input(problem).to_string());
             return ExitCode::BadInput as u8;
         }
     }
-    match dispatch(registry, cli.command).and_then(|()| printed()).map_err(backends::with_hint) {
+    match dispatch(registry, cli.command).and_then(|()| printed()).map_err(with_hint) {
         Ok(()) => ExitCode::Done as u8,
         Err(error) => {
             note(&error.to_string());

@@ -5,32 +5,15 @@ use super::output::{note, say, say_answer};
 use super::progress::Progress;
 use super::run::RunMessages;
 use super::source::data_folder;
-use crate::cost::{
-    ChosenColumns, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function, of_spec, of_table,
-};
-use crate::engine::{Preparation, Stop};
-use crate::env::DataFolder;
+use crate::cost::{CostOptions, CostProblem, Trust, WrittenQuestion, share, write_question};
+use crate::engine::Stop;
 use crate::fit::most_evaluations;
-use crate::record::write_whole;
 use crate::registry::Registry;
-use crate::report::{Outcome, Ratio, SummaryRow, share_text};
-use crate::run::{RunOptions, run_to_folder};
-use crate::spec::{SPEC_FILE, Sweep};
+use crate::report::{Outcome, share_text};
 use clap::{ArgGroup, Args, ValueEnum};
-use privateer_backend::Cpu;
-use privateer_config::error::{Diagnostic, Error};
-use serde_json::{Value, json};
-use std::fs;
+use privateer_config::error::Error;
+use serde_json::json;
 use std::path::{Path, PathBuf};
-
-/// Name of the spec in the folder of a question.
-const SPEC_NAME: &str = "spec.toml";
-
-/// Name of the results folder in it.
-const RESULTS_NAME: &str = "results";
-
-/// Privacy budgets of a question that names none.
-const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
 /// Most users of a question.
 const MOST_USERS: u64 = 10_000_000;
@@ -119,57 +102,27 @@ static STOP: Stop = Stop::new();
 /// # Errors
 /// A bad table, spec or number; what stops a run.
 pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
-    let Written { question, problem, sweep, folder, data } = written(registry, args)?;
-    let path = folder.join(SPEC_NAME);
-    let options = RunOptions { data, threads: args.threads.map(|threads| threads as usize), ..RunOptions::default() };
-    let messages = RunMessages::new(args.quiet || args.json);
-    let results = folder.join(RESULTS_NAME);
-    let finished = run_to_folder(&sweep, &results, &options, &STOP, &messages)?;
-    let Some(report) = finished.report else {
-        return Err(Error::Failed {
-            problem: "the run has no report".to_owned(),
-            hint: format!("run `privateer report {}`", results.display()),
-        });
-    };
-    let is_over_users = 1 < question.rounds.len();
+    let written = written(registry, args)?;
+    let report = written.run(args.threads, &STOP, &RunMessages::new(args.quiet || args.json))?;
     if args.json {
-        let regret = |row: &SummaryRow| row.main.map_or(f64::NAN, |moments| moments.mean);
-        let budget = |&(epsilon, best): &(f64, usize)| {
-            let row = &report.summary[best];
-            let reference = row.cost.and_then(|cost| report.summary.get(cost.reference));
-            json!({
-                "epsilon": epsilon, "users": row.rounds, "policy": row.policy, "share": share(row).map(|share| share.value),
-                "interval": share(row).and_then(|share| share.interval), "regret": regret(row),
-                "regret_without_privacy": reference.map_or(f64::NAN, regret),
-            })
-        };
-        let budgets: Vec<Value> = report.best.iter().map(budget).collect();
-        say(&json!({
-            "sentence": report.answer.join(" "), "budgets": budgets, "enough": report.enough.filter(|_| !is_over_users),
-            "enough_users": report.enough.filter(|_| is_over_users), "notes": problem.notes,
-            "users": question.rounds, "trials": args.trials, "pilots": args.pilots, "spec": path, "report": report.report_path,
-        })
-        .to_string());
+        say(&json!(written.answer(&report)).to_string());
         return Ok(());
     }
-    say(&format!("{}\n\n{}", sizes(args, &problem), chart(&report, is_over_users)));
+    let is_over_users = 1 < written.question.rounds.len();
+    say(&format!("{}\n\n{}", sizes(args, &written.problem), chart(&report, is_over_users)));
     say("");
     say_answer(&report);
     let is_known = report.best.iter().all(|(_, best)| share(&report.summary[*best]).is_some());
-    if let ([users], None, true) = (&question.rounds[..], report.enough, is_known) {
+    if let ([users], None, true) = (&written.question.rounds[..], report.enough, is_known) {
         let more = [1, 2, 4, 8].map(|times| users * times).into_iter().filter(|users| *users <= MOST_USERS);
         let more: Vec<String> = more.map(|users| users.to_string()).collect();
-        let epsilon = if let [only] = question.epsilons[..] { only } else { 1.0 };
+        let epsilon = if let [only] = written.question.epsilons[..] { only } else { 1.0 };
         if 1 < more.len() {
             say(&format!("how many users keep 80 %:  --epsilon {epsilon} --rounds {}", more.join(",")));
         }
     }
-    say(&go_on(args, &folder));
+    say(&go_on(args, &written));
     Ok(())
-}
-
-fn share(row: &SummaryRow) -> Option<Ratio> {
-    row.cost?.share?.left
 }
 
 /// Draws what the best policy keeps at each epsilon or number of users, a line each.
@@ -199,26 +152,26 @@ fn chart(report: &Outcome, is_over_users: bool) -> String {
 /// # Errors
 /// As [`cost`].
 pub fn new(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
-    let Written { problem, folder, .. } = written(registry, args)?;
-    let path = folder.join(SPEC_NAME);
+    let written = written(registry, args)?;
+    let path = written.spec_path();
     if args.json {
-        say(&json!({ "notes": problem.notes, "spec": path }).to_string());
+        say(&json!({ "notes": written.problem.notes, "spec": path }).to_string());
     } else {
-        say(&format!("spec: {}\n{}", path.display(), go_on(args, &folder)));
+        say(&format!("spec: {}\n{}", path.display(), go_on(args, &written)));
     }
     Ok(())
 }
 
 /// Says how to run the spec of a folder.
-fn go_on(args: &CostArgs, folder: &Path) -> String {
+fn go_on(args: &CostArgs, written: &WrittenQuestion) -> String {
     let quoted = |path: &Path| {
         let text = path.display().to_string();
         let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
         if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
     };
-    let data = if args.spec.is_some() { args.data.as_deref() } else { Some(folder) };
+    let data = if args.spec.is_some() { args.data.as_deref() } else { Some(written.folder.as_path()) };
     let data = data.map_or(String::new(), |data| format!(" --data {}", quoted(data)));
-    format!("go on:  privateer run {}{data}", quoted(&folder.join(SPEC_NAME)))
+    format!("go on:  privateer run {}{data}", quoted(&written.spec_path()))
 }
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
@@ -236,122 +189,39 @@ fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     )
 }
 
-/// A question whose spec is written.
-struct Written {
-    question: CostQuestion,
-    problem: CostProblem,
-    sweep: Sweep,
-    folder: PathBuf,
-    data: DataFolder,
-}
-
-/// Reads the problem, and writes spec and points into the folder of the question, which may hold the same ones.
-fn written(registry: &Registry, args: &CostArgs) -> Result<Written, Error> {
-    let range = match args.range[..] {
-        [] => None,
-        [low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
-        _ => return Err(Error::input(Diagnostic::new("`--range` needs two ends").expected("two numbers LO,HI with LO < HI"))),
-    };
-    let question = |name: String| CostQuestion {
-        name,
+/// Writes spec and points into the folder of the question.
+fn written(registry: &Registry, args: &CostArgs) -> Result<WrittenQuestion, Error> {
+    let options = CostOptions {
+        table: args.table.clone(),
+        value: args.value.clone(),
+        inputs: ColumnNames::of_all(&args.inputs),
+        function: args.function.clone(),
+        dimension: args.dimension,
+        arms: args.arms.clone(),
+        spec: args.spec.clone(),
+        range: args.range.clone(),
         trust: match args.trust {
             TrustArg::Local => Trust::Local,
             TrustArg::Joint => Trust::Joint,
         },
-        epsilons: match args.epsilon[..] {
-            [] if 1 < args.rounds.len() => vec![1.0],
-            [] => EPSILONS.to_vec(),
-            _ => args.epsilon.clone(),
-        },
+        epsilon: args.epsilon.clone(),
+        points: args.points,
         rounds: args.rounds.clone(),
-        trials: [args.trials, args.pilots],
+        trials: args.trials,
+        pilots: args.pilots,
         seed: args.seed,
+        out: args.out.clone(),
+        threads: args.threads,
     };
-    // Budgets are checked before a table is read.
-    question(String::new()).check(None)?;
-    let stem = |path: &Path| {
-        let name = path.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned());
-        name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("table").to_owned()
-    };
-    let scratch = tempfile::tempdir().map_err(|source| Error::io("make a folder", std::env::temp_dir(), source))?;
-    let seed = args.seed;
-    let progress = Progress::new(most_evaluations(false, 1), "likelihoods", args.quiet || args.json);
-    let computed = || progress.add(1);
-    let mut data = None;
-    let (name, problem) = if let Some(file) = &args.table {
-        let columns = ChosenColumns::of(file, args.value.as_deref(), &ColumnNames::of_all(&args.inputs))?;
-        let value = args.value.clone().unwrap_or_default();
-        let question = PointsQuestion { file: file.clone(), value, range, points: args.points as usize, seed };
-        (stem(file), of_table(&question, &columns, scratch.path(), computed))
-    } else if let Some(file) = &args.arms {
-        (stem(file), of_arms(file, range, seed, scratch.path()))
-    } else if let Some(kind) = &args.function {
-        if range.is_some() {
-            let diagnostic = Diagnostic::new("`--range` is for a table: a known function is mapped onto [0, 1]");
-            return Err(Error::input(diagnostic.hint("leave it out")));
+    let is_quiet = args.quiet || args.json;
+    let progress = Progress::new(most_evaluations(false, 1), "likelihoods", is_quiet);
+    let notes = |line: &str| {
+        progress.clear();
+        if !is_quiet {
+            note(line);
         }
-        let question = FunctionQuestion { kind: kind.clone(), dimension: args.dimension, points: args.points as usize, seed };
-        (kind.clone(), of_function(&question, registry, computed))
-    } else {
-        let file = args.spec.clone().unwrap_or_default();
-        let (text, name) = (SPEC_FILE.read_text(&file)?, file.display().to_string());
-        let sweep = Sweep::parse_with(registry, &name, &text, &[])?;
-        data = Some(data_folder(args.data.clone()));
-        (stem(&file), of_spec(&text, &name, range, &sweep))
     };
+    let written = write_question(registry, &options, data_folder(args.data.clone()), || progress.add(1), &notes);
     progress.clear();
-    let problem = problem?;
-    if !(args.quiet || args.json) {
-        problem.notes.iter().for_each(|line| note(line));
-    }
-    let question = question(format!("What privacy costs: {name}"));
-    question.check(Some(&problem))?;
-    let folder = args.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-cost-{}", question.trust)));
-    let text = question.spec(&problem);
-    // What a run would refuse leaves no folder.
-    let sweep = Sweep::parse_with(registry, SPEC_NAME, &text, &[])?;
-    let scratch_data = data.clone().unwrap_or_else(|| DataFolder::new(Some(scratch.path().to_owned())));
-    let backend = Cpu::default();
-    let preparation = Preparation::new(&sweep, &scratch_data, &backend);
-    for plan in &sweep.cells {
-        preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
-    }
-    if folder.as_os_str().is_empty() {
-        return Err(Error::input(Diagnostic::new("`--out` is empty").expected("a folder")));
-    }
-    if folder.join(RESULTS_NAME).exists() && !folder.join(SPEC_NAME).exists() {
-        return Err(Error::Folder {
-            path: folder,
-            problem: format!("holds a `{RESULTS_NAME}` that no `privateer cost` wrote"),
-            hint: "choose another folder with `--out DIR`".to_owned(),
-        });
-    }
-    fs::create_dir_all(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
-    fs::write(scratch.path().join(SPEC_NAME), text).map_err(|source| Error::io("write the spec", scratch.path(), source))?;
-    let entries = fs::read_dir(scratch.path()).map_err(|source| Error::io("read the folder", scratch.path(), source))?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let from = entry.map_err(|source| Error::io("read the folder", scratch.path(), source))?.path();
-        let bytes = fs::read(&from).map_err(|source| Error::io("read", &from, source))?;
-        files.push((folder.join(from.file_name().unwrap_or_default()), bytes));
-    }
-    for (to, bytes) in &files {
-        let is_other = match fs::read(to) {
-            Ok(there) => there != *bytes,
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => false,
-            Err(source) => return Err(Error::io("read", to, source)),
-        };
-        if is_other {
-            return Err(Error::Folder {
-                path: folder,
-                problem: format!("holds another question: its `{}` differs", to.file_name().unwrap_or_default().display()),
-                hint: "choose another folder with `--out DIR`, or remove this one".to_owned(),
-            });
-        }
-    }
-    for (to, bytes) in &files {
-        write_whole(to, bytes, "write the question")?;
-    }
-    let data = data.unwrap_or_else(|| DataFolder::new(Some(folder.clone())).limited_to(Vec::new()));
-    Ok(Written { question, problem, sweep, folder, data })
+    written
 }

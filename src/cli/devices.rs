@@ -31,7 +31,7 @@ pub struct DevicesArgs {
 /// # Errors
 /// Mistakes in the spec, and the first error of the preparation of a cell.
 pub fn devices(registry: &Registry, args: &DevicesArgs) -> Result<(), Error> {
-    super::backends::prefer(args.adapter.as_deref(), None)?;
+    crate::run::prefer_adapter(args.adapter.as_deref(), None)?;
     match &args.path {
         Some(path) => explained::explain(registry, args, path),
         None => {
@@ -56,9 +56,9 @@ mod explained {
 
 #[cfg(feature = "gpu")]
 mod explained {
-    use super::super::backends::{cores, rates};
     use super::{DevicesArgs, Error, Registry, say};
     use crate::engine::{Preparation, scoring_error, workloads};
+    use crate::run::{cores, device_rates};
     use privateer_backend::cost::{DeviceRates, LEAST_GAIN, Prediction, WorkColumns, Workload};
     use privateer_backend::device::Precision;
     use privateer_backend::gpu::{AdapterChoice, AdapterFacts, Gpu};
@@ -71,12 +71,12 @@ mod explained {
         let (data, backend) = (args.spec.data(), Cpu::default());
         let workloads = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
         let threads = args.threads.unwrap_or_else(cores);
-        let found = crate::cli::drivers::quietly(privateer_backend::gpu::adapters);
+        let found = crate::run::quietly(privateer_backend::gpu::adapters);
         let adapter = found.iter().find(|adapter| adapter.taken_by_gpu);
         let measured = match adapter {
             Some(_) => Some(
-                crate::cli::drivers::quietly(|| Gpu::open(AdapterChoice::Any))
-                    .and_then(|gpu| rates(&gpu))
+                crate::run::quietly(|| Gpu::open(AdapterChoice::Any))
+                    .and_then(|gpu| device_rates(&gpu))
                     .map_err(scoring_error)?,
             ),
             None => None,
@@ -156,10 +156,10 @@ fn listed(json: bool) {
     use privateer_backend::gpu::{AdapterChoice, Gpu, adapters};
     use privateer_backend::precision::F64Rate;
     use privateer_config::error::readable_bytes;
-    let found = super::drivers::quietly(adapters);
+    let found = crate::run::quietly(adapters);
     // Only the adapter that `gpu` takes is opened and measured.
     let taken = found.iter().any(|adapter| adapter.taken_by_gpu);
-    let rate = taken.then(|| super::drivers::quietly(|| Gpu::open(AdapterChoice::Any)).ok()).flatten().map(|gpu| gpu.f64_rate());
+    let rate = taken.then(|| crate::run::quietly(|| Gpu::open(AdapterChoice::Any)).ok()).flatten().map(|gpu| gpu.f64_rate());
     if json {
         let adapters: Vec<serde_json::Value> = found
             .iter()

@@ -4,18 +4,15 @@
 
 mod account;
 mod audit;
-mod backends;
 mod bench;
+mod budget_args;
 mod check;
 mod columns;
 mod commands;
 mod cost;
 mod curate;
 mod data;
-mod deployment;
 mod devices;
-#[cfg(feature = "gpu")]
-mod drivers;
 mod fit;
 mod ledger;
 mod limits;
@@ -25,7 +22,6 @@ mod odometer;
 mod output;
 mod plan;
 mod predict;
-mod price;
 mod progress;
 mod release;
 mod report;
@@ -39,6 +35,4 @@ mod stores;
 mod verify;
 mod wait;
 
-pub use backends::{OpenedBackend, open as open_backend, with_hint};
-pub use commands::{captured, main, main_with};
-pub use output::CapturedText;
+pub use commands::{main, main_with};

@@ -1,39 +1,10 @@
-//! What commands print: results on standard output, notes on standard error, or both to a caller that captures them.
+//! What commands print: results on standard output, notes on standard error.
 
 use crate::report::Outcome;
 use console::{Style, Term, colors_enabled};
 use privateer_config::error::{Error, printable};
-use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
-
-/// What a command has printed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CapturedText {
-    /// Results, of the standard output.
-    pub said: String,
-    /// Warnings and notes, of the standard error, one for each line or more.
-    pub noted: Vec<String>,
-}
-
-thread_local! {
-    static CAPTURED: RefCell<Option<CapturedText>> = const { RefCell::new(None) };
-}
-
-/// Begins to keep what this thread prints.
-pub(super) fn begin_capture() {
-    CAPTURED.replace(Some(CapturedText::default()));
-}
-
-/// Returns what this thread has printed since [`begin_capture`], and prints again from now on.
-pub(super) fn end_capture() -> CapturedText {
-    CAPTURED.take().unwrap_or_default()
-}
-
-/// Passes printed text to whoever captures it; returns whether there is anyone.
-fn capture(keep: impl FnOnce(&mut CapturedText)) -> bool {
-    CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(keep).is_some())
-}
 
 /// Why something could not be printed, for the exit code.
 static UNPRINTED: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -62,16 +33,12 @@ pub(super) fn printed() -> Result<(), Error> {
 
 /// Prints to stdout; see [`print`].
 pub(super) fn say(text: &str) {
-    if capture(|captured| captured.said.extend([text.trim_end_matches('\n'), "\n"])) {
-        return;
-    }
     print(format!("{}\n", printable(text.trim_end_matches('\n'))).as_bytes());
 }
 
 /// Prints the table of a report, as wide as the terminal, and its answer.
 pub(super) fn say_report(report: &Outcome, all: bool) {
-    let is_captured = CAPTURED.with_borrow(Option::is_some);
-    let width = Term::stdout().size_checked().filter(|_| !is_captured).map(|(_, columns)| usize::from(columns));
+    let width = Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     say_styled(&report.table.text(width, all), &Style::new());
     say_answer(report);
 }
@@ -85,7 +52,7 @@ pub(super) fn say_answer(report: &Outcome) {
 
 /// Prints to stdout with marks in colour, on a terminal that shows colours and where `NO_COLOR` is unset.
 fn say_styled(text: &str, style: &Style) {
-    if !colors_enabled() || CAPTURED.with_borrow(Option::is_some) {
+    if !colors_enabled() {
         return say(text);
     }
     let mark = |style: Style, mark: &str| style.apply_to(mark).to_string();
@@ -98,17 +65,10 @@ fn say_styled(text: &str, style: &Style) {
 
 /// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
 pub(super) fn note(text: &str) {
-    if capture(|captured| captured.noted.push(text.trim_end_matches('\n').to_owned())) {
-        return;
-    }
     drop(writeln!(io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
 }
 
 /// Says that unfinished files of killed commands were removed.
 pub(super) fn say_removed(n_files: usize) {
-    match n_files {
-        0 => {}
-        1 => note("removed an unfinished file of a killed command"),
-        n => note(&format!("removed {n} unfinished files of killed commands")),
-    }
+    crate::deploy::say_removed(n_files, &note);
 }

@@ -1,13 +1,12 @@
 //! `privateer plan`: the units of a sweep, what they cost, and how to deal them to tasks.
 
-use super::backends;
 use super::output::say;
 use super::progress::metered;
 use super::source::SpecArgs;
 use crate::engine::Stop;
 use crate::record::write_whole;
 use crate::registry::Registry;
-use crate::run::{Plan, PlannedTask, RunOptions};
+use crate::run::{Plan, PlannedTask, RunOptions, open_backend};
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -45,7 +44,8 @@ const WORTH_SAYING: f64 = 1.0;
 /// Mistakes in the spec, and the first failure of a cell.
 pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> Result<(Sweep, Plan), Error> {
     let sweep = spec.read(registry, path)?;
-    let options = RunOptions { data: spec.data(), backend: backends::open("cpu", None, true)?.backend, ..RunOptions::default() };
+    let options =
+        RunOptions { data: spec.data(), backend: open_backend("cpu", None, true, |_| ())?.backend, ..RunOptions::default() };
     let plan = metered("cells", |each| Plan::of(&sweep, &options, &Stop::new(), each))?;
     Ok((sweep, plan))
 }

@@ -1,6 +1,5 @@
 //! `privateer run`: reads specs, runs each into its folder and shows progress, notices and results.
 
-use super::backends;
 use super::output::{note, say, say_removed, say_report};
 use super::progress::{Meter, Progress};
 use super::share_arguments::{shard, unit_list, units_of_task};
@@ -9,7 +8,10 @@ use super::stores;
 use super::wait::WaitArgs;
 use crate::engine::{Shard, Share, Stop, UnitList};
 use crate::registry::Registry;
-use crate::run::{MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions};
+use crate::run::{
+    BACKEND_NAMES, MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, dense_backend, open_backend_for,
+    prefer_adapter,
+};
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -32,7 +34,7 @@ pub struct RunArgs {
     #[command(flatten)]
     spec: SpecArgs,
     /// Who scores: `auto` takes a real GPU where there is one
-    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backends::NAMES)]
+    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = BACKEND_NAMES)]
     backend: String,
     /// Which adapter a GPU is, of those that `privateer devices` lists [default: the first that suits; shards take equal cards in turn]
     #[arg(long, value_name = "NAME|INDEX")]
@@ -107,7 +109,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
             note(&format!("warning: Ctrl-C will not stop cleanly: {problem}"));
         }
     });
-    backends::prefer(args.adapter.as_deref(), args.shard)?;
+    prefer_adapter(args.adapter.as_deref(), args.shard)?;
     // All specs are read before any is run: a mistake in the last costs no time.
     let sweeps = args.specs.iter().map(|path| args.spec.read(registry, path)).collect::<Result<Vec<Sweep>, Error>>()?;
     let mut folders = BTreeSet::new();
@@ -148,9 +150,9 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let data = args.spec.data();
     let share = share(args)?;
     let opened = if args.dense {
-        backends::dense(&args.backend)?
+        dense_backend(&args.backend)?
     } else {
-        backends::open_for(&args.backend, sweep, &data, args.threads, args.quiet)?
+        open_backend_for(&args.backend, sweep, &data, args.threads, args.quiet, note)?
     };
     let options = RunOptions {
         data,

@@ -1,12 +1,15 @@
 //! Asks what privacy costs on one problem: from a table or a function to a spec, whose report answers.
 //!
-//! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`), the spec (`question`).
+//! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`), the
+//! spec (`question`), the run and its answer (`answer`).
 //! **Invariant:** the spec is all that a run needs.
 
+mod answer;
 mod columns;
 mod problem;
 mod question;
 
+pub use answer::{CostAnswer, CostOfBudget, CostOptions, WrittenQuestion, share, write_question};
 pub use columns::ChosenColumns;
 pub use problem::{CostProblem, FunctionQuestion, PointsQuestion, of_arms, of_function, of_spec, of_table};
 pub use question::{CostQuestion, Trust};

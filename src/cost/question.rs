@@ -3,10 +3,12 @@
 use super::problem::CostProblem;
 use crate::fit::{quoted, short};
 use privateer_config::error::{Diagnostic, Error};
+use serde::Deserialize;
 use std::fmt::{self, Write as _};
 
 /// Names who sees raw rewards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Trust {
     /// Nobody but each user: rewards leave their devices with noise.
     Local,

@@ -3,7 +3,10 @@
 //! [`run_in_memory`] writes nothing and returns the rows. [`run_to_folder`] is `privateer run` without its messages: the caller hears of progress and of anything unusual through a
 //! [`RunObserver`]. [`run_again`] computes recorded parts again and compares their bytes. **Invariant:** prints nothing.
 
+mod backends;
 mod cells;
+#[cfg(feature = "gpu")]
+mod drivers;
 #[cfg(feature = "report")]
 mod folder;
 #[cfg(feature = "report")]
@@ -21,6 +24,16 @@ mod recorder;
 mod rerun;
 mod threads;
 
+#[doc(hidden)]
+pub use backends::{
+    BACKEND_NAMES, OpenedBackend, dense_backend, gpu_backend, open_backend, open_backend_for, prefer_adapter, with_hint,
+};
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub use backends::{cores, device_rates};
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub use drivers::{quietly, this_is_the_program};
 #[cfg(feature = "report")]
 pub use folder::{RunFolder, run_to_folder};
 #[cfg(feature = "report")]

@@ -1,7 +1,6 @@
 //! Mechanisms, policies and environments from outside: in specs, in messages, in ledgers, under attack.
 
 use privateer::audit::{Settings, Verdict, of_runs};
-use privateer::cli::captured;
 use privateer::numerics::rng::Stream;
 use privateer::privacy::Guarantee;
 use privateer::{
@@ -160,20 +159,6 @@ fn a_reward_that_is_not_finite_is_named_with_its_point() {
         " of `uniform`\nhint: return a finite",
     ];
     assert!(words.iter().all(|word| within.contains(word)) && !within.contains("panicked"), "{within}");
-}
-
-#[test]
-fn commands_can_be_called_for_their_output() {
-    let call = |arguments: &[&str]| {
-        let arguments = [&["privateer"], arguments].concat();
-        captured(&registry(), arguments.into_iter().map(std::ffi::OsString::from))
-    };
-    let (done, printed) = call(&["list", "my-elimination"]);
-    assert!(done.is_ok() && printed.said.contains("a policy of ours"), "{printed:?}");
-    let (refused, _) = call(&["list", "--jason"]);
-    assert!(refused.expect_err("no such option").to_string().contains("--jason"));
-    let (refused, printed) = call(&["check", "absent.toml"]);
-    assert!(refused.expect_err("no such file").to_string().contains("there is no spec `absent.toml`") && printed.said.is_empty());
 }
 
 #[test]

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
 
 /// States that this process is the program: a library that others call never redirects their standard error.
-pub(super) fn this_is_the_program() {
+pub fn this_is_the_program() {
     IS_PROGRAM.store(true, Ordering::Relaxed);
 }
 
 /// Calls drivers; in the program, without what they write to standard error.
-pub(super) fn quietly<T>(call: impl FnOnce() -> T) -> T {
+pub fn quietly<T>(call: impl FnOnce() -> T) -> T {
     let _restored = IS_PROGRAM.load(Ordering::Relaxed).then(Redirected::start);
     call()
 }

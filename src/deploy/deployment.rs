@@ -4,71 +4,42 @@
 //! odometer there are three writes: the intent in the session (a random ticket), the spend in the odometer, the answer in the session.
 //! A command that is killed after the second leaves a spend without an answer, which the ticket tells from a stale copy of the session.
 
-use super::output::note;
+use super::notes::{Note, say_removed};
 use crate::record::{StateFile, StateKind};
-use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{
     BadBudget, BudgetChange, DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal,
 };
 use privateer_privacy::release::random_name;
 use privateer_privacy::{Guarantee, Ledger};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Options of a deployment's budget.
-#[derive(Debug, Args)]
-pub struct BudgetArgs {
-    /// Most that one record may spend, as in `epsilon=4,delta=1e-6`: an answer that would exceed it is refused [default: none]
-    #[arg(long, value_name = "BUDGET")]
-    budget: Option<String>,
-    /// How losses of adaptively chosen answers add up: sum (of epsilon), zcdp, gaussian-dp [default: the mechanism's own]
-    #[arg(long, value_name = "NAME")]
-    filter: Option<String>,
-    /// An odometer that `privateer odometer` made, shared with other sessions about the same records: its budget and filter hold
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["budget", "filter"])]
-    odometer: Option<PathBuf>,
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BudgetOptions {
+    /// Most that one record may spend; `None` for no limit.
+    #[serde(deserialize_with = "budget_text")]
+    pub budget: Option<PrivacyBudget>,
+    /// How losses of adaptively chosen answers add up; the mechanism's own if absent.
+    pub filter: Option<FilterKind>,
+    /// An odometer that other sessions about the same records share; its budget and filter hold.
+    pub odometer: Option<PathBuf>,
 }
 
-impl BudgetArgs {
-    /// Whether any option is given.
-    #[must_use]
-    pub fn is_given(&self) -> bool {
-        self.budget.is_some() || self.filter.is_some() || self.odometer.is_some()
-    }
-
-    /// Returns the budget and the filter that are stated.
-    ///
-    /// # Errors
-    /// A text that is no budget or no filter.
-    pub fn stated(&self) -> Result<(Option<PrivacyBudget>, Option<FilterKind>), Error> {
-        Ok((budget(self.budget.as_deref())?, filter(self.filter.as_deref())?))
-    }
-
-    /// Returns the shared odometer that is named.
-    #[must_use]
-    pub fn odometer(&self) -> Option<&Path> {
-        self.odometer.as_deref()
+impl BudgetOptions {
+    /// Returns the failure probability of the budget; 0 without one.
+    pub(super) fn delta(&self) -> f64 {
+        self.budget.and_then(|budget| budget.delta).map_or(0.0, privateer_privacy::Delta::get)
     }
 }
 
-/// Reads `--budget`.
-///
-/// # Errors
-/// A text that is no budget.
-pub fn budget(text: Option<&str>) -> Result<Option<PrivacyBudget>, Error> {
-    text.map(str::parse).transpose().map_err(|why| bad_budget(&why))
-}
-
-/// Reads `--filter`.
-///
-/// # Errors
-/// A name that no filter has.
-pub fn filter(name: Option<&str>) -> Result<Option<FilterKind>, Error> {
-    name.map(str::parse).transpose().map_err(|_| {
-        let found = format!("`--filter` is `{}`", name.unwrap_or_default());
-        Error::input(Diagnostic::new(found).expected(format!("one of {}", FilterKind::NAMES.join(", "))))
-    })
+/// Reads a budget that is written as on the command line, `epsilon=4,delta=1e-6`.
+fn budget_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PrivacyBudget>, D::Error> {
+    let text = Option::<String>::deserialize(from)?;
+    text.map(|text| text.parse()).transpose().map_err(|why: BadBudget| D::Error::custom(bad_budget(&why)))
 }
 
 /// Returns the message for a budget that cannot be used.
@@ -128,15 +99,17 @@ impl Deployment {
     /// # Errors
     /// Options that do not fit the mechanism, an odometer that cannot be used, no entropy.
     pub fn start(
-        args: &BudgetArgs,
+        options: &BudgetOptions,
         form: DeploymentForm,
         column: &str,
         spend: Option<&Spend>,
         rows: Option<u64>,
+        note: Note<'_>,
     ) -> Result<Self, Error> {
-        let (budget, filter) = args.stated()?;
+        let BudgetOptions { budget, filter, odometer } = options;
+        let budget = *budget;
         let Some(spend) = spend else {
-            if args.is_given() || form == DeploymentForm::DataHolder {
+            if budget.is_some() || filter.is_some() || odometer.is_some() || form == DeploymentForm::DataHolder {
                 return Err(Error::input(
                     Diagnostic::new("rewards pass no mechanism, so each of them spends an infinite epsilon")
                         .expected(
@@ -150,11 +123,11 @@ impl Deployment {
         let filter = filter.unwrap_or_else(|| spend.natural_filter());
         let mut deployment = Self::named(form, column, Some(filter), budget)?;
         let spend = Spend { session: deployment.id.clone(), ..spend.clone() };
-        let Some(path) = args.odometer() else {
+        let Some(path) = odometer else {
             allows_one(filter, budget, &spend)?;
             return Ok(deployment);
         };
-        let mut shared = SharedOdometer::open(path)?;
+        let mut shared = SharedOdometer::open(path, note)?;
         if let (Some(rows), Some(known)) = (rows, shared.odometer.rows())
             && rows != known
         {
@@ -297,9 +270,9 @@ impl SharedOdometer {
     ///
     /// # Errors
     /// [`Error::Corrupt`] where it is damaged, [`Error::InUse`], [`Error::Io`] where it cannot be read.
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    pub fn open(path: &Path, note: Note<'_>) -> Result<Self, Error> {
         let file = StateFile::open(path, StateKind::Odometer)?;
-        super::output::say_removed(file.removed());
+        say_removed(file.removed(), note);
         let (id, odometer) = read_odometer(path, |key| file.get(key).clone())?;
         Ok(Self { file, id, odometer })
     }
@@ -343,7 +316,13 @@ impl Account {
     ///
     /// # Errors
     /// A copy of a session that went on, an odometer that is another one or older than the session; those of the files.
-    pub fn open(file: &mut StateFile, spends: &[Spend], rows: Option<u64>, moved: Option<&Path>) -> Result<Option<Self>, Error> {
+    pub fn open(
+        file: &mut StateFile,
+        spends: &[Spend],
+        rows: Option<u64>,
+        moved: Option<&Path>,
+        note: Note<'_>,
+    ) -> Result<Option<Self>, Error> {
         let mut deployment = Deployment::read(file)?;
         let Some(filter) = deployment.filter else { return Ok(None) };
         let mut own = Odometer::new(filter, deployment.budget, rows).map_err(|why| bad_budget(&why))?;
@@ -352,7 +331,7 @@ impl Account {
             None => None,
             Some(link) => {
                 let path = moved.map_or(link.path.clone(), Path::to_owned);
-                let shared = SharedOdometer::open(&path)?;
+                let shared = SharedOdometer::open(&path, note)?;
                 if shared.id != link.id {
                     return Err(Error::Corrupt {
                         path,
@@ -361,7 +340,7 @@ impl Account {
                     });
                 }
                 link.path = shared.file.path().to_owned();
-                settle(file, &mut deployment, &shared)?;
+                settle(file, &mut deployment, &shared, note)?;
                 Some(shared)
             }
         };
@@ -471,7 +450,7 @@ pub fn statement(deployment: &Deployment, own: &Odometer) -> serde_json::Value {
 }
 
 /// Compares the counters of a session and of its odometer.
-fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdometer) -> Result<(), Error> {
+fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdometer, note: Note<'_>) -> Result<(), Error> {
     let corrupt =
         |problem: String, hint: &str| Err(Error::Corrupt { path: file.path().to_owned(), problem, hint: hint.to_owned() });
     let Some(mark) = shared.odometer.mark(&deployment.id) else {

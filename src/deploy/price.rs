@@ -7,10 +7,10 @@ use crate::record::{StateFile, StateKind};
 use crate::spec::Sweep;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::odometer::{DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal};
-use privateer_privacy::quote::{PriceReport, short};
+use privateer_privacy::odometer::{DeploymentForm, DeploymentLedger, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal};
+use privateer_privacy::quote::PriceReport;
 use privateer_privacy::{Delta, Ledger, Refusal};
-use std::fmt::Write;
+use serde::Serialize;
 use std::path::Path;
 
 /// Numbers of answers about one record that are priced.
@@ -18,14 +18,56 @@ const COUNTS: [u64; 8] = [1, 2, 3, 5, 10, 20, 50, 100];
 /// Delta at which concentrated and Gaussian sums are read where nothing states one.
 const SHOWN_DELTA: f64 = 1e-6;
 
-/// The price of a deployment.
+/// The price of one answer, and of several.
+type Priced = (Option<PriceReport>, DeploymentPrice);
+
+/// What the answers about one record cost together.
+#[derive(Debug, Serialize)]
 pub struct DeploymentPrice {
-    /// One answer.
-    pub quote: Option<PriceReport>,
-    /// What answers about one record cost together, as lines.
-    pub text: String,
-    /// The same as data.
-    pub json: serde_json::Value,
+    /// The prices of several answers; `None` for an odometer, and where answers pass no mechanism.
+    #[serde(flatten)]
+    pub answers: Option<AnswerPrices>,
+    /// What a running deployment has spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<DeploymentLedger>,
+}
+
+/// The prices of adaptively chosen answers about one record.
+#[derive(Debug, Serialize)]
+pub struct AnswerPrices {
+    /// One price for each number of answers, ascending.
+    pub answers: Vec<AnswersPrice>,
+    /// How losses add up.
+    pub filter: FilterKind,
+    /// The theorem behind it.
+    pub theorem: &'static str,
+    /// The budget of each record.
+    pub budget: Option<PrivacyBudget>,
+    /// Number of answers about a record that has spent nothing before its budget stops it.
+    pub most_answers: Option<u64>,
+    /// Delta at which epsilons of `zcdp` and `gaussian-dp` are read.
+    #[serde(skip)]
+    pub shown_delta: Option<Delta>,
+    /// Number of rounds in which a record can be asked for; `None` where no round is the last.
+    #[serde(skip)]
+    pub rounds: Option<u64>,
+}
+
+/// The price of several answers about one record by each filter; `None` where a filter has no bound.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AnswersPrice {
+    pub answers: u64,
+    pub sum: Option<ComposedLoss>,
+    pub zcdp: Option<ComposedLoss>,
+    pub gaussian_dp: Option<ComposedLoss>,
+}
+
+/// A loss that adds up over several answers.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct ComposedLoss {
+    pub epsilon: f64,
+    pub delta: f64,
 }
 
 /// Returns the price of a session that a spec describes; `None` for a spec of a simulation.
@@ -37,7 +79,7 @@ pub fn of_spec(
     data: &DataFolder,
     options: (Option<PrivacyBudget>, Option<FilterKind>),
     participations: u64,
-) -> Result<Option<DeploymentPrice>, Error> {
+) -> Result<Option<Priced>, Error> {
     let backend = Cpu::default();
     let preparation = Preparation::new(sweep, data, &backend);
     let [plan] = sweep.listed() else { return Ok(None) };
@@ -58,12 +100,11 @@ pub fn of_spec(
 ///
 /// # Errors
 /// A damaged file.
-pub fn of_file(path: &Path, participations: u64) -> Result<Option<DeploymentPrice>, Error> {
+pub fn of_file(path: &Path, participations: u64) -> Result<Option<Priced>, Error> {
     let Some((kind, value)) = StateFile::peek(path)? else { return Ok(None) };
     if kind == StateKind::Odometer {
         let (_, odometer) = super::deployment::read_odometer(path, |key| value[key].clone())?;
-        let ledger = odometer.ledger();
-        return Ok(Some(DeploymentPrice { quote: None, text: ledger.page(), json: serde_json::json!({ "spent": ledger }) }));
+        return Ok(Some((None, DeploymentPrice { answers: None, spent: Some(odometer.ledger()) })));
     }
     let StatedAnswers { deployment, ledger, answers } = StatedAnswers::of(path, kind, &value)?;
     let next = Spend::of_answer(&ledger, &deployment.id, &deployment.column, 0);
@@ -77,12 +118,7 @@ pub fn of_file(path: &Path, participations: u64) -> Result<Option<DeploymentPric
     let text = value["spec"]["text"].as_str().and_then(|text| text.parse::<toml::Table>().ok());
     let rounds = text.and_then(|spec| u64::try_from(spec.get("rounds")?.as_integer()?).ok());
     let mut price = price(&ledger, next.as_ref(), own.as_ref(), rounds, participations)?;
-    if let Some(own) = &own {
-        let spent = own.ledger();
-        price.text.push_str("spent so far\n");
-        price.text.push_str(&spent.page());
-        price.json["spent"] = serde_json::json!(spent);
-    }
+    price.1.spent = own.as_ref().map(Odometer::ledger);
     Ok(Some(price))
 }
 
@@ -92,55 +128,33 @@ fn price(
     own: Option<&Odometer>,
     rounds: Option<u64>,
     participations: u64,
-) -> Result<DeploymentPrice, Error> {
+) -> Result<Priced, Error> {
     let quote = PriceReport::of_ledger(ledger, participations).map_err(|refusal| placed(&refusal))?;
     let (Some(spend), Some(own)) = (spend, own) else {
-        let text = "  no reward mechanism: every answer is in the open\n".to_owned();
-        return Ok(DeploymentPrice { quote: Some(quote), text, json: serde_json::json!({}) });
+        return Ok((Some(quote), DeploymentPrice { answers: None, spent: None }));
     };
     let stated = own.budget().and_then(|budget| budget.delta).or_else(|| Delta::try_from(spend.delta).ok());
     let delta = stated.or_else(|| Delta::try_from(SHOWN_DELTA).ok());
-    let mut text = String::new();
-    let mut line = |name: &str, value: &str| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "  {name:15}{value}");
-    };
-    let often = rounds.map_or(String::new(), |rounds| format!("; one record can be asked for in each of {rounds} rounds"));
-    line("answers", &format!("of one record, chosen adaptively{often}"));
-    line("", &format!("{:>7}  {:>12}  {:>12}  {:>12}", "answers", "sum", "zcdp", "gaussian-dp"));
-    let mut counts: Vec<u64> = COUNTS.into_iter().filter(|count| rounds.is_none_or(|rounds| *count < rounds)).collect();
-    counts.extend(rounds);
-    let mut table = Vec::new();
-    for count in counts {
+    let counts = COUNTS.into_iter().filter(|count| rounds.is_none_or(|rounds| *count < rounds)).chain(rounds);
+    let answers = counts.map(|count| {
         let many = Spend { count, ..spend.clone() };
-        let read = |filter: FilterKind| many.cost(filter, &spend.loss.named()).map(|cost| filter.read(cost, delta));
-        let all = [FilterKind::Sum, FilterKind::Zcdp, FilterKind::GaussianDp].map(read);
-        let shown = all.map(|loss| loss.map_or("no bound".to_owned(), |(epsilon, _)| short(epsilon)));
-        line("", &format!("{count:>7}  {:>12}  {:>12}  {:>12}", shown[0], shown[1], shown[2]));
-        let json =
-            |loss: Option<(f64, f64)>| loss.map(|(epsilon, delta)| serde_json::json!({ "epsilon": epsilon, "delta": delta }));
-        table.push(serde_json::json!({
-            "answers": count, "sum": json(all[0]), "zcdp": json(all[1]), "gaussian-dp": json(all[2]),
-        }));
-    }
-    if let Some(delta) = delta {
-        line("", &format!("epsilon of zcdp and gaussian-dp at delta = {}", short(delta.get())));
-    }
-    let filter = own.filter();
-    line("filter", &format!("{filter}: {}", filter.theorem()));
-    let most = most_answers(own, spend);
-    match own.budget() {
-        Some(budget) => line(
-            "budget",
-            &format!("{budget}: at most {most} answers about a record that has spent nothing, then the session stops"),
-        ),
-        None => line("budget", "none: nothing stops the answers; `--budget epsilon=E,delta=D` prices one"),
-    }
-    let json = serde_json::json!({
-        "answers": table, "filter": filter, "theorem": filter.theorem(), "budget": own.budget(),
-        "most_answers": own.budget().map(|_| most),
+        let read = |filter: FilterKind| {
+            let (epsilon, delta) = filter.read(many.cost(filter, &spend.loss.named())?, delta);
+            Some(ComposedLoss { epsilon, delta })
+        };
+        let [sum, zcdp, gaussian_dp] = [FilterKind::Sum, FilterKind::Zcdp, FilterKind::GaussianDp].map(read);
+        AnswersPrice { answers: count, sum, zcdp, gaussian_dp }
     });
-    Ok(DeploymentPrice { quote: Some(quote), text, json })
+    let prices = AnswerPrices {
+        answers: answers.collect(),
+        filter: own.filter(),
+        theorem: own.filter().theorem(),
+        budget: own.budget(),
+        most_answers: own.budget().map(|_| most_answers(own, spend)),
+        shown_delta: delta,
+        rounds,
+    };
+    Ok((Some(quote), DeploymentPrice { answers: Some(prices), spent: None }))
 }
 
 /// Returns how often a record that has spent nothing can be asked for before its budget stops it.

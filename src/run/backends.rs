@@ -1,8 +1,9 @@
-//! Which backend scores, by name.
+//! Chooses which backend scores, by name or by what a sweep costs on each.
+//!
+//! `note` takes warnings, and what was chosen unless `quiet` is true.
 
 #[cfg(feature = "gpu")]
 use super::drivers::quietly;
-use super::output::note;
 use crate::engine::Shard;
 #[cfg(feature = "gpu")]
 use crate::engine::{Preparation, scoring_error, workloads};
@@ -18,7 +19,7 @@ use privateer_config::error::{Diagnostic, Error};
 use std::sync::Arc;
 
 /// The backends that `--backend` takes.
-pub const NAMES: [&str; 3] = ["auto", "cpu", "gpu"];
+pub const BACKEND_NAMES: [&str; 3] = ["auto", "cpu", "gpu"];
 
 /// A backend, and what is to be said of its figures.
 pub struct OpenedBackend {
@@ -39,7 +40,7 @@ pub struct OpenedBackend {
 ///
 /// # Errors
 /// [`Error::Input`] where a GPU is asked for.
-pub fn dense(name: &str) -> Result<OpenedBackend, Error> {
+pub fn dense_backend(name: &str) -> Result<OpenedBackend, Error> {
     if name == "gpu" {
         let diagnostic = Diagnostic::new("`--dense` means nothing to a GPU");
         return Err(Error::input(diagnostic.hint("a device scores every point anyway")));
@@ -52,29 +53,30 @@ pub fn dense(name: &str) -> Result<OpenedBackend, Error> {
 ///
 /// # Errors
 /// [`Error::Device`] if `gpu` is requested and no GPU is present, or the GPU lacks the floating-point type.
-pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error> {
+pub fn open_backend(name: &str, precision: Option<Precision>, quiet: bool, note: fn(&str)) -> Result<OpenedBackend, Error> {
     match name {
-        "gpu" => gpu(precision, quiet, false),
-        "auto" => Ok(automatic(quiet).unwrap_or_else(cpu)),
+        "gpu" => gpu_backend(precision, quiet, false, note),
+        "auto" => Ok(automatic(quiet, note).unwrap_or_else(cpu)),
         _ => Ok(cpu()),
     }
 }
 
-/// Opens a backend for a sweep: as [`open`], but `auto` takes a hardware GPU only where it is predicted to pay.
+/// Opens a backend for a sweep: as [`open_backend`], but `auto` takes a hardware GPU only where it is predicted to pay.
 ///
 /// # Errors
-/// As [`open`], and the first error of the preparation of a cell.
-pub fn open_for(
+/// As [`open_backend`], and the first error of the preparation of a cell.
+pub fn open_backend_for(
     name: &str,
     sweep: &Sweep,
     data: &DataFolder,
     threads: Option<usize>,
     quiet: bool,
+    note: fn(&str),
 ) -> Result<OpenedBackend, Error> {
     if name != "auto" {
-        return open(name, None, quiet);
+        return open_backend(name, None, quiet, note);
     }
-    let choice = automatic_for(sweep, data, threads)?;
+    let choice = automatic_for(sweep, data, threads, note)?;
     if let (Some(reason), false) = (&choice.reason, quiet) {
         note(reason);
     }
@@ -86,7 +88,7 @@ pub fn open_for(
 /// # Errors
 /// [`Error::Device`] where no adapter that suits is the named one.
 #[cfg(feature = "gpu")]
-pub fn prefer(adapter: Option<&str>, shard: Option<Shard>) -> Result<(), Error> {
+pub fn prefer_adapter(adapter: Option<&str>, shard: Option<Shard>) -> Result<(), Error> {
     use privateer_backend::gpu::{PreferredAdapter, adapters, prefer};
     let Some(name) = adapter else {
         if let Some(shard) = shard {
@@ -108,8 +110,8 @@ pub fn prefer(adapter: Option<&str>, shard: Option<Shard>) -> Result<(), Error> 
 /// # Errors
 /// [`Error::Device`] where one is named.
 #[cfg(not(feature = "gpu"))]
-pub fn prefer(adapter: Option<&str>, _shard: Option<Shard>) -> Result<(), Error> {
-    if adapter.is_some() { gpu(None, true, false).map(drop) } else { Ok(()) }
+pub fn prefer_adapter(adapter: Option<&str>, _shard: Option<Shard>) -> Result<(), Error> {
+    if adapter.is_some() { gpu_backend(None, true, false, |_| ()).map(drop) } else { Ok(()) }
 }
 
 /// Adds to a device's error how to do without the device, unless it has another hint; to that of a folder in use, how to wait.
@@ -138,9 +140,9 @@ fn cpu() -> OpenedBackend {
 }
 
 #[cfg(feature = "gpu")]
-fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>) -> OpenedBackend {
+fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>, note: fn(&str)) -> OpenedBackend {
     use privateer_backend::{Batched, Fallback};
-    let told = |error: &BackendError| note(&format!("warning: {error}; the CPU carries on, with the same answers"));
+    let told = move |error: &BackendError| note(&format!("warning: {error}; the CPU carries on, with the same answers"));
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
     OpenedBackend {
         backend: Arc::new(Fallback::new(Arc::new(batched), told)),
@@ -155,9 +157,9 @@ fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>)
 /// * `time_passes` — whether its passes are timed by its own clock
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_backend`].
 #[cfg(feature = "gpu")]
-pub fn gpu(precision: Option<Precision>, quiet: bool, time_passes: bool) -> Result<OpenedBackend, Error> {
+pub fn gpu_backend(precision: Option<Precision>, quiet: bool, time_passes: bool, note: fn(&str)) -> Result<OpenedBackend, Error> {
     use privateer_backend::device::Device;
     use privateer_backend::gpu::{AdapterChoice, Gpu, GpuOptions};
     let options = GpuOptions { time_passes, ..GpuOptions::default() };
@@ -171,22 +173,22 @@ pub fn gpu(precision: Option<Precision>, quiet: bool, time_passes: bool) -> Resu
     if !quiet {
         note(&format!("gpu: {}", gpu.description()));
     }
-    Ok(with_fallback(gpu, precision))
+    Ok(with_fallback(gpu, precision, note))
 }
 
 #[cfg(feature = "gpu")]
-fn automatic(quiet: bool) -> Option<OpenedBackend> {
+fn automatic(quiet: bool, note: fn(&str)) -> Option<OpenedBackend> {
     use privateer_backend::device::Device;
-    let gpu = hardware()?;
+    let gpu = hardware(note)?;
     if !quiet {
         note(&format!("gpu: {}", gpu.description()));
     }
-    Some(with_fallback(gpu, None))
+    Some(with_fallback(gpu, None, note))
 }
 
 /// Opens the hardware adapter, if there is one.
 #[cfg(feature = "gpu")]
-fn hardware() -> Option<privateer_backend::gpu::Gpu> {
+fn hardware(note: fn(&str)) -> Option<privateer_backend::gpu::Gpu> {
     quietly(privateer_backend::gpu::Gpu::automatic).unwrap_or_else(|error| {
         note(&format!("warning: {error}; the CPU scores, with the same answers"));
         None
@@ -195,7 +197,7 @@ fn hardware() -> Option<privateer_backend::gpu::Gpu> {
 
 /// Chooses for a sweep; the reason is absent where there was no choice.
 #[cfg(feature = "gpu")]
-fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>) -> Result<OpenedBackend, Error> {
+fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note: fn(&str)) -> Result<OpenedBackend, Error> {
     use privateer_backend::gpu::adapters;
     if !quietly(adapters).iter().any(|adapter| adapter.taken_by_auto) {
         return Ok(cpu());
@@ -207,8 +209,8 @@ fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>) -> Re
         let reason = format!("cpu: no GPU would be {LEAST_GAIN} times faster here: at best {least}");
         return Ok(OpenedBackend { reason: Some(reason), ..cpu() });
     }
-    let Some(gpu) = hardware() else { return Ok(cpu()) };
-    let prediction = match rates(&gpu) {
+    let Some(gpu) = hardware(note) else { return Ok(cpu()) };
+    let prediction = match device_rates(&gpu) {
         Ok(rates) => Prediction::of(&workloads, threads, &rates),
         Err(error) => {
             let reason = format!("cpu: {} could not be measured: {error}", gpu.facts().name);
@@ -217,7 +219,7 @@ fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>) -> Re
     };
     let name = gpu.facts().name.clone();
     Ok(if prediction.pays() {
-        OpenedBackend { reason: Some(format!("gpu: {name}, predicted: {prediction}")), ..with_fallback(gpu, None) }
+        OpenedBackend { reason: Some(format!("gpu: {name}, predicted: {prediction}")), ..with_fallback(gpu, None, note) }
     } else {
         let reason = format!("cpu: {name} would not be {LEAST_GAIN} times faster: {prediction}");
         OpenedBackend { reason: Some(reason), ..cpu() }
@@ -229,7 +231,7 @@ fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>) -> Re
 /// # Errors
 /// If it fails.
 #[cfg(feature = "gpu")]
-pub fn rates(gpu: &privateer_backend::gpu::Gpu) -> Result<DeviceRates, BackendError> {
+pub fn device_rates(gpu: &privateer_backend::gpu::Gpu) -> Result<DeviceRates, BackendError> {
     let ceilings = gpu.ceilings()?;
     Ok(DeviceRates { f32_flops: ceilings.f32_flops, f64_flops: ceilings.f64_flops, copy_bytes: ceilings.copy_bytes })
 }
@@ -241,7 +243,7 @@ pub fn cores() -> usize {
 }
 
 #[cfg(not(feature = "gpu"))]
-fn automatic_for(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>) -> Result<OpenedBackend, Error> {
+fn automatic_for(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>, _note: fn(&str)) -> Result<OpenedBackend, Error> {
     Ok(cpu())
 }
 
@@ -250,7 +252,12 @@ fn automatic_for(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>) ->
 /// # Errors
 /// Always.
 #[cfg(not(feature = "gpu"))]
-pub fn gpu(_precision: Option<Precision>, _quiet: bool, _time_passes: bool) -> Result<OpenedBackend, Error> {
+pub fn gpu_backend(
+    _precision: Option<Precision>,
+    _quiet: bool,
+    _time_passes: bool,
+    _note: fn(&str),
+) -> Result<OpenedBackend, Error> {
     Err(Error::Device {
         problem: "this program was built without the feature `gpu`: it has no GPU backend".to_owned(),
         hint: None,
@@ -258,6 +265,6 @@ pub fn gpu(_precision: Option<Precision>, _quiet: bool, _time_passes: bool) -> R
 }
 
 #[cfg(not(feature = "gpu"))]
-fn automatic(_quiet: bool) -> Option<OpenedBackend> {
+fn automatic(_quiet: bool, _note: fn(&str)) -> Option<OpenedBackend> {
     None
 }

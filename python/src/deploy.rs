@@ -1,0 +1,198 @@
+//! Deployments, prices and the program itself, as functions: options arrive as dictionaries, results leave as Python objects.
+
+use super::failure::{Phase, exception, named};
+use super::guard::RunGuard;
+use super::run::raised;
+use super::spec::Sweep;
+use privateer::config::error::Diagnostic;
+use privateer::cost::{CostOptions, write_question};
+use privateer::deploy::{self, Note, RecordValue, Reward};
+use privateer::run::with_hint;
+use privateer::{DataFolder, Error, Registry, Stop};
+use pyo3::prelude::*;
+use pythonize::{depythonize, pythonize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A result with the notes of the function.
+type Noted = (Py<PyAny>, Vec<String>);
+
+/// Runs the command line on these arguments, the first of which is the program's name; returns the exit code.
+#[pyfunction]
+pub fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| privateer::cli::main(arguments))
+}
+
+/// Calls a function of the library without the interpreter.
+///
+/// * `guard` — of the spec, whose classes may fail
+pub fn called<T: Serialize + Send>(
+    py: Python<'_>,
+    guard: Option<&RunGuard>,
+    work: impl FnOnce(Note<'_>) -> Result<T, Error> + Send,
+) -> PyResult<Noted> {
+    let (done, notes) = py.detach(|| {
+        let notes = RefCell::new(Vec::new());
+        let done = work(&|text| notes.borrow_mut().push(text.to_owned()));
+        (done.map_err(with_hint), notes.into_inner())
+    });
+    let result = done.map_err(|error| match guard.filter(|guard| guard.message().is_some()) {
+        Some(guard) => raised(py, guard, &error),
+        None => exception(py, &error, Phase::Reading),
+    })?;
+    // Through JSON, whose infinite numbers are null as in files.
+    let json = serde_json::to_value(result).map_err(|why| named(py, "RunError", &why.to_string()))?;
+    Ok((pythonize(py, &json)?.unbind(), notes))
+}
+
+/// Reads options from a dictionary.
+pub fn options<T: DeserializeOwned>(stated: &Bound<'_, PyAny>) -> PyResult<T> {
+    depythonize(stated).map_err(|why| named(stated.py(), "SpecError", &why.to_string()))
+}
+
+/// What is priced.
+#[derive(FromPyObject)]
+pub enum Priced<'py> {
+    Spec(Bound<'py, Sweep>),
+    Named(String),
+}
+
+/// Prices a spec, or what has this name; returns the report, and the claims that do not hold.
+#[pyfunction]
+#[pyo3(signature = (what, stated, data=None))]
+pub fn account(
+    py: Python<'_>,
+    what: Priced<'_>,
+    stated: &Bound<'_, PyAny>,
+    data: Option<PathBuf>,
+) -> PyResult<(Py<PyAny>, Option<String>)> {
+    let options: deploy::AccountOptions = options(stated)?;
+    let mut broken = None;
+    let checked = |report: deploy::AccountReport| {
+        broken = report.broken_claims();
+        report
+    };
+    let (report, _) = match what {
+        Priced::Named(name) => called(py, None, |_| deploy::account(&name, &options).map(checked))?,
+        Priced::Spec(spec) => {
+            let spec = spec.get();
+            let work = |_: Note<'_>| deploy::account_spec(&spec.sweep.name, &spec.sweep, &spec.data(data), &options).map(checked);
+            called(py, Some(&spec.guard), work)?
+        }
+    };
+    Ok((report, broken))
+}
+
+/// Releases columns of numbers, one list for each of the options' names; returns their ledger and notes.
+#[pyfunction]
+pub fn curate(py: Python<'_>, columns: Vec<Vec<f64>>, out: PathBuf, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
+    let options: deploy::CurateOptions = options(stated)?;
+    let read = |names: &[String]| {
+        let rows = columns.first().map_or(0, Vec::len);
+        for (name, column) in names.iter().zip(&columns) {
+            if rows == 0 || column.len() != rows || column.iter().any(|value| !value.is_finite()) {
+                let problem = Diagnostic::new(format!("column `{name}` has {} values, or one that is not finite", column.len()));
+                return Err(Error::input(problem.expected(format!("{} finite numbers", rows.max(1)))));
+            }
+        }
+        Ok((0..rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect())
+    };
+    called(py, None, |note| deploy::curate(&out, &options, read, note))
+}
+
+/// Starts a session; returns None and notes.
+#[pyfunction]
+#[pyo3(signature = (state, spec, stated, data=None))]
+pub fn init(
+    py: Python<'_>,
+    state: PathBuf,
+    spec: &Bound<'_, Sweep>,
+    stated: &Bound<'_, PyAny>,
+    data: Option<PathBuf>,
+) -> PyResult<Noted> {
+    let (options, spec): (deploy::SessionOptions, _) = (options(stated)?, spec.get());
+    let named = ("spec", spec.sweep.as_ref());
+    called(py, Some(&spec.guard), |note| deploy::init(&state, named, &spec.data(data), &options, note))
+}
+
+/// Returns the row that a session wants observed next, or the best so far, and notes.
+#[pyfunction]
+pub fn ask(py: Python<'_>, state: PathBuf, best: bool, moved: &Bound<'_, PyAny>) -> PyResult<Noted> {
+    let moved: deploy::MovedFiles = options(moved)?;
+    called(py, None, |note| deploy::ask(&Registry::builtin(), &state, best, &moved, note))
+}
+
+/// A reward as it was observed, the sealed line of an answer, or the file that holds it.
+#[derive(FromPyObject)]
+pub enum ToldReward {
+    Raw(f64),
+    Sealed(String),
+    Stored(PathBuf),
+}
+
+/// Tells a session a reward; returns what was released and notes.
+#[pyfunction]
+#[pyo3(signature = (state, row, reward, moved, *, yes=false, key=None))]
+pub fn tell(
+    py: Python<'_>,
+    state: PathBuf,
+    row: usize,
+    reward: ToldReward,
+    moved: &Bound<'_, PyAny>,
+    yes: bool,
+    key: Option<PathBuf>,
+) -> PyResult<Noted> {
+    let moved: deploy::MovedFiles = options(moved)?;
+    called(py, None, |note| {
+        let reward = match reward {
+            ToldReward::Raw(value) => Reward::Raw { value, yes },
+            ToldReward::Sealed(text) => deploy::received_text("the answer", text, key.as_deref())?,
+            ToldReward::Stored(path) => deploy::received(&path.to_string_lossy(), key.as_deref())?,
+        };
+        deploy::tell(&Registry::builtin(), &state, (row, &reward), &moved, note)
+    })
+}
+
+/// Releases a value of a record; returns the sealed line and notes.
+#[pyfunction]
+pub fn release(
+    py: Python<'_>,
+    state: PathBuf,
+    record: (u64, u64),
+    value: f64,
+    yes: bool,
+    stated: &Bound<'_, PyAny>,
+) -> PyResult<Noted> {
+    let options: deploy::ReleaseOptions = options(stated)?;
+    let record = RecordValue { row: record.0, round: record.1, value, yes };
+    called(py, None, |note| deploy::release(&state, &record, &options, note).map(|answer| answer.text))
+}
+
+/// Returns what each record has spent by the files of deployments, and notes.
+#[pyfunction]
+pub fn ledger(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Noted> {
+    called(py, None, |note| deploy::ledger(&files, None, note))
+}
+
+/// Asks what privacy costs; returns the answer and notes.
+#[pyfunction]
+pub fn cost(py: Python<'_>, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
+    let options: CostOptions = options(stated)?;
+    called(py, None, |_| {
+        let data = DataFolder::new(std::env::var_os("PRIVATEER_DATA").map(PathBuf::from));
+        let written = write_question(&Registry::builtin(), &options, data, || (), &|_| ())?;
+        Ok(written.answer(&written.run(options.threads, &Stop::new(), &())?))
+    })
+}
+
+/// Joins the folders of shares into one with a report; returns None and notes.
+#[pyfunction]
+pub fn merge(py: Python<'_>, folders: Vec<PathBuf>, out: PathBuf) -> PyResult<Noted> {
+    called(py, None, |_| {
+        privateer::record::merge(&folders, &out)?;
+        privateer::report::write_report(&out, &|_| ()).map(drop)
+    })
+}

@@ -1,0 +1,294 @@
+//! Writes the spec and the points of a question, runs it, and answers.
+
+use super::{
+    ChosenColumns, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function, of_spec, of_table,
+};
+use crate::engine::{Preparation, Stop};
+use crate::env::DataFolder;
+use crate::record::write_whole;
+use crate::registry::Registry;
+use crate::report::{Outcome, Ratio, SummaryRow};
+use crate::run::{RunObserver, RunOptions, run_to_folder};
+use crate::spec::{SPEC_FILE, Sweep};
+use privateer_backend::Cpu;
+use privateer_config::error::{Diagnostic, Error};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Name of the spec in the folder of a question.
+const SPEC_NAME: &str = "spec.toml";
+
+/// Name of the results folder in it.
+const RESULTS_NAME: &str = "results";
+
+/// Privacy budgets of a question that names none.
+const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+
+/// What is asked, about one of `table`, `arms`, `function` and `spec`.
+///
+/// Each field is the option of `privateer cost` of its name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostOptions {
+    pub table: Option<PathBuf>,
+    pub value: Option<String>,
+    #[serde(default)]
+    pub inputs: Vec<String>,
+    pub function: Option<String>,
+    pub dimension: Option<usize>,
+    pub arms: Option<PathBuf>,
+    pub spec: Option<PathBuf>,
+    #[serde(default)]
+    pub range: Vec<f64>,
+    pub trust: Trust,
+    #[serde(default)]
+    pub epsilon: Vec<f64>,
+    pub points: u64,
+    pub rounds: Vec<u64>,
+    pub trials: u64,
+    pub pilots: u64,
+    pub seed: u64,
+    pub out: Option<PathBuf>,
+    pub threads: Option<u64>,
+}
+
+impl CostOptions {
+    fn check_sizes(&self) -> Result<(), Error> {
+        let rounds = self.rounds.iter().map(|&rounds| ("rounds", rounds, 10..=10_000_000));
+        let sizes = [
+            ("points", self.points, 3..=100_000),
+            ("trials", self.trials, 2..=100_000),
+            ("pilots", self.pilots, 1..=100_000),
+            ("seed", self.seed, 0..=i64::MAX as u64),
+            ("threads", self.threads.unwrap_or(1), 1..=4096),
+        ];
+        match sizes.into_iter().chain(rounds).find(|(_, value, range)| !range.contains(value)) {
+            None => Ok(()),
+            Some((name, value, range)) => Err(Error::input(Diagnostic::new(format!("`--{name}` is {value}")).expected(format!(
+                "a whole number from {} to {}",
+                range.start(),
+                range.end()
+            )))),
+        }
+    }
+}
+
+/// What privacy costs, as `privateer cost --json` prints it.
+///
+/// `enough` and `enough_users` are the least epsilon or number of users from which on 80 % is kept.
+#[derive(Debug, Serialize)]
+pub struct CostAnswer {
+    pub sentence: String,
+    pub budgets: Vec<CostOfBudget>,
+    pub enough: Option<f64>,
+    pub enough_users: Option<f64>,
+    pub notes: Vec<String>,
+    pub users: Vec<u64>,
+    pub trials: u64,
+    pub pilots: u64,
+    pub spec: PathBuf,
+    pub report: PathBuf,
+}
+
+/// What the best policy keeps at one epsilon or number of users: a share, its 95 % interval, mean regrets.
+#[derive(Debug, Serialize)]
+pub struct CostOfBudget {
+    pub epsilon: f64,
+    pub users: u32,
+    pub policy: String,
+    pub share: Option<f64>,
+    pub interval: Option<(f64, f64)>,
+    pub regret: f64,
+    pub regret_without_privacy: f64,
+}
+
+/// Returns the share of what can be learnt that a policy keeps.
+#[must_use]
+pub fn share(row: &SummaryRow) -> Option<Ratio> {
+    row.cost?.share?.left
+}
+
+/// A question whose spec is written.
+pub struct WrittenQuestion {
+    /// The question.
+    pub question: CostQuestion,
+    /// What is known about the problem.
+    pub problem: CostProblem,
+    /// Folder of spec, points and results.
+    pub folder: PathBuf,
+    sweep: Sweep,
+    data: DataFolder,
+}
+
+impl WrittenQuestion {
+    /// Returns the path of the spec.
+    #[must_use]
+    pub fn spec_path(&self) -> PathBuf {
+        self.folder.join(SPEC_NAME)
+    }
+
+    /// Runs the spec into the folder of the question.
+    ///
+    /// # Errors
+    /// What stops a run.
+    pub fn run(&self, threads: Option<u64>, stop: &Stop, observer: &dyn RunObserver) -> Result<Outcome, Error> {
+        let data = self.data.clone();
+        let options = RunOptions { data, threads: threads.map(|threads| threads as usize), ..RunOptions::default() };
+        let results = self.folder.join(RESULTS_NAME);
+        run_to_folder(&self.sweep, &results, &options, stop, observer)?.report.ok_or_else(|| Error::Failed {
+            problem: "the run has no report".to_owned(),
+            hint: format!("run `privateer report {}`", results.display()),
+        })
+    }
+
+    /// Returns what the report of the run says about the question.
+    #[must_use]
+    pub fn answer(&self, report: &Outcome) -> CostAnswer {
+        let regret = |row: &SummaryRow| row.main.map_or(f64::NAN, |moments| moments.mean);
+        let budget = |&(epsilon, best): &(f64, usize)| {
+            let row = &report.summary[best];
+            let reference = row.cost.and_then(|cost| report.summary.get(cost.reference));
+            CostOfBudget {
+                epsilon,
+                users: row.rounds,
+                policy: row.policy.clone(),
+                share: share(row).map(|share| share.value),
+                interval: share(row).and_then(|share| share.interval),
+                regret: regret(row),
+                regret_without_privacy: reference.map_or(f64::NAN, regret),
+            }
+        };
+        let CostQuestion { rounds, trials: [trials, pilots], .. } = &self.question;
+        let is_over_users = 1 < rounds.len();
+        CostAnswer {
+            sentence: report.answer.join(" "),
+            budgets: report.best.iter().map(budget).collect(),
+            enough: report.enough.filter(|_| !is_over_users),
+            enough_users: report.enough.filter(|_| is_over_users),
+            notes: self.problem.notes.clone(),
+            users: rounds.clone(),
+            trials: *trials,
+            pilots: *pilots,
+            spec: self.spec_path(),
+            report: report.report_path.clone(),
+        }
+    }
+}
+
+/// Reads the problem, and writes spec and points into the folder of the question, which may hold the same ones.
+///
+/// * `spec_data` — data files of the spec, where one is named
+/// * `computed` — called after each evaluation of a likelihood
+/// * `note` — takes what was understood of the files
+///
+/// # Errors
+/// A bad table, spec or number; a folder that holds another question.
+pub fn write_question(
+    registry: &Registry,
+    args: &CostOptions,
+    spec_data: DataFolder,
+    computed: impl Fn(),
+    note: &dyn Fn(&str),
+) -> Result<WrittenQuestion, Error> {
+    args.check_sizes()?;
+    let range = match args.range[..] {
+        [] => None,
+        [low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
+        _ => return Err(Error::input(Diagnostic::new("`--range` needs two ends").expected("two numbers LO,HI with LO < HI"))),
+    };
+    let question = |name: String| CostQuestion {
+        name,
+        trust: args.trust,
+        epsilons: match args.epsilon[..] {
+            [] if 1 < args.rounds.len() => vec![1.0],
+            [] => EPSILONS.to_vec(),
+            _ => args.epsilon.clone(),
+        },
+        rounds: args.rounds.clone(),
+        trials: [args.trials, args.pilots],
+        seed: args.seed,
+    };
+    // Budgets are checked before a table is read.
+    question(String::new()).check(None)?;
+    let stem = |path: &Path| {
+        let name = path.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned());
+        name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("table").to_owned()
+    };
+    let scratch = tempfile::tempdir().map_err(|source| Error::io("make a folder", std::env::temp_dir(), source))?;
+    let seed = args.seed;
+    let mut data = None;
+    let (name, problem) = if let Some(file) = &args.table {
+        let columns = ChosenColumns::of(file, args.value.as_deref(), &args.inputs)?;
+        let value = args.value.clone().unwrap_or_default();
+        let question = PointsQuestion { file: file.clone(), value, range, points: args.points as usize, seed };
+        (stem(file), of_table(&question, &columns, scratch.path(), computed))
+    } else if let Some(file) = &args.arms {
+        (stem(file), of_arms(file, range, seed, scratch.path()))
+    } else if let Some(kind) = &args.function {
+        if range.is_some() {
+            let diagnostic = Diagnostic::new("`--range` is for a table: a known function is mapped onto [0, 1]");
+            return Err(Error::input(diagnostic.hint("leave it out")));
+        }
+        let question = FunctionQuestion { kind: kind.clone(), dimension: args.dimension, points: args.points as usize, seed };
+        (kind.clone(), of_function(&question, registry, computed))
+    } else {
+        let file = args.spec.clone().unwrap_or_default();
+        let (text, name) = (SPEC_FILE.read_text(&file)?, file.display().to_string());
+        let sweep = Sweep::parse_with(registry, &name, &text, &[])?;
+        data = Some(spec_data);
+        (stem(&file), of_spec(&text, &name, range, &sweep))
+    };
+    let problem = problem?;
+    problem.notes.iter().for_each(|line| note(line));
+    let question = question(format!("What privacy costs: {name}"));
+    question.check(Some(&problem))?;
+    let folder = args.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-cost-{}", question.trust)));
+    let text = question.spec(&problem);
+    // What a run would refuse leaves no folder.
+    let sweep = Sweep::parse_with(registry, SPEC_NAME, &text, &[])?;
+    let scratch_data = data.clone().unwrap_or_else(|| DataFolder::new(Some(scratch.path().to_owned())));
+    let backend = Cpu::default();
+    let preparation = Preparation::new(&sweep, &scratch_data, &backend);
+    for plan in &sweep.cells {
+        preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
+    }
+    if folder.as_os_str().is_empty() {
+        return Err(Error::input(Diagnostic::new("`--out` is empty").expected("a folder")));
+    }
+    if folder.join(RESULTS_NAME).exists() && !folder.join(SPEC_NAME).exists() {
+        return Err(Error::Folder {
+            path: folder,
+            problem: format!("holds a `{RESULTS_NAME}` that no `privateer cost` wrote"),
+            hint: "choose another folder with `--out DIR`".to_owned(),
+        });
+    }
+    fs::create_dir_all(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
+    fs::write(scratch.path().join(SPEC_NAME), text).map_err(|source| Error::io("write the spec", scratch.path(), source))?;
+    let entries = fs::read_dir(scratch.path()).map_err(|source| Error::io("read the folder", scratch.path(), source))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let from = entry.map_err(|source| Error::io("read the folder", scratch.path(), source))?.path();
+        let bytes = fs::read(&from).map_err(|source| Error::io("read", &from, source))?;
+        files.push((folder.join(from.file_name().unwrap_or_default()), bytes));
+    }
+    for (to, bytes) in &files {
+        let is_other = match fs::read(to) {
+            Ok(there) => there != *bytes,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => false,
+            Err(source) => return Err(Error::io("read", to, source)),
+        };
+        if is_other {
+            return Err(Error::Folder {
+                path: folder,
+                problem: format!("holds another question: its `{}` differs", to.file_name().unwrap_or_default().display()),
+                hint: "choose another folder with `--out DIR`, or remove this one".to_owned(),
+            });
+        }
+    }
+    for (to, bytes) in &files {
+        write_whole(to, bytes, "write the question")?;
+    }
+    let data = data.unwrap_or_else(|| DataFolder::new(Some(folder.clone())).limited_to(Vec::new()));
+    Ok(WrittenQuestion { question, problem, folder, sweep, data })
+}
