@@ -14,6 +14,8 @@ pub enum Protects {
     JointSums,
     /// Each user's own item of such sums, in the local model.
     LocalSums,
+    /// Sums over batches of rewards, by a trusted server.
+    Batches,
     /// Vertices chosen along gradients of interactions or samples.
     Choices,
     /// Gradients of samples.
@@ -25,10 +27,11 @@ pub enum Protects {
 }
 
 /// The selected names, in the order of [`Calibration::ALL`].
-pub const AUTOMATIC: [(Protects, [&str; 3]); 7] = [
+pub const AUTOMATIC: [(Protects, [&str; 3]); 8] = [
     (Protects::Rewards, ["laplace", "laplace", "hybrid"]),
     (Protects::JointSums, ["tree", "tree", "blt"]),
     (Protects::LocalSums, ["local-gaussian", "local-gaussian", "local-gaussian"]),
+    (Protects::Batches, ["batch-laplace", "batch-laplace", "batch-laplace"]),
     (Protects::Choices, ["laplace", "laplace", "gumbel"]),
     (Protects::Gradients, ["generalized-gaussian", "generalized-gaussian", "gaussian"]),
     (Protects::PrefixSums, ["tree", "tree", "blt"]),

@@ -134,7 +134,7 @@ fn channels() {
             for (n_features, epochs, clip) in
                 [(2, Epochs::One, (-1.0, 1.0)), (9, Epochs::Restart, (0.0, 1.0)), (3, Epochs::Carry, (0.0, 8.0))]
             {
-                if entry.local && epochs != Epochs::One {
+                if entry.serves == Protection::LocalSums && epochs != Epochs::One {
                     continue;
                 }
                 let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false };

@@ -338,7 +338,7 @@ fn refusals_name_their_key() {
         let mut unbounded = good();
         (unbounded.facts.range, unbounded.facts.noise_bound, unbounded.request.calibration) =
             (None, None, Calibration::AsPrinted);
-        if entry.name == "tree" || entry.local {
+        if entry.name == "tree" || entry.serves == Protection::LocalSums {
             let ledger = unbounded.build(&entry).expect("as printed").ledger();
             assert!(matches!(&ledger.guarantee, Guarantee::NoGuarantee { erratum, .. } if erratum == "E3"), "{ledger:?}");
         } else {
