@@ -7,7 +7,7 @@ use crate::interactions::sums::{InteractionSums, SumsTerms};
 use crate::mechanism::MECHANISMS;
 use crate::sums::{Epochs, SUMS, SumsNeed};
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Guarantee, Ledger, Refusal, Request, RewardFacts, price,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Guarantee, Ledger, Protection, Refusal, Request, RewardFacts, price,
 };
 use privateer_numerics::linalg::Norm;
 

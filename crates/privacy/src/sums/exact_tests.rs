@@ -4,7 +4,7 @@
 use super::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
 use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
 use crate::release::ChannelRelease;
-use crate::{Budget, Calibration, Channel, Privatizer, Query, Raw, Request, RewardFacts, Signal};
+use crate::{Budget, Calibration, Channel, Privatizer, Protection, Query, Raw, Request, RewardFacts, Signal};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, joint, local, none};
 use crate::printed::dubey2021;
 use crate::{
-    Budget, Calibration, Delta, Epsilon, Event, Guarantee, Query, Raw, Refusal, Request, RewardFacts, Signal,
+    Budget, Calibration, Delta, Epsilon, Event, Guarantee, Protection, Query, Raw, Refusal, Request, RewardFacts, Signal,
     analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::{Purpose, Stream, Streams};
