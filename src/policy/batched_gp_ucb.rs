@@ -25,7 +25,7 @@ const STATE_VERSION: u64 = 1;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    let doc = "users that play one point before their sum of rewards is released; `auto`: by epsilon, clip and prior variance";
+    let doc = "users that play one point before their sum of rewards is released; `auto`: by mechanism, clip, prior variance and `rounds`";
     let batch = match args.number("batch", doc).at_least(1.0).at_most(MOST_USERS).or_word("auto", "`auto`") {
         Some(Ok(users)) if users.fract() == 0.0 => Some(users as u64),
         Some(Ok(users)) => {
@@ -71,7 +71,10 @@ struct BatchedMaker {
 }
 
 /// The batches of `auto` are at least this many.
-const LEAST_BATCHES: u64 = 16;
+const LEAST_BATCHES: u64 = 32;
+
+/// The clip range is taken to hold at least this many standard deviations of the function.
+const DEVIATIONS: f64 = 8.0;
 
 impl BatchedMaker {
     /// Returns the number of users of a batch, and the setting in which the mean of a batch is one reward.
@@ -84,7 +87,8 @@ impl BatchedMaker {
         let variance = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
         let batch = self.batch.unwrap_or_else(|| {
             let most = (self.rounds / LEAST_BATCHES).max(1) as f64;
-            let users = (std * std / variance).min(std / libm::sqrt(self.prior_variance));
+            let deviation = libm::sqrt(self.prior_variance).min(2.0 * half / DEVIATIONS);
+            let users = (std * std / variance).min(std / deviation);
             libm::ceil(users).clamp(1.0, most) as u64
         });
         let users = batch as f64;

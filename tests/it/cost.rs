@@ -181,10 +181,11 @@ fn every_kind_of_problem_is_answered() {
          kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n[[policy]]\nkind = \"uniform\"\n",
     )
     .expect("written");
-    let problems: [&[&str]; 4] = [
+    let problems: [&[&str]; 5] = [
         &["--function", "branin", "--points", "100"],
         &["--function", "branin", "--points", "100", "--trust", "joint"],
         &["--arms", "arms.csv"],
+        &["--arms", "arms.csv", "--trust", "joint"],
         &["--spec", "own.toml", "--range=-3,3"],
     ];
     for (which, problem) in problems.into_iter().enumerate() {
@@ -312,7 +313,6 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
         (&["--function", "branni"], &["there is no function", "did you mean `branin`?"]),
         (&["--function", "branin", "--range", "0,1"], &["`--range` is for a table"]),
         (&["--arms", "texts.csv"], &["fewer than two columns of numbers"]),
-        (&["--arms", "t.csv", "--trust", "joint"], &["no features", "--trust local"]),
         (&["--arms", "t.csv", "--range", "7,9"], &["no value of a reading lies in"]),
         (&["t.csv", "--value", "value", "--inputs", "x,x"], &["names `x` twice"]),
         (&["t.csv", "--value", "value", "--out", ""], &["`--out` is empty"]),
