@@ -37,7 +37,8 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let inner = gp_ucb::plan(args, NAME, Ridge::Mechanism);
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         if let Some(batch) = batch.filter(|batch| problem.rounds < *batch) {
-            let message = format!("a batch has {batch} users and is released at its end, and there are {} rounds", problem.rounds);
+            let message =
+                format!("a batch has {batch} users and is released at its end, and there are {} rounds", problem.rounds);
             let diagnostic = Diagnostic::new(message).expected(format!("a `batch` from 1 to {}, or `auto`", problem.rounds));
             return Err(Error::input(diagnostic));
         }
@@ -49,11 +50,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         let (inner, rounds, n_points) = (inner.prepare(problem)?, problem.rounds, problem.n_points());
         Ok(Box::new(BatchedMaker { inner, batch, prior_variance, rounds, n_points }))
     };
-    PolicyPlan {
-        protection: Protection::Batches,
-        patience: Box::new(move |_| batch.unwrap_or(1)),
-        ..PolicyPlan::new(prepare)
-    }
+    PolicyPlan { protection: Protection::Batches, patience: Box::new(move |_| batch.unwrap_or(1)), ..PolicyPlan::new(prepare) }
 }
 
 /// Largest number of users of a batch.

@@ -1,8 +1,8 @@
 //! Lists the policies that a spec can name.
 
 use super::{
-    PolicyPlan, ata_gp_ucb, batched_gp_ucb, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb,
-    tgp_ucb, uniform,
+    PolicyPlan, ata_gp_ucb, batched_gp_ucb, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb,
+    rff_gp_ucb, tgp_ucb, uniform,
 };
 use privateer_config::params::{List, Named};
 

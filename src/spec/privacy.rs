@@ -81,7 +81,10 @@ impl PrivacyPlan {
             &RequestDocs {
                 mechanism: "how rewards or sums are randomised; `auto`: policy and calibration pick",
                 epsilon: ["privacy loss of one user's reward", "none; every mechanism but `none` requires it"],
-                delta: ["failure probability of the claim", "none; `gaussian`, `batch-gaussian` and all mechanisms for sums of features require it"],
+                delta: [
+                    "failure probability of the claim",
+                    "none; `gaussian`, `batch-gaussian` and all mechanisms for sums of features require it",
+                ],
                 ..RequestDocs::DEFAULT
             },
         );

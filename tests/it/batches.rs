@@ -6,7 +6,7 @@ use privateer::env::DataFolder;
 
 fn spec(policy: &str, privacy: &str) -> String {
     format!(
-        "seed = 3\nrounds = 100\ntrials = 4\nreferences = false\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
+        "seed = 3\nrounds = 100\ntrials = 4\nreferences = false\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"rkhs\"\n\
          domain = {{ kind = \"grid\", points = 40 }}\nkernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\n\
          noise = {{ kind = \"uniform\", bound = 0.5 }}\n[privacy]\n{privacy}\n[[policy]]\nlabel = \"p\"\n{policy}\n\
          beta = {{ kind = \"order\", factor = 0.5 }}\nridge = \"mechanism\"\n"

@@ -120,7 +120,9 @@ impl ClaimUnit {
             }
             (Self::GramItem { .. }, _) => ("the noise is too small for L2 sensitivities of sqrt(2) and 2Y", "E13, E14"),
             (Self::Interaction { .. }, _) => ("the printed noise is too small at this budget", "E8"),
-            (Self::Reward { .. } | Self::BatchedReward { .. } | Self::Row { .. }, _) => ("the noise is too small for the range of the rewards", "E2"),
+            (Self::Reward { .. } | Self::BatchedReward { .. } | Self::Row { .. }, _) => {
+                ("the noise is too small for the range of the rewards", "E2")
+            }
         }
     }
 

@@ -34,7 +34,12 @@ pub(super) fn attacks(
     let inner = Arc::clone(&bandit.environment_plan);
     let environment_plan = Arc::new(EnvironmentPlan::new(move |context| planted(&inner, Some(canary), context)));
     replay.task = Task::Bandit(BanditPlan { environment_plan, ..bandit.clone() });
-    let heard = BanditTranscript { sums: others.is_some(), rounds: plan.rounds as usize, trials: Mutex::default(), rows: Mutex::default() };
+    let heard = BanditTranscript {
+        sums: others.is_some(),
+        rounds: plan.rounds as usize,
+        trials: Mutex::default(),
+        rows: Mutex::default(),
+    };
     job.play(replay, &heard)?;
     let (transcripts, rows) = heard.told(job);
     let pair = format!("the reward of round 1 is {first} against {second}");

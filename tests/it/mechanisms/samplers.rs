@@ -131,7 +131,8 @@ fn channels() {
             }
         }
         for entry in batch::ENTRIES {
-            let mechanism = (entry.build)(&request(entry.name, budget, (-1.0, 3.0)), &facts((-1.0, 3.0)), SumsNeed::of_rewards(40));
+            let mechanism =
+                (entry.build)(&request(entry.name, budget, (-1.0, 3.0)), &facts((-1.0, 3.0)), SumsNeed::of_rewards(40));
             let ledger = mechanism.as_ref().expect("a mechanism").ledger();
             let stated = match ledger.event {
                 Event::Gaussian { .. } => priced(&ledger.composition(1).expect("a price"), budget),

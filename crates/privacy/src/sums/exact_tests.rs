@@ -216,7 +216,11 @@ fn calibrations_are_kept() {
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
         assert_eq!(exact.users(), Some(0), "a refusal takes nobody in");
         let printed = built(&entry, Calibration::AsPrinted, 100, 100, Epochs::One);
-        assert!(printed.is_none_or(|printed| entry.serves != Protection::LocalSums || printed.exact().is_err()), "{}", entry.name);
+        assert!(
+            printed.is_none_or(|printed| entry.serves != Protection::LocalSums || printed.exact().is_err()),
+            "{}",
+            entry.name
+        );
     }
     // Rows of a Toeplitz form are rounded in every later round: ten million rows cost more than 2 %.
     let long = built(&joint::ENTRIES[2], Calibration::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");

@@ -21,8 +21,8 @@ use crate::printed::dubey2021_local;
 use crate::privatizer::read_version;
 use crate::streams::Shape;
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released,
-    Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
+    Released, Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
 };
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;

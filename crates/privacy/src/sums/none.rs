@@ -4,8 +4,8 @@ use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::gram::{GramClip, GramLayout};
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released, Request,
-    RewardFacts, Signal,
+    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released,
+    Request, RewardFacts, Signal,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
