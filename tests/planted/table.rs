@@ -83,12 +83,12 @@ pub const ROWS: &[Row] = &[
     row(LaplaceNoise, &["laplace", "discrete-laplace"], "mechanisms::noise::laplace_noise_has_its_scale"),
     row(GaussianNoise, &["gaussian", "discrete-gaussian"], "mechanisms::noise::gaussian_noise_has_its_size"),
     row(DuchiNoise, &["duchi", "bit"], "mechanisms::noise::a_bit_answers_at_its_epsilon"),
+    row(PiecewiseNoise, &["piecewise", "piecewise-on-a-grid"], "mechanisms::noise::the_density_answers_at_its_epsilon"),
     row(
         ResponseNoise,
         &["randomised-response", "response-on-levels"],
         "mechanisms::noise::randomised_response_answers_at_its_epsilon",
     ),
-    row(PiecewiseNoise, &["piecewise", "piecewise-on-a-grid"], "mechanisms::noise::the_density_answers_at_its_epsilon"),
     row(HybridBranch, &["hybrid", "hybrid-on-a-grid"], "mechanisms::noise::the_hybrid_mixes_by_a_public_coin"),
     row(
         StreamNoise,
