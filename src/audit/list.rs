@@ -4,7 +4,7 @@ use super::{Case, curators, gradients, interactions, prefix, printed, release, r
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise, response};
-use privateer_privacy::sums::{joint, local, none as sums_none};
+use privateer_privacy::sums::{batch, joint, local, none as sums_none};
 
 /// Describes a registered audit.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,8 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-blt", "sums over users by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
     sound("sums-sqrt-toeplitz", "sums over users by the square root", || sums::cases(&joint::ENTRIES[3])),
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
+    sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
+    sound("sums-batch-gaussian", "sums of batches, Gaussian noise", || sums::cases(&batch::ENTRIES[1])),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
     sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false))
         .of(&["dp-tofw with gaussian"]),
@@ -82,6 +84,8 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("discrete-gaussian", "release of one number, Gaussian", || release::cases("discrete-gaussian", &gaussian::ENTRY, 4.0)),
     sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),
     sound("discrete-gaussian-sums", "release of sums over users", sums::released),
+    sound("exact-sums-batch-laplace", "release of sums of batches", || sums::released_batches(&batch::ENTRIES[0])),
+    sound("exact-sums-batch-gaussian", "release of sums of batches, Gaussian", || sums::released_batches(&batch::ENTRIES[1])),
 ];
 
 /// Every printed claim that an attack refutes.

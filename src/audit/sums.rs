@@ -1,6 +1,6 @@
 //! Attacks sums of `phi phi^T` and `y phi` over users, through the privatizers themselves.
 //!
-//! The pair of one user changes at the worst angle; the data of all other users are known.
+//! The pair of one user changes at the worst angle; the data of all other users are known. Sums of batches hold rewards alone.
 
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
@@ -8,7 +8,9 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
-use privateer_privacy::{Budget, Calibration, Channel, Delta, Ledger, Query, Raw, Released, Request, RewardFacts, Signal};
+use privateer_privacy::{
+    Budget, Calibration, Channel, Delta, Ledger, Protection, Query, Raw, Released, Request, RewardFacts, Signal,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -32,7 +34,9 @@ const BUDGET: (f64, f64) = (4.0, 1e-3);
 /// # Errors
 /// If the mechanism refuses them.
 pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
-    of(entry, ROUNDS, SumsAttackNoise::Simulated)
+    // Batches share no noise: more rounds add nothing to learn.
+    let rounds = if entry.serves == Protection::Batches { FEW_ROUNDS } else { ROUNDS };
+    of(entry, rounds, SumsAttackNoise::Simulated)
 }
 
 /// Returns the attacks on real releases: running sums in buffers and by the tree, and own items.
@@ -44,6 +48,14 @@ pub fn released() -> Result<Vec<Case>, Error> {
     cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
     cases.extend(of(&local::ENTRY, EXACT_ROUNDS, SumsAttackNoise::Exact)?);
     Ok(cases)
+}
+
+/// Returns the attacks on real releases of sums of batches, with Laplace or with Gaussian noise.
+///
+/// # Errors
+/// If the mechanism refuses them.
+pub fn released_batches(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
+    of(entry, EXACT_ROUNDS, SumsAttackNoise::Exact)
 }
 
 /// Names the source of the attacked noise.
@@ -110,7 +122,7 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
     ];
     for (suffix, every) in [(", 3 participations in one row", PARTICIPATIONS), (", 3 participations", 1)] {
         // In a local model every item is its own release.
-        if !(entry.local && 1 < every) {
+        if entry.serves != Protection::LocalSums || every == 1 {
             let (pair, first, second) = ("the same phi, y = 1 against -1, in three rounds of one user", (e1, 1.0), (e1, -1.0));
             plans.push(SumsAttackPlan {
                 suffix,
@@ -122,6 +134,10 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
                 second,
             });
         }
+    }
+    if entry.serves == Protection::Batches {
+        plans.retain(|plan| plan.first.0 == plan.second.0);
+        plans.push(SumsAttackPlan { every: 4, ..once(", in a batch of 4", "y = 1 against -1", 4, (e1, 1.0), (e1, -1.0)) });
     }
     plans.into_iter().map(|plan| case(entry, noise, plan)).collect()
 }
@@ -141,28 +157,38 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     let claim = claim_of(&mechanism.ledger(), participations);
     let known = [([0.6, 0.8], 0.3), ([0.8, -0.6], 0.3)];
     let of = Arc::clone(&mechanism);
+    let width = if entry.serves == Protection::Batches { 1 } else { ENTRIES };
     let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
         let Some(mut take) = noise.taker(&of) else { return false };
-        let mut parts = row.chunks_exact_mut(ENTRIES);
+        let mut parts = row.chunks_exact_mut(width);
         for round in 1..=rounds {
             let (features, reward) = if round <= participations { side.pick(first, second) } else { known[round as usize % 2] };
             let query = Query { features: Cow::Borrowed(&features), release: round.is_multiple_of(every) };
             let Some(released) = take(&query, Raw::seal(reward), stream) else { return false };
-            if let Signal::Sums(sums) | Signal::Item(sums) = released.value() {
-                let Some(part) = parts.next() else { return false };
-                part.copy_from_slice(&sums.entries);
-            }
+            let entries = match released.value() {
+                Signal::Sums(sums) | Signal::Item(sums) => &sums.entries,
+                Signal::Reward(mean) => std::slice::from_ref(mean),
+                Signal::Nothing => continue,
+            };
+            let Some(part) = parts.next() else { return false };
+            part.copy_from_slice(entries);
         }
         parts.next().is_none()
     };
     let (name, source) = match noise {
+        _ if entry.serves == Protection::Batches => {
+            let kind = if noise == SumsAttackNoise::Exact { "exact-sums" } else { "sums" };
+            (format!("{kind}-{}{suffix}", entry.name), "docs/proofs/batches.md")
+        }
         SumsAttackNoise::Simulated => (format!("sums-{}{suffix}", entry.name), "docs/proofs/sums.md"),
         SumsAttackNoise::Exact => (format!("discrete-gaussian-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
     };
-    let given = if entry.local { rounds } else { releases };
+    let given = if entry.serves == Protection::LocalSums { rounds } else { releases };
     let at =
         if participations == 1 { format!("in round 1 of {rounds}") } else { format!("{rounds} rounds, {releases} releases") };
-    let case = Case::discriminant(name, claim, format!("{pair}, {at}, all else known"), given as usize * ENTRIES, play);
+    let case = Case::discriminant(name, claim, format!("{pair}, {at}, all else known"), given as usize * width, play);
+    // One number a batch is drawn in no time.
+    let case = if width == 1 && noise == SumsAttackNoise::Simulated { case.effort(4) } else { case };
     let case = case.source(source);
     Ok(if 0.0 < claim.delta { case.gaussian() } else { case })
 }

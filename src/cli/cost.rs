@@ -91,7 +91,7 @@ pub struct CostArgs {
 enum TrustArg {
     /// Nobody: noise on each user's device
     Local,
-    /// A server, which releases noisy sums
+    /// A server, which releases noisy sums of users' rewards
     Joint,
 }
 

@@ -210,7 +210,7 @@ pub fn write_question(
         seed: args.seed,
     };
     // Budgets are checked before a table is read.
-    question(String::new()).check(None)?;
+    question(String::new()).check()?;
     let stem = |path: &Path| {
         let name = path.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned());
         name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("table").to_owned()
@@ -242,7 +242,6 @@ pub fn write_question(
     let problem = problem?;
     problem.notes.iter().for_each(|line| note(line));
     let question = question(format!("What privacy costs: {name}"));
-    question.check(Some(&problem))?;
     let folder = args.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-cost-{}", question.trust)));
     let text = question.spec(&problem);
     // What a run would refuse leaves no folder.

@@ -12,7 +12,7 @@ use std::fmt::{self, Write as _};
 pub enum Trust {
     /// Nobody but each user: rewards leave their devices with noise.
     Local,
-    /// A server, which releases noisy sums of all users' rewards.
+    /// A server, which releases noisy sums of users' rewards.
     Joint,
 }
 
@@ -43,11 +43,11 @@ pub struct CostQuestion {
 }
 
 impl CostQuestion {
-    /// Refuses budgets that mean nothing, and a trust model for which the problem, where it is known, has no policy.
+    /// Refuses budgets and numbers of users that mean nothing.
     ///
     /// # Errors
     /// [`Error::Input`].
-    pub fn check(&self, problem: Option<&CostProblem>) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         let refuse = |what: String, expected: &str| Err(Error::input(Diagnostic::new(what).expected(expected)));
         if let Some(bad) = self.epsilons.iter().find(|&&epsilon| !(epsilon.is_finite() && 0.0 < epsilon)) {
             return refuse(format!("`--epsilon` holds {bad}"), "privacy budgets: numbers > 0, as in `--epsilon 0.5,1,2`");
@@ -61,11 +61,6 @@ impl CostQuestion {
         if 1 < self.rounds.len() && 1 < self.epsilons.len() {
             let what = format!("`--rounds` and `--epsilon` hold {} and {} numbers", self.rounds.len(), self.epsilons.len());
             return refuse(what, "several numbers of users with one epsilon, or several epsilons with one number of users");
-        }
-        if self.trust == Trust::Joint && problem.is_some_and(|problem| problem.is_arms) {
-            let diagnostic = Diagnostic::new("a table of arms has no features from which a trusted server could release sums")
-                .expected("`--trust local`, or a table of points with `--value`");
-            return Err(Error::input(diagnostic));
         }
         Ok(())
     }
@@ -103,15 +98,21 @@ impl CostQuestion {
             Trust::Joint => {
                 let delta = 1.0 / (10.0 * most as f64);
                 add(format!(
-                    "mechanism = \"auto\"        # noise on the server's sums\ncalibration = \"tight\"\ndelta = {delta:e}"
+                    "mechanism = \"auto\"        # noise of the server, on sums\ncalibration = \"tight\"\ndelta = {delta:e}"
                 ));
-                for (label, more) in [
+                add(format!("\n[[policy]]\nkind = \"batched-gp-ucb\"\n{tuned}\nridge = {}", problem.ridge));
+                let of_features = [
                     ("jdp-gp-ucb", "release = { kind = \"count\", factor = 1.4 }"),
                     (
                         "jdp-gp-ucb, clipped",
                         "release = { kind = \"count\", factor = 2.0 }\nrepair = { kind = \"clip\", multiple = 0.1 }",
                     ),
-                ] {
+                ];
+                // Who trusts the server loses nothing by noise that needs no trust.
+                let local = "label = \"tgp-ucb, noise of each user\"";
+                add(format!("\n[[policy]]\nkind = \"tgp-ucb\"\n{local}\n{tuned}\nridge = {}", problem.ridge));
+                // Arms have no features.
+                for (label, more) in of_features.into_iter().filter(|_| !problem.is_arms) {
                     add(format!(
                         "\n[[policy]]\nkind = \"jdp-gp-ucb\"\nlabel = \"{label}\"\nfeatures = {}\n{tuned}\n{more}",
                         problem.features

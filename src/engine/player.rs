@@ -93,8 +93,8 @@ impl Player {
     }
 
     /// Returns the privatizer's query for a play of `point`.
-    pub(super) fn query(&mut self, point: usize) -> Query<'_> {
-        self.server().map(|server| server.query(point)).unwrap_or_default()
+    pub(super) fn query(&self, point: usize) -> Query<'_> {
+        self.policy.query(point)
     }
 
     /// Returns the server of a policy that learns from released sums.

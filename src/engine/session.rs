@@ -346,7 +346,7 @@ impl Session {
     }
 
     fn keep(&mut self, row: usize, signal: &Released<Signal>) -> Result<ToldRound, Error> {
-        let told = ToldRound { row: row as u64, released: signal.reward() };
+        let told = ToldRound { row: row as u64, released: signal.reward().filter(|_| self.releases_rewards()) };
         self.players.players[0].update(row, signal);
         self.players.end_round(self.state.told.len() as u64 + 1, &[told.released])?;
         self.state.told.push(told);

@@ -79,6 +79,12 @@ pub trait Policy: Send {
     /// Returns the state as plain data with a version, for [`PolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
 
+    /// Returns the privatizer's query for a play of `point`; empty where rewards are released.
+    fn query(&self, point: usize) -> Query<'_> {
+        let _ = point;
+        Query::default()
+    }
+
     /// Returns the model that scores come from; `None` for policies that never score.
     fn model(&mut self) -> Option<&mut dyn PolicyModel> {
         None
@@ -91,11 +97,6 @@ pub trait Policy: Send {
 }
 
 impl dyn Policy + '_ {
-    /// Returns the privatizer's query for a play of `point`; empty where rewards are released.
-    pub fn query(&mut self, point: usize) -> Query<'_> {
-        self.server().map(|server| server.query(point)).unwrap_or_default()
-    }
-
     /// Returns the model's scores; `None` for policies that never score.
     pub fn scores(&mut self) -> Option<&dyn ScoreModel> {
         self.model().map(|model| model.scored().0)

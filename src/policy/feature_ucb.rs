@@ -3,7 +3,7 @@
 //! Source: [Dubey2021, Theorem 1], without privacy noise.
 
 use super::exploration_factor::ExplorationFactor;
-use super::gp_policy::{Rule, failure_prob, gp_plan_over};
+use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan_over};
 use super::noise_scale::NoiseScale;
 use super::{FeaturesPlan, PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
@@ -20,7 +20,7 @@ pub fn feature_plan(
 ) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
     let posterior = || PosteriorPlan::parse_of(args, kind, build);
-    gp_plan_over(args, posterior, name, move |setting, ridge| {
+    gp_plan_over(args, posterior, name, Ridge::Stated(1.0), move |setting, ridge| {
         let (noise_scale, bound, root) = (NoiseScale::of(beta, setting)?, setting.facts.bound, libm::sqrt(ridge));
         let factor = move |round: &RoundFacts| {
             beta.value(

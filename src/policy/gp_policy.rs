@@ -83,10 +83,11 @@ pub enum Ridge {
 }
 
 impl Ridge {
-    fn parse(args: &Args<'_>) -> Self {
+    fn parse(args: &Args<'_>, default: Self) -> Self {
         let doc = "regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism";
-        match args.number("ridge", doc).above(0.0).at_most(LARGEST_RIDGE).or_word("mechanism", "1") {
-            None => Self::Stated(1.0),
+        let meaning = if default == Self::Mechanism { "`mechanism`" } else { "1" };
+        match args.number("ridge", doc).above(0.0).at_most(LARGEST_RIDGE).or_word("mechanism", meaning) {
+            None => default,
             Some(Ok(ridge)) => Self::Stated(ridge),
             Some(Err(_)) => Self::Mechanism,
         }
@@ -120,13 +121,14 @@ impl Ridge {
 /// Largest ridge.
 const LARGEST_RIDGE: f64 = 1e12;
 
-/// Reads the keys that all GP-UCB algorithms share; those of the rule were read before.
+/// Reads the keys that all GP-UCB algorithms share, with this ridge unless stated; those of the rule were read before.
 pub fn gp_plan(
     args: &Args<'_>,
     name: &'static str,
+    ridge: Ridge,
     rule: impl Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync + 'static,
 ) -> PolicyPlan {
-    gp_plan_over(args, || PosteriorPlan::parse(args), name, rule)
+    gp_plan_over(args, || PosteriorPlan::parse(args), name, ridge, rule)
 }
 
 /// Works as [`gp_plan`], with a posterior that the policy reads itself.
@@ -134,9 +136,10 @@ pub fn gp_plan_over(
     args: &Args<'_>,
     posterior: impl FnOnce() -> PosteriorPlan,
     name: &'static str,
+    ridge: Ridge,
     rule: impl Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync + 'static,
 ) -> PolicyPlan {
-    let (ridge, posterior, initial) = (Ridge::parse(args), posterior(), Initial::parse(args));
+    let (ridge, posterior, initial) = (Ridge::parse(args, ridge), posterior(), Initial::parse(args));
     let rule: Arc<MakeRule> = Arc::new(rule);
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let (posterior, rule) = (posterior.prepare(problem)?, Arc::clone(&rule));

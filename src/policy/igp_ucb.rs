@@ -1,7 +1,7 @@
 //! Implements `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2] with the realised gain.
 
 use super::exploration_factor::ExplorationFactor;
-use super::gp_policy::{Rule, failure_prob, gp_plan};
+use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
 use super::{PolicyPlan, RoundFacts};
 use privateer_config::params::Args;
@@ -10,7 +10,7 @@ use privateer_config::params::Args;
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let beta = ExplorationFactor::parse_measuring(args);
     let log_failure = libm::log(failure_prob(args));
-    gp_plan(args, "igp-ucb", move |setting, ridge| {
+    gp_plan(args, "igp-ucb", Ridge::Stated(1.0), move |setting, ridge| {
         let (noise, bound) = (NoiseScale::of(beta, setting)?, setting.facts.bound);
         let factor = move |round: &RoundFacts| {
             beta.value(

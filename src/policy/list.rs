@@ -1,8 +1,8 @@
 //! Lists the policies that a spec can name.
 
 use super::{
-    PolicyPlan, ata_gp_ucb, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb,
-    tgp_ucb, uniform,
+    PolicyPlan, ata_gp_ucb, batched_gp_ucb, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb,
+    rff_gp_ucb, tgp_ucb, uniform,
 };
 use privateer_config::params::{List, Named};
 
@@ -13,6 +13,12 @@ pub static POLICIES: List<PolicyPlan> = &[
         summary: "GP-UCB truncated in Nystrom feature space: LDP-ATA-GP-UCB, ATA-GP-UCB",
         paper: "Zhou2021",
         build: ata_gp_ucb::parse,
+    },
+    Named {
+        name: "batched-gp-ucb",
+        summary: "GP-UCB over batches of users, of whose rewards a trusted server releases each sum once",
+        paper: "",
+        build: batched_gp_ucb::parse,
     },
     Named { name: "gp-ucb", summary: "GP-UCB with the Bayesian exploration factor", paper: "Srinivas2010", build: gp_ucb::parse },
     Named {

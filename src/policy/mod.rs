@@ -5,6 +5,7 @@
 //! device.
 
 pub mod ata_gp_ucb;
+pub mod batched_gp_ucb;
 pub mod contextual;
 mod contract;
 mod exploration_factor;

@@ -226,14 +226,6 @@ impl SumsServer {
 }
 
 impl SumsServer {
-    /// Returns the privatizer's query for a play of `point`.
-    pub fn query(&self, point: usize) -> Query<'_> {
-        let norm = &self.shared.norm;
-        let row = self.plays.features(point);
-        let features = if *norm == 1.0 { row.into() } else { row.iter().map(|x| x / norm).collect::<Vec<f64>>().into() };
-        Query { features, release: self.is_due() }
-    }
-
     /// Updates the state as [`Policy::update`] does, but may leave a factor to be computed with those of other trials.
     ///
     /// The caller must then pass [`SumsServer::open_factor`] to `take_together`, and its result to [`SumsServer::close_factor`],
@@ -328,6 +320,13 @@ impl Policy for SumsServer {
             return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
         }
         Proposal::Score { beta: self.beta() }
+    }
+
+    fn query(&self, point: usize) -> Query<'_> {
+        let norm = &self.shared.norm;
+        let row = self.plays.features(point);
+        let features = if *norm == 1.0 { row.into() } else { row.iter().map(|x| x / norm).collect::<Vec<f64>>().into() };
+        Query { features, release: self.is_due() }
     }
 
     fn model(&mut self) -> Option<&mut dyn PolicyModel> {

@@ -10,7 +10,7 @@
 //! - A bounded moment alone: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a reward.
 
 use super::exploration_factor::{ExplorationFactor, NoiseMeasure};
-use super::gp_policy::{Rule, failure_prob, gp_plan};
+use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
 use super::tail_moments::{TailKeys, Tails, power};
 use super::{PolicyPlan, RoundFacts, Setting};
@@ -22,7 +22,7 @@ use std::f64::consts::SQRT_2;
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (beta, failure_prob, tails) = (ExplorationFactor::parse_measuring(args), failure_prob(args), TailKeys::parse(args));
-    gp_plan(args, "tgp-ucb", move |setting, ridge| {
+    gp_plan(args, "tgp-ucb", Ridge::Stated(1.0), move |setting, ridge| {
         let (tail, bound, root) = (Tail::of(setting, tails)?, setting.facts.bound, libm::sqrt(ridge));
         let noise = noise_of(beta, setting, tail)?;
         let factor = move |round: &RoundFacts| {

@@ -15,8 +15,14 @@ const ERRATA: &str = include_str!("../../docs/privacy.md");
 
 /// Documents with the proof of a mechanism's promise, by the first letters of its name.
 /// A mechanism for one reward has a document of its own name.
-const PROOFS: [(&str, &str); 5] =
-    [("discrete", "discrete"), ("local-gaussian", "sums"), ("tree", "sums"), ("blt", "sums"), ("rows", "rows")];
+const PROOFS: [(&str, &str); 6] = [
+    ("discrete", "discrete"),
+    ("local-gaussian", "sums"),
+    ("tree", "sums"),
+    ("blt", "sums"),
+    ("batch", "batches"),
+    ("rows", "rows"),
+];
 
 /// Returns the document with the proof of a mechanism.
 fn proof(mechanism: &str) -> Option<String> {

@@ -45,11 +45,13 @@ fn names(args: &Args<'_>, protection: Protection) -> Vec<&'static str> {
             let added = args.sink().added().of::<OutsideEntry>().map(|item| item.name);
             MECHANISMS.iter().map(|entry| entry.name).chain(added).collect()
         }
-        Protection::Sums | Protection::LocalSums => {
-            let local = protection == Protection::LocalSums;
-            SUMS.iter().filter(|entry| entry.name == "none" || entry.local == local).map(|entry| entry.name).collect()
-        }
+        _ => SUMS.iter().filter(|entry| serves(entry, protection)).map(|entry| entry.name).collect(),
     }
+}
+
+/// Returns whether a mechanism for sums serves a policy of this kind; `none` serves each.
+fn serves(entry: &SumsEntry, protection: Protection) -> bool {
+    entry.name == "none" || entry.serves == protection
 }
 
 /// Returns the keys of the table, for listings.
@@ -67,7 +69,7 @@ impl PrivacyPlan {
     /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
         let mut words = vec!["auto"];
-        let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums];
+        let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums, Protection::Batches];
         for name in kinds.into_iter().flat_map(|kind| names(args, kind)) {
             if !words.contains(&name) {
                 words.push(name);
@@ -80,17 +82,20 @@ impl PrivacyPlan {
             &RequestDocs {
                 mechanism: "how rewards or sums are randomised; `auto`: policy, calibration and epsilon pick",
                 epsilon: ["privacy loss of one user's reward", "none; every mechanism but `none` requires it"],
-                delta: ["failure probability of the claim", "none; `gaussian` and all mechanisms for sums require it"],
+                delta: [
+                    "failure probability of the claim",
+                    "none; `gaussian`, `batch-gaussian` and all mechanisms for sums of features require it",
+                ],
                 ..RequestDocs::DEFAULT
             },
         );
         request.clip = clip_range(args, table);
         args.finish();
-        let local = protection == Protection::LocalSums;
         let name = match protection {
             Protection::Rewards => automatic_for_rewards(&request),
             Protection::Sums => automatic(request.mechanism, Protects::JointSums, request.calibration),
             Protection::LocalSums => automatic(request.mechanism, Protects::LocalSums, request.calibration),
+            Protection::Batches => automatic(request.mechanism, Protects::Batches, request.calibration),
         };
         request.mechanism = name;
         let chosen = match protection {
@@ -98,16 +103,18 @@ impl PrivacyPlan {
                 let own = MECHANISMS.iter().find(|entry| entry.name == name).map(MechanismChoice::Rewards);
                 own.or_else(|| args.items::<OutsideEntry>(&[]).read(name, args).map(MechanismChoice::Outside))
             }
-            Protection::Sums | Protection::LocalSums => {
-                let serves = |entry: &&SumsEntry| entry.name == name && (name == "none" || entry.local == local);
-                SUMS.iter().find(serves).map(MechanismChoice::Sums)
+            // Without privacy, rewards arrive one by one.
+            Protection::Batches if name == "none" => {
+                MECHANISMS.iter().find(|entry| entry.name == name).map(MechanismChoice::Rewards)
             }
+            _ => SUMS.iter().find(|entry| entry.name == name && serves(entry, protection)).map(MechanismChoice::Sums),
         };
         let Some(entry) = chosen else {
             let what = match protection {
                 Protection::Rewards => "single rewards",
                 Protection::Sums => "running sums of a trusted privatizer",
                 Protection::LocalSums => "everybody's own noisy item",
+                Protection::Batches => "sums over batches of rewards",
             };
             let options: Vec<String> = names(args, protection).into_iter().map(|name| format!("`{name}`")).collect();
             args.reject_with_hint(
@@ -122,7 +129,8 @@ impl PrivacyPlan {
             args.missing("epsilon", "a finite number > 0, the privacy loss of one user's reward");
             return None;
         }
-        if name != "none" && matches!(entry, MechanismChoice::Sums(_)) && !args.has("delta") {
+        let needs_delta = name != "none" && matches!(protection, Protection::Sums | Protection::LocalSums);
+        if needs_delta && !args.has("delta") {
             args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
         }
@@ -138,7 +146,7 @@ impl PrivacyPlan {
 
     /// Calibrates the mechanism for rewards with these public facts.
     ///
-    /// * `need` — the sums that the policy needs, where sums are released
+    /// * `need` — the sums that the policy needs, where sums of features are released
     /// * `units` — those in which the clip range is stated, if not those of the rewards
     ///
     /// # Errors
@@ -179,12 +187,10 @@ impl PrivacyPlan {
         match (&self.entry, need) {
             (MechanismChoice::Rewards(entry), _) => (entry.build)(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
-            (MechanismChoice::Sums(entry), Some(need)) => (entry.build)(&request, facts, need).map(Channel::Sums),
-            (MechanismChoice::Sums(entry), None) => Err(Refusal::new(
-                "mechanism",
-                format!("mechanism `{}` releases sums, and this policy asks for none", entry.name),
-                "a mechanism for single rewards",
-            )),
+            (MechanismChoice::Sums(entry), need) => {
+                let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds));
+                (entry.build)(&request, facts, need).map(Channel::Sums)
+            }
         }
         .map_err(|refusal| self.place(refusal))
     }

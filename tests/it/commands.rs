@@ -197,7 +197,7 @@ fn options_without_meaning_are_refused() {
     fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
     for (words, said) in [
         ("account gram-prefix --epsilon 1 --delta 1e-5 --clip=-3,3", "`--clip` says nothing about `gram-prefix`"),
-        ("account laplace --answer-epsilon 1 --clip=-1,1 --neighbours junk", "`--neighbours` says nothing about `laplace`"),
+        ("account laplace --answer-epsilon 1 --clip=-1,1 --neighbours replace", "`--neighbours` says nothing about `laplace`"),
         ("account spec.toml --epsilon 3", "`--epsilon` says nothing about `spec.toml`"),
         ("account spec.toml --budget epsilon=4", "`--budget` says nothing about `spec.toml`"),
         ("slurm spec.toml --tasks 2 --out array --time bogus", "`--time` is `bogus`"),

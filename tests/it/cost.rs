@@ -186,10 +186,11 @@ fn every_kind_of_problem_is_answered() {
          kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n[[policy]]\nkind = \"uniform\"\n",
     )
     .expect("written");
-    let problems: [&[&str]; 4] = [
+    let problems: [&[&str]; 5] = [
         &["--function", "branin", "--points", "100"],
         &["--function", "branin", "--points", "100", "--trust", "joint"],
         &["--arms", "arms.csv"],
+        &["--arms", "arms.csv", "--trust", "joint"],
         &["--spec", "own.toml", "--range=-3,3"],
     ];
     for (which, problem) in problems.into_iter().enumerate() {
@@ -297,7 +298,7 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
     fs::write(here.join("texts.csv"), "a,b\nx,y\nz,w\n").expect("written");
     fs::write(here.join("mixed.csv"), "a,b,c\n1.5,2,3\n2,x,4\n3.2,5,9\n4,6,8\n").expect("written");
     fs::write(here.join("flat.csv"), "a,b\n1.5,2\n2,2\n3.2,2\n4,2\n").expect("written");
-    let cases: [(&[&str], &[&str]); 26] = [
+    let cases: [(&[&str], &[&str]); 25] = [
         (&["texts.csv", "--value", "a"], &["no column of numbers"]),
         (&["t.csv"], &["which column is the reward?", "`x`, `z`, `value`", "--value COLUMN"]),
         (&["t.csv", "--value", "valu"], &["no column `valu`", "did you mean `value`?"]),
@@ -317,7 +318,6 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
         (&["--function", "branni"], &["there is no function", "did you mean `branin`?"]),
         (&["--function", "branin", "--range", "0,1"], &["`--range` is for a table"]),
         (&["--arms", "texts.csv"], &["fewer than two columns of numbers"]),
-        (&["--arms", "t.csv", "--trust", "joint"], &["no features", "--trust local"]),
         (&["--arms", "t.csv", "--range", "7,9"], &["no value of a reading lies in"]),
         (&["t.csv", "--value", "value", "--inputs", "x,x"], &["names `x` twice"]),
         (&["t.csv", "--value", "value", "--out", ""], &["`--out` is empty"]),

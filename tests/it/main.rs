@@ -4,6 +4,7 @@ mod accountants;
 mod answers;
 mod audit;
 mod backends;
+mod batches;
 mod bench;
 mod cluster;
 mod commands;

@@ -24,6 +24,31 @@ const JOINT: &str =
 const LOCAL: &str =
     "kind = \"local-jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }";
 
+/// A batch of users is asked for one row, and its rewards are held until its end; the state passes the disk between commands.
+#[test]
+fn batches_of_users_run() {
+    let (folder, outcome) = curated();
+    let here = folder.path();
+    spec(here, "[privacy]\nepsilon = 4.0\nclip = [-1.0, 1.0]\n", "kind = \"batched-gp-ucb\"\nbatch = 3");
+    let refused = run(here, &["init", "held", "modeler.toml", "--form", "data-holder"]);
+    assert_eq!(code(&refused), Some(2), "{}", stderr(&refused));
+    let begun = run(here, &["init", "state", "modeler.toml"]);
+    assert!(stderr(&begun).contains("as secret as the rewards"), "{}", stderr(&begun));
+    let mut rows = Vec::new();
+    for round in 1..=8 {
+        let row = fine(here, &["ask", "state"]);
+        let index: usize = row.trim().parse().expect("a row");
+        let told = fine(here, &["tell", "state", row.trim(), &outcome[index].to_string(), "--json"]);
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        assert!(told["released"].is_null(), "no reward is given out by itself: {told}");
+        rows.push(index);
+        let kept = state(here, "state")["session"]["privatizer"].clone();
+        assert_eq!((kept["users"].as_u64(), kept["counts"]["releases"].as_u64()), (Some(round % 3), Some(round / 3)), "{kept}");
+    }
+    assert!(rows.chunks(3).all(|batch| batch.iter().all(|row| *row == batch[0])), "{rows:?}");
+    fine(here, &["ask", "state", "--best"]);
+}
+
 /// Every policy that learns from sums runs to its end, under every form of running sums and own items, with the sums that it saw kept from
 /// one command to the next: what was released is never drawn anew.
 #[test]

@@ -84,6 +84,7 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
         ),
         ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
         ("simulated sums: `local-jdp-gp-ucb`", points("kind = \"local-jdp-gp-ucb\"")),
+        ("simulated sums: `batched-gp-ucb`", points("kind = \"batched-gp-ucb\"")),
         ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),
         ("simulated contexts: `dp-hdb`", contexts("dp-hdb")),
         ("simulated contexts: `ldp-linucb`", contexts("ldp-linucb")),
@@ -103,6 +104,7 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
             session(DeploymentForm::TrustedCurator, "[privacy]\nepsilon = 1.0\n", "kind = \"tgp-ucb\"\nridge = 1.0"),
         ),
         ("session with sums", session(DeploymentForm::TrustedCurator, budget, "kind = \"jdp-gp-ucb\"")),
+        ("session with sums of batches", session(DeploymentForm::TrustedCurator, budget, "kind = \"batched-gp-ucb\"")),
     ]
 }
 

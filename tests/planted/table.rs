@@ -83,12 +83,12 @@ pub const ROWS: &[Row] = &[
     row(LaplaceNoise, &["laplace", "discrete-laplace"], "mechanisms::noise::laplace_noise_has_its_scale"),
     row(GaussianNoise, &["gaussian", "discrete-gaussian"], "mechanisms::noise::gaussian_noise_has_its_size"),
     row(DuchiNoise, &["duchi", "bit"], "mechanisms::noise::a_bit_answers_at_its_epsilon"),
+    row(PiecewiseNoise, &["piecewise", "piecewise-on-a-grid"], "mechanisms::noise::the_density_answers_at_its_epsilon"),
     row(
         ResponseNoise,
         &["randomised-response", "response-on-levels"],
         "mechanisms::noise::randomised_response_answers_at_its_epsilon",
     ),
-    row(PiecewiseNoise, &["piecewise", "piecewise-on-a-grid"], "mechanisms::noise::the_density_answers_at_its_epsilon"),
     row(HybridBranch, &["hybrid", "hybrid-on-a-grid"], "mechanisms::noise::the_hybrid_mixes_by_a_public_coin"),
     row(
         StreamNoise,
@@ -131,6 +131,17 @@ pub const ROWS: &[Row] = &[
         "mechanisms::draws::entries_of_a_sum_have_draws_of_their_own",
     ),
     row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_tree_draws_in_every_round"),
+    row(BatchClip, &["sums-batch-laplace", "exact-sums-batch-laplace"], "mechanisms::batches::rewards_are_clipped"),
+    row(
+        BatchNoise,
+        &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace", "exact-sums-batch-gaussian"],
+        "mechanisms::batches::a_mean_has_the_stated_noise",
+    ),
+    row(
+        BatchTwice,
+        &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace"],
+        "mechanisms::batches::a_batch_holds_nothing_of_the_one_before",
+    ),
     row(BatchSum, &["batch-gaussian"], "mechanisms::draws::a_batch_holds_nothing_of_the_one_before"),
     row(RowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_an_exact_sum_are_cleared"),
     row(OwnNoise, &["visits-own"], "mechanisms::draws::every_local_interaction_has_noise_of_its_own"),

@@ -13,6 +13,8 @@ pub enum Protects {
     JointSums,
     /// Each user's own item of such sums, in the local model.
     LocalSums,
+    /// Sums over batches of rewards, by a trusted server.
+    Batches,
     /// Vertices chosen along gradients of interactions or samples.
     Choices,
     /// Gradients of samples.
@@ -24,9 +26,10 @@ pub enum Protects {
 }
 
 /// The selected names, in the order of [`Calibration::ALL`].
-const AUTOMATIC: [(Protects, [&str; 3]); 6] = [
+const AUTOMATIC: [(Protects, [&str; 3]); 7] = [
     (Protects::JointSums, ["tree", "tree", "blt"]),
     (Protects::LocalSums, ["local-gaussian", "local-gaussian", "local-gaussian"]),
+    (Protects::Batches, ["batch-laplace", "batch-laplace", "batch-laplace"]),
     (Protects::Choices, ["laplace", "laplace", "gumbel"]),
     (Protects::Gradients, ["generalized-gaussian", "generalized-gaussian", "gaussian"]),
     (Protects::PrefixSums, ["tree", "tree", "blt"]),

@@ -7,7 +7,8 @@ use crate::interactions::sums::{InteractionSums, SumsTerms};
 use crate::mechanism::MECHANISMS;
 use crate::sums::{Epochs, SUMS, SumsNeed};
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Guarantee, Ledger, Refusal, Request, RewardFacts, price,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Guarantee, Ledger, Protection, Refusal, Request, RewardFacts,
+    price,
 };
 use privateer_numerics::linalg::Norm;
 
@@ -106,7 +107,10 @@ fn sums_take_the_least_noise() {
         for (rounds, clip, epochs) in
             [(1, (0.0, 1.0), Epochs::One), (100, (-6.0, 2.0), Epochs::One), (37, (0.0, 1.0), Epochs::Restart)]
         {
-            for entry in SUMS.iter().filter(|entry| entry.name != "none" && (!entry.local || epochs == Epochs::One)) {
+            for entry in SUMS
+                .iter()
+                .filter(|entry| entry.name != "none" && (entry.serves != Protection::LocalSums || epochs == Epochs::One))
+            {
                 if !calibration.corrects() && !matches!(entry.name, "tree" | "local-gaussian") {
                     continue; // refused: the papers print no other mechanism
                 }

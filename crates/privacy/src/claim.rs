@@ -34,6 +34,11 @@ pub enum ClaimUnit {
         /// Range to which rewards are clipped; `None` if they are not clipped.
         clip: Option<(f64, f64)>,
     },
+    /// One user's reward, in one sum with noise of a trusted server.
+    BatchedReward {
+        /// Range to which rewards are clipped.
+        clip: (f64, f64),
+    },
     /// One row of the inputs, which moves by at most `radius` in units of the inputs.
     Row {
         /// Largest L2 distance, > 0.
@@ -74,6 +79,8 @@ impl ClaimUnit {
         let joint = |unit, adversary| ThreatModel::replaced(adversary, unit, Growth::OneStream);
         match *self {
             Self::Reward { .. } => ThreatModel::local_reward(),
+            // Two rewards of one user may be in one batch.
+            Self::BatchedReward { .. } => joint(Unit::Reward, Adversary::Observer),
             Self::Row { radius } => ThreatModel::row(radius, RadiusUnits::Inputs),
             Self::Sample { local: true, .. } => local(Unit::Sample),
             Self::Sample { .. } => joint(Unit::Sample, Adversary::Observer),
@@ -89,6 +96,7 @@ impl ClaimUnit {
     pub fn clip(&self) -> Option<(f64, f64)> {
         match *self {
             Self::Reward { clip } | Self::Interaction { clip, .. } | Self::GramItem { clip, .. } => clip,
+            Self::BatchedReward { clip } => Some(clip),
             Self::Row { .. } | Self::Sample { .. } => None,
         }
     }
@@ -112,7 +120,9 @@ impl ClaimUnit {
             }
             (Self::GramItem { .. }, _) => ("the noise is too small for L2 sensitivities of sqrt(2) and 2Y", "E13, E14"),
             (Self::Interaction { .. }, _) => ("the printed noise is too small at this budget", "E8"),
-            (Self::Reward { .. } | Self::Row { .. }, _) => ("the noise is too small for the range of the rewards", "E2"),
+            (Self::Reward { .. } | Self::BatchedReward { .. } | Self::Row { .. }, _) => {
+                ("the noise is too small for the range of the rewards", "E2")
+            }
         }
     }
 

@@ -87,4 +87,6 @@ pub enum Protection {
     Sums,
     /// Every user's own noisy item (local model).
     LocalSums,
+    /// Sums over batches of rewards at one point, by a trusted server (central model).
+    Batches,
 }

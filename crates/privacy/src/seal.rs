@@ -54,7 +54,7 @@ impl<T> Released<T> {
 /// Holds what a privatizer sends to a policy after one round.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
-    /// One reward, unbiased for the clipped reward.
+    /// One reward, or the mean of a batch of rewards; unbiased for the clipped rewards.
     Reward(f64),
     /// Running sums, which replace the earlier ones.
     Sums(Arc<Sums>),

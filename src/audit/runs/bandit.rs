@@ -1,7 +1,7 @@
 //! Audits points with rewards: one user's reward in round 1 is at either end of its range.
 //!
 //! Where rewards are released one by one, all other rewards are the mean rewards. Where sums are released, they are the centre
-//! of the range, so that they add nothing to the sum of rewards.
+//! of the range, so that they add nothing to the sum of rewards. What is released of a batch is its mean.
 
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, planted};
@@ -34,7 +34,12 @@ pub(super) fn attacks(
     let inner = Arc::clone(&bandit.environment_plan);
     let environment_plan = Arc::new(EnvironmentPlan::new(move |context| planted(&inner, Some(canary), context)));
     replay.task = Task::Bandit(BanditPlan { environment_plan, ..bandit.clone() });
-    let heard = BanditTranscript { rounds: plan.rounds as usize, trials: Mutex::default(), rows: Mutex::default() };
+    let heard = BanditTranscript {
+        sums: others.is_some(),
+        rounds: plan.rounds as usize,
+        trials: Mutex::default(),
+        rows: Mutex::default(),
+    };
     job.play(replay, &heard)?;
     let (transcripts, rows) = heard.told(job);
     let pair = format!("the reward of round 1 is {first} against {second}");
@@ -52,6 +57,8 @@ pub(super) fn attacks(
 
 /// Records what the engine reports.
 struct BanditTranscript {
+    /// Whether sums are released, of features or of batches.
+    sums: bool,
     rounds: usize,
     trials: Mutex<BTreeMap<u64, BanditTrial>>,
     rows: Mutex<Trace>,
@@ -83,20 +90,22 @@ impl BanditTranscript {
 impl Observer for BanditTranscript {
     fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
         let entries = match signal.value() {
-            Signal::Sums(sums) => &sums.entries,
+            Signal::Sums(sums) => &sums.entries[..],
             // In the local model the items of other users carry no information about round 1.
             Signal::Item(item) if at.round == 1 => &item.entries,
+            Signal::Reward(mean) if self.sums => std::slice::from_ref(mean),
             Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if 1 < at.round => return,
             Signal::Reward(reward) => {
                 let trial = BanditTrial { features: Vec::new(), last: 0.0, told: vec![*reward] };
                 self.trials.lock().unwrap_or_else(PoisonError::into_inner).insert(at.trial, trial);
                 return;
             }
-            Signal::Item(_) | Signal::Nothing => &Vec::new(),
+            Signal::Item(_) | Signal::Nothing => &[],
         };
         let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
         if at.round == 1 {
-            let trial = BanditTrial { features: query.features.to_vec(), last: 0.0, told: vec![0.0; self.rounds] };
+            let features = if query.features.is_empty() { vec![1.0] } else { query.features.to_vec() };
+            let trial = BanditTrial { features, last: 0.0, told: vec![0.0; self.rounds] };
             trials.insert(at.trial, trial);
         }
         let Some(trial) = trials.get_mut(&at.trial) else { return };

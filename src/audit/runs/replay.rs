@@ -154,6 +154,7 @@ pub(super) fn attack(
 fn proof(ledger: &Ledger) -> &str {
     match (&ledger.event, ledger.mechanism.as_str()) {
         (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "local-gaussian") => "sums",
+        (_, "batch-laplace" | "batch-gaussian") => "batches",
         (Event::GeneralizedGaussian { .. } | Event::Choices { .. } | Event::Subsampled { .. }, _) => "accounting",
         (Event::Gaussian { .. }, _) => "gaussian",
         (_, mechanism) => mechanism,

@@ -83,6 +83,9 @@ pub fn settings() -> Vec<(&'static str, String)> {
                 ));
             }
         }
+        if policy == "batched-gp-ucb" {
+            all.push((policy, format!("kind = \"{policy}\"\nbatch = 4\n")));
+        }
         if documentation(&Registry::builtin(), "policy")
             .iter()
             .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "moment_order"))
@@ -113,7 +116,9 @@ fn from_sums(policy: &str) -> bool {
 
 /// Ways to protect what a policy learns from.
 pub fn privacies(policy: &str) -> [String; 3] {
-    let all = if from_sums(policy) {
+    let all = if policy == "batched-gp-ucb" {
+        ["mechanism = \"none\"", "mechanism = \"batch-gaussian\"\nepsilon = 1.0\ndelta = 1e-3", "epsilon = 1.0"]
+    } else if from_sums(policy) {
         ["mechanism = \"none\"", "calibration = \"corrected\"\nepsilon = 4.0\ndelta = 1e-3", "epsilon = 4.0\ndelta = 1e-3"]
     } else {
         ["mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0", "epsilon = 1.0"]

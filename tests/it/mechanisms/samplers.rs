@@ -6,8 +6,8 @@ use privateer_privacy::accounting::sensitivity::{Participation, Relation, gram_a
 use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::release::{ChannelRelease, ReleaseLedger, RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Shape;
-use privateer_privacy::sums::{Epochs, SumsNeed, joint, local};
-use privateer_privacy::{Budget, Calibration, Channel, Event, Factor, Request, RewardFacts, gaussian_delta};
+use privateer_privacy::sums::{Epochs, SumsNeed, batch, joint, local};
+use privateer_privacy::{Budget, Calibration, Channel, Event, Factor, Protection, Request, RewardFacts, gaussian_delta};
 
 /// Room for the margin of a grid and whole steps.
 const TIGHT: f64 = 1e-5;
@@ -130,11 +130,24 @@ fn channels() {
                 assert_eq!(channel, Ok(laws));
             }
         }
+        for entry in batch::ENTRIES {
+            let mechanism =
+                (entry.build)(&request(entry.name, budget, (-1.0, 3.0)), &facts((-1.0, 3.0)), SumsNeed::of_rewards(40));
+            let ledger = mechanism.as_ref().expect("a mechanism").ledger();
+            let stated = match ledger.event {
+                Event::Gaussian { .. } => priced(&ledger.composition(1).expect("a price"), budget),
+                _ => budget.0,
+            };
+            let release = ChannelRelease::of(&Channel::Sums(mechanism.expect("a mechanism"))).expect("sizes");
+            assert_eq!(release.laws().len(), 1);
+            // One step of rounding for one reward, whatever the size of a batch.
+            keeps(&format!("{} at {budget:?}", entry.name), release.laws()[0], (4.0, 1.0), stated, WEIGHTS);
+        }
         for entry in joint::ENTRIES.into_iter().chain([local::ENTRY]) {
             for (n_features, epochs, clip) in
                 [(2, Epochs::One, (-1.0, 1.0)), (9, Epochs::Restart, (0.0, 1.0)), (3, Epochs::Carry, (0.0, 8.0))]
             {
-                if entry.local && epochs != Epochs::One {
+                if entry.serves == Protection::LocalSums && epochs != Epochs::One {
                     continue;
                 }
                 let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false };

@@ -58,17 +58,17 @@ impl Window {
     }
 
     /// Returns the sensitivity, which is the largest distance between two clipped rewards (E2).
-    pub(super) fn width(self) -> f64 {
+    pub(crate) fn width(self) -> f64 {
         self.hi - self.lo
     }
 
     /// Returns half the length of the range.
-    pub(super) fn half(self) -> f64 {
+    pub(crate) fn half(self) -> f64 {
         self.half
     }
 
     /// Returns the nearest reward in the range; the centre for NaN.
-    pub(super) fn clip(self, reward: f64) -> f64 {
+    pub(crate) fn clip(self, reward: f64) -> f64 {
         if reward.is_nan() && !planted::is(PlantedFault::RewardNan) { self.centre } else { reward.clamp(self.lo, self.hi) }
     }
 
@@ -81,7 +81,7 @@ impl Window {
     }
 
     /// Maps a value from units in which the range is [-1, 1] to units of the reward.
-    pub(super) fn off_unit(self, value: f64) -> f64 {
+    pub(crate) fn off_unit(self, value: f64) -> f64 {
         self.centre + self.half * value
     }
 }

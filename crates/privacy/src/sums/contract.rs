@@ -3,7 +3,7 @@
 
 use crate::noise::{ReleaseError, SamplerLaw};
 use crate::privatizer::sealed::Sealed;
-use crate::{Calibrated, Calibration, Ledger, Privatizer, Request, RewardFacts};
+use crate::{Calibrated, Calibration, Ledger, Privatizer, Protection, Request, RewardFacts};
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,6 +22,14 @@ pub struct SumsNeed {
     /// Whose formula the as-printed calibration uses.
     /// True for linear bandits (ShariffSheffet2018), false for others \[Dubey2021\].
     pub linear: bool,
+}
+
+impl SumsNeed {
+    /// Returns the need of a server that asks for sums of rewards alone, with at most one release after each round.
+    #[must_use]
+    pub fn of_rewards(rounds: u64) -> Self {
+        Self { n_features: 1, releases: rounds, rounds, epochs: Epochs::One, linear: false }
+    }
 }
 
 /// Says how a stream of unknown length is cut into epochs [Dubey2021, remark 5].
@@ -112,8 +120,8 @@ pub struct SumsEntry {
     pub summary: &'static str,
     /// Key of the paper.
     pub paper: &'static str,
-    /// True if every user adds their own noise.
-    pub local: bool,
+    /// The kind of policy that it serves.
+    pub serves: Protection,
     /// Calibrates the mechanism for a request, the public facts on the reward and what the server needs.
     pub build: fn(&Request, &RewardFacts, SumsNeed) -> Calibrated<dyn SumsMechanism>,
 }

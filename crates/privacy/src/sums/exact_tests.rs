@@ -4,7 +4,7 @@
 use super::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
 use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
 use crate::release::ChannelRelease;
-use crate::{Budget, Calibration, Channel, Privatizer, Query, Raw, Request, RewardFacts, Signal};
+use crate::{Budget, Calibration, Channel, Privatizer, Protection, Query, Raw, Request, RewardFacts, Signal};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ fn a_saved_stream_goes_on() {
         for (epochs, every) in [(Epochs::One, 1), (Epochs::One, 3), (Epochs::Restart, 1), (Epochs::Carry, 1)] {
             let rounds = 13;
             let Some(mechanism) = exact(&entry, rounds, rounds.div_ceil(every), epochs) else {
-                assert!(entry.local && epochs != Epochs::One);
+                assert!(entry.serves == Protection::LocalSums && epochs != Epochs::One);
                 continue;
             };
             let (mut whole, mut cut) = (mechanism.privatizer(), mechanism.privatizer());
@@ -123,7 +123,7 @@ fn a_saved_stream_goes_on() {
                 *bad.pointer_mut(path).expect("a place in the state") = value;
                 mechanism.restore(bad).map(|_| ()).expect_err(path)
             };
-            if entry.local {
+            if entry.serves == Protection::LocalSums {
                 for version in [1, 7] {
                     assert!(refused("/version", version.into()).contains("go on with that program"));
                 }
@@ -216,7 +216,11 @@ fn calibrations_are_kept() {
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
         assert_eq!(exact.users(), Some(0), "a refusal takes nobody in");
         let printed = built(&entry, Calibration::AsPrinted, 100, 100, Epochs::One);
-        assert!(printed.is_none_or(|printed| !entry.local || printed.exact().is_err()), "{}", entry.name);
+        assert!(
+            printed.is_none_or(|printed| entry.serves != Protection::LocalSums || printed.exact().is_err()),
+            "{}",
+            entry.name
+        );
     }
     // Rows of a Toeplitz form are rounded in every later round: ten million rows cost more than 2 %.
     let long = built(&joint::ENTRIES[2], Calibration::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");

@@ -19,8 +19,8 @@ use crate::printed::{dubey2021, shariff2018};
 use crate::privatizer::read_version;
 use crate::streams::{PrefixState, PrefixSums, Shape, toeplitz};
 use crate::{
-    Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts,
-    Released, Request, RewardFacts, Scale, Signal,
+    Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
+    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ const fn entry(
     paper: &'static str,
     build: fn(&Request, &RewardFacts, SumsNeed) -> Calibrated<dyn SumsMechanism>,
 ) -> SumsEntry {
-    SumsEntry { name, summary, paper, local: false, build }
+    SumsEntry { name, summary, paper, serves: Protection::Sums, build }
 }
 
 /// Holds one continuous stream: a known horizon, or one epoch of an unknown one.

@@ -21,8 +21,8 @@ use crate::printed::dubey2021_local;
 use crate::privatizer::read_version;
 use crate::streams::Shape;
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released,
-    Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
+    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
+    Released, Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
 };
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
@@ -33,7 +33,7 @@ pub const ENTRY: SumsEntry = SumsEntry {
     name: "local-gaussian",
     summary: "every user's own Gaussian noise on phi phi^T and y phi",
     paper: "Dubey2021",
-    local: true,
+    serves: Protection::LocalSums,
     build,
 };
 

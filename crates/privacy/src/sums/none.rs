@@ -4,8 +4,8 @@ use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::gram::{GramClip, GramLayout};
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Request,
-    RewardFacts, Signal,
+    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released,
+    Request, RewardFacts, Signal,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub const ENTRY: SumsEntry = SumsEntry {
     name: "none",
     summary: "no privacy: the sums as they are, rewards never clipped",
     paper: "",
-    local: false,
+    serves: Protection::Sums,
     build,
 };
 

@@ -3,7 +3,7 @@
 use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, joint, local, none};
 use crate::printed::dubey2021;
 use crate::{
-    Budget, Calibration, Delta, Epsilon, Event, Guarantee, Query, Raw, Refusal, Request, RewardFacts, Signal,
+    Budget, Calibration, Delta, Epsilon, Event, Guarantee, Protection, Query, Raw, Refusal, Request, RewardFacts, Signal,
     analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -338,7 +338,7 @@ fn refusals_name_their_key() {
         let mut unbounded = good();
         (unbounded.facts.range, unbounded.facts.noise_bound, unbounded.request.calibration) =
             (None, None, Calibration::AsPrinted);
-        if entry.name == "tree" || entry.local {
+        if entry.name == "tree" || entry.serves == Protection::LocalSums {
             let ledger = unbounded.build(&entry).expect("as printed").ledger();
             assert!(matches!(&ledger.guarantee, Guarantee::NoGuarantee { erratum, .. } if erratum == "E3"), "{ledger:?}");
         } else {

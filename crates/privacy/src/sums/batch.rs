@@ -1,0 +1,211 @@
+//! Releases the sum of a batch of users' rewards once, by a trusted server: our own derivation.
+//!
+//! All users of a batch play one released point, so that nothing but the sum of their rewards is private. Each clipped reward is
+//! in one batch, and each batch has noise of its own: all releases together keep the budget of one. A batch that has not ended
+//! is never released. No paper prints a scale, so that all calibrations are equal. Proof: `docs/proofs/batches.md`.
+
+use super::{Spectrum, SumsEntry, SumsFacts, SumsMechanism};
+use crate::calibration::NoiseTerms;
+use crate::mechanism::window::Window;
+use crate::noise::{Grid, MOST_STEPS, Noise, ReleaseError, SamplerLaw};
+use crate::planted::{self, PlantedFault};
+use crate::privatizer::read_version;
+use crate::{
+    Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
+    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Registry entries.
+pub const ENTRIES: [SumsEntry; 2] = [
+    SumsEntry {
+        name: "batch-laplace",
+        summary: "sums of batches of rewards at one point, each with one Laplace draw: pure epsilon",
+        paper: "",
+        serves: Protection::Batches,
+        build: |request, facts, _| build(request, facts, None),
+    },
+    SumsEntry {
+        name: "batch-gaussian",
+        summary: "sums of batches of rewards at one point, each with one Gaussian draw: (epsilon, delta)",
+        paper: "BalleWang2018",
+        serves: Protection::Batches,
+        build: |request, facts, _| build(request, facts, Some(request.delta(facts.rounds)?)),
+    },
+];
+
+#[derive(Debug, Clone)]
+struct Batches {
+    mechanism: &'static str,
+    calibration: Calibration,
+    /// Has a delta for Gaussian noise, and none for Laplace noise.
+    budget: Budget,
+    window: Window,
+    /// Standard deviation of Gaussian noise on a sum, or scale of Laplace noise.
+    size: f64,
+    formula: Arc<str>,
+    rounds: u64,
+    /// Grid of exact noise; `None` on doubles.
+    grid: Option<Grid>,
+}
+
+fn build(request: &Request, facts: &RewardFacts, delta: Option<Delta>) -> Calibrated<dyn SumsMechanism> {
+    let (epsilon, window) = (request.epsilon()?, Window::of(request, facts)?);
+    let least_formula = match delta {
+        None => "scale = (hi - lo) / epsilon on each sum of rewards clipped to [lo, hi]",
+        Some(_) => "sigma = (hi - lo) sigma_AG(epsilon, delta) on each sum of rewards clipped to [lo, hi] [BalleWang2018]",
+    };
+    let terms = NoiseTerms {
+        budget: (epsilon, delta),
+        event: &|size| event(delta, size, window),
+        closed: None,
+        least_formula,
+        printed: None,
+    };
+    let Scale { size, formula } = request.calibration.scale(terms)?;
+    if !(size * size).is_normal() {
+        return Err(Refusal::overflow(request.mechanism, epsilon.get()));
+    }
+    let (mechanism, budget) = (request.mechanism, Budget { epsilon: Some(epsilon), delta });
+    let (calibration, formula, rounds) = (request.calibration, formula.into(), facts.rounds);
+    Ok(Arc::new(Batches { mechanism, calibration, budget, window, size, formula, rounds, grid: None }))
+}
+
+/// Returns what is done to one user's reward.
+fn event(delta: Option<Delta>, size: f64, window: Window) -> Event {
+    match delta {
+        None => Event::Laplace { scale: size, sensitivity: Some(window.width()) },
+        Some(_) => Event::Gaussian { sigma: size, sensitivity: window.width() },
+    }
+}
+
+impl Batches {
+    /// Returns the size that is drawn.
+    fn drawn(&self) -> f64 {
+        self.size * planted::noise_share(PlantedFault::BatchNoise)
+    }
+
+    fn open(&self, kept: BatchState) -> Box<dyn Privatizer> {
+        Box::new(BatchPrivatizer { mechanism: self.clone(), kept })
+    }
+}
+
+impl crate::privatizer::sealed::Sealed for Batches {}
+
+impl SumsMechanism for Batches {
+    fn privatizer(&self) -> Box<dyn Privatizer> {
+        self.open(BatchState { version: BATCH_VERSION, sum: 0.0, users: 0, counts: ReleaseCounts::default() })
+    }
+
+    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
+        read_version(&state, BATCH_VERSION)?;
+        let kept: BatchState = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        if !kept.sum.is_finite() || kept.counts.rewards < kept.users {
+            return Err("its batch has more users than there were, or a sum that is not finite".to_owned());
+        }
+        Ok(self.open(kept))
+    }
+
+    fn facts(&self) -> SumsFacts {
+        let std = self.size * if self.budget.delta.is_none() { std::f64::consts::SQRT_2 } else { 1.0 };
+        let (clip, centre) = (Some(self.window.range()), self.window.off_unit(0.0));
+        SumsFacts { calibration: self.calibration, clip, centre, spectrum: Spectrum::Joint { std } }
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger::of(Claim {
+            mechanism: self.mechanism,
+            calibration: self.calibration,
+            event: event(self.budget.delta, self.size, self.window),
+            budget: self.budget,
+            unit: ClaimUnit::BatchedReward { clip: self.window.range() },
+            doubt: None,
+            noise_formula: self.formula.to_string(),
+            notes: vec![
+                "each reward is in one batch and each batch is released once: the budget of one release is that of the run \
+                 (our own derivation, equal under all calibrations)"
+                    .to_owned(),
+            ],
+        })
+    }
+
+    fn state(&self) -> f64 {
+        2.0
+    }
+
+    fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
+        let half = self.window.half();
+        let grid = match self.budget.delta {
+            None => Grid::laplace((-half, half), self.drawn())?,
+            Some(_) => Grid::gaussian(2.0 * half, self.drawn())?,
+        };
+        if MOST_STEPS < (half / grid.step + 1.0) * self.rounds as f64 {
+            return Err(ReleaseError::Range(format!("sums of {} rewards with noise of size {}", self.rounds, self.size)));
+        }
+        Ok(Arc::new(Self { grid: Some(grid), ..self.clone() }))
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        let law = |grid: &Grid| if self.budget.delta.is_none() { grid.laplace_law() } else { grid.gaussian_law() };
+        self.grid.iter().map(law).collect()
+    }
+}
+
+/// Version of the saved state.
+const BATCH_VERSION: u32 = 1;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct BatchState {
+    version: u32,
+    /// Sum of the rewards of the batch, minus the centre of the clip range; in steps of the grid where noise is exact.
+    sum: f64,
+    /// Number of users in the batch.
+    users: u64,
+    counts: ReleaseCounts,
+}
+
+struct BatchPrivatizer {
+    mechanism: Batches,
+    kept: BatchState,
+}
+
+impl Privatizer for BatchPrivatizer {
+    /// Returns the mean of the batch that ends in this round; nothing in the rounds of a batch before its last.
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
+        let (mechanism, kept) = (&self.mechanism, &mut self.kept);
+        let (reward, centre) = (reward.open(), mechanism.window.off_unit(0.0));
+        let clipped = if planted::is(PlantedFault::BatchClip) { reward } else { mechanism.window.clip(reward) };
+        let item = mechanism.grid.map_or(clipped - centre, |grid| grid.steps(clipped - centre) as f64);
+        kept.sum += item;
+        kept.users += 1;
+        kept.counts.rewards += 1;
+        kept.counts.clipped += u64::from(clipped != reward);
+        if !query.release {
+            return Released::mark(Signal::Nothing);
+        }
+        kept.counts.releases += 1;
+        let (is_laplace, size) = (mechanism.budget.delta.is_none(), mechanism.drawn());
+        let sum = match (&mut noise, mechanism.grid) {
+            // A sum of steps is a whole number, which f64 holds exactly.
+            (Noise::Exact(entropy), Some(grid)) if is_laplace => grid.add_laplace(grid.value(kept.sum as i64), entropy),
+            (Noise::Exact(entropy), Some(grid)) => grid.add_gaussian(grid.value(kept.sum as i64), entropy),
+            // No other noise is given out in the place of exact noise.
+            (_, Some(_)) => f64::NAN,
+            (noise, None) if is_laplace => kept.sum + noise.number(|stream| stream.laplace(size)),
+            (noise, None) => kept.sum + noise.number(|stream| size * stream.normal()),
+        };
+        let mean = centre + sum / kept.users as f64;
+        let twice = planted::is(PlantedFault::BatchTwice);
+        (kept.sum, kept.users) = if twice { (item, 1) } else { (0.0, 0) };
+        Released::mark(Signal::Reward(mean))
+    }
+
+    fn counts(&self) -> ReleaseCounts {
+        self.kept.counts
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!(self.kept)
+    }
+}

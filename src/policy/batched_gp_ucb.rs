@@ -1,0 +1,193 @@
+//! Implements `batched-gp-ucb`: GP-UCB over batches of users, of whose rewards a trusted server releases each sum once.
+//!
+//! All users of a batch play one released point, so that only the sum of their rewards is private: our own derivation. The
+//! posterior observes the released mean of a batch, whose noise has variance `v/b + s²/b²` for a batch of b users, rewards with
+//! noise of variance v, and a sum released with noise of variance s². Without privacy a batch is one user, and the policy is
+//! `gp-ucb`. Derivation and proof: `docs/proofs/batches.md`.
+
+use super::contract::check_saved;
+use super::gp_policy::Ridge;
+use super::{
+    KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, gp_ucb,
+};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_gp::posterior::ExactPosterior;
+use privateer_gp::score::{AxisFeatures, Basis};
+use privateer_privacy::sums::Spectrum;
+use privateer_privacy::{Protection, Query, Released, Signal};
+use std::sync::Arc;
+
+const NAME: &str = "batched-gp-ucb";
+
+/// Version of the saved state.
+const STATE_VERSION: u64 = 1;
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
+    let doc = "users that play one point before their sum of rewards is released; `auto`: by mechanism, clip, prior variance and `rounds`";
+    let batch = match args.number("batch", doc).at_least(1.0).at_most(MOST_USERS).or_word("auto", "`auto`") {
+        Some(Ok(users)) if users.fract() == 0.0 => Some(users as u64),
+        Some(Ok(users)) => {
+            args.reject("batch", format!("`batch` is {users}"), "a whole number from 1, or `auto`");
+            None
+        }
+        _ => None,
+    };
+    let inner = gp_ucb::plan(args, NAME, Ridge::Mechanism);
+    let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
+        if let Some(batch) = batch.filter(|batch| problem.rounds < *batch) {
+            let message =
+                format!("a batch has {batch} users and is released at its end, and there are {} rounds", problem.rounds);
+            let diagnostic = Diagnostic::new(message).expected(format!("a `batch` from 1 to {}, or `auto`", problem.rounds));
+            return Err(Error::input(diagnostic));
+        }
+        let prior_variance = match &problem.inputs {
+            KnownInputs::Shared(shared) => ExactPosterior::prior_bound(shared.gram.as_ref()),
+            KnownInputs::Released { kernel, .. } => kernel.variance().unwrap_or(1.0),
+            KnownInputs::Product(_) => 1.0,
+        };
+        let (inner, rounds, n_points) = (inner.prepare(problem)?, problem.rounds, problem.n_points());
+        Ok(Box::new(BatchedMaker { inner, batch, prior_variance, rounds, n_points }))
+    };
+    PolicyPlan { protection: Protection::Batches, patience: Box::new(move |_| batch.unwrap_or(1)), ..PolicyPlan::new(prepare) }
+}
+
+/// Largest number of users of a batch.
+const MOST_USERS: f64 = 1e15;
+
+struct BatchedMaker {
+    /// Makes GP-UCB over the means of batches.
+    inner: Box<dyn PolicyMaker>,
+    /// Number of users that the spec states; `None` for `auto`.
+    batch: Option<u64>,
+    /// Largest prior variance of a point.
+    prior_variance: f64,
+    rounds: u64,
+    n_points: usize,
+}
+
+/// The batches of `auto` are at least this many.
+const LEAST_BATCHES: u64 = 32;
+
+/// The clip range is taken to hold at least this many standard deviations of the function.
+const DEVIATIONS: f64 = 8.0;
+
+impl BatchedMaker {
+    /// Returns the number of users of a batch, and the setting in which the mean of a batch is one reward.
+    fn batched(&self, setting: &Setting) -> (u64, Setting) {
+        let Some(sums) = setting.sums else { return (1, setting.clone()) };
+        let std = if let Spectrum::Joint { std } = sums.spectrum { std } else { 0.0 };
+        let half = sums.clip.map_or(f64::INFINITY, |(lo, hi)| 0.5 * (hi - lo));
+        let facts = &setting.facts;
+        // A clipped reward lies in an interval, and its variance is at most the square of half of its length.
+        let variance = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
+        let batch = self.batch.unwrap_or_else(|| {
+            let most = (self.rounds / LEAST_BATCHES).max(1) as f64;
+            let deviation = libm::sqrt(self.prior_variance).min(2.0 * half / DEVIATIONS);
+            let users = (std * std / variance).min(std / deviation);
+            libm::ceil(users).clamp(1.0, most) as u64
+        });
+        let users = batch as f64;
+        let mut batched = setting.clone();
+        batched.facts.noise_variance = Some(variance / users);
+        batched.sums = None;
+        batched.released = ReleasedFacts {
+            mechanism_variance: (std / users) * (std / users),
+            mechanism_scale: None,
+            clip: sums.clip,
+            ..ReleasedFacts::unchanged(sums.clip.map(|(lo, hi)| lo.abs().max(hi.abs())))
+        };
+        (batch, batched)
+    }
+}
+
+impl PolicyMaker for BatchedMaker {
+    fn basis(&self) -> Option<Basis> {
+        self.inner.basis()
+    }
+
+    fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        self.inner.axes()
+    }
+
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let (batch, batched) = self.batched(setting);
+        Ok(Box::new(BatchedPolicy { inner: self.inner.make(&batched)?, batch, point: 0, users: 0 }))
+    }
+
+    fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
+        let (batch, batched) = self.batched(setting);
+        self.inner.least_factor(&batched, round.div_ceil(batch))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let (batch, batched) = self.batched(setting);
+        let mut facts = vec![("users of a batch".to_owned(), batch.into())];
+        facts.extend(self.inner.facts(&batched));
+        facts
+    }
+
+    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        check_saved(&state, NAME, STATE_VERSION)?;
+        let (batch, batched) = self.batched(setting);
+        let inner = self.inner.restore(&batched, state["model"].clone())?;
+        let (point, users) = (state["point"].as_u64(), state["users"].as_u64());
+        match point.zip(users).filter(|(point, users)| *point < self.n_points as u64 && *users < batch) {
+            Some((point, users)) => Ok(Box::new(BatchedPolicy { inner, batch, point: point as usize, users })),
+            None => Err(Error::input(Diagnostic::new(format!(
+                "the saved state of `{NAME}` has no point and no number of users of an open batch"
+            )))),
+        }
+    }
+}
+
+struct BatchedPolicy {
+    inner: Box<dyn Policy>,
+    /// Number of users of a batch.
+    batch: u64,
+    /// The point of the last round.
+    point: usize,
+    /// Number of users of the open batch so far.
+    users: u64,
+}
+
+impl Policy for BatchedPolicy {
+    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
+        if self.users == 0 { self.inner.propose(streams) } else { Proposal::Play(self.point) }
+    }
+
+    fn query(&self, _point: usize) -> Query<'_> {
+        Query { release: self.users + 1 == self.batch, ..Query::default() }
+    }
+
+    fn model(&mut self) -> Option<&mut dyn PolicyModel> {
+        self.inner.model()
+    }
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        (self.point, self.users) = (point, self.users + 1);
+        if self.users == self.batch {
+            self.inner.update(point, signal);
+            self.users = 0;
+        }
+    }
+
+    fn recommend(&self) -> Option<usize> {
+        self.inner.recommend().or((0 < self.users).then_some(self.point))
+    }
+
+    fn told(&self) -> u64 {
+        self.inner.told() * self.batch + self.users
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!({
+            "policy": NAME,
+            "version": STATE_VERSION,
+            "point": self.point,
+            "users": self.users,
+            "model": self.inner.save(),
+        })
+    }
+}

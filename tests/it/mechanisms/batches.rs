@@ -1,0 +1,73 @@
+//! Sums of batches of rewards: what is released, when, and with how much noise.
+
+use super::parts::{mean_square, stream, sums};
+use privateer_privacy::release::ChannelRelease;
+use privateer_privacy::sums::{SumsEntry, batch};
+use privateer_privacy::{Channel, Event, Query, Raw, Signal};
+
+/// Means of batches of `batch` rewards at epsilon = 2 on [-1, 1], from a stream or with exact noise; the state passes JSON after
+/// every round.
+fn means(entry: &SumsEntry, rewards: &[f64], batch: usize, seed: Option<u64>) -> Vec<f64> {
+    let mechanism = sums(entry, 2.0, 1000);
+    let mut exact = ChannelRelease::of(&Channel::Sums(mechanism.clone())).expect("sizes");
+    let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(seed.unwrap_or(0)));
+    let mut found = Vec::new();
+    for (at, &reward) in rewards.iter().enumerate() {
+        let query = Query { release: (at + 1).is_multiple_of(batch), ..Query::default() };
+        let signal = if seed.is_some() {
+            privatizer.release(&query, Raw::seal(reward), (&mut stream).into())
+        } else {
+            exact.release(&query, Raw::seal(reward)).expect("entropy")
+        };
+        assert_eq!(signal.value() == &Signal::Nothing, !query.release, "a batch is released at its end and never before");
+        found.extend(signal.reward());
+        let [text, kept] = [privatizer.save(), exact.save()].map(|state| state.to_string());
+        privatizer = mechanism.restore(serde_json::from_str(&text).expect("JSON")).expect("its own state");
+        exact.load(serde_json::from_str(&kept).expect("JSON")).expect("its own state");
+    }
+    found
+}
+
+#[test]
+fn rewards_are_clipped() {
+    for entry in &batch::ENTRIES {
+        let outside = means(entry, &[1e6, f64::NEG_INFINITY, f64::NAN, 0.5], 4, Some(3));
+        assert_eq!(outside, means(entry, &[1.0, -1.0, 0.0, 0.5], 4, Some(3)), "{}", entry.name);
+        let released = means(entry, &[1e6, 1e6, 0.5, 0.5], 4, None);
+        // Within 60 scales, but for once in e^60.
+        assert!(released[0].abs() < 1.0 + 60.0, "{released:?}");
+    }
+}
+
+/// Mean squares over the stated variance of 20 000 simulated and 4000 exact means, within six standard errors.
+#[test]
+fn a_mean_has_the_stated_noise() {
+    for entry in &batch::ENTRIES {
+        let variance = match sums(entry, 2.0, 10).ledger().event {
+            Event::Laplace { scale, sensitivity } => {
+                assert_eq!((scale, sensitivity), (1.0, Some(2.0)), "width 2 at epsilon 2");
+                2.0
+            }
+            Event::Gaussian { sigma, sensitivity } => {
+                assert_eq!(sensitivity, 2.0);
+                sigma * sigma
+            }
+            other => panic!("{other:?}"),
+        };
+        for (n, seed) in [(20_000, Some(2)), (4000, None)] {
+            let errors: Vec<f64> = means(entry, &[0.5, -0.25, 0.5].repeat(n), 3, seed).iter().map(|mean| mean - 0.25).collect();
+            assert_eq!(errors.len(), n);
+            let ratio = mean_square(&errors) / (variance / 9.0);
+            assert!((ratio - 1.0).abs() < 6.0 * (5.0 / n as f64).sqrt(), "{}: {ratio}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn a_batch_holds_nothing_of_the_one_before() {
+    for entry in &batch::ENTRIES {
+        let [low, high] = [-1.0, 1.0].map(|last| means(entry, &[0.5, last, 0.25, 0.0, 0.0, 0.0], 2, Some(7)));
+        assert!((high[0] - low[0] - 1.0).abs() < 1e-12, "{low:?} {high:?}");
+        assert_eq!(low[1..], high[1..], "{}", entry.name);
+    }
+}
