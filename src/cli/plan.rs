@@ -66,7 +66,7 @@ pub fn lists(tasks: &[PlannedTask]) -> String {
 /// # Errors
 /// As [`planned`].
 pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
-    if let Some(file) = args.write.as_ref().filter(|file| file.exists()) {
+    if let Some(file) = args.write.as_ref().filter(|file| file.symlink_metadata().is_ok()) {
         let problem = Diagnostic::new(format!("`{}` exists already", file.display()));
         return Err(Error::input(problem.expected("a new file").hint("name another one, or remove it")));
     }

@@ -136,6 +136,9 @@ fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
     args.shard.map_or_else(|| Ok(out.clone()), |shard| stores::place_of_shard(&out, shard))
 }
 
+/// Longest list of units that is printed, in characters.
+const MOST_SHOWN: usize = 100;
+
 /// Returns the part of the work that the arguments ask for.
 fn share(args: &RunArgs) -> Result<Share, Error> {
     Ok(match (&args.shard, &args.units, &args.plan) {
@@ -174,7 +177,10 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         } else {
             let what = match &args.shard {
                 Some(shard) => format!("shard {}/{}", shard.index + 1, shard.count),
-                None => share.to_string(),
+                None => match &share {
+                    Share::Units(list) if MOST_SHOWN < list.to_string().len() => format!("a share of {} units", list.len()),
+                    share => share.to_string(),
+                },
             };
             say(&format!("{what} is done: {}", path.display()));
             note(&format!("when all shards are done: {}", stores::merge_command(&path, args.shard.is_some())));

@@ -30,7 +30,11 @@ pub(super) fn units_of_task(file: &Path, task: u64) -> Result<UnitList, Error> {
     let Some(line) = text.lines().nth(usize::try_from(task).unwrap_or(usize::MAX)) else {
         let n_tasks = text.lines().count();
         let problem = Diagnostic::new(format!("`{}` has no task {task}", file.display()));
-        return Err(Error::input(problem.expected(format!("a number from 0 to {}", n_tasks.saturating_sub(1)))));
+        let expected = match n_tasks {
+            0 => "a file with a list of units a line".to_owned(),
+            n => format!("a number from 0 to {}", n - 1),
+        };
+        return Err(Error::input(problem.expected(expected)));
     };
     line.parse::<UnitList>().map_err(|_| {
         let shown: String = line.chars().take(40).collect();

@@ -47,6 +47,23 @@ impl AccountOptions {
         self.horizon.unwrap_or(1000)
     }
 
+    /// Refuses numbers without meaning, and a budget beside the noise that it would set.
+    fn check(&self) -> Result<(), Error> {
+        for (name, number) in [("--participations", self.participations), ("--separation", self.separation)] {
+            if number == Some(0) {
+                return Err(refused(name, "0", "a whole number from 1"));
+            }
+        }
+        let noise = [("--answer-epsilon", self.answer_epsilon.is_some()), ("--sigma", self.sigma.is_some())];
+        match noise.into_iter().find(|(_, stated)| *stated && self.epsilon.is_some()) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::input(
+                Diagnostic::new(format!("`--epsilon` and `{name}` are both stated"))
+                    .expected("a budget, for which the least noise is found, or a noise, which is priced"),
+            )),
+        }
+    }
+
     /// Refuses options that are stated and say nothing about what is priced.
     ///
     /// * `own` — the options that say something about it
@@ -121,6 +138,7 @@ impl AccountReport {
 /// # Errors
 /// Options that say nothing about a spec, or whatever a run of the spec would refuse.
 pub fn account_spec(name: &str, sweep: &Sweep, data: &DataFolder, options: &AccountOptions) -> Result<AccountReport, Error> {
+    options.check()?;
     options.refuse_others(name, &["--budget", "--filter"], "state it in the spec, or with `--set PATH=VALUE`")?;
     let rounds = sweep.cells.iter().map(|plan| plan.rounds).max().unwrap_or(0);
     refuse_participations_beyond(rounds, (options.participations(), 1), "rounds")?;
@@ -140,6 +158,7 @@ pub fn account_spec(name: &str, sweep: &Sweep, data: &DataFolder, options: &Acco
 /// An unknown name, a missing or bad number, an option that says nothing about what is named.
 pub fn account(what: &str, options: &AccountOptions) -> Result<AccountReport, Error> {
     const BUDGET: [&str; 2] = ["--epsilon", "--delta"];
+    options.check()?;
     let quote = if let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == what) {
         let own = [BUDGET.as_slice(), &["--answer-epsilon", "--calibration", "--clip"]].concat();
         options.refuse_others(what, &own, "it belongs to streams or sessions; leave it out")?;

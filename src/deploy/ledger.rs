@@ -137,6 +137,10 @@ pub struct FileLedger {
 /// # Errors
 /// A file that states no spends, or is damaged; files about tables of different sizes.
 pub fn ledger(paths: &[PathBuf], filter: Option<FilterKind>, note: Note<'_>) -> Result<LedgerReport, Error> {
+    if paths.is_empty() {
+        let expected = "sessions, release states, odometers or curated tables";
+        return Err(Error::input(Diagnostic::new("no file is named").expected(expected)));
+    }
     let files = read_all(paths, filter)?;
     let all = if files.len() == 1 { None } else { Some(together(&files, filter, note)?) };
     let each = files.into_iter().map(|file| {

@@ -81,8 +81,13 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
             Diagnostic::new(format!("the value of record {row} is {value}")).expected("a finite number, in units of `--clip`"),
         ));
     }
+    if round == 0 {
+        return Err(Error::input(Diagnostic::new(format!("the round of record {row} is 0")).expected("a round from 1")));
+    }
     let key = read_key(options.key.as_deref())?;
     if state.symlink_metadata().is_err() {
+        // A slip leaves no state with a clip that cannot be changed.
+        refuse_far("value", value, options.clip.map(|(lo, hi)| [lo, hi]), yes)?;
         begin(state, row, options, note)?;
     }
     let mut file = StateFile::open(state, StateKind::Releases)?;

@@ -11,9 +11,9 @@ use crate::spec::Sweep;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
-use privateer_privacy::Guarantee;
 use privateer_privacy::odometer::{DeploymentForm, FilterKind, Odometer, Spend};
 use privateer_privacy::release::HolderRelease;
+use privateer_privacy::{Guarantee, Unit};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,19 @@ pub fn init(
                 .hint("sums over users need the form `trusted-curator`"),
         ));
     }
+    let is_counted = budget.budget.is_some() || budget.filter.is_some() || budget.odometer.is_some();
+    if is_counted && !session.releases_rewards() && matches!(ledger.threat_model.unit, Unit::Reward) {
+        return Err(Error::input(
+            Diagnostic::new("a budget counts the answers about a row, and all users of a batch are asked about one row")
+                .expected("no `--budget`, `--filter` or `--odometer` for a policy that releases batches")
+                .hint("each user is in one batch: the epsilon of one release is that of the whole run"),
+        ));
+    }
     let spend = session.spend(form, "", column, 0);
+    // Nothing else is written before a state that cannot be.
+    if state.symlink_metadata().is_ok() {
+        StateFile::create(state, StateKind::Session, serde_json::Value::Null)?;
+    }
     let deployment = Deployment::start(budget, form, column, spend.as_ref(), Some(n as u64), note)?;
     let spent = deployment.filter.map(|filter| own(filter, &deployment, n)).transpose()?;
     let content = serde_json::json!({

@@ -27,9 +27,6 @@ pub struct Shard {
     pub count: u64,
 }
 
-/// Most ranges of units that are written out.
-const MOST_SHOWN: usize = 20;
-
 /// Numbers of units in canonical order, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitList(Vec<RangeInclusive<u64>>);
@@ -66,8 +63,7 @@ impl fmt::Display for Share {
         match self {
             Self::All => f.write_str("all"),
             Self::Shard(shard) => write!(f, "{}/{}", shard.index + 1, shard.count),
-            Self::Units(list) if list.0.len() <= MOST_SHOWN => write!(f, "units {list}"),
-            Self::Units(list) => write!(f, "{} units", list.len()),
+            Self::Units(list) => write!(f, "units {list}"),
         }
     }
 }

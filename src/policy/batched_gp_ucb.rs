@@ -45,7 +45,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         let prior_variance = match &problem.inputs {
             KnownInputs::Shared(shared) => ExactPosterior::prior_bound(shared.gram.as_ref()),
             KnownInputs::Released { kernel, .. } => kernel.variance().unwrap_or(1.0),
-            KnownInputs::Product(_) => 1.0,
+            KnownInputs::Product(product) => product.kernel().variance().unwrap_or(1.0),
         };
         let (inner, rounds, n_points) = (inner.prepare(problem)?, problem.rounds, problem.n_points());
         Ok(Box::new(BatchedMaker { inner, batch, prior_variance, rounds, n_points }))

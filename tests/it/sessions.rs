@@ -32,6 +32,10 @@ fn batches_of_users_run() {
     spec(here, "[privacy]\nepsilon = 4.0\nclip = [-1.0, 1.0]\n", "kind = \"batched-gp-ucb\"\nbatch = 3");
     let refused = run(here, &["init", "held", "modeler.toml", "--form", "data-holder"]);
     assert_eq!(code(&refused), Some(2), "{}", stderr(&refused));
+    // Every user of a batch would be charged to one row, and the row's budget would end before the batch.
+    let budgeted = run(here, &["init", "budgeted", "modeler.toml", "--budget", "epsilon=40"]);
+    assert!(code(&budgeted) == Some(2) && stderr(&budgeted).contains("no `--budget`"), "{}", stderr(&budgeted));
+    assert!(!here.join("budgeted").exists());
     let begun = run(here, &["init", "state", "modeler.toml"]);
     assert!(stderr(&begun).contains("as secret as the rewards"), "{}", stderr(&begun));
     let mut rows = Vec::new();
