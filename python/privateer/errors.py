@@ -52,9 +52,6 @@ class DeviceError(PrivateerError, RuntimeError):
 class CheckError(PrivateerError):
     """A claim does not hold."""
 
-    printed: str = ""
-    """Empty: what was found beside a claim that does not hold is returned, with a warning."""
-
 
 class RunError(PrivateerError, RuntimeError):
     """A run could not go on; finished parts are in its folder."""

@@ -92,9 +92,9 @@ pub fn curate(py: Python<'_>, columns: Vec<Vec<f64>>, out: PathBuf, stated: &Bou
     let options: deploy::CurateOptions = options(stated)?;
     let read = |names: &[String]| {
         let rows = columns.first().map_or(0, Vec::len);
-        if names.len() != columns.len() || names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
+        if names.len() != columns.len() {
             let problem = Diagnostic::new(format!("{} columns of numbers have {} names", columns.len(), names.len()));
-            return Err(Error::input(problem.expected("a name for each column, each once")));
+            return Err(Error::input(problem.expected("a name for each column")));
         }
         for (name, column) in names.iter().zip(&columns) {
             if rows == 0 || column.len() != rows || column.iter().any(|value| !value.is_finite()) {

@@ -1,11 +1,11 @@
 //! `privateer cost`: what privacy costs on a table, a function or a spec's problem, in two sentences and one picture.
 
 use super::columns::ColumnNames;
-use super::output::{note, say, say_answer};
+use super::output::{note, quoted, say, say_answer};
 use super::progress::Progress;
 use super::run::RunMessages;
 use super::source::data_folder;
-use crate::cost::{CostOptions, CostProblem, Trust, WrittenQuestion, share, write_question};
+use crate::cost::{CostOptions, CostProblem, MOST_USERS, Trust, WrittenQuestion, share, write_question};
 use crate::engine::Stop;
 use crate::fit::most_evaluations;
 use crate::registry::Registry;
@@ -14,9 +14,6 @@ use clap::{ArgGroup, Args, ValueEnum};
 use privateer_config::error::Error;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-
-/// Most users of a question.
-const MOST_USERS: u64 = 10_000_000;
 
 /// Number of columns of a full bar.
 const BAR: usize = 40;
@@ -164,14 +161,14 @@ pub fn new(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
 
 /// Says how to run the spec of a folder.
 fn go_on(args: &CostArgs, written: &WrittenQuestion) -> String {
-    let quoted = |path: &Path| {
+    let word = |path: &Path| {
         let text = path.display().to_string();
         let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
-        if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+        if text.chars().all(is_plain) { text } else { quoted(&text) }
     };
     let data = if args.spec.is_some() { args.data.as_deref() } else { Some(written.folder.as_path()) };
-    let data = data.map_or(String::new(), |data| format!(" --data {}", quoted(data)));
-    format!("go on:  privateer run {}{data}", quoted(&written.spec_path()))
+    let data = data.map_or(String::new(), |data| format!(" --data {}", word(data)));
+    format!("go on:  privateer run {}{data}", word(&written.spec_path()))
 }
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {

@@ -72,3 +72,8 @@ pub(super) fn note(text: &str) {
 pub(super) fn say_removed(n_files: usize) {
     crate::deploy::say_removed(n_files, &note);
 }
+
+/// Quotes a word for a POSIX shell.
+pub(super) fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

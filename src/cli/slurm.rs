@@ -1,6 +1,6 @@
 //! `privateer slurm`: a sweep as an array job, and a job that joins and reports.
 
-use super::output::{note, say};
+use super::output::{note, quoted, say};
 use super::plan::{duration, lists, planned};
 use super::source::{SpecArgs, folder_name};
 use crate::registry::Registry;
@@ -43,11 +43,6 @@ pub struct SlurmArgs {
 
 /// Seconds before a time limit at which Slurm warns a task, so that it ends between two rounds and is queued again.
 const WARNING: u32 = 60;
-
-/// Quotes a word for a POSIX shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
 
 /// A text that may stand in a comment line for Slurm.
 fn plain(name: &str, text: &str) -> Result<(), Error> {

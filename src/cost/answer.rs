@@ -22,6 +22,9 @@ const SPEC_NAME: &str = "spec.toml";
 /// Name of the results folder in it.
 const RESULTS_NAME: &str = "results";
 
+/// Most users of a question.
+pub const MOST_USERS: u64 = 10_000_000;
+
 /// Privacy budgets of a question that names none.
 const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
@@ -55,7 +58,7 @@ pub struct CostOptions {
 
 impl CostOptions {
     fn check_sizes(&self) -> Result<(), Error> {
-        let rounds = self.rounds.iter().map(|&rounds| ("rounds", rounds, 10..=10_000_000));
+        let rounds = self.rounds.iter().map(|&rounds| ("rounds", rounds, 10..=MOST_USERS));
         let sizes = [
             ("points", self.points, 3..=100_000),
             ("trials", self.trials, 2..=100_000),

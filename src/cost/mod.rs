@@ -9,7 +9,7 @@ mod columns;
 mod problem;
 mod question;
 
-pub use answer::{CostAnswer, CostOfBudget, CostOptions, WrittenQuestion, share, write_question};
+pub use answer::{CostAnswer, CostOfBudget, CostOptions, MOST_USERS, WrittenQuestion, share, write_question};
 pub use columns::ChosenColumns;
 pub use problem::{CostProblem, FunctionQuestion, PointsQuestion, of_arms, of_function, of_spec, of_table};
 pub use question::{CostQuestion, Trust};

@@ -113,9 +113,7 @@ pub fn init(
     }
     let spend = session.spend(form, "", column, 0);
     // Nothing else is written before a state that cannot be.
-    if state.symlink_metadata().is_ok() {
-        StateFile::create(state, StateKind::Session, serde_json::Value::Null)?;
-    }
+    StateFile::refuse_existing(state, StateKind::Session)?;
     let deployment = Deployment::start(budget, form, column, spend.as_ref(), Some(n as u64), note)?;
     let spent = deployment.filter.map(|filter| own(filter, &deployment, n)).transpose()?;
     let content = serde_json::json!({

@@ -42,6 +42,12 @@ impl StateKind {
         }
     }
 
+    /// Says what to do where a file stands in the way of a new one.
+    fn kept(self) -> String {
+        let article = if self == Self::Odometer { "an" } else { "a" };
+        format!("{article} {} is not overwritten: name another file, or delete this one", self.noun())
+    }
+
     /// Returns the command that writes the first such file.
     fn command(self) -> &'static str {
         match self {
@@ -74,17 +80,25 @@ pub struct StateFile {
 }
 
 impl StateFile {
+    /// Refuses a path where something is already.
+    ///
+    /// # Errors
+    /// [`Error::Folder`].
+    pub fn refuse_existing(path: &Path, kind: StateKind) -> Result<(), Error> {
+        if path.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        Err(Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint: kind.kept() })
+    }
+
     /// Writes a new file, mode 0600; `content` is an object. Returns how many unfinished files of killed commands were removed.
     ///
     /// # Errors
     /// [`Error::Folder`] where something is there already, also where another command created it just now; [`Error::Io`] where the disk
     /// refuses.
     pub fn create(path: &Path, kind: StateKind, content: serde_json::Value) -> Result<usize, Error> {
-        let article = if kind == StateKind::Odometer { "an" } else { "a" };
-        let hint = format!("{article} {} is not overwritten: name another file, or delete this one", kind.noun());
-        if path.symlink_metadata().is_ok() {
-            return Err(Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint });
-        }
+        Self::refuse_existing(path, kind)?;
+        let hint = kind.kept();
         let removed = remove_leftovers_of(path)?;
         let action = format!("write the {}", kind.noun());
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

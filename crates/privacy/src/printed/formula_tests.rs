@@ -60,7 +60,7 @@ impl Reader<'_> {
             assert!(self.eat(')'), "a bracket is open before `{}`", self.text);
             return inside;
         }
-        // `sigma_+` is a name; a plus elsewhere is none.
+        // `sigma_+` is a name; a plus elsewhere is a sum.
         let part = |at: usize, c: char| {
             c.is_alphanumeric() && c != '²' || c == '_' || c == '.' || c == '+' && self.text[..at].ends_with('_')
         };

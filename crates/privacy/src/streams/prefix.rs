@@ -163,7 +163,7 @@ impl PrefixSums {
     /// Writes `B (C x + z)` of the rows, with exact draws z on the integers `C x`.
     fn add_exact(&mut self, noise: &mut Noise<'_>) {
         let (Some(ExactRows { grid, transform: Some(transform) }), Noise::Exact(entropy)) = (&mut self.exact, noise) else {
-            // Neither another law nor another source is given out in the place of exact noise.
+            // Another law or source is never given out instead of exact noise.
             return self.released.resize(self.sum.len(), f64::NAN);
         };
         let mut noisy = VecDeque::new();

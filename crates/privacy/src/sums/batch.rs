@@ -190,7 +190,7 @@ impl Privatizer for BatchPrivatizer {
             // A sum of steps is a whole number, which f64 holds exactly.
             (Noise::Exact(entropy), Some(grid)) if is_laplace => grid.add_laplace(grid.value(kept.sum as i64), entropy),
             (Noise::Exact(entropy), Some(grid)) => grid.add_gaussian(grid.value(kept.sum as i64), entropy),
-            // No other noise is given out in the place of exact noise.
+            // Other noise is never given out instead of exact noise.
             (_, Some(_)) => f64::NAN,
             (noise, None) if is_laplace => kept.sum + noise.number(|stream| stream.laplace(size)),
             (noise, None) => kept.sum + noise.number(|stream| size * stream.normal()),

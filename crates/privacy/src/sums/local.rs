@@ -226,7 +226,7 @@ impl Privatizer for LocalPrivatizer {
             Shape::Bordered(m).scale_diagonal(&mut item.entries, 1.0 / SQRT_2);
             match noise {
                 Noise::Exact(entropy) => item.entries.iter_mut().for_each(|x| *x = grid.add_gaussian(*x, entropy)),
-                // No other noise is given out in the place of exact noise.
+                // Other noise is never given out instead of exact noise.
                 Noise::Simulated(_) | Noise::Replayed(_) => item.entries.fill(f64::NAN),
             }
             Shape::Bordered(m).scale_diagonal(&mut item.entries, SQRT_2);
