@@ -124,7 +124,7 @@ pub mod cli;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cost;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "deploy")]
 #[doc(hidden)]
 pub mod deploy;
 #[doc(hidden)]

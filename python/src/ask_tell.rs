@@ -105,7 +105,7 @@ impl AskedTrials {
 
     /// Returns the state, as JSON.
     fn save(&self, py: Python<'_>) -> PyResult<String> {
-        let state = self.attached(py).save().map_err(|error| exception(py, &error, Phase::Reading))?;
+        let state = self.attached(py).save();
         serde_json::to_string(&state).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

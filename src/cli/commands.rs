@@ -5,7 +5,7 @@ use super::output::{note, printed, say, say_report};
 use super::progress::metered;
 use super::wait::WaitArgs;
 use super::{
-    account, audit, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, plan, predict, release, report,
+    account, audit, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, people, plan, predict, release, report,
     run, session, slurm, status, stores, verify,
 };
 use crate::record;
@@ -71,12 +71,14 @@ enum Command {
     Ask(session::AskArgs),
     /// Tell a session what was observed at the row it asked for
     Tell(session::TellArgs),
-    /// Release one value for a session with exact noise, on the data holder's side, once for each record and round
+    /// Release a value, or those of a table, with exact noise, on the data holder's side, once for each record and round
     Release(release::ReleaseArgs),
     /// What each record has spent over sessions, releases and curated tables, one by one and together
     Ledger(ledger::LedgerArgs),
     /// Make the file in which several sessions, releases and curated tables share one budget for each record
     Odometer(odometer::OdometerArgs),
+    /// Take people in, or let them go, where records are named by ids
+    People(people::PeopleArgs),
     /// Take back the last reward of a session whose rewards pass no mechanism
     Undo(session::UndoArgs),
     /// What a table holds: sizes, spread, missing numbers, outliers, columns that look like an index or years
@@ -179,6 +181,7 @@ impl Command {
             Self::Tell(args) => args.wait.wait,
             Self::Release(args) => args.wait.wait,
             Self::Undo(args) => args.wait.wait,
+            Self::People(args) => args.wait.wait,
             _ => Duration::ZERO,
         }
     }
@@ -212,6 +215,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
         Command::Release(args) => release::release(&args),
         Command::Ledger(args) => ledger::ledger(&args),
         Command::Odometer(args) => odometer::odometer(&args),
+        Command::People(args) => people::people(&args),
         Command::Undo(args) => session::undo(registry, &args),
         Command::Look(args) => look::look(&args),
         Command::Fit(args) => fit::fit(&args),

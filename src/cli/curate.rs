@@ -1,5 +1,6 @@
 //! `privateer curate`: gives out the inputs of a table, by row, with exact noise from the operating system.
 
+use super::budget_args::OccasionArgs;
 use super::columns::ColumnNames;
 use super::output::note;
 use super::wait::WaitArgs;
@@ -64,6 +65,8 @@ pub struct CurateArgs {
     #[arg(long, hide = true)]
     seed: Option<String>,
     #[command(flatten)]
+    occasion: OccasionArgs,
+    #[command(flatten)]
     pub(super) wait: WaitArgs,
 }
 
@@ -90,6 +93,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         public: args.public.clone(),
         allow_large_delta: args.allow_large_delta,
         odometer: args.odometer.clone(),
+        occasion: args.occasion.options(),
         projection: args.projection.map(|columns| (columns, args.projection_seed)),
     };
     let read = |columns: &[String]| {

@@ -2,20 +2,30 @@
 
 use super::budget_args::filter;
 use super::output::{note, say};
-use crate::deploy::ledger as read;
+use crate::deploy::{ledger as read, write_csv, write_page};
 use clap::Args;
-use privateer_config::error::Error;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::Delta;
 use std::path::PathBuf;
 
 /// Arguments of `privateer ledger`.
 #[derive(Debug, Args)]
 pub struct LedgerArgs {
-    /// Sessions, release states, odometers, ledgers of curated tables: all about the same records, row by row
+    /// Deployments, ledgers of curated tables: all about the same records, row by row
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How losses add up: sum (of epsilon), zcdp, gaussian-dp [default: that of the files, or `sum` where they differ]
     #[arg(long, value_name = "NAME")]
     filter: Option<String>,
+    /// Delta at which concentrated and Gaussian sums are read [default: that of the budget, or else of the releases]
+    #[arg(long, value_name = "D")]
+    delta: Option<f64>,
+    /// Write the books of a deployment as one page for an auditor; it names people
+    #[arg(long, value_name = "OUT.html")]
+    html: Option<PathBuf>,
+    /// Write all answers of a deployment as CSV
+    #[arg(long, value_name = "OUT.csv")]
+    csv: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -26,14 +36,27 @@ pub struct LedgerArgs {
 /// # Errors
 /// A file that states no spends, or is damaged; files about tables of different sizes.
 pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
-    let report = read(&args.files, filter(args.filter.as_deref())?, &note)?;
+    let delta = args.delta.map(Delta::try_from).transpose().map_err(|why| {
+        Error::input(Diagnostic::new(format!("`--delta` is {}", why.0)).expected("a number above 0 and below 1"))
+    })?;
+    if args.html.is_some() || args.csv.is_some() {
+        let [state] = &args.files[..] else {
+            let problem = Diagnostic::new(format!("{} files are named, and books are of one deployment", args.files.len()));
+            return Err(Error::input(problem.expected("one deployment with `--html` or `--csv`")));
+        };
+        args.html.as_ref().map(|out| write_page(state, out, delta)).transpose()?;
+        args.csv.as_ref().map(|out| write_csv(state, out)).transpose()?;
+        [&args.html, &args.csv].into_iter().flatten().for_each(|out| note(&format!("books: {} (confidential)", out.display())));
+        return Ok(());
+    }
+    let report = read(&args.files, filter(args.filter.as_deref())?, delta, &note)?;
     if args.json {
         say(&serde_json::json!(report).to_string());
         return Ok(());
     }
     for file in &report.files {
         say(&format!("{} ({})", file.file, file.kind));
-        say(&file.ledger.page());
+        say(&file.page());
     }
     if let Some(all) = report.together {
         say("together, record by record");

@@ -20,6 +20,7 @@ mod list;
 mod look;
 mod odometer;
 mod output;
+mod people;
 mod plan;
 mod predict;
 mod progress;

@@ -2,7 +2,7 @@
 
 use super::budget_args::{budget, filter};
 use super::output::note;
-use crate::deploy::{OdometerOptions, odometer as write};
+use crate::deploy::{OdometerOptions, Period, odometer as write};
 use clap::Args;
 use privateer_config::error::Error;
 use privateer_privacy::odometer::{BadBudget, BudgetChange, FilterKind};
@@ -25,8 +25,20 @@ pub struct OdometerArgs {
     #[arg(long, value_name = "CHANGE", value_parser = change)]
     change: Option<BudgetChange>,
     /// Rows of the table: record i is row i in everything that shares the file
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    rows: u64,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), required_unless_present_any = ["ids", "id_key"])]
+    rows: Option<u64>,
+    /// Name records by ids instead
+    #[arg(long, conflicts_with = "rows")]
+    ids: bool,
+    /// Name records by ids and keep keyed hashes of them alone: the key is every byte of this file, which is kept elsewhere
+    #[arg(long, value_name = "FILE", conflicts_with = "rows")]
+    id_key: Option<PathBuf>,
+    /// Renew the budget each day, week, month or year (UTC): it holds for the answers of one of them, and those of several add up
+    #[arg(long, value_name = "PERIOD")]
+    per: Option<Period>,
+    /// A file on another disk that keeps the newest answer: older copies of the odometer are refused by that
+    #[arg(long, value_name = "FILE")]
+    anchor: Option<PathBuf>,
     /// Accept a delta of at least one over the number of rows
     #[arg(long)]
     allow_large_delta: bool,
@@ -39,12 +51,15 @@ pub struct OdometerArgs {
 pub fn odometer(args: &OdometerArgs) -> Result<(), Error> {
     let filter = filter(Some(&args.filter))?.unwrap_or(FilterKind::Sum);
     let Some(budget) = budget(Some(&args.budget))? else { return Ok(()) };
-    let OdometerArgs { change, rows, allow_large_delta, .. } = *args;
-    write(&args.file, &OdometerOptions { budget, filter, change, rows, allow_large_delta }, &note)?;
+    let OdometerArgs { change, rows, per, allow_large_delta, .. } = *args;
+    let (id_key, anchor) = (args.id_key.clone(), args.anchor.clone());
+    write(&args.file, &OdometerOptions { budget, filter, change, rows, per, id_key, anchor, allow_large_delta })?;
     let file = args.file.display();
+    let who = rows.map_or("each person".to_owned(), |rows| format!("each of {rows} records"));
     note(&format!(
-        "each of {rows} records may spend {budget}{}, added up by the filter `{filter}`: {}\n\
+        "{who} may spend {budget}{}{}, added up by the filter `{filter}`: {}\n\
          share it with `--odometer {file}`; `privateer ledger {file}` shows what is spent",
+        per.map_or(String::new(), |period| format!(" each {period} (UTC)")),
         change.map_or(String::new(), |change| format!(" for the change `{change}`, and for the largest that a release names")),
         filter.theorem(),
     ));

@@ -1,14 +1,15 @@
-//! `privateer release`: the data holder's side of a session. One value leaves with exact noise, once for each record and round.
+//! `privateer release`: the data holder's side of a session. A value leaves with exact noise, once for each record and round.
 
 use super::account::range;
-use super::budget_args::BudgetArgs;
+use super::budget_args::{BudgetArgs, OccasionArgs};
 use super::output::{note, say};
 use super::session::number;
 use super::wait::WaitArgs;
-use crate::deploy::{RecordValue, ReleaseOptions, release as released};
+use crate::deploy::{RecordValue, ReleaseOptions, release as released, release_table};
+use crate::env::csv_table::{CellKind, Cells, MOST_BYTES, read_columns};
 use clap::Args;
-use privateer_config::error::Error;
-use std::path::PathBuf;
+use privateer_config::error::{Diagnostic, Error};
+use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer release`.
 #[derive(Debug, Args)]
@@ -25,20 +26,40 @@ pub struct ReleaseArgs {
     /// Public range to which values are clipped, never taken from the values themselves
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     clip: Option<String>,
-    /// The state file: what was released, and what each record has spent; the first value makes it
+    /// The deployment: what was released, and what each record has spent; the first value makes it
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
-    /// The round in which the session asks for the record (`privateer ask --json` names it)
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    round: u64,
+    /// The round in which the session asks for the record (`privateer ask --json` names it) [default: 1; stated with `--table`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    round: Option<u64>,
     /// What the values measure: answers about one record add up over all columns [default: reward]
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
+    /// Release the values of a table in one transaction: a line of JSON for each, refused records are listed
+    #[arg(long, value_name = "TABLE.csv", requires = "value_column", conflicts_with_all = ["row", "value"])]
+    table: Option<PathBuf>,
+    /// The column of the table that is released
+    #[arg(long = "value", value_name = "COLUMN", requires = "table")]
+    value_column: Option<String>,
+    /// The column of the table that names the records [default: record i is row i, from 0]
+    #[arg(long, value_name = "COLUMN", requires = "table")]
+    record: Option<String>,
+    /// Name the records of a new deployment by ids
+    #[arg(long)]
+    ids: bool,
+    /// Name records by ids and keep keyed hashes of them alone: the key is every byte of this file, which is kept elsewhere
+    #[arg(long, value_name = "FILE")]
+    id_key: Option<PathBuf>,
+    /// Take in people whose ids are new
+    #[arg(long)]
+    join: bool,
     /// Accept a delta of 0.001 or more, in the answer or in the budget
     #[arg(long)]
     allow_large_delta: bool,
     #[command(flatten)]
     budget: BudgetArgs,
+    #[command(flatten)]
+    occasion: OccasionArgs,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
     /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
@@ -47,20 +68,19 @@ pub struct ReleaseArgs {
     /// Take a value that lies far outside of the clip: it spends as any other. Stated always, an exit code says nothing of a value
     #[arg(long)]
     yes: bool,
-    /// The record, counted from 0
-    #[arg(value_name = "ROW")]
-    row: u64,
+    /// The record: its row, from 0, or its id
+    #[arg(value_name = "ROW", required_unless_present = "table")]
+    row: Option<String>,
     /// Its value; `-` reads it from standard input, where other users of the machine do not see it
-    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
-    value: String,
+    #[arg(value_name = "VALUE", allow_hyphen_values = true, required_unless_present = "table")]
+    value: Option<String>,
 }
 
-/// Releases one value, or gives out the one that was released for this record and round before.
+/// Releases one value, or those of a table; gives out again what was released for this record and round before.
 ///
 /// # Errors
-/// Options that the state does not declare, a value that is not finite, a budget that is spent, no entropy; those of the files.
+/// Options that the deployment does not declare, a value that is not finite, a budget that is spent, no entropy; those of the files.
 pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
-    let value = number("value", &args.value)?;
     let options = ReleaseOptions {
         mechanism: args.mechanism.clone(),
         epsilon: args.epsilon,
@@ -70,8 +90,63 @@ pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
         allow_large_delta: args.allow_large_delta,
         budget: args.budget.options()?,
         key: args.key.clone(),
+        ids: args.ids || args.id_key.is_some(),
+        id_key: args.id_key.clone(),
+        join: args.join,
+        occasion: args.occasion.options(),
     };
-    let record = RecordValue { row: args.row, round: args.round, value, yes: args.yes };
-    say(&released(&args.state, &record, &options, &note)?.text);
+    let (Some(row), Some(value)) = (&args.row, &args.value) else { return of_table(args, &options) };
+    let record =
+        RecordValue { record: row.clone(), round: args.round.unwrap_or(1), value: number("value", value)?, yes: args.yes };
+    say(&released(&args.state, &record, &options, &note)?);
     Ok(())
+}
+
+/// Refused records that are listed one by one.
+const MOST_LISTED: usize = 20;
+
+fn of_table(args: &ReleaseArgs, options: &ReleaseOptions) -> Result<(), Error> {
+    let (Some(table), Some(value)) = (&args.table, &args.value_column) else { return Ok(()) };
+    let Some(round) = args.round else {
+        return Err(Error::input(
+            Diagnostic::new("`--round` is not stated, and a table may be released again").expected("the round or the day of the table").hint(
+                "a value is released once for each record and round: the same table in the same round gives the same answers and spends nothing",
+            ),
+        ));
+    };
+    let rows = table_rows(table, value, args.record.as_deref())?;
+    let found = release_table(&args.state, &rows, (round, args.yes), options, &note)?;
+    found.answers.iter().for_each(|answer| say(answer.trim_end()));
+    for refused in found.refused.iter().take(MOST_LISTED) {
+        note(&format!("refused: line {}, record `{}`: {}", refused.line, refused.record, refused.why));
+    }
+    if MOST_LISTED < found.refused.len() {
+        note(&format!("and {} more; `SELECT * FROM refusals` names those of a budget", found.refused.len() - MOST_LISTED));
+    }
+    let words = format!(
+        "{} of {} values were released{}",
+        found.answers.len(),
+        rows.len(),
+        if found.repeated == 0 { String::new() } else { format!(", {} of them before: they spend nothing again", found.repeated) }
+    );
+    if found.refused.is_empty() {
+        note(&words);
+        return Ok(());
+    }
+    Err(Error::CheckSaidNo(format!("{words}, and {} records were refused: nothing else of the table is lost", found.refused.len())))
+}
+
+/// Returns the name of each record of a table, and its value or why it has none.
+fn table_rows(table: &Path, value: &str, record: Option<&str>) -> Result<Vec<(String, Result<f64, String>)>, Error> {
+    let columns: Vec<(String, CellKind)> =
+        [Some(value), record].into_iter().flatten().map(|name| (name.to_owned(), CellKind::Text)).collect();
+    let mut cells = read_columns(table, &columns, MOST_BYTES)?.into_iter().map(|cells| match cells {
+        Cells::Texts(texts) => texts,
+        Cells::Numbers(_) => Vec::new(),
+    });
+    let values = cells.next().unwrap_or_default();
+    let names = cells.next().unwrap_or_else(|| (0..values.len()).map(|row| row.to_string()).collect());
+    // A message never repeats a value.
+    let number = |text: String| text.parse::<f64>().map_err(|_| "its value is missing, or is not a number".to_owned());
+    Ok(names.into_iter().zip(values.into_iter().map(number)).collect())
 }

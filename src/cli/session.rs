@@ -1,10 +1,10 @@
-//! `privateer init`, `ask`, `tell`, `undo`: one policy over points, whose rewards somebody observes elsewhere; one state file.
+//! `privateer init`, `ask`, `tell`, `undo`: one policy over points, whose rewards somebody observes elsewhere.
 
-use super::budget_args::BudgetArgs;
+use super::budget_args::{BudgetArgs, OccasionArgs};
 use super::output::{note, say};
 use super::source::SpecArgs;
 use super::wait::WaitArgs;
-use crate::deploy::{self, MovedFiles, Reward, SessionOptions};
+use crate::deploy::{self, Reward, SessionChoice, SessionOptions};
 use crate::registry::Registry;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -15,8 +15,8 @@ use std::path::PathBuf;
 /// Arguments of `privateer init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// The state file to write
-    #[arg(value_name = "STATE")]
+    /// The deployment to make, or to begin another session in
+    #[arg(value_name = "DEPLOYMENT")]
     state: PathBuf,
     /// A spec with one policy over `points-table` (TOML)
     #[arg(value_name = "SPEC")]
@@ -28,6 +28,9 @@ pub struct InitArgs {
     /// What the rewards measure: answers about one record add up over all columns
     #[arg(long, value_name = "NAME", default_value = "reward")]
     column: String,
+    /// Name of the session, where the deployment holds several [default: session]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
     /// Accept a delta of at least one over the number of rows
     #[arg(long)]
     allow_large_delta: bool,
@@ -42,8 +45,8 @@ pub struct InitArgs {
 /// Arguments of `privateer ask`.
 #[derive(Debug, Args)]
 pub struct AskArgs {
-    /// The state file
-    #[arg(value_name = "STATE")]
+    /// The deployment
+    #[arg(value_name = "DEPLOYMENT")]
     state: PathBuf,
     /// Print the best row so far, by posterior mean, instead of the next
     #[arg(long)]
@@ -52,27 +55,32 @@ pub struct AskArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    moved: MovedArgs,
+    choice: ChoiceArgs,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
 }
 
-/// States where the files of a session are, if they have moved.
+/// Names a session, and states where its files are, if they have moved.
 #[derive(Debug, Args)]
-pub struct MovedArgs {
+pub struct ChoiceArgs {
+    /// Name of the session, where the deployment holds several
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
     /// Folder of the points file, if it has moved
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The shared odometer, if it has moved
     #[arg(long, value_name = "FILE")]
     odometer: Option<PathBuf>,
+    #[command(flatten)]
+    occasion: OccasionArgs,
 }
 
 /// Arguments of `privateer tell`.
 #[derive(Debug, Args)]
 pub struct TellArgs {
-    /// The state file
-    #[arg(value_name = "STATE")]
+    /// The deployment
+    #[arg(value_name = "DEPLOYMENT")]
     state: PathBuf,
     /// The row that was asked for, from 0
     #[arg(value_name = "ROW")]
@@ -95,7 +103,7 @@ pub struct TellArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    moved: MovedArgs,
+    choice: ChoiceArgs,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
 }
@@ -103,30 +111,31 @@ pub struct TellArgs {
 /// Arguments of `privateer undo`.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
-    /// The state file
-    #[arg(value_name = "STATE")]
+    /// The deployment
+    #[arg(value_name = "DEPLOYMENT")]
     state: PathBuf,
-    /// Folder of the points file, if it has moved
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
 }
 
-impl MovedArgs {
-    fn files(&self) -> MovedFiles {
-        MovedFiles { data: self.data.clone(), odometer: self.odometer.clone() }
+impl ChoiceArgs {
+    fn choice(&self) -> SessionChoice {
+        let Self { session, data, odometer, occasion } = self;
+        SessionChoice { session: session.clone(), data: data.clone(), odometer: odometer.clone(), occasion: occasion.options() }
     }
 }
 
 /// Starts a session.
 ///
 /// # Errors
-/// Whatever the spec or its points refuse; a state file that is there already.
+/// Whatever the spec or its points refuse; a session that is there already.
 pub fn init(registry: &Registry, args: &InitArgs) -> Result<(), Error> {
     let sweep = args.source.read(registry, &args.spec)?;
     let &InitArgs { form, ref column, allow_large_delta, .. } = args;
-    let options = SessionOptions { form, column: column.clone(), allow_large_delta, budget: args.budget.options()? };
+    let (budget, session) = (args.budget.options()?, args.session.clone());
+    let options = SessionOptions { form, column: column.clone(), allow_large_delta, budget, session };
     let name = args.spec.display().to_string();
     deploy::init(&args.state, (&name, &sweep), &args.source.data(), &options, &note)
 }
@@ -138,9 +147,9 @@ fn form(text: &str) -> Result<DeploymentForm, String> {
 /// Prints the next row, or the best one so far.
 ///
 /// # Errors
-/// A file that is no session, changed points, or a session that is over.
+/// A file that holds no session, changed points, or a session that is over.
 pub fn ask(registry: &Registry, args: &AskArgs) -> Result<(), Error> {
-    let asked = deploy::ask(registry, &args.state, args.best, &args.moved.files(), &note)?;
+    let asked = deploy::ask(registry, &args.state, args.best, &args.choice.choice())?;
     say(&if args.json { serde_json::json!(asked).to_string() } else { asked.row.to_string() });
     Ok(())
 }
@@ -148,14 +157,14 @@ pub fn ask(registry: &Registry, args: &AskArgs) -> Result<(), Error> {
 /// Takes a reward.
 ///
 /// # Errors
-/// A wrong row, a reward told twice or not finite; a file that is no session.
+/// A wrong row, a reward told twice or not finite; a file that holds no session.
 pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
     let reward = if args.released {
         deploy::received(&args.reward, args.key.as_deref())?
     } else {
         Reward::Raw { value: number("reward", &args.reward)?, yes: args.yes }
     };
-    let told = deploy::tell(registry, &args.state, (args.row, &reward), &args.moved.files(), &note)?;
+    let told = deploy::tell(registry, &args.state, (args.row, &reward), &args.choice.choice())?;
     if args.json {
         say(&serde_json::json!(told).to_string());
         return Ok(());
@@ -170,10 +179,9 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
 /// Takes back the last reward of a session without a mechanism.
 ///
 /// # Errors
-/// A session whose rewards were released, or without a reward; a file that is no session.
+/// A session whose rewards were released, or without a reward; a file that holds no session.
 pub fn undo(registry: &Registry, args: &UndoArgs) -> Result<(), Error> {
-    let moved = MovedFiles { data: args.data.clone(), odometer: None };
-    let again = deploy::undo(registry, &args.state, &moved, &note)?;
+    let again = deploy::undo(registry, &args.state, &args.choice.choice())?;
     note(&format!("round {} is taken back: row {} is asked for again", again.round, again.row));
     Ok(())
 }

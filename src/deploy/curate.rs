@@ -1,13 +1,18 @@
 //! Gives out the inputs of a table, by row, with exact noise from the operating system.
 
-use super::deployment::{SharedOdometer, new_name, refused};
+use super::books::Paid;
+use super::columns::Column;
+use super::deployment::{OccasionOptions, refused};
+use super::file::{DeploymentFile, Side};
 use super::notes::{Note, say_removed};
 use super::odometer::refuse_large_delta;
 use super::release::failed;
+use super::seal;
 use crate::env::CuratedLedger;
 use crate::record::{Leftover, PreparedFile, hash_bytes, once_free, remove_file, remove_leftovers_of, unfinished_of};
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_config::input::Input;
+use privateer_privacy::odometer::{DeploymentForm, SpentRecords};
 use privateer_privacy::planted::{self, PlantedFault};
 use privateer_privacy::release::{MOST_BOUND, RowsRelease};
 use privateer_privacy::{Delta, Epsilon, Raw};
@@ -29,6 +34,7 @@ pub struct CurateOptions {
     pub public: Option<PathBuf>,
     pub allow_large_delta: bool,
     pub odometer: Option<PathBuf>,
+    pub occasion: OccasionOptions,
     /// Numbers per row, and the public seed of the projection.
     pub projection: Option<(usize, u64)>,
 }
@@ -125,12 +131,15 @@ pub fn curate(
     // A budget is spent when both files are on the disk under temporary names: a path that cannot be written costs nothing.
     let pay = || {
         let Some(path) = &options.odometer else { return Ok(None) };
-        let shared = SharedOdometer::open(path, note)?;
-        // Under the lock of the odometer: of several commands at once, those that come late have spent nothing.
+        let file = DeploymentFile::open(path)?;
+        // To the end: of several commands at once, those that come late have spent nothing.
+        file.hold()?;
+        file.begin()?;
         if let Some(path) = [out, ledger_path.as_path()].into_iter().find(|path| path.symlink_metadata().is_ok()) {
             return Err(already(path));
         }
-        spend(shared, path, &ledger, note).map(Some)
+        spend(&file, options, &ledger)?;
+        Ok(Some(file))
     };
     publish((out, text.as_bytes()), (&ledger_path, stated.as_bytes()), pay, note)?;
     note(&format!(
@@ -206,26 +215,40 @@ impl PublicNumbers {
     }
 }
 
-/// Takes a release from the budget of every record, on the disk before anything is given out; returns the odometer, locked.
-fn spend(mut shared: SharedOdometer, path: &Path, ledger: &CuratedLedger, note: Note<'_>) -> Result<SharedOdometer, Error> {
-    let known = shared.odometer.rows();
-    if known.is_some_and(|known| known != ledger.rows) {
+/// Takes a release from the budget of every record, on the disk before anything is given out.
+fn spend(file: &DeploymentFile, options: &CurateOptions, ledger: &CuratedLedger) -> Result<(), Error> {
+    let path = file.path().display();
+    let Some(terms) = file.budget(Side::Own)? else {
+        return refuse(&format!("`{path}` states no budget"), "an odometer that `privateer odometer` made", "make one");
+    };
+    if let Some(known) = terms.rows.filter(|known| *known != ledger.rows) {
         return refuse(
-            &format!("the odometer `{}` is of {} records, and the table has {}", path.display(), known.unwrap_or(0), ledger.rows),
+            &format!("the odometer `{path}` is of {known} records, and the table has {}", ledger.rows),
             "the odometer of this table",
             "record i of an odometer is row i of the table",
         );
     }
-    let Some(spend) = ledger.spend() else {
+    let (Some(spend), Some(name)) = (ledger.spend(), ledger.sha256.get(..2 * seal::N_BYTES).and_then(seal::bytes)) else {
         return refuse("the release states no loss that can be added up", "a release of rows", "release without `--odometer`");
     };
-    let ticket = new_name()?;
-    shared.odometer.join(&spend.session);
-    shared.odometer.spend_once(&spend, &ticket).map_err(refused)?;
-    shared
-        .write()
-        .inspect_err(|_| note("nothing was released; `privateer ledger` of the odometer says whether the spend counts"))?;
-    Ok(shared)
+    let occasion = options.occasion.of("curate")?;
+    let period = file.period(&terms, occasion.time)?;
+    let columns = file.columns(Side::Own)?;
+    file.account(Side::Own, (&terms, &columns), None, Some(period))?.check(&spend).map_err(refused)?;
+    let column = Column {
+        number: 0,
+        source: spend.session.clone(),
+        is_own: false,
+        form: DeploymentForm::DataHolder,
+        name: ledger.sources.join(", "),
+        spend: Some(spend),
+        ledger: None,
+        odometer: None,
+        n: 0,
+    };
+    let column = file.add_column(Side::Own, &column, None::<&()>)?;
+    file.pay(Side::Own, &Paid { column, record: SpentRecords::All, name: Some(name), kept: None }, &occasion, period)?;
+    file.commit()
 }
 
 const SPENT_AGAIN: &str = "a second release of the same data spends the budget again, and both together are less private: \
@@ -240,7 +263,7 @@ const SPENT_AGAIN: &str = "a second release of the same data spends the budget a
 fn publish(
     (out, released_inputs): (&Path, &[u8]),
     (ledger_path, ledger): (&Path, &[u8]),
-    spend: impl FnOnce() -> Result<Option<SharedOdometer>, Error>,
+    spend: impl FnOnce() -> Result<Option<DeploymentFile>, Error>,
     note: Note<'_>,
 ) -> Result<(), Error> {
     let released_inputs = PreparedFile::write(out, released_inputs, "write the released inputs", false)?;

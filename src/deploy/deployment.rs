@@ -1,19 +1,16 @@
-//! Counts what a session or a release state has spent, alone or in an odometer that several commands share.
-//!
-//! A spend is on the disk before the answer that it pays for leaves. Alone, both are one file that is replaced as a whole. With a shared
-//! odometer there are three writes: the intent in the session (a random ticket), the spend in the odometer, the answer in the session.
-//! A command that is killed after the second leaves a spend without an answer, which the ticket tells from a stale copy of the session.
+//! What an answer is paid from: the budget of its file and, where it is shared, that of an odometer in another file.
 
-use super::notes::{Note, say_removed};
-use crate::record::{StateFile, StateKind};
+use super::books::{BudgetTerms, Occasion, Paid, Period};
+use super::columns::{Column, OdometerLink};
+use super::file::{DeploymentFile, NewFile, Side, Ticket, now};
+use super::seal::Seal;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{
-    BadBudget, BudgetChange, DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal,
+    BadBudget, BudgetChange, DeploymentForm, FilterKind, Odometer, PrivacyBudget, Spend, SpendRefusal, SpentRecords,
 };
-use privateer_privacy::release::random_name;
-use privateer_privacy::{Guarantee, Ledger};
+use privateer_privacy::release::KeptRelease;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 
 /// Options of a deployment's budget.
@@ -21,12 +18,17 @@ use std::path::{Path, PathBuf};
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetOptions {
     /// Most that one record may spend; `None` for no limit.
-    #[serde(deserialize_with = "budget_text")]
+    #[serde(deserialize_with = "parsed")]
     pub budget: Option<PrivacyBudget>,
     /// How losses of adaptively chosen answers add up; the mechanism's own if absent.
     pub filter: Option<FilterKind>,
+    /// How often the budget is renewed; never if absent.
+    #[serde(deserialize_with = "parsed")]
+    pub per: Option<Period>,
     /// An odometer that other sessions about the same records share; its budget and filter hold.
     pub odometer: Option<PathBuf>,
+    /// The file that knows the newest answer of a new deployment, on another disk.
+    pub anchor: Option<PathBuf>,
 }
 
 impl BudgetOptions {
@@ -34,12 +36,57 @@ impl BudgetOptions {
     pub(super) fn delta(&self) -> f64 {
         self.budget.and_then(|budget| budget.delta).map_or(0.0, privateer_privacy::Delta::get)
     }
+
+    /// Whether anything is stated about what records may spend.
+    pub(super) fn counts(&self) -> bool {
+        self.budget.is_some() || self.filter.is_some() || self.odometer.is_some() || self.per.is_some()
+    }
+
+    /// Returns the first option that is stated and not what a file declares, with both values.
+    pub(super) fn unlike(&self, terms: &BudgetTerms) -> Option<(&'static str, String, String)> {
+        let words = |declared: Option<String>| declared.unwrap_or_else(|| "none".to_owned());
+        if let Some(stated) = self.budget.filter(|stated| terms.budget != Some(*stated)) {
+            return Some(("--budget", stated.to_string(), words(terms.budget.map(|budget| budget.to_string()))));
+        }
+        if let Some(stated) = self.filter.filter(|stated| terms.filter != *stated) {
+            return Some(("--filter", stated.to_string(), terms.filter.to_string()));
+        }
+        let stated = self.per.filter(|stated| terms.per != Some(*stated))?;
+        Some(("--per", stated.to_string(), words(terms.per.map(|period| period.to_string()))))
+    }
 }
 
-/// Reads a budget that is written as on the command line, `epsilon=4,delta=1e-6`.
-fn budget_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PrivacyBudget>, D::Error> {
+/// Reads a value that is written as on the command line, as in `epsilon=4,delta=1e-6`.
+fn parsed<'de, D: Deserializer<'de>, T: std::str::FromStr<Err: ToString>>(from: D) -> Result<Option<T>, D::Error> {
     let text = Option::<String>::deserialize(from)?;
-    text.map(|text| text.parse()).transpose().map_err(|why: BadBudget| D::Error::custom(bad_budget(&why)))
+    text.map(|text| text.parse()).transpose().map_err(|why: T::Err| D::Error::custom(why.to_string()))
+}
+
+/// When and by whom an answer is made, as its options state it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OccasionOptions {
+    /// The moment, in seconds since 1970; now if absent.
+    pub time: Option<i64>,
+    /// Who makes it.
+    pub who: Option<String>,
+}
+
+impl OccasionOptions {
+    /// Returns the occasion of a command.
+    ///
+    /// # Errors
+    /// A moment that is still to come.
+    pub(super) fn of(&self, command: &'static str) -> Result<Occasion, Error> {
+        let (time, now) = (self.time.unwrap_or_else(now), now());
+        if now < time || time < 0 {
+            return Err(Error::input(
+                Diagnostic::new("`--time` is still to come, or before 1970")
+                    .expected("a moment until now, UTC, as in `2026-03-01T12:00:00Z`"),
+            ));
+        }
+        Ok(Occasion { time, command, who: self.who.clone().unwrap_or_default() })
+    }
 }
 
 /// Returns the message for a budget that cannot be used.
@@ -50,195 +97,130 @@ pub fn bad_budget(why: &BadBudget) -> Error {
     )
 }
 
-/// States who a session or a release state is, and how its spends are added up.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Deployment {
-    /// Random name of the session.
-    pub id: String,
-    /// Spends so far.
-    pub counter: u64,
-    /// The ticket of a spend that is being made.
-    pub pending: Option<String>,
-    /// Who adds the noise.
-    pub form: DeploymentForm,
-    /// What is measured.
-    pub column: String,
-    /// How losses add up; `None` where nothing is protected.
-    pub filter: Option<FilterKind>,
-    /// The budget of each record, of this session alone; a shared odometer has its own.
-    pub budget: Option<PrivacyBudget>,
-    /// The odometer that this session shares with others.
-    pub odometer: Option<OdometerLink>,
-    /// Every answer, in the order in which they were made.
-    pub answers: Vec<AnswerName>,
-}
-
-/// Names one answer, so that it is counted once however many files hold it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct AnswerName {
-    /// The session or release state that drew its noise.
-    pub source: String,
-    /// Random name of the answer.
-    pub name: String,
-    /// What was measured.
-    pub column: String,
-}
-
-/// States where a shared odometer is, and which one it is.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct OdometerLink {
-    /// Where it was.
-    pub path: PathBuf,
-    id: String,
-}
-
-impl Deployment {
-    /// Makes a new session or release state, and enters it in the odometer that it shares.
-    /// * `spend` — what one answer takes; `None` where nothing is protected
-    ///
-    /// # Errors
-    /// Options that do not fit the mechanism, an odometer that cannot be used, no entropy.
-    pub fn start(
-        options: &BudgetOptions,
-        form: DeploymentForm,
-        column: &str,
-        spend: Option<&Spend>,
-        rows: Option<u64>,
-        note: Note<'_>,
-    ) -> Result<Self, Error> {
-        let BudgetOptions { budget, filter, odometer } = options;
-        let budget = *budget;
-        let Some(spend) = spend else {
-            if budget.is_some() || filter.is_some() || odometer.is_some() || form == DeploymentForm::DataHolder {
-                return Err(Error::input(
-                    Diagnostic::new("rewards pass no mechanism, so each of them spends an infinite epsilon")
-                        .expected(
-                            "a `[privacy]` mechanism where `--budget`, `--filter`, `--odometer` or `--form data-holder` is given",
-                        )
-                        .hint("add `[privacy]` with `mechanism`, `epsilon` and `clip` to the spec"),
-                ));
-            }
-            return Self::named(form, column, None, None);
-        };
-        let filter = filter.unwrap_or_else(|| spend.natural_filter());
-        let mut deployment = Self::named(form, column, Some(filter), budget)?;
-        let spend = Spend { session: deployment.id.clone(), ..spend.clone() };
-        let Some(path) = odometer else {
-            allows_one(filter, budget, &spend)?;
-            return Ok(deployment);
-        };
-        let mut shared = SharedOdometer::open(path, note)?;
-        if let (Some(rows), Some(known)) = (rows, shared.odometer.rows())
-            && rows != known
-        {
+/// Enters a new column in a file, which is made where it is missing; a transaction is under way after it.
+/// * `column` — its number and link are made here
+/// * `rows` — records of the table, where it is known
+///
+/// # Errors
+/// Options that do not fit the mechanism or the file, an odometer that cannot be used.
+pub(super) fn enter(
+    path: &Path,
+    new: &NewFile,
+    options: &BudgetOptions,
+    mut column: Column,
+    declaration: Option<&impl serde::Serialize>,
+    rows: Option<u64>,
+) -> Result<(DeploymentFile, Column, Option<BudgetTerms>), Error> {
+    let is_new = DeploymentFile::is_absent(path);
+    let Some(spend) = &column.spend else {
+        if options.counts() || column.form == DeploymentForm::DataHolder {
             return Err(Error::input(
-                Diagnostic::new(format!("the odometer `{}` is of {known} records, and here are {rows}", path.display()))
-                    .hint("an odometer belongs to one table: record i is row i in every session that shares it"),
+                Diagnostic::new("rewards pass no mechanism, so each of them spends an infinite epsilon")
+                    .expected(
+                        "a `[privacy]` mechanism where `--budget`, `--filter`, `--odometer` or `--form data-holder` is given",
+                    )
+                    .hint("add `[privacy]` with `mechanism`, `epsilon` and `clip` to the spec"),
             ));
         }
-        allows_one(shared.odometer.filter(), shared.odometer.budget(), &spend)?;
+        let file = if is_new { DeploymentFile::create(path, new, None)? } else { DeploymentFile::open(path)? };
+        if !is_new {
+            file.begin()?;
+            if file.budget(Side::Own)?.is_some() {
+                return Err(Error::input(
+                    Diagnostic::new(format!("rewards pass no mechanism, and `{}` counts what each record spends", path.display()))
+                        .hint("name another file for a session without privacy"),
+                ));
+            }
+        }
+        column.number = file.add_column(Side::Own, &column, declaration)?;
+        return Ok((file, column, None));
+    };
+    let filter = options.filter.unwrap_or_else(|| spend.natural_filter());
+    let stated = BudgetTerms { filter, budget: options.budget, protects: None, rows, per: options.per };
+    if options.per.is_some() && options.budget.is_none() {
+        return Err(Error::input(Diagnostic::new("`--per` is given without `--budget`").expected("the budget that is renewed")));
+    }
+    let mut spend = spend.clone();
+    spend.session.clone_from(&column.source);
+    if is_new && options.odometer.is_none() {
+        allows_one(&stated, &spend)?;
+    }
+    let odometer = options.odometer.as_deref().filter(|odometer| !is_same_file(odometer, path));
+    let file = if is_new {
+        DeploymentFile::create(path, new, odometer)?
+    } else {
+        let mut file = DeploymentFile::open(path)?;
+        odometer.map(|odometer| file.share(odometer, None)).transpose()?;
+        file.begin()?;
+        file
+    };
+    let own = match file.budget(Side::Own)? {
+        None => stated,
+        Some(terms) => {
+            if let Some((option, stated, declared)) = options.unlike(&terms) {
+                return Err(Error::input(
+                    Diagnostic::new(format!("`{option}` is {stated}, and `{}` was begun with {declared}", path.display()))
+                        .hint("leave the option out, or name another file; a shared `--odometer` counts both"),
+                ));
+            }
+            if let (Some(rows), Some(known)) = (rows, terms.rows) {
+                refuse_other_rows(path, known, rows)?;
+            }
+            terms
+        }
+    };
+    let mut held = own.clone();
+    if let Some(shared) = &file.shared {
+        let path = shared.path.clone();
+        let Some(terms) = file.budget(Side::Shared)? else {
+            let problem = Diagnostic::new(format!("`{}` states no budget", path.display()));
+            return Err(Error::input(problem.expected("an odometer that `privateer odometer` made")));
+        };
+        if let (Some(rows), Some(known)) = (rows, terms.rows) {
+            refuse_other_rows(&path, known, rows)?;
+        }
+        allows_one(&terms, &spend)?;
         // One record may have spent its budget; what refuses every record is said now.
-        match shared.odometer.check(&spend) {
+        let columns = file.columns(Side::Shared)?;
+        match file.account(Side::Shared, (&terms, &columns), None, None)?.check(&spend) {
             Ok(()) | Err(SpendRefusal::Exceeded { .. } | SpendRefusal::NoRecord { .. }) => {}
             Err(why) => return Err(refused(why)),
         }
-        deployment.filter = Some(shared.odometer.filter());
-        deployment.odometer = Some(OdometerLink { path: shared.file.path().to_owned(), id: shared.id.clone() });
-        shared.odometer.join(&deployment.id);
-        shared.write()?;
-        Ok(deployment)
-    }
-
-    fn named(
-        form: DeploymentForm,
-        column: &str,
-        filter: Option<FilterKind>,
-        budget: Option<PrivacyBudget>,
-    ) -> Result<Self, Error> {
-        let id = new_name()?;
-        Ok(Self {
-            id,
-            counter: 0,
-            pending: None,
-            form,
-            column: column.to_owned(),
-            filter,
-            budget,
-            odometer: None,
-            answers: Vec::new(),
-        })
-    }
-
-    /// Reads what a file holds under `deployment`.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] where it is damaged.
-    pub fn read(file: &StateFile) -> Result<Self, Error> {
-        serde_json::from_value(file.get("deployment").clone()).map_err(|source| Error::Corrupt {
-            path: file.path().to_owned(),
-            problem: format!("does not say who it is and what it may spend ({source})"),
-            hint: "restore the file from a copy".to_owned(),
-        })
-    }
-
-    /// Returns how copies of this session are noticed, in a sentence.
-    #[must_use]
-    pub fn about_copies(&self) -> String {
-        match &self.odometer {
-            Some(link) => format!("copies are refused by the odometer `{}`, which counts the answers", link.path.display()),
-            None => {
-                "a copy of this file is refused while the file stands at its place; once it is gone, copies cannot be detected: \
-                     their answers add up, and neither knows of the other (a shared `--odometer` counts both)"
-                    .to_owned()
-            }
+        column.odometer = Some(OdometerLink { path, id: shared.id.clone() });
+        let mirrored = Column { is_own: false, odometer: None, ..column.clone() };
+        file.add_column(Side::Shared, &mirrored, None::<&()>)?;
+        held = terms;
+    } else if !is_new {
+        allows_one(&own, &spend)?;
+        let columns = file.columns(Side::Own)?;
+        match file.account(Side::Own, (&own, &columns), None, None)?.check(&spend) {
+            Ok(()) | Err(SpendRefusal::Exceeded { .. } | SpendRefusal::NoRecord { .. }) => {}
+            Err(why) => return Err(refused(why)),
         }
     }
+    let own = if file.shared.is_some() && file.budget(Side::Own)?.is_none() { BudgetTerms { filter: held.filter, ..own } } else { own };
+    file.set_budget(&own)?;
+    column.number = file.add_column(Side::Own, &column, declaration)?;
+    Ok((file, column, Some(held)))
 }
 
-/// What a session or a release state says about itself.
-pub struct StatedAnswers {
-    /// Who it is.
-    pub deployment: Deployment,
-    /// The ledger of one answer.
-    pub ledger: Ledger,
-    /// Each answer with what it spends; `None` where answers pass no mechanism.
-    pub answers: Option<Vec<(AnswerName, Spend)>>,
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-impl StatedAnswers {
-    /// Reads the content of a session or a release state.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] where it is damaged.
-    pub fn of(path: &Path, kind: StateKind, value: &serde_json::Value) -> Result<Self, Error> {
-        let corrupt = || Error::Corrupt {
-            path: path.to_owned(),
-            problem: "does not say what it has spent".to_owned(),
-            hint: "restore the file from a copy".to_owned(),
-        };
-        let deployment: Deployment = serde_json::from_value(value["deployment"].clone()).map_err(|_| corrupt())?;
-        let ledger: Ledger = serde_json::from_value(value["ledger"].clone()).map_err(|_| corrupt())?;
-        let answers = if kind == StateKind::Releases { &value["answers"] } else { &value["session"]["told"] };
-        let rows: Option<Vec<u64>> =
-            answers.as_array().ok_or_else(corrupt)?.iter().map(|answer| answer["row"].as_u64()).collect();
-        let rows = rows.ok_or_else(corrupt)?;
-        let answers = if ledger.guarantee == Guarantee::NotPrivate && !rows.is_empty() {
-            None
-        } else if rows.len() == deployment.answers.len() {
-            let spend = |(row, name): (&u64, &AnswerName)| {
-                Some((name.clone(), Spend::of_answer(&ledger, &name.source, &name.column, *row)?))
-            };
-            Some(rows.iter().zip(&deployment.answers).map(spend).collect::<Option<Vec<_>>>().ok_or_else(corrupt)?)
-        } else {
-            return Err(corrupt());
-        };
-        Ok(Self { deployment, ledger, answers })
+fn refuse_other_rows(path: &Path, known: u64, rows: u64) -> Result<(), Error> {
+    if known == rows {
+        return Ok(());
     }
+    Err(Error::input(
+        Diagnostic::new(format!("the odometer `{}` is of {known} records, and here are {rows}", path.display()))
+            .hint("an odometer belongs to one table: record i is row i in every session that shares it"),
+    ))
 }
 
 /// Fails where a record that has spent nothing cannot be asked for once: a budget of this kind is a mistake, not a stop.
-fn allows_one(filter: FilterKind, budget: Option<PrivacyBudget>, spend: &Spend) -> Result<(), Error> {
-    let fresh = Odometer::new(filter, budget, None).map_err(|why| bad_budget(&why))?;
+fn allows_one(terms: &BudgetTerms, spend: &Spend) -> Result<(), Error> {
+    let fresh = BudgetTerms { rows: None, ..terms.clone() }.fresh()?;
     fresh.check(spend).map_err(|why| {
         Error::input(
             Diagnostic::new(format!("not one answer keeps the budget: {why}"))
@@ -247,241 +229,220 @@ fn allows_one(filter: FilterKind, budget: Option<PrivacyBudget>, spend: &Spend) 
     })
 }
 
-/// Returns a random name.
-///
-/// # Errors
-/// [`Error::Failed`] without entropy.
-pub fn new_name() -> Result<String, Error> {
-    random_name()
-        .map_err(|why| Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() })
-}
-
-/// An open odometer file.
-pub struct SharedOdometer {
-    file: StateFile,
-    /// Random name of the odometer.
-    pub id: String,
-    /// The account.
-    pub odometer: Odometer,
-}
-
-impl SharedOdometer {
-    /// Opens and locks an odometer.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] where it is damaged, [`Error::InUse`], [`Error::Io`] where it cannot be read.
-    pub fn open(path: &Path, note: Note<'_>) -> Result<Self, Error> {
-        let file = StateFile::open(path, StateKind::Odometer)?;
-        say_removed(file.removed(), note);
-        let (id, odometer) = read_odometer(path, |key| file.get(key).clone())?;
-        Ok(Self { file, id, odometer })
-    }
-
-    /// Replaces the file.
-    ///
-    /// # Errors
-    /// Those of [`StateFile::replace`].
-    pub fn write(&mut self) -> Result<(), Error> {
-        self.file.replace("odometer", serde_json::json!(self.odometer))
-    }
-}
-
-/// Name and account of an odometer file.
-///
-/// # Errors
-/// [`Error::Corrupt`] where it is damaged.
-pub fn read_odometer(path: &Path, get: impl Fn(&str) -> serde_json::Value) -> Result<(String, Odometer), Error> {
-    let corrupt =
-        |problem: String| Error::Corrupt { path: path.to_owned(), problem, hint: "restore the file from a copy".to_owned() };
-    let odometer = serde_json::from_value(get("odometer")).map_err(|source| corrupt(format!("is damaged ({source})")))?;
-    let id = get("id").as_str().map(str::to_owned).ok_or_else(|| corrupt("has no name".to_owned()))?;
-    Ok((id, odometer))
-}
-
-/// An open account: what a session has spent by itself, and the odometer that it shares.
-pub struct Account {
-    /// The session.
-    pub deployment: Deployment,
-    /// Spends of this session.
-    pub own: Odometer,
-    shared: Option<SharedOdometer>,
-    /// Ticket of the last spend from the shared odometer.
-    ticket: Option<String>,
-}
-
-impl Account {
-    /// Opens the account of a session file, and settles a spend that a killed command left behind.
-    /// * `spends` — what the answers in the file have spent
-    /// * `moved` — where the shared odometer is now, if it has moved
-    ///
-    /// # Errors
-    /// A copy of a session that went on, an odometer that is another one or older than the session; those of the files.
-    pub fn open(
-        file: &mut StateFile,
-        spends: &[Spend],
-        rows: Option<u64>,
-        moved: Option<&Path>,
-        note: Note<'_>,
-    ) -> Result<Option<Self>, Error> {
-        let mut deployment = Deployment::read(file)?;
-        let Some(filter) = deployment.filter else { return Ok(None) };
-        let mut own = Odometer::new(filter, deployment.budget, rows).map_err(|why| bad_budget(&why))?;
-        spends.iter().for_each(|spend| own.add(spend));
-        let shared = match &mut deployment.odometer {
-            None => None,
-            Some(link) => {
-                let path = moved.map_or(link.path.clone(), Path::to_owned);
-                let shared = SharedOdometer::open(&path, note)?;
-                if shared.id != link.id {
-                    return Err(Error::Corrupt {
-                        path,
-                        problem: "is not the odometer that this session spends from".to_owned(),
-                        hint: "name the one it was started with, by `--odometer FILE` if it has moved".to_owned(),
-                    });
-                }
-                link.path = shared.file.path().to_owned();
-                settle(file, &mut deployment, &shared, note)?;
-                Some(shared)
-            }
-        };
-        Ok(Some(Self { deployment, own, shared, ticket: None }))
-    }
-
-    /// Fails where a spend would exceed a budget.
-    ///
-    /// # Errors
-    /// [`Error::CheckSaidNo`] for a budget; [`Error::Input`] for a mechanism or record that the odometer does not know.
-    pub fn check(&self, spend: &Spend) -> Result<(), Error> {
-        let odometer = self.shared.as_ref().map_or(&self.own, |shared| &shared.odometer);
-        odometer.check(spend).map_err(refused)
-    }
-
-    /// Puts a spend on the disk, before anything is drawn for it; without a shared odometer the answer's own write does that.
-    /// * `received` — the name of an answer that a data holder made; otherwise this session makes it
-    ///
-    /// # Errors
-    /// As [`Account::check`], and where a file cannot be written: nothing may be released then.
-    pub fn pay(&mut self, spend: &Spend, received: Option<AnswerName>, file: &mut StateFile) -> Result<(), Error> {
-        self.check(spend)?;
-        if let Some(name) = received.as_ref().filter(|name| self.deployment.answers.contains(name)) {
-            return Err(Error::input(
-                Diagnostic::new(format!("the answer `{}` of `{}` was told before", name.name, name.source))
-                    .expected("an answer with a name of its own, as `privateer release` gives out")
-                    .hint("ask the data holder to release this round again"),
-            ));
-        }
-        let ticket = new_name()?;
-        self.ticket = Some(ticket.clone());
-        if self.shared.is_some() {
-            self.deployment.pending = Some(ticket.clone());
-            file.replace("deployment", serde_json::json!(self.deployment)).map_err(|why| self.whether_spent(why))?;
-        }
-        if let Some(shared) = &mut self.shared {
-            shared.odometer.spend_once(spend, &ticket).map_err(refused)?;
-            shared.write().map_err(|why| self.whether_spent(why))?;
-        }
-        self.deployment.pending = None;
-        self.deployment.counter = self.deployment.counter.saturating_add(1);
-        let Deployment { id, column, .. } = &self.deployment;
-        let own = || AnswerName { source: id.clone(), name: ticket, column: column.clone() };
-        let answer = received.unwrap_or_else(own);
-        self.deployment.answers.push(answer);
-        self.own.add(spend);
-        Ok(())
-    }
-
-    /// Puts an answer that was paid for on the disk, with what the file says of its spends.
-    ///
-    /// # Errors
-    /// Those of [`StateFile::replace`], with a hint that says whether the spend counts all the same.
-    pub fn keep(&self, file: &mut StateFile, key: &str, content: serde_json::Value) -> Result<(), Error> {
-        file.set("deployment", serde_json::json!(self.deployment));
-        file.set("spent", self.statement());
-        file.replace(key, content).map_err(|why| self.whether_spent(why))
-    }
-
-    /// Adds to a failure whether the last spend counts, as the disk has it: "run it again" may spend again.
-    fn whether_spent(&self, why: Error) -> Error {
-        let Error::Io { action, path, source } = &why else { return why };
-        let problem = format!("cannot {action} `{}`: {source}", path.display());
-        Error::Failed { problem, hint: self.spend_on_the_disk() }
-    }
-
-    fn spend_on_the_disk(&self) -> String {
-        let answer = "the answer was not kept and not given out";
-        let Some(shared) = &self.shared else { return format!("nothing was spent: {answer}; mend the cause and try again") };
-        let path = shared.file.path();
-        let recorded = StateFile::peek(path).ok().flatten().and_then(|(_, state)| {
-            let (_, odometer) = read_odometer(path, |key| state[key].clone()).ok()?;
-            Some(odometer.mark(&self.deployment.id).map(|mark| mark.ticket.clone()) == self.ticket)
-        });
-        let path = path.display();
-        match recorded {
-            Some(true) => {
-                format!(
-                    "the spend is recorded in `{path}` and counts; {answer}: mend the cause first, the same command spends again"
-                )
-            }
-            Some(false) => format!("nothing was spent from `{path}`: {answer}; mend the cause and try again"),
-            None => format!("`{path}` cannot be read now: the next command says whether the spend counts; {answer}"),
-        }
-    }
-
-    /// Returns what this session states of its spends.
-    #[must_use]
-    pub fn statement(&self) -> serde_json::Value {
-        statement(&self.deployment, &self.own)
-    }
-
-    /// Returns the account whose budget holds: the shared one, where there is one.
-    #[must_use]
-    pub fn odometer(&self) -> &Odometer {
-        self.shared.as_ref().map_or(&self.own, |shared| &shared.odometer)
-    }
-}
-
-/// Returns what a session states of its spends.
+/// Returns how copies of a file are noticed, in a sentence.
 #[must_use]
-pub fn statement(deployment: &Deployment, own: &Odometer) -> serde_json::Value {
-    let mut ledger = own.ledger();
-    ledger.notes.push(deployment.form.words().to_owned());
-    ledger.notes.push(deployment.about_copies());
-    serde_json::json!(ledger)
+pub(super) fn about_copies(column: &Column) -> String {
+    match &column.odometer {
+        Some(link) => format!("copies are refused by the odometer `{}`, which counts the answers", link.path.display()),
+        None => "a copy of this file is refused while the file stands at its place, by an `--anchor`, and by whoever has taken a newer \
+                 answer; otherwise copies cannot be detected: their answers add up, and neither knows of the other"
+            .to_owned(),
+    }
 }
 
-/// Compares the counters of a session and of its odometer.
-fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdometer, note: Note<'_>) -> Result<(), Error> {
+/// One budget that an answer is paid from.
+struct Purse {
+    side: Side,
+    terms: BudgetTerms,
+    columns: Vec<Column>,
+    /// The number of the column on this side.
+    column: i64,
+    period: i64,
+}
+
+impl Purse {
+    /// Returns how often the column has answered.
+    fn n_answers(&self) -> u64 {
+        self.columns.iter().find(|column| column.number == self.column).map_or(0, |column| column.n)
+    }
+}
+
+/// What the answers of a column are paid from, in a transaction that is under way.
+pub(super) struct Account<'a> {
+    file: &'a DeploymentFile,
+    /// The column.
+    pub column: Column,
+    spend: Spend,
+    purses: Vec<Purse>,
+    occasion: Occasion,
+}
+
+impl<'a> Account<'a> {
+    /// Opens the account of a column; `None` where rewards pass no mechanism.
+    ///
+    /// # Errors
+    /// A moment before that of the newest answer; a copy of a file that went on; those of the files.
+    pub fn open(file: &'a DeploymentFile, column: &Column, occasion: Occasion) -> Result<Option<Self>, Error> {
+        let Some(spend) = &column.spend else { return Ok(None) };
+        let spend = Spend { session: column.source.clone(), ..spend.clone() };
+        let sides = [Some(Side::Own), column.odometer.as_ref().map(|_| Side::Shared)];
+        let mut purses = Vec::new();
+        for side in sides.into_iter().flatten() {
+            let columns = file.columns(side)?;
+            let terms = file.budget(side)?.ok_or_else(|| file.altered(side, "its budget"))?;
+            let Some(number) = columns.iter().find(|known| known.source == column.source).map(|known| known.number) else {
+                return Err(not_known(file));
+            };
+            if let Some(newest) = file.newest(side)?.filter(|newest| occasion.time < *newest) {
+                return Err(Error::input(
+                    Diagnostic::new(format!(
+                        "the clock, or `--time`, is {} seconds before the newest answer of `{}`",
+                        newest - occasion.time,
+                        file.path_of(side).display()
+                    ))
+                    .expected("answers in the order of their times")
+                    .hint("a budget that is renewed by the calendar rests on them: set the clock right"),
+                ));
+            }
+            let period = file.period(&terms, occasion.time)?;
+            purses.push(Purse { side, terms, columns, column: number, period });
+        }
+        if let [own, shared] = &purses[..] {
+            agree(file, own.n_answers(), shared.n_answers())?;
+        }
+        Ok(Some(Self { file, column: column.clone(), spend, purses, occasion }))
+    }
+
+    /// Returns what one answer about a record takes.
+    fn spend_of(&self, record: u64) -> Spend {
+        match self.spend.records {
+            SpentRecords::All => self.spend.clone(),
+            SpentRecords::One { .. } => Spend { records: SpentRecords::One { row: record }, ..self.spend.clone() },
+        }
+    }
+
+    fn odometer_of(&self, purse: &Purse, record: Option<u64>) -> Result<Odometer, Error> {
+        self.file.account(purse.side, (&purse.terms, &purse.columns), record, Some(purse.period))
+    }
+
+    /// Fails where an answer about a record would exceed a budget; else returns what the record has spent with it, in words.
+    ///
+    /// # Errors
+    /// [`Error::CheckSaidNo`] for a budget; [`Error::Input`] for a mechanism or record that a file does not know.
+    pub fn check(&self, record: u64) -> Result<String, Error> {
+        let spend = self.spend_of(record);
+        let mut words = String::new();
+        for purse in &self.purses {
+            // What a column releases first may be a change that the budget has not held for: then every record counts.
+            let is_of_one = 0 < purse.n_answers() && spend.records != SpentRecords::All;
+            let mut odometer = self.odometer_of(purse, is_of_one.then_some(record))?;
+            odometer.check(&spend).map_err(refused)?;
+            odometer.add(&spend);
+            words = self.words(purse, &odometer, record);
+        }
+        Ok(words)
+    }
+
+    fn words(&self, purse: &Purse, odometer: &Odometer, record: u64) -> String {
+        let spent = odometer.words(odometer.counted(record));
+        let budget = odometer.budget().map_or(String::new(), |budget| format!(" of {budget}"));
+        let per = purse.terms.per.map_or(String::new(), |period| format!(" this {period}"));
+        format!("{spent}{budget}{per}")
+    }
+
+    /// Returns what a record has spent, in words.
+    ///
+    /// # Errors
+    /// Those of the files.
+    pub fn spent(&self, record: u64) -> Result<String, Error> {
+        let purse = &self.purses[self.purses.len() - 1];
+        Ok(self.words(purse, &self.odometer_of(purse, Some(record))?, record))
+    }
+
+    /// Counts an answer in every budget and keeps it; returns its ticket. Nothing is on the disk before the transaction ends.
+    /// * `under`, `round`, `kept` — the column and round under which the answer is kept, and what is kept
+    /// * `received` — its name, where a data holder made it
+    ///
+    /// # Errors
+    /// As [`Account::check`], which must have allowed it; those of the files.
+    pub fn pay(
+        &mut self,
+        record: u64,
+        (under, round, kept): (i64, u64, &KeptRelease),
+        received: Option<Seal>,
+    ) -> Result<Ticket, Error> {
+        let records = self.spend_of(record).records;
+        let mut first: Option<Ticket> = None;
+        for purse in &mut self.purses {
+            let is_own = purse.side == Side::Own;
+            let name = if is_own { received } else { first.map(|first| first.name) };
+            let paid = Paid { column: purse.column, record: records, name, kept: is_own.then_some((round, under, kept)) };
+            let ticket = self.file.pay(purse.side, &paid, &self.occasion, purse.period)?;
+            first.get_or_insert(ticket);
+            let column = purse.column;
+            purse.columns.iter_mut().filter(|known| known.number == column).for_each(|known| known.n += 1);
+        }
+        first.ok_or_else(|| self.file.altered(Side::Own, "its budget"))
+    }
+
+    /// Notes that an answer was refused, in a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of the files.
+    pub fn note_refusal(&self, record: u64, why: &str) -> Result<(), Error> {
+        self.file.note_refusal(Some(self.column.number), Some(record), why, &self.occasion)
+    }
+}
+
+/// Compares the numbers of answers that a file and its odometer know of.
+fn agree(file: &DeploymentFile, here: u64, there: u64) -> Result<(), Error> {
     let corrupt =
         |problem: String, hint: &str| Err(Error::Corrupt { path: file.path().to_owned(), problem, hint: hint.to_owned() });
-    let Some(mark) = shared.odometer.mark(&deployment.id) else {
-        return corrupt(
-            "is not known to its odometer".to_owned(),
-            "the odometer is older than the session: restore both from copies of one moment, or start a new session",
-        );
-    };
-    let (here, there) = (deployment.counter, mark.counter);
     if there < here {
         return corrupt(
             format!("has made {here} answers, and its odometer knows of {there}: the odometer is an older copy"),
             "restore the odometer: spends that it does not know would not count",
         );
     }
-    if there == here.saturating_add(1) && deployment.pending.as_deref() == Some(mark.ticket.as_str()) {
-        note(
-            "an earlier command was stopped after its spend was recorded and before its answer was kept: the spend counts, and the \
-             answer was never given out",
-        );
-        deployment.counter = there;
-    } else if here < there {
+    if here < there {
         return corrupt(
             format!("is a copy: it has made {here} answers, and its odometer knows of {there}"),
             "go on with the file that made the last answer, or start a new session on the same odometer",
         );
     }
-    if deployment.pending.take().is_some() {
-        file.replace("deployment", serde_json::json!(deployment))?;
-    }
     Ok(())
+}
+
+fn not_known(file: &DeploymentFile) -> Error {
+    Error::Corrupt {
+        path: file.path().to_owned(),
+        problem: "is not known to its odometer".to_owned(),
+        hint: "the odometer is older than the session: restore both from copies of one moment, or start a new session".to_owned(),
+    }
+}
+
+/// Opens a file and, where one of its columns shares an odometer, that; then begins a transaction.
+/// * `whose` — the column in question, by its number
+/// * `moved` — where the shared odometer is now, if it has moved
+///
+/// # Errors
+/// Those of the files.
+pub(super) fn open_with_odometer(
+    path: &Path,
+    whose: impl Fn(&DeploymentFile) -> Result<Option<Column>, Error>,
+    moved: Option<&Path>,
+) -> Result<(DeploymentFile, Option<Column>), Error> {
+    let mut file = DeploymentFile::open(path)?;
+    file.begin_to_read()?;
+    let found = whose(&file);
+    file.roll_back();
+    let found = found?;
+    if let Some(link) = found.as_ref().and_then(|column| column.odometer.clone()) {
+        file.share(moved.unwrap_or(&link.path), Some(&link.id))?;
+    }
+    file.begin()?;
+    // What it was may have changed meanwhile.
+    let column = whose(&file)?;
+    Ok((file, column))
+}
+
+/// Says that a file was not written, and what became of the spend.
+pub(super) fn not_kept(why: Error) -> Error {
+    let Error::Io { action, path, source } = &why else { return why };
+    Error::Failed {
+        problem: format!("cannot {action} `{}`: {source}", path.display()),
+        hint: "nothing was spent: the answer was not kept and not given out; mend the cause and try again".to_owned(),
+    }
 }
 
 /// Returns the error for a spend that is refused.

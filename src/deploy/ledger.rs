@@ -1,15 +1,20 @@
 //! What sessions, releases, curated tables and odometers have spent, one by one and together.
 
-use super::deployment::{AnswerName, StatedAnswers, read_odometer};
+use super::books::{BudgetTerms, EVERY, SpendRow};
+use super::columns::Column;
+use super::deployment::about_copies;
+use super::file::{DeploymentFile, Naming, Side};
 use super::notes::Note;
+use super::seal::{self, Seal};
 use crate::audit::deployment::{self, Fact, StatedFile, StatedLoss};
 use crate::env::CuratedLedger;
-use crate::record::{StateFile, StateKind};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Growth;
 use privateer_privacy::odometer::{DeploymentLedger, FilterKind, Odometer, Spend, SpentRecords};
+use privateer_privacy::{Delta, Ledger};
+use rusqlite::types::Value;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Compares what files state with the exact losses of what was released, file by file and together.
@@ -20,19 +25,13 @@ pub fn stated_losses(paths: &[PathBuf], note: Note<'_>) -> Result<Vec<StatedLoss
     let files = read_all(paths, None)?;
     let mut stated: Vec<StatedFile> = Vec::new();
     for file in &files {
-        // An odometer states what everything that spends from it has released.
-        let facts = if file.kind == FileKind::Odometer {
-            let is_shared = |fact: &Fact| file.odometer.mark(&fact.source).is_some();
-            distinct(&files).into_iter().filter(is_shared).collect()
-        } else {
-            file.facts.clone()
-        };
-        let claim = match file.answers.as_slice() {
-            [(_, spend)] if file.kind == FileKind::CuratedInputs => Some((spend.loss.named(), spend.epsilon, spend.delta)),
+        let claim = match (file.kind, file.columns.first().and_then(|column| column.spend.as_ref())) {
+            (FileKind::CuratedInputs, Some(spend)) => Some((spend.loss.named(), spend.epsilon, spend.delta)),
             _ => None,
         };
         let held = file.odometer.held().unwrap_or_default();
-        stated.push(StatedFile { name: file.path.display().to_string(), ledger: file.odometer.ledger(), held, claim, facts });
+        let (name, facts) = (file.path.display().to_string(), distinct(std::slice::from_ref(file)));
+        stated.push(StatedFile { name, ledger: file.odometer.ledger(), held, claim, facts });
     }
     if 1 < files.len() {
         let (ledger, facts) = (together(&files, None, note)?.ledger(), distinct(&files));
@@ -51,42 +50,51 @@ pub fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(failed)?;
     let is_curated = |path: &Path| path.to_string_lossy().ends_with(".ledger.json");
-    paths.retain(|path| path.is_file() && (is_curated(path) || !matches!(StateFile::peek(path), Ok(None))));
+    paths.retain(|path| path.is_file() && (is_curated(path) || DeploymentFile::is_one(path).unwrap_or(true)));
     paths.sort();
     Ok(paths)
 }
 
-/// The releases of all files, each once, with those that an odometer alone knows: a spend counts where its answer was never given out.
+/// The releases of all files, each once.
 fn distinct(files: &[SpendingFile]) -> Vec<Fact> {
     let mut known = BTreeSet::new();
-    let all = files.iter().flat_map(|file| file.answers.iter().zip(&file.facts));
-    let mut facts: Vec<Fact> =
-        all.filter(|((name, _), fact)| known.insert((name, fact.record))).map(|(_, fact)| fact.clone()).collect();
-    for spend in files.iter().filter(|file| file.kind == FileKind::Odometer).flat_map(|file| file.odometer.spends()) {
-        let is_of = |fact: &&Fact| {
-            fact.source == spend.session && fact.record.is_none_or(|row| spend.records == SpentRecords::One { row })
+    let mut facts = Vec::new();
+    for file in files {
+        // From the noise that the ledger of a column states, not from the loss that is added up.
+        let of = |column: &Column| match (&column.ledger, &column.spend) {
+            (Some(ledger), _) => Some(Fact::of_answer(ledger, &column.source, &column.name, 0)),
+            (None, Some(spend)) => Fact::of_spend(spend).next(),
+            (None, None) => None,
         };
-        let n_known = facts.iter().filter(is_of).count();
-        facts.extend(Fact::of_spend(spend).skip(n_known));
+        let made: BTreeMap<i64, Option<Fact>> = file.columns.iter().map(|column| (column.number, of(column))).collect();
+        for spend in &file.spends {
+            let Some(Some(fact)) = made.get(&spend.column) else { continue };
+            if known.insert((fact.source.clone(), spend.name)) {
+                facts.push(Fact { record: (spend.record != EVERY).then_some(spend.record as u64), ..fact.clone() });
+            }
+        }
     }
     facts
 }
 
 /// Holds the spends that one file states.
-struct SpendingFile {
-    path: PathBuf,
-    /// What kind of file it is.
+pub(super) struct SpendingFile {
+    pub path: PathBuf,
     kind: FileKind,
     /// Its random name.
     id: String,
-    /// Its own account.
-    odometer: Odometer,
-    /// The answers that it holds, each with its spend; an odometer holds none, only what they have spent.
-    answers: Vec<(AnswerName, Spend)>,
-    /// The same as facts for an audit.
-    facts: Vec<Fact>,
+    /// What it promises; `None` for a curated table.
+    pub terms: Option<BudgetTerms>,
+    /// Its account, over all periods.
+    pub odometer: Odometer,
+    pub columns: Vec<Column>,
+    /// Every answer that it counts, in order.
+    pub spends: Vec<SpendRow>,
+    /// Ids of the records, where the file holds them.
+    pub ids: BTreeMap<u64, String>,
+    naming: Naming,
     /// What it states about who sees what.
-    notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Kinds of files that state spends, those first that are asked first: an odometer before the files that spend from it, a data holder
@@ -97,6 +105,7 @@ enum FileKind {
     CuratedInputs,
     Releases,
     Session,
+    Deployment,
 }
 
 impl FileKind {
@@ -106,6 +115,7 @@ impl FileKind {
             Self::CuratedInputs => "curated inputs",
             Self::Releases => "release state",
             Self::Session => "session",
+            Self::Deployment => "deployment",
         }
     }
 }
@@ -128,15 +138,32 @@ pub struct FileLedger {
     pub kind: &'static str,
     /// What was spent.
     pub ledger: DeploymentLedger,
+    /// Ids of the records, where the file names records by ids.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ids: BTreeMap<u64, String>,
+}
+
+impl FileLedger {
+    /// Returns the statement as a page of text.
+    #[must_use]
+    pub fn page(&self) -> String {
+        self.ledger.page_of(&|record| self.ids.get(&record).cloned().unwrap_or_else(|| record.to_string()))
+    }
 }
 
 /// Returns the ledger of each file, and of all of them together.
 ///
 /// * `filter` — how losses add up; that of the files if absent, or `sum` where they differ
+/// * `delta` — at which sums are read; that of the budget if absent
 ///
 /// # Errors
 /// A file that states no spends, or is damaged; files about tables of different sizes.
-pub fn ledger(paths: &[PathBuf], filter: Option<FilterKind>, note: Note<'_>) -> Result<LedgerReport, Error> {
+pub fn ledger(
+    paths: &[PathBuf],
+    filter: Option<FilterKind>,
+    delta: Option<Delta>,
+    note: Note<'_>,
+) -> Result<LedgerReport, Error> {
     if paths.is_empty() {
         let expected = "sessions, release states, odometers or curated tables";
         return Err(Error::input(Diagnostic::new("no file is named").expected(expected)));
@@ -144,11 +171,11 @@ pub fn ledger(paths: &[PathBuf], filter: Option<FilterKind>, note: Note<'_>) -> 
     let files = read_all(paths, filter)?;
     let all = if files.len() == 1 { None } else { Some(together(&files, filter, note)?) };
     let each = files.into_iter().map(|file| {
-        let mut ledger = file.odometer.ledger();
+        let mut ledger = file.odometer.read_at(delta).ledger();
         ledger.notes.extend(file.notes);
-        FileLedger { file: file.path.display().to_string(), kind: file.kind.name(), ledger }
+        FileLedger { file: file.path.display().to_string(), kind: file.kind.name(), ledger, ids: file.ids }
     });
-    Ok(LedgerReport { files: each.collect(), together: all.map(|all| all.ledger()) })
+    Ok(LedgerReport { files: each.collect(), together: all.map(|all| if delta.is_some() { all.read_at(delta) } else { all }.ledger()) })
 }
 
 /// Reads files that state spends.
@@ -199,35 +226,46 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
             refuse_copy(other, file, note)?;
         }
     }
-    let mut add = |spend: &Spend| {
-        if spend.cost(filter, &spend.loss.named()).is_none() {
-            return Err(Error::input(
-                Diagnostic::new(format!("filter `{filter}` has no bound for mechanism `{}`", spend.mechanism))
-                    .hint("choose another `--filter`: `sum` takes every mechanism whose claim holds"),
-            ));
-        }
-        all.add(spend);
-        Ok(())
-    };
-    let holders = ordered.iter().filter(|file| file.kind == FileKind::Releases);
-    let made: BTreeSet<&AnswerName> = holders.flat_map(|file| file.answers.iter().map(|(name, _)| name)).collect();
-    let mut known = BTreeSet::new();
+    let named = files.iter().find(|file| file.naming != Naming::Rows);
+    if let Some(file) = named {
+        return Err(Error::input(
+            Diagnostic::new(format!("`{}` names records by ids, which other files do not have", file.path.display()))
+                .hint("files that are shown together are about the same rows: show these apart, or let all of them share one odometer"),
+        ));
+    }
     for file in &ordered {
-        if file.kind == FileKind::Odometer {
-            file.odometer.spends().iter().try_for_each(&mut add)?;
-            continue;
-        }
-        let mut is_counted = !file.answers.is_empty();
-        for (name, spend) in &file.answers {
-            if is_counted_elsewhere(&ordered, &made, file, (name, spend))? {
+        refuse_older(file, &ordered)?;
+    }
+    let mut known: BTreeSet<(&str, Seal, i64)> = BTreeSet::new();
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in &ordered {
+        let mut is_counted = !file.spends.is_empty();
+        let columns: BTreeMap<i64, &Column> = file.columns.iter().map(|column| (column.number, column)).collect();
+        for row in &file.spends {
+            let Some((source, spend)) = columns.get(&row.column).and_then(|column| Some((&column.source, column.spend.as_ref()?))) else {
+                continue;
+            };
+            // Sums over users of two copies are two streams: each is added as a whole.
+            let is_new = known.insert((source, row.name, row.record)) || spend.growth == Growth::OneStream && file.is_copied(&ordered);
+            is_counted &= !is_new;
+            if !is_new {
                 continue;
             }
-            // Sums over users of two copies are two streams: each is added as a whole.
-            let is_new = known.insert((name, spend.records)) || spend.growth == Growth::OneStream;
-            is_counted &= !is_new;
-            if is_new {
-                add(spend)?;
-            }
+            let kind = match kinds.get(source.as_str()) {
+                Some(kind) => *kind,
+                None => {
+                    if spend.cost(filter, &spend.loss.named()).is_none() {
+                        return Err(Error::input(
+                            Diagnostic::new(format!("filter `{filter}` has no bound for mechanism `{}`", spend.mechanism))
+                                .hint("choose another `--filter`: `sum` takes every mechanism whose claim holds"),
+                        ));
+                    }
+                    let kind = all.add_kind_of(&Spend { session: source.clone(), ..spend.clone() });
+                    kinds.insert(source, kind);
+                    kind
+                }
+            };
+            all.add_kind(kind, records(row.record), 1);
         }
         if is_counted {
             note(&format!("the spends of `{}` are counted by another file that is shown, and not twice", file.path.display()));
@@ -236,13 +274,42 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
     Ok(all)
 }
 
+fn records(record: i64) -> SpentRecords {
+    if record == EVERY { SpentRecords::All } else { SpentRecords::One { row: record as u64 } }
+}
+
+impl SpendingFile {
+    /// Whether another file is a copy of this one that went on by itself.
+    fn is_copied(&self, files: &[&Self]) -> bool {
+        files.iter().filter(|other| other.id == self.id && other.kind == self.kind).count() > 1
+    }
+
+    /// Returns the answers that a source has made, as far as this file counts them, by record.
+    fn names_of(&self, source: &str) -> BTreeMap<i64, BTreeSet<Seal>> {
+        let mut found: BTreeMap<i64, BTreeSet<Seal>> = BTreeMap::new();
+        if let Some(column) = self.columns.iter().find(|column| column.source == source) {
+            for row in self.spends.iter().filter(|row| row.column == column.number) {
+                found.entry(row.record).or_default().insert(row.name);
+            }
+        }
+        found
+    }
+
+    /// Whether all answers that another file counts are counted here.
+    fn holds(&self, part: &Self) -> bool {
+        let names: BTreeSet<(&str, Seal)> = self.identities().collect();
+        part.identities().all(|one| names.contains(&one))
+    }
+
+    fn identities(&self) -> impl Iterator<Item = (&str, Seal)> {
+        let sources: BTreeMap<i64, &str> = self.columns.iter().map(|column| (column.number, column.source.as_str())).collect();
+        self.spends.iter().map(move |row| (sources.get(&row.column).copied().unwrap_or(""), row.name))
+    }
+}
+
 /// Fails where one file is an older or unchanged copy of the other; of two that both went on, both count.
 fn refuse_copy(one: &SpendingFile, other: &SpendingFile, note: Note<'_>) -> Result<(), Error> {
-    let holds = |whole: &SpendingFile, part: &SpendingFile| {
-        let spends = part.odometer.spends().iter().all(|spend| count_of(whole, spend) >= count_of(part, spend));
-        spends && part.answers.iter().all(|(name, _)| whole.answers.iter().any(|(known, _)| known == name))
-    };
-    let (newer, older) = match (holds(one, other), holds(other, one)) {
+    let (newer, older) = match (one.holds(other), other.holds(one)) {
         (false, false) => {
             note(&format!(
                 "warning: `{}` and `{}` are copies of one {} that both went on: the answers of both are added",
@@ -267,51 +334,38 @@ fn refuse_copy(one: &SpendingFile, other: &SpendingFile, note: Note<'_>) -> Resu
     ))
 }
 
-/// Releases of one session about the same records that a file counts, as those of this spend.
-fn count_of(file: &SpendingFile, like: &Spend) -> u64 {
-    let alike = file.odometer.spends().iter().filter(|spend| spend.session == like.session && spend.records == like.records);
-    alike.map(|spend| spend.count).fold(0, u64::saturating_add)
-}
-
-/// Whether another file that is shown counts an answer.
-/// * `made` — the answers of all release states that are shown
-///
-/// # Errors
-/// A file that should count it and does not: an older copy, or a copy that went on in another way.
-fn is_counted_elsewhere(
-    files: &[&SpendingFile],
-    made: &BTreeSet<&AnswerName>,
-    file: &SpendingFile,
-    (name, spend): (&AnswerName, &Spend),
-) -> Result<bool, Error> {
+/// Fails where a file that should count an answer of this one does not: an older copy, or a copy that went on in another way.
+fn refuse_older(file: &SpendingFile, files: &[&SpendingFile]) -> Result<(), Error> {
     let older = |other: &SpendingFile, problem: String| {
         Err(Error::input(
             Diagnostic::new(format!("`{}` {problem}, and `{}` holds it", other.path.display(), file.path.display()))
                 .hint("the first is an older copy, or a copy that went on elsewhere: show the file that made the answer"),
         ))
     };
-    let record = match spend.records {
-        SpentRecords::One { row } => format!("record {row}"),
-        SpentRecords::All => "every record".to_owned(),
-    };
-    for odometer in files.iter().filter(|other| other.kind == FileKind::Odometer) {
-        if odometer.odometer.mark(&name.source).is_some() {
-            let (there, here) = (count_of(odometer, spend), count_of(file, spend));
-            if there < here {
-                return older(odometer, format!("counts {there} releases of session {} about {record}, not {here}", name.source));
+    let named = |record: i64| if record == EVERY { "every record".to_owned() } else { format!("record {record}") };
+    for column in &file.columns {
+        let counts = |other: &&&SpendingFile| {
+            let is_odometer = column.odometer.as_ref().is_some_and(|link| link.id == other.id);
+            let is_holder = !column.is_own && other.columns.iter().any(|known| known.is_own && known.source == column.source);
+            other.id != file.id && (is_odometer || is_holder)
+        };
+        for other in files.iter().filter(counts) {
+            let (here, there) = (file.names_of(&column.source), other.names_of(&column.source));
+            for (record, names) in here {
+                let known = there.get(&record).cloned().unwrap_or_default();
+                if names.iter().all(|name| known.contains(name)) {
+                    continue;
+                }
+                if column.is_own {
+                    let (there, here) = (known.len(), names.len());
+                    let (source, record) = (&column.source, named(record));
+                    return older(other, format!("counts {there} releases of session {source} about {record}, not {here}"));
+                }
+                return older(other, format!("does not know of an answer of its own about {}", named(record)));
             }
-            return Ok(true);
         }
     }
-    let Some(holder) =
-        files.iter().find(|other| other.kind == FileKind::Releases && other.id == name.source && file.id != name.source)
-    else {
-        return Ok(false);
-    };
-    if made.contains(name) {
-        return Ok(true);
-    }
-    older(holder, format!("does not know of an answer of its own about {record}"))
+    Ok(())
 }
 
 /// Reads any file that states spends.
@@ -319,55 +373,124 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
     let corrupt = |problem: &str| Error::Corrupt {
         path: path.to_owned(),
         problem: problem.to_owned(),
-        hint: "name a session, a release state, an odometer, or the `.ledger.json` of a curated table".to_owned(),
+        hint: "name a deployment, or the `.ledger.json` of a curated table".to_owned(),
     };
-    let account = |filter: FilterKind, budget, rows, spends: &[Spend]| {
-        let mut odometer = Odometer::new(filter, budget, rows).map_err(|why| corrupt(&why.to_string()))?;
-        spends.iter().for_each(|spend| odometer.add(spend));
-        Ok::<Odometer, Error>(odometer)
-    };
-    let Some((kind, value)) = StateFile::peek(path)? else {
-        let ledger = CuratedLedger::read(path)?;
-        let spend = ledger.spend().ok_or_else(|| corrupt("states no loss that can be added up"))?;
-        let filter = stated.unwrap_or(spend.natural_filter());
-        let odometer = account(filter, None, Some(ledger.rows), std::slice::from_ref(&spend))?;
-        let name = AnswerName { source: spend.session.clone(), name: ledger.sha256, column: String::new() };
-        let facts = Fact::of_spend(&spend).collect();
-        return Ok(SpendingFile {
-            path: path.to_owned(),
-            kind: FileKind::CuratedInputs,
-            id: spend.session.clone(),
-            odometer,
-            answers: vec![(name, spend)],
-            facts,
-            notes: Vec::new(),
-        });
-    };
-    if kind == StateKind::Odometer {
-        let (id, odometer) = read_odometer(path, |key| value[key].clone())?;
-        let (path, kind) = (path.to_owned(), FileKind::Odometer);
-        return Ok(SpendingFile { path, kind, id, odometer, answers: Vec::new(), facts: Vec::new(), notes: Vec::new() });
+    if DeploymentFile::is_one(path)? {
+        return read_deployment(path, stated);
     }
-    let StatedAnswers { deployment, answers, ledger } = StatedAnswers::of(path, kind, &value)?;
-    let mut notes = vec![deployment.form.words().to_owned(), deployment.about_copies()];
-    if let Some(link) = &deployment.odometer {
-        notes.push(format!("the odometer `{}` counts these releases too, and its budget stops them", link.path.display()));
-    }
-    let answers = answers.ok_or_else(|| {
-        Error::input(
+    let ledger = CuratedLedger::read(path)?;
+    let spend = ledger.spend().ok_or_else(|| corrupt("states no loss that can be added up"))?;
+    let name = ledger.sha256.get(..2 * seal::N_BYTES).and_then(seal::bytes).ok_or_else(|| corrupt("has no digest of its inputs"))?;
+    let filter = stated.unwrap_or(spend.natural_filter());
+    let mut odometer =
+        Odometer::new(filter, None, Some(ledger.rows)).map_err(|why| corrupt(&why.to_string()))?;
+    odometer.add(&spend);
+    let id = spend.session.clone();
+    let column = Column {
+        number: 1,
+        source: id.clone(),
+        is_own: true,
+        form: privateer_privacy::odometer::DeploymentForm::DataHolder,
+        name: ledger.sources.join(", "),
+        spend: Some(spend),
+        ledger: None::<Ledger>,
+        odometer: None,
+        n: 1,
+    };
+    Ok(SpendingFile {
+        path: path.to_owned(),
+        kind: FileKind::CuratedInputs,
+        id,
+        terms: None,
+        odometer,
+        columns: vec![column],
+        spends: vec![SpendRow { column: 1, record: EVERY, time: 0, name }],
+        ids: BTreeMap::new(),
+        naming: Naming::Rows,
+        notes: Vec::new(),
+    })
+}
+
+/// Reads a deployment: every answer is checked against its digest, and the totals against the answers.
+pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
+    let file = DeploymentFile::open_to_read(path)?;
+    file.begin_to_read()?;
+    file.check_pages()?;
+    let columns = file.columns(Side::Own)?;
+    let is_open = |column: &Column| column.spend.is_none() && 0 < column.n;
+    if columns.iter().any(is_open) {
+        return Err(Error::input(
             Diagnostic::new(format!("the rewards of `{}` passed no mechanism: each spends an infinite epsilon", path.display()))
                 .hint("a ledger adds up losses of mechanisms: leave this session out, and know that it protects nothing"),
-        )
-    })?;
-    let kind = if kind == StateKind::Releases { FileKind::Releases } else { FileKind::Session };
-    let filter = stated.or(deployment.filter).unwrap_or(FilterKind::Sum);
-    let budget = deployment.budget.filter(|_| stated.is_none_or(|stated| Some(stated) == deployment.filter));
-    let spends: Vec<Spend> = answers.iter().map(|(_, spend)| spend.clone()).collect();
-    let odometer = account(filter, budget, value["spent"]["rows"].as_u64(), &spends)?;
-    let fact = |(name, spend): &(AnswerName, Spend)| match spend.records {
-        SpentRecords::One { row } => Some(Fact::of_answer(&ledger, &name.source, &name.column, row)),
-        SpentRecords::All => None,
+        ));
+    }
+    let declared = file.budget(Side::Own)?;
+    let mut terms = declared.clone().unwrap_or(BudgetTerms { filter: FilterKind::Sum, budget: None, protects: None, rows: None, per: None });
+    if let Some(stated) = stated.filter(|stated| *stated != terms.filter) {
+        terms = BudgetTerms { filter: stated, budget: None, ..terms };
+    }
+    let mut spends = Vec::new();
+    file.each_answer(Side::Own, None, |row, _, _| spends.push(row))?;
+    let mut odometer = terms.fresh()?;
+    let mut kinds = BTreeMap::new();
+    for column in columns.iter().filter(|column| 0 < column.n) {
+        if let Some(spend) = &column.spend {
+            kinds.insert(column.number, odometer.add_kind_of(&Spend { session: column.source.clone(), ..spend.clone() }));
+        }
+    }
+    let mut counts: HashMap<(i64, i64), u64> = HashMap::new();
+    for row in &spends {
+        *counts.entry((row.record, row.column)).or_default() += 1;
+    }
+    if file.totals()? != counts {
+        return Err(file.altered(Side::Own, "a total of its table `accounts`"));
+    }
+    for ((record, column), n) in counts {
+        let kind = *kinds.get(&column).ok_or_else(|| file.altered(Side::Own, "the number of answers of a column"))?;
+        odometer.add_kind(kind, records(record), 1);
+        if 1 < n {
+            odometer.add_kind(kind, records(record), n - 1);
+        }
+    }
+    let ids = file.rows(Side::Own, ("people", "id IS NOT NULL"), &[], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Value>(1)?)))?;
+    let ids = ids.into_iter().filter_map(|(record, id)| match id {
+        Value::Text(id) => Some((record as u64, id)),
+        _ => None,
+    });
+    let (sessions, own) = (file.sessions()?, columns.iter().filter(|column| column.is_own).count());
+    let kind = match (sessions.len(), own) {
+        (0, 0) => FileKind::Odometer,
+        (0, 1) => FileKind::Releases,
+        (1, 1) => FileKind::Session,
+        _ => FileKind::Deployment,
     };
-    let facts = answers.iter().filter_map(fact).collect();
-    Ok(SpendingFile { path: path.to_owned(), kind, id: deployment.id, odometer, answers, facts, notes })
+    let mut notes = Vec::new();
+    for column in columns.iter().filter(|column| column.is_own) {
+        for text in [column.form.words().to_owned(), about_copies(column)] {
+            if !notes.contains(&text) {
+                notes.push(text);
+            }
+        }
+        if let Some(link) = &column.odometer {
+            notes.push(format!("the odometer `{}` counts these releases too, and its budget stops them", link.path.display()));
+        }
+    }
+    if let Some(BudgetTerms { budget: Some(budget), per: Some(period), .. }) = declared {
+        notes.push(format!(
+            "the budget is renewed each {period} (UTC): {budget} holds for the answers of one {period}, those of several add up, and \
+             the figures above are of all of them together"
+        ));
+    }
+    Ok(SpendingFile {
+        path: path.to_owned(),
+        kind,
+        id: file.id.clone(),
+        terms: Some(terms),
+        odometer,
+        ids: ids.collect(),
+        naming: file.naming,
+        columns,
+        spends,
+        notes,
+    })
 }

@@ -7,21 +7,30 @@
 //! **Invariant:** nothing is printed; what the caller should know beside a result goes to its [`Note`].
 
 mod account;
+mod books;
+mod columns;
 mod curate;
 mod deployment;
+mod file;
 mod ledger;
 mod notes;
 mod odometer;
+mod page;
+mod people;
 mod price;
 mod release;
+mod seal;
 mod session;
 
 pub use account::{AccountOptions, AccountReport, LabelledPrice, account, account_spec};
+pub use books::Period;
 pub use curate::{CurateOptions, curate};
-pub use deployment::{BudgetOptions, bad_budget};
+pub use deployment::{BudgetOptions, OccasionOptions, bad_budget};
 pub use ledger::{FileLedger, LedgerReport, files_in, ledger, stated_losses};
 pub use notes::{Note, say_removed};
 pub use odometer::{OdometerOptions, odometer};
+pub use page::{write_csv, write_page};
+pub use people::people;
 pub use price::{AnswerPrices, AnswersPrice, ComposedLoss, DeploymentPrice};
-pub use release::{RecordValue, ReleaseOptions, SealedAnswer, release};
-pub use session::{AskedRow, MovedFiles, Reward, SessionOptions, ToldRow, ask, init, received, received_text, tell, undo};
+pub use release::{RecordValue, RefusedRecord, ReleaseOptions, TableRelease, release, release_table};
+pub use session::{AskedRow, Reward, SessionChoice, SessionOptions, ToldRow, ask, init, received, received_text, tell, undo};

@@ -1,11 +1,11 @@
 //! Makes the file in which several sessions, releases and curated tables count what each record has spent.
 
-use super::deployment::{bad_budget, new_name};
-use super::notes::{Note, say_removed};
-use crate::record::{StateFile, StateKind};
+use super::books::{BudgetTerms, Period};
+use super::file::{DeploymentFile, Naming, NewFile};
+use super::people::IdKey;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::odometer::{BudgetChange, FilterKind, Odometer, PrivacyBudget};
-use std::path::Path;
+use privateer_privacy::odometer::{BudgetChange, FilterKind, PrivacyBudget};
+use std::path::{Path, PathBuf};
 
 /// The terms of an odometer, each the option of `privateer odometer` of its name.
 #[derive(Debug, Clone)]
@@ -13,7 +13,11 @@ pub struct OdometerOptions {
     pub budget: PrivacyBudget,
     pub filter: FilterKind,
     pub change: Option<BudgetChange>,
-    pub rows: u64,
+    /// Rows of the table; `None` where records are named by ids.
+    pub rows: Option<u64>,
+    pub per: Option<Period>,
+    pub id_key: Option<PathBuf>,
+    pub anchor: Option<PathBuf>,
     pub allow_large_delta: bool,
 }
 
@@ -21,13 +25,23 @@ pub struct OdometerOptions {
 ///
 /// # Errors
 /// A budget or filter that cannot be used, a file that is there already, no entropy.
-pub fn odometer(path: &Path, options: &OdometerOptions, note: Note<'_>) -> Result<(), Error> {
-    let OdometerOptions { budget, filter, change, rows, allow_large_delta } = *options;
-    refuse_large_delta(budget.delta.map_or(0.0, privateer_privacy::Delta::get), rows, allow_large_delta)?;
-    let odometer = Odometer::new(filter, Some(budget), Some(rows)).map_err(|why| bad_budget(&why))?.protecting(change);
-    let content = serde_json::json!({ "id": new_name()?, "odometer": odometer });
-    say_removed(StateFile::create(path, StateKind::Odometer, content)?, note);
-    Ok(())
+pub fn odometer(path: &Path, options: &OdometerOptions) -> Result<(), Error> {
+    let OdometerOptions { budget, filter, change, rows, per, ref id_key, ref anchor, allow_large_delta } = *options;
+    if let Some(rows) = rows {
+        refuse_large_delta(budget.delta.map_or(0.0, privateer_privacy::Delta::get), rows, allow_large_delta)?;
+    }
+    let terms = BudgetTerms { filter, budget: Some(budget), protects: change, rows, per };
+    terms.fresh()?;
+    let key = id_key.as_deref().map(IdKey::read).transpose()?;
+    let naming = match (rows, &key) {
+        (Some(_), _) => Naming::Rows,
+        (None, Some(_)) => Naming::Keyed,
+        (None, None) => Naming::Ids,
+    };
+    let new = NewFile { naming, key_check: key.as_ref().map(IdKey::check), anchor: anchor.clone() };
+    let file = DeploymentFile::create(path, &new, None)?;
+    file.set_budget(&terms)?;
+    file.commit()
 }
 
 /// Refuses a delta that allows records to be given out as they are.

@@ -1,9 +1,10 @@
 //! Prices a deployment: before it starts, from the spec of its session, and while it runs, from a session's file.
 
-use super::deployment::{StatedAnswers, bad_budget};
+use super::deployment::bad_budget;
+use super::file::{DeploymentFile, Side};
+use super::ledger::read_deployment;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
-use crate::record::{StateFile, StateKind};
 use crate::spec::Sweep;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
@@ -101,23 +102,23 @@ pub fn of_spec(
 /// # Errors
 /// A damaged file.
 pub fn of_file(path: &Path, participations: u64) -> Result<Option<Priced>, Error> {
-    let Some((kind, value)) = StateFile::peek(path)? else { return Ok(None) };
-    if kind == StateKind::Odometer {
-        let (_, odometer) = super::deployment::read_odometer(path, |key| value[key].clone())?;
-        return Ok(Some((None, DeploymentPrice { answers: None, spent: Some(odometer.ledger()) })));
+    if !DeploymentFile::is_one(path)? {
+        return Ok(None);
     }
-    let StatedAnswers { deployment, ledger, answers } = StatedAnswers::of(path, kind, &value)?;
-    let next = Spend::of_answer(&ledger, &deployment.id, &deployment.column, 0);
-    let own = deployment.filter.map(|filter| {
-        let mut own = Odometer::new(filter, deployment.budget, value["spent"]["rows"].as_u64())?;
-        answers.iter().flatten().for_each(|(_, spend)| own.add(spend));
-        Ok(own)
-    });
-    let own = own.transpose().map_err(|why| bad_budget(&why))?;
+    let (session, first) = {
+        let file = DeploymentFile::open_to_read(path)?;
+        file.begin_to_read()?;
+        (file.sessions()?.into_iter().next(), file.columns(Side::Own)?.into_iter().find(|column| column.is_own))
+    };
+    let Some((first, ledger)) = first.and_then(|column| column.ledger.clone().map(|ledger| (column, ledger))) else {
+        let odometer = read_deployment(path, None)?.odometer;
+        return Ok(Some((None, DeploymentPrice { answers: None, spent: Some(odometer.ledger()) })));
+    };
+    let own = if first.spend.is_some() { Some(read_deployment(path, None)?.odometer) } else { None };
     // A session asks for some record at most once a round of its spec; a data holder knows of no last round.
-    let text = value["spec"]["text"].as_str().and_then(|text| text.parse::<toml::Table>().ok());
+    let text = session.and_then(|session| session.spec.parse::<toml::Table>().ok());
     let rounds = text.and_then(|spec| u64::try_from(spec.get("rounds")?.as_integer()?).ok());
-    let mut price = price(&ledger, next.as_ref(), own.as_ref(), rounds, participations)?;
+    let mut price = price(&ledger, first.spend.as_ref(), own.as_ref(), rounds, participations)?;
     price.1.spent = own.as_ref().map(Odometer::ledger);
     Ok(Some(price))
 }

@@ -1,19 +1,24 @@
-//! The data holder's side of a session. One value leaves with exact noise, once for each record and round.
+//! The data holder's side of a session. A value leaves with exact noise, once for each record and round, alone or with those of a table.
 
-use super::deployment::{Account, AnswerName, BudgetOptions, Deployment, bad_budget, statement};
-use super::notes::{Note, say_removed};
+use super::columns::{Column, DECLARATION};
+use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer};
+use super::file::{DeploymentFile, Naming, NewFile, Side, Ticket, new_name};
+use super::notes::Note;
+use super::people::{Absence, IdKey, read_key};
 use super::price::placed;
-use super::session::{read_key, refuse_far};
-use crate::record::{StateFile, StateKind, seal_text};
+use super::seal;
+use super::session::refuse_far;
+use crate::record::seal_text;
 use crate::registry::MECHANISMS;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::odometer::{DeploymentForm, Odometer, Spend};
-use privateer_privacy::release::{ChannelRelease, HolderRelease, ReleaseError};
+use privateer_privacy::odometer::{DeploymentForm, Spend};
+use privateer_privacy::release::{ChannelRelease, HolderRelease, KeptRelease, ReleaseError};
 use privateer_privacy::{Budget, Calibration, Channel, Ledger, Query, Raw, Request, RewardFacts};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The terms of a release state: each field is the option of `privateer release` of its name.
+/// The terms of releases: each field is the option of `privateer release` of its name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReleaseOptions {
@@ -25,33 +30,59 @@ pub struct ReleaseOptions {
     pub allow_large_delta: bool,
     pub budget: BudgetOptions,
     pub key: Option<PathBuf>,
+    /// Whether a new deployment names records by ids.
+    pub ids: bool,
+    pub id_key: Option<PathBuf>,
+    /// Whether unknown people are taken in.
+    pub join: bool,
+    pub occasion: OccasionOptions,
 }
 
-/// A raw value of a record (from 0) for a round (from 1); `yes` takes one far outside of the clip.
+/// A raw value of a record for a round (from 1); `yes` takes one far outside of the clip.
+#[derive(Debug, Clone)]
 pub struct RecordValue {
-    pub row: u64,
+    /// The row of the record, from 0, or its id.
+    pub record: String,
     pub round: u64,
     pub value: f64,
     pub yes: bool,
 }
 
-/// An answer for a session of the form `data-holder`.
+/// An answer for a session of the form `data-holder`: as one line of JSON with a seal, which shows every change.
 #[derive(Debug, Serialize)]
-pub struct SealedAnswer {
+struct SealedAnswer<'a> {
     /// The released value with what it states.
     #[serde(flatten)]
-    pub answer: HolderRelease,
-    /// The ledger of the answer.
-    pub ledger: Ledger,
-    /// Both as one line of JSON with a seal, which shows every change: what may be sent or stored.
-    #[serde(skip)]
-    pub text: String,
+    answer: HolderRelease,
+    /// The ledger of the answer; for a table it is in the deployment alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ledger: Option<&'a Ledger>,
+}
+
+/// What became of the values of a table.
+#[derive(Debug, Serialize)]
+pub struct TableRelease {
+    /// One sealed line for each value that was released, in the order of the table.
+    pub answers: Vec<String>,
+    /// How many of them had been released before, and were given out again.
+    pub repeated: usize,
+    /// The records of which nothing was released.
+    pub refused: Vec<RefusedRecord>,
+}
+
+/// A record of which nothing was released, and why.
+#[derive(Debug, Serialize)]
+pub struct RefusedRecord {
+    /// Its line in the table, from 1 for the first record.
+    pub line: usize,
+    pub record: String,
+    pub why: String,
 }
 
 /// Deltas from here on are refused where the number of records is not known: a table of a thousand records would release one.
 const LARGE_DELTA: f64 = 1e-3;
 
-/// Holds what all releases of a state file share: mechanism, budget and clip.
+/// Holds what all releases of a column share: mechanism, budget and clip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Declaration {
     mechanism: String,
@@ -61,113 +92,270 @@ struct Declaration {
     column: String,
 }
 
-/// A value that was released; its name stands at the same place among those of the deployment.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct StoredAnswer {
-    row: u64,
-    round: u64,
-    released: f64,
+/// An open file at the column from which values are released.
+struct Counter {
+    file: DeploymentFile,
+    column: Column,
+    declaration: Declaration,
+    channel: Channel,
+    ledger: Ledger,
+    ids: Option<IdKey>,
+    key: Option<Vec<u8>>,
+    is_new: bool,
+    is_table: bool,
+    join: bool,
+}
+
+/// One value that was released now or before.
+struct Given {
+    text: String,
+    is_repeated: bool,
+    spent: String,
 }
 
 /// Releases one value, or gives out the one that was released for this record and round before.
 ///
 /// # Errors
-/// Options that the state does not declare, a value that is not finite, a budget that is spent, no entropy; those of the files.
-pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, note: Note<'_>) -> Result<SealedAnswer, Error> {
-    let &RecordValue { row, round, value, yes } = record;
+/// Options that the file does not declare, a value that is not finite, a budget that is spent, no entropy; those of the files.
+pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, note: Note<'_>) -> Result<String, Error> {
+    let RecordValue { record: name, round, value, yes } = record;
     if !value.is_finite() {
-        // Refused before the state is read: whether it would be clipped says nothing then.
+        // Refused before the file is read: whether it would be clipped says nothing then.
         return Err(Error::input(
-            Diagnostic::new(format!("the value of record {row} is {value}")).expected("a finite number, in units of `--clip`"),
+            Diagnostic::new(format!("the value of record {name} is {value}")).expected("a finite number, in units of `--clip`"),
         ));
     }
-    if round == 0 {
-        return Err(Error::input(Diagnostic::new(format!("the round of record {row} is 0")).expected("a round from 1")));
+    refuse_round(*round)?;
+    if DeploymentFile::is_absent(state) {
+        // A slip leaves no file with a clip that cannot be changed.
+        refuse_far("value", *value, options.clip.map(|(lo, hi)| [lo, hi]), *yes)?;
     }
-    let key = read_key(options.key.as_deref())?;
-    if state.symlink_metadata().is_err() {
-        // A slip leaves no state with a clip that cannot be changed.
-        refuse_far("value", value, options.clip.map(|(lo, hi)| [lo, hi]), yes)?;
-        begin(state, row, options, note)?;
-    }
-    let mut file = StateFile::open(state, StateKind::Releases)?;
-    say_removed(file.removed(), note);
-    let (declaration, mut answers) = contents(&file)?;
-    options.agree_with(&declaration)?;
-    let channel = channel_of(&declaration)?;
-    let ledger = ledger_of(&channel);
-    let id = Deployment::read(&file)?.id;
-    let spend = |row: u64| Spend::of_answer(&ledger, &id, &declaration.column, row);
-    let spends: Vec<Spend> = answers.iter().filter_map(|answer| spend(answer.row)).collect();
-    let BudgetOptions { budget, filter, odometer } = &options.budget;
-    let account = Account::open(&mut file, &spends, None, odometer.as_deref(), note)?;
-    let (Some(mut account), Some(next)) = (account, spend(row)) else {
-        return Err(damaged(&file));
+    let counter = Counter::open(state, options)?;
+    let occasion = options.occasion.of("release")?;
+    let mut account =
+        Account::open(&counter.file, &counter.column, occasion)?.ok_or_else(|| counter.file.altered(Side::Own, "a column"))?;
+    let given = match counter.give(&mut account, (name, *round), *value, *yes) {
+        Err(Error::CheckSaidNo(why)) if !counter.is_new => {
+            counter.file.start_again()?;
+            if let Ok(Ok(row)) = counter.file.record(name, counter.ids.as_ref()) {
+                account.note_refusal(row, &why)?;
+                counter.file.commit()?;
+            }
+            return Err(Error::CheckSaidNo(why));
+        }
+        outcome => outcome?,
     };
-    let declared = &account.deployment;
-    if let (Some(path), None) = (odometer, &declared.odometer) {
-        return Err(differs("--odometer", &path.display().to_string(), "none"));
-    }
-    if let Some(stated) = budget.filter(|stated| declared.budget != Some(*stated)) {
-        let declared = declared.budget.map_or("none".to_owned(), |budget| budget.to_string());
-        return Err(differs("--budget", &stated.to_string(), &declared));
-    }
-    if let Some(stated) = filter.filter(|stated| declared.filter != Some(*stated)) {
-        return Err(differs("--filter", &stated.to_string(), &account.own.filter().to_string()));
-    }
-    let known = answers.iter().position(|answer| answer.row == row && answer.round == round);
-    let at = if let Some(known) = known {
+    if given.is_repeated {
         note(&format!(
-            "record {row} was released for round {round} before: the stored value is printed again, and nothing is spent"
+            "record {name} was released for round {round} before: the stored value is printed again, and nothing is spent"
         ));
-        known
-    } else {
-        refuse_far("value", value, Some(declaration.clip), yes)?;
-        let mut mechanism = ChannelRelease::of(&channel).map_err(|why| failed(&why))?;
-        account.pay(&next, None, &mut file)?;
-        let released = mechanism.release(&Query::default(), Raw::seal(value)).map_err(|why| failed(&why))?;
-        let Some(released) = released.reward() else { return Err(damaged(&file)) };
-        answers.push(StoredAnswer { row, round, released });
-        // On the disk before it leaves: spend and answer in one write.
-        account.keep(&mut file, "answers", serde_json::json!(answers))?;
-        answers.len() - 1
-    };
-    let (Some(answer), Some(AnswerName { name, .. })) = (answers.get(at), account.deployment.answers.get(at)) else {
-        return Err(damaged(&file));
-    };
-    let odometer = account.odometer();
-    note(&format!(
-        "record {row} has spent {}{}",
-        odometer.words(odometer.counted(row)),
-        odometer.budget().map_or(String::new(), |budget| format!(" of {budget}"))
-    ));
-    let Declaration { mechanism, epsilon, delta, clip, column } = declaration;
-    let answer = HolderRelease {
-        format: HolderRelease::FORMAT.to_owned(),
-        version: HolderRelease::VERSION,
-        source: id,
-        name: name.clone(),
-        row: answer.row,
-        round: answer.round,
-        column,
-        released: answer.released,
-        mechanism,
-        epsilon,
-        delta: delta.unwrap_or(0.0),
-        clip,
-    };
-    let mut sealed = SealedAnswer { answer, ledger, text: String::new() };
-    sealed.text = seal_text(&serde_json::json!(sealed).to_string(), key.as_deref());
-    Ok(sealed)
+    }
+    // On the disk before it leaves: spend and answer in one transaction.
+    counter.file.commit().map_err(not_kept)?;
+    counter.say_begun(note);
+    note(&format!("record {name} has spent {}", given.spent));
+    Ok(given.text)
 }
 
-/// Writes a state that has released nothing.
-fn begin(state: &Path, row: u64, options: &ReleaseOptions, note: Note<'_>) -> Result<(), Error> {
+/// Releases the values of a table in one transaction.
+/// * `rows` — the name of each record, and its value or why it has none
+///
+/// # Errors
+/// Options that the file does not declare, no entropy; those of the files. Nothing is released then.
+pub fn release_table(
+    state: &Path,
+    rows: &[(String, Result<f64, String>)],
+    (round, yes): (u64, bool),
+    options: &ReleaseOptions,
+    note: Note<'_>,
+) -> Result<TableRelease, Error> {
+    refuse_round(round)?;
+    let counter = Counter { is_table: true, ..Counter::open(state, options)? };
+    let occasion = options.occasion.of("release --table")?;
+    let mut account =
+        Account::open(&counter.file, &counter.column, occasion)?.ok_or_else(|| counter.file.altered(Side::Own, "a column"))?;
+    let (mut answers, mut repeated, mut refused) = (Vec::new(), 0, Vec::new());
+    let mut seen = BTreeSet::new();
+    for (at, (record, value)) in rows.iter().enumerate() {
+        let mut refuse = |why: String| refused.push(RefusedRecord { line: at + 1, record: record.clone(), why });
+        if !seen.insert(record.trim()) {
+            refuse("stands in the table more than once: the first line counts".to_owned());
+            continue;
+        }
+        let value = match value {
+            Ok(value) if value.is_finite() => *value,
+            Ok(_) => {
+                refuse("its value is not a finite number".to_owned());
+                continue;
+            }
+            Err(why) => {
+                refuse(why.clone());
+                continue;
+            }
+        };
+        match counter.give(&mut account, (record, round), value, yes) {
+            Ok(given) => {
+                repeated += usize::from(given.is_repeated);
+                answers.push(given.text);
+            }
+            Err(Error::CheckSaidNo(why)) => {
+                if let Ok(row) = counter.file.record(record, counter.ids.as_ref())? {
+                    account.note_refusal(row, &why)?;
+                }
+                refuse(why);
+            }
+            Err(Error::Input(why)) => refuse(why.iter().map(|why| why.message.clone()).collect::<Vec<_>>().join("; ")),
+            Err(other) => return Err(other),
+        }
+    }
+    counter.file.commit().map_err(not_kept)?;
+    counter.say_begun(note);
+    Ok(TableRelease { answers, repeated, refused })
+}
+
+fn refuse_round(round: u64) -> Result<(), Error> {
+    if 0 < round {
+        return Ok(());
+    }
+    Err(Error::input(Diagnostic::new("the round is 0").expected("a round from 1")))
+}
+
+impl Counter {
+    /// Opens the column that the options name, which is declared where it is new; a transaction is under way after it.
+    fn open(state: &Path, options: &ReleaseOptions) -> Result<Self, Error> {
+        let key = options.key.as_deref().map(read_key).transpose()?;
+        let ids = options.id_key.as_deref().map(IdKey::read).transpose()?;
+        let declared = if DeploymentFile::is_absent(state) { None } else { declared_in(state, options.column.as_deref())? };
+        let Some((source, declaration)) = declared else {
+            let (file, column, declaration) = begin(state, options, ids.as_ref())?;
+            file.check_key(ids.as_ref())?;
+            let channel = channel_of(&declaration)?;
+            let ledger = ledger_of(&channel);
+            return Ok(Self { file, column, declaration, channel, ledger, ids, key, is_new: true, is_table: false, join: options.join });
+        };
+        options.agree_with(&declaration)?;
+        let whose = |file: &DeploymentFile| {
+            Ok(file.columns(Side::Own)?.into_iter().find(|column| column.source == source))
+        };
+        let (file, column) = open_with_odometer(state, whose, options.budget.odometer.as_deref())?;
+        let column = column.ok_or_else(|| file.altered(Side::Own, "a column"))?;
+        file.check_key(ids.as_ref())?;
+        if options.ids && file.naming == Naming::Rows {
+            return Err(differs("--ids", "given", "rows"));
+        }
+        if let (Some(path), None) = (&options.budget.odometer, &column.odometer)
+            && path.canonicalize().ok().as_deref() != Some(file.path())
+        {
+            return Err(differs("--odometer", &path.display().to_string(), "none"));
+        }
+        let terms = file.budget(Side::Own)?.ok_or_else(|| file.altered(Side::Own, "its budget"))?;
+        if let Some((option, stated, declared)) = options.budget.unlike(&terms) {
+            return Err(differs(option, &stated, &declared));
+        }
+        let channel = channel_of(&declaration)?;
+        let ledger = ledger_of(&channel);
+        Ok(Self { file, column, declaration, channel, ledger, ids, key, is_new: false, is_table: false, join: options.join })
+    }
+
+    /// Releases a value and pays for it, or finds the one that was released for this record and round before.
+    fn give(&self, account: &mut Account<'_>, (name, round): (&str, u64), value: f64, yes: bool) -> Result<Given, Error> {
+        let file = &self.file;
+        let row = match file.record(name, self.ids.as_ref())? {
+            Ok(row) => row,
+            Err(Absence::Unknown) if self.join => file.join(name, self.ids.as_ref(), super::file::now())?.0,
+            Err(Absence::Unknown) => return Err(file.unknown(name)),
+            Err(Absence::Left) => return Err(file.gone(name)),
+        };
+        let known = file.released(self.column.number, row, round)?;
+        let is_repeated = known.is_some();
+        let (released, ticket, spent) = match known {
+            Some((KeptRelease::Reward(released), ticket)) => (released, ticket, account.spent(row)?),
+            Some(_) => return Err(file.altered(Side::Own, "an answer")),
+            None => {
+                refuse_far("value", value, Some(self.declaration.clip), yes)?;
+                let spent = account.check(row)?;
+                let mut mechanism = ChannelRelease::of(&self.channel).map_err(|why| failed(&why))?;
+                let (_, kept) =
+                    mechanism.release_to_keep(&Query::default(), Raw::seal(value)).map_err(|why| failed(&why))?;
+                let KeptRelease::Reward(released) = kept else { return Err(file.altered(Side::Own, "a column")) };
+                let ticket = account.pay(row, (self.column.number, round, &kept), None)?;
+                (released, ticket, spent)
+            }
+        };
+        let newest = file.ticket(Side::Own)?.unwrap_or(ticket);
+        let text = self.sealed((name, row, round), released, ticket, newest);
+        Ok(Given { text, is_repeated, spent })
+    }
+
+    fn sealed(&self, (name, row, round): (&str, u64, u64), released: f64, ticket: Ticket, newest: Ticket) -> String {
+        let Declaration { mechanism, epsilon, delta, clip, column } = self.declaration.clone();
+        let answer = HolderRelease {
+            format: HolderRelease::FORMAT.to_owned(),
+            version: HolderRelease::VERSION,
+            source: self.column.source.clone(),
+            name: seal::hex(&ticket.name),
+            newest: (newest.number, seal::hex(&newest.name)),
+            row,
+            id: (self.file.naming != Naming::Rows).then(|| name.trim().to_owned()),
+            round,
+            column,
+            released,
+            mechanism,
+            epsilon,
+            delta: delta.unwrap_or(0.0),
+            clip,
+        };
+        let sealed = SealedAnswer { answer, ledger: (!self.is_table).then_some(&self.ledger) };
+        seal_text(&serde_json::json!(sealed).to_string(), self.key.as_deref())
+    }
+
+    /// Says what a new column promises.
+    fn say_begun(&self, note: Note<'_>) {
+        if !self.is_new {
+            return;
+        }
+        let [lo, hi] = self.declaration.clip;
+        note(&format!(
+            "values leave through `{}` with fresh exact noise ({}), clipped to [{lo}, {hi}], which is public on your word; {} stays with you",
+            self.ledger.mechanism,
+            self.ledger.claimed,
+            self.file.path().display()
+        ));
+        note(&about_copies(&self.column));
+    }
+}
+
+/// Returns source and declaration of the column of this name, or of the only one.
+fn declared_in(state: &Path, name: Option<&str>) -> Result<Option<(String, Declaration)>, Error> {
+    let file = DeploymentFile::open(state)?;
+    file.begin_to_read()?;
+    let mut found = Vec::new();
+    for column in file.columns(Side::Own)?.into_iter().filter(|column| column.is_own) {
+        if let Some(declaration) = file.part::<Declaration>(Side::Own, column.number, DECLARATION)? {
+            found.push((column.source, declaration));
+        }
+    }
+    let Some(name) = name else {
+        let names: Vec<&str> = found.iter().map(|(_, declaration)| declaration.column.as_str()).collect();
+        if 1 < found.len() {
+            let problem = Diagnostic::new(format!("`{}` releases {} columns", state.display(), found.len()));
+            return Err(Error::input(problem.expected(format!("`--column NAME`, one of {}", names.join(", ")))));
+        }
+        return Ok(found.pop());
+    };
+    Ok(found.into_iter().find(|(_, declaration)| declaration.column == name))
+}
+
+/// Declares a column that has released nothing; its file is made where it is missing.
+fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<(DeploymentFile, Column, Declaration), Error> {
     let missing = |option: &str, expected: &str| {
-        Error::input(
-            Diagnostic::new(format!("`{option}` is not stated, and `{}` is a new state", state.display()))
-                .expected(expected.to_owned()),
-        )
+        let column = options.column.as_deref().unwrap_or("reward");
+        let problem = if DeploymentFile::is_absent(state) {
+            format!("`{option}` is not stated, and `{}` is a new deployment", state.display())
+        } else {
+            format!("`{option}` is not stated, and `{}` releases no column `{column}` so far", state.display())
+        };
+        Error::input(Diagnostic::new(problem).expected(expected.to_owned()))
     };
     let ReleaseOptions { mechanism, epsilon, delta, clip, column, allow_large_delta, budget, .. } = options;
     let mechanism = mechanism.clone().ok_or_else(|| missing("--mechanism", "a mechanism, as in `--mechanism hybrid`"))?;
@@ -187,32 +375,33 @@ fn begin(state: &Path, row: u64, options: &ReleaseOptions, note: Note<'_>) -> Re
     }
     // Found out before anything is written.
     ChannelRelease::of(&channel).map_err(|why| failed(&why))?;
-    let spend = Spend::of_answer(&ledger, "", &declaration.column, row);
+    let source = new_name()?;
+    let spend = Spend::of_answer(&ledger, &source, &declaration.column, 0);
     if let (Some(stated), Some(spend)) = (delta.filter(|delta| 0.0 < *delta), &spend)
         && spend.delta == 0.0
     {
         let problem = Diagnostic::new(format!("`--delta` is {stated}, and answers of `{}` are pure", declaration.mechanism));
         return Err(Error::input(problem.expected("no `--delta`: the session that takes the answers declares none")));
     }
-    let deployment = Deployment::start(budget, DeploymentForm::DataHolder, &declaration.column, spend.as_ref(), None, note)?;
-    let Some(filter) = deployment.filter else { return Ok(()) };
-    let own = Odometer::new(filter, deployment.budget, None).map_err(|why| bad_budget(&why))?;
-    let content = serde_json::json!({
-        "declaration": declaration,
-        "ledger": ledger,
-        "deployment": deployment,
-        "spent": statement(&deployment, &own),
-        "answers": [],
-    });
-    say_removed(StateFile::create(state, StateKind::Releases, content)?, note);
-    note(&format!(
-        "values leave through `{}` with fresh exact noise ({}), clipped to [{lo}, {hi}], which is public on your word; {} stays with you",
-        ledger.mechanism,
-        ledger.claimed,
-        state.display()
-    ));
-    note(&deployment.about_copies());
-    Ok(())
+    let naming = match (options.ids, ids) {
+        (_, Some(_)) => Naming::Keyed,
+        (true, None) => Naming::Ids,
+        (false, None) => Naming::Rows,
+    };
+    let new = NewFile { naming, key_check: ids.map(IdKey::check), anchor: budget.anchor.clone() };
+    let column = Column {
+        number: 0,
+        source,
+        is_own: true,
+        form: DeploymentForm::DataHolder,
+        name: declaration.column.clone(),
+        spend,
+        ledger: Some(ledger),
+        odometer: None,
+        n: 0,
+    };
+    let (file, column, _) = enter(state, &new, budget, column, Some(&declaration), None)?;
+    Ok((file, column, declaration))
 }
 
 /// Calibrates the declared mechanism.
@@ -240,24 +429,6 @@ fn ledger_of(channel: &Channel) -> Ledger {
     let mut ledger = channel.ledger();
     DeploymentForm::DataHolder.state_in(&mut ledger);
     ledger
-}
-
-/// Returns what a state file declares and what it has released.
-fn contents(file: &StateFile) -> Result<(Declaration, Vec<StoredAnswer>), Error> {
-    let declaration = serde_json::from_value(file.get("declaration").clone());
-    let answers = serde_json::from_value(file.get("answers").clone());
-    match (declaration, answers) {
-        (Ok(declaration), Ok(answers)) => Ok((declaration, answers)),
-        _ => Err(damaged(file)),
-    }
-}
-
-fn damaged(file: &StateFile) -> Error {
-    Error::Corrupt {
-        path: file.path().to_owned(),
-        problem: "does not say what it declares and what it has released".to_owned(),
-        hint: "restore the file from a copy".to_owned(),
-    }
 }
 
 impl ReleaseOptions {

@@ -1,17 +1,24 @@
 //! A session: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
-use super::deployment::{Account, AnswerName, BudgetOptions, Deployment, bad_budget, statement};
-use super::notes::{Note, say_removed};
+use super::books::BudgetTerms;
+use super::columns::{Column, SessionRow};
+use super::deployment::{
+    Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer,
+};
+use super::file::{DeploymentFile, NewFile, Side, Ticket, new_name};
+use super::notes::Note;
 use super::odometer::refuse_large_delta;
-use crate::engine::{Preparation, Session};
+use super::people::read_key;
+use super::seal::{self, Seal};
+use crate::engine::{Preparation, Session, ToldRound};
 use crate::env::DataFolder;
-use crate::record::{StateFile, StateKind, is_sealed};
+use crate::record::is_sealed;
 use crate::registry::Registry;
 use crate::spec::Sweep;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
-use privateer_privacy::odometer::{DeploymentForm, FilterKind, Odometer, Spend};
+use privateer_privacy::odometer::{DeploymentForm, ReleaseLoss};
 use privateer_privacy::release::HolderRelease;
 use privateer_privacy::{Guarantee, Unit};
 use serde::{Deserialize, Serialize};
@@ -25,14 +32,20 @@ pub struct SessionOptions {
     pub column: String,
     pub allow_large_delta: bool,
     pub budget: BudgetOptions,
+    /// Name of the session in its file; `session` if absent.
+    #[serde(default)]
+    pub session: Option<String>,
 }
 
-/// States where the points file and the shared odometer of a session are, if they have moved.
+/// Names the session of a file, and states where the points and the shared odometer are, if they have moved.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct MovedFiles {
+pub struct SessionChoice {
+    /// The name; the only session of the file if absent.
+    pub session: Option<String>,
     pub data: Option<PathBuf>,
     pub odometer: Option<PathBuf>,
+    pub occasion: OccasionOptions,
 }
 
 /// The row that a session names, from 0; `round` counts from 1, for the best row the told rounds.
@@ -80,7 +93,7 @@ pub fn init(
     options: &SessionOptions,
     note: Note<'_>,
 ) -> Result<(), Error> {
-    let &SessionOptions { form, ref column, allow_large_delta, ref budget } = options;
+    let &SessionOptions { form, ref column, allow_large_delta, ref budget, session: ref named } = options;
     let backend = Cpu::default();
     let session = Session::start(sweep, &Preparation::new(sweep, data, &backend))?;
     let folder = data.absolute()?;
@@ -103,8 +116,7 @@ pub fn init(
                 .hint("sums over users need the form `trusted-curator`"),
         ));
     }
-    let is_counted = budget.budget.is_some() || budget.filter.is_some() || budget.odometer.is_some();
-    if is_counted && !session.releases_rewards() && matches!(ledger.threat_model.unit, Unit::Reward) {
+    if budget.counts() && !session.releases_rewards() && matches!(ledger.threat_model.unit, Unit::Reward) {
         return Err(Error::input(
             Diagnostic::new("a budget counts the answers about a row, and all users of a batch are asked about one row")
                 .expected("no `--budget`, `--filter` or `--odometer` for a policy that releases batches")
@@ -112,19 +124,33 @@ pub fn init(
         ));
     }
     let spend = session.spend(form, "", column, 0);
-    // Nothing else is written before a state that cannot be.
-    StateFile::refuse_existing(state, StateKind::Session)?;
-    let deployment = Deployment::start(budget, form, column, spend.as_ref(), Some(n as u64), note)?;
-    let spent = deployment.filter.map(|filter| own(filter, &deployment, n)).transpose()?;
-    let content = serde_json::json!({
-        "spec": { "name": name, "text": sweep.resolved },
-        "data": folder.display().to_string(),
-        "ledger": ledger,
-        "deployment": deployment,
-        "spent": spent.map(|own| statement(&deployment, &own)),
-        "session": session.save(),
-    });
-    say_removed(StateFile::create(state, StateKind::Session, content)?, note);
+    let named = named.as_deref().unwrap_or("session");
+    if !DeploymentFile::is_absent(state) {
+        let file = DeploymentFile::open(state)?;
+        file.begin_to_read()?;
+        if file.sessions()?.iter().any(|known| known.name == named) {
+            return Err(Error::Folder {
+                path: state.to_owned(),
+                problem: format!("is there already, with a session `{named}`"),
+                hint: "a session is not overwritten: name another file, or another `--session` in this one".to_owned(),
+            });
+        }
+    }
+    let new = NewFile { anchor: budget.anchor.clone(), ..NewFile::default() };
+    let entered =
+        Column { number: 0, source: new_name()?, is_own: true, form, name: column.clone(), spend, ledger: Some(ledger.clone()), odometer: None, n: 0 };
+    let (file, entered, terms) = enter(state, &new, budget, entered, None::<&()>, Some(n as u64))?;
+    file.add_session(&SessionRow {
+        column: entered.number,
+        name: named.to_owned(),
+        spec_name: name.to_owned(),
+        spec: sweep.resolved.clone(),
+        spec_hash: session.spec_hash().to_owned(),
+        data: folder,
+        fingerprint: fingerprint.to_owned(),
+        asked: None,
+    })?;
+    file.commit()?;
     note(&format!(
         "{n} rows (fingerprint {fingerprint}), {rounds} rounds; `privateer ask {}` names the first row",
         state.display()
@@ -147,69 +173,185 @@ pub fn init(
             ledger.mechanism, ledger.claimed
         ),
     });
-    if let Some(filter) = deployment.filter {
-        let budget = match (&deployment.budget, &budget.odometer) {
-            (_, Some(path)) => format!("the budget of the odometer `{}`", path.display()),
-            (Some(budget), None) => format!("a budget of {budget} for each row"),
-            (None, None) => "no budget: a row that is asked for again spends the same again, and nothing stops it".to_owned(),
-        };
-        note(&format!("answers about one row add up by the filter `{filter}`, under {budget}"));
-        note(&deployment.about_copies());
+    if let Some(terms) = terms {
+        note(&budget_words(&terms, &entered));
+        note(&about_copies(&entered));
     }
     Ok(())
 }
 
-/// Returns the account of a session that has spent nothing.
-fn own(filter: FilterKind, deployment: &Deployment, n: usize) -> Result<Odometer, Error> {
-    Odometer::new(filter, deployment.budget, Some(n as u64)).map_err(|why| bad_budget(&why))
+/// Says how answers about one row add up.
+fn budget_words(terms: &BudgetTerms, column: &Column) -> String {
+    let budget = match (&terms.budget, &column.odometer) {
+        (_, Some(link)) => format!("the budget of the odometer `{}`", link.path.display()),
+        (Some(budget), None) => {
+            let per = terms.per.map_or(String::new(), |period| format!(" and {period}"));
+            format!("a budget of {budget} for each row{per}")
+        }
+        (None, None) => "no budget: a row that is asked for again spends the same again, and nothing stops it".to_owned(),
+    };
+    format!("answers about one row add up by the filter `{}`, under {budget}", terms.filter)
+}
+
+/// A session of an open file, with what it was told so far.
+struct OpenSession {
+    file: DeploymentFile,
+    row: SessionRow,
+    column: Column,
+    sweep: Sweep,
+    data: DataFolder,
+}
+
+impl OpenSession {
+    fn of(registry: &Registry, path: &Path, choice: &SessionChoice) -> Result<Self, Error> {
+        let find = |file: &DeploymentFile| {
+            let row = chosen(file, choice.session.as_deref())?;
+            Ok(file.columns(Side::Own)?.into_iter().find(|column| column.number == row.column))
+        };
+        let (file, column) = open_with_odometer(path, find, choice.odometer.as_deref())?;
+        let row = chosen(&file, choice.session.as_deref())?;
+        let column = column.ok_or_else(|| file.altered(Side::Own, "a session"))?;
+        let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
+        if sweep.hash != row.spec_hash {
+            return Err(Error::input(
+                Diagnostic::new("the session was begun with another spec, or by another version of this program")
+                    .hint("continue it with the program that began it"),
+            ));
+        }
+        let data = DataFolder::new(Some(choice.data.clone().unwrap_or_else(|| row.data.clone())));
+        Ok(Self { file, row, column, sweep, data })
+    }
+
+    fn told(&self) -> Result<Vec<ToldRound>, Error> {
+        let told = self.file.told(self.column.number)?;
+        Ok(told.into_iter().map(|(row, kept, _)| ToldRound { row, kept }).collect())
+    }
+
+    /// Restores the session, and hands it to `act`.
+    fn with<T>(&mut self, act: impl FnOnce(&mut Session, &mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        let (backend, sweep, data) = (Cpu::default(), self.sweep.clone(), self.data.clone());
+        let preparation = Preparation::new(&sweep, &data, &backend);
+        let mut session = Session::replay(&sweep, &preparation, self.told()?, self.row.asked)?;
+        self.check_points(&session)?;
+        act(&mut session, self)
+    }
+
+    fn check_points(&self, session: &Session) -> Result<(), Error> {
+        let (_, found) = session.points();
+        if found == self.row.fingerprint {
+            return Ok(());
+        }
+        Err(Error::input(
+            Diagnostic::new(format!(
+                "the points changed since the session began (fingerprint {}, now {found})",
+                self.row.fingerprint
+            ))
+            .hint("restore the file of points: rows are told by their index"),
+        ))
+    }
+
+    /// Keeps which row is asked for.
+    fn keep(&mut self, asked: Option<u64>) -> Result<(), Error> {
+        self.row.asked = asked;
+        self.file.add_session(&self.row)
+    }
+}
+
+/// Returns the session of this name, or the only one.
+fn chosen(file: &DeploymentFile, name: Option<&str>) -> Result<SessionRow, Error> {
+    let mut sessions = file.sessions()?;
+    let names: Vec<String> = sessions.iter().map(|session| session.name.clone()).collect();
+    let refuse = |problem: String, expected: String| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+    match name {
+        None if sessions.len() == 1 => Ok(sessions.remove(0)),
+        None if sessions.is_empty() => refuse(
+            format!("`{}` holds no session", file.path().display()),
+            "a file in which `privateer init` began one".to_owned(),
+        ),
+        None => refuse(
+            format!("`{}` holds {} sessions", file.path().display(), sessions.len()),
+            format!("`--session NAME`, one of {}", names.join(", ")),
+        ),
+        Some(name) => match sessions.into_iter().find(|session| session.name == name) {
+            Some(session) => Ok(session),
+            None => refuse(format!("`{}` holds no session `{name}`", file.path().display()), format!("one of {}", names.join(", "))),
+        },
+    }
 }
 
 /// Returns the row to observe next, or the best row so far by posterior mean.
 ///
 /// # Errors
-/// A file that is no session, changed points, a session that is over, a record without budget left.
-pub fn ask(registry: &Registry, state: &Path, best: bool, moved: &MovedFiles, note: Note<'_>) -> Result<AskedRow, Error> {
-    let mut open = OpenSession::of(registry, state, moved.data.as_deref(), note)?;
-    with_session(&mut open, |session, file| {
+/// A file that holds no session, changed points, a session that is over, a record without budget left.
+pub fn ask(registry: &Registry, state: &Path, best: bool, choice: &SessionChoice) -> Result<AskedRow, Error> {
+    if best {
+        return best_row(registry, state, choice);
+    }
+    OpenSession::of(registry, state, choice)?.with(|session, open| {
         let (told, rounds) = session.progress();
-        if best {
-            let row = session.best().ok_or_else(|| {
-                Error::input(if told == 0 {
-                    Diagnostic::new("nothing is told so far, so no row is the best").hint("ask without `--best`")
-                } else {
-                    Diagnostic::new("no row is the best: the model's means are no numbers")
-                        .hint("the scales leave the range of f64: check `ridge`, `clip` and the reward's unit")
-                })
-            })?;
-            return Ok(AskedRow { row, round: told, rounds, best });
-        }
-        let before = session.save();
         let row = session.ask()?;
         // A row that may not be answered is not asked for.
-        if let Some((account, spend)) = account(session, file, row, moved, note)? {
-            account.check(&spend).map_err(|why| stopped(why, state))?;
+        let occasion = choice.occasion.of("ask")?;
+        if let Some(account) = Account::open(&open.file, &open.column, occasion)? {
+            if let Err(why) = account.check(row as u64) {
+                noted(&open.file, &account, row, &why)?;
+                return Err(stopped(why, state));
+            }
         }
-        if session.save() != before {
-            file.replace("session", session.save())?;
+        if open.row.asked != session.asked() {
+            open.keep(session.asked())?;
+            open.file.commit().map_err(not_kept)?;
         }
-        Ok(AskedRow { row, round: told + 1, rounds, best })
+        Ok(AskedRow { row, round: told + 1, rounds, best: false })
+    })
+}
+
+/// Keeps a refusal by a budget, and nothing else of the transaction.
+fn noted(file: &DeploymentFile, account: &Account<'_>, row: usize, why: &Error) -> Result<(), Error> {
+    if let Error::CheckSaidNo(why) = why {
+        account.note_refusal(row as u64, why)?;
+        file.commit()?;
+    }
+    Ok(())
+}
+
+fn best_row(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result<AskedRow, Error> {
+    // Who may read and not write still sees which row is the best.
+    let file = DeploymentFile::open_to_read(state)?;
+    file.begin_to_read()?;
+    let row = chosen(&file, choice.session.as_deref())?;
+    let column = file.columns(Side::Own)?.into_iter().find(|column| column.number == row.column);
+    let column = column.ok_or_else(|| file.altered(Side::Own, "a session"))?;
+    let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
+    let data = DataFolder::new(Some(choice.data.clone().unwrap_or_else(|| row.data.clone())));
+    OpenSession { file, row, column, sweep, data }.with(|session, _| {
+        let (told, rounds) = session.progress();
+        let row = session.best().ok_or_else(|| {
+            Error::input(if told == 0 {
+                Diagnostic::new("nothing is told so far, so no row is the best").hint("ask without `--best`")
+            } else {
+                Diagnostic::new("no row is the best: the model's means are no numbers")
+                    .hint("the scales leave the range of f64: check `ridge`, `clip` and the reward's unit")
+            })
+        })?;
+        Ok(AskedRow { row, round: told, rounds, best: true })
     })
 }
 
 /// Takes a reward.
 ///
 /// # Errors
-/// A wrong row, a reward told twice or not finite; a file that is no session.
+/// A wrong row, a reward told twice or not finite; a file that holds no session.
 pub fn tell(
     registry: &Registry,
     state: &Path,
     (row, reward): (usize, &Reward),
-    moved: &MovedFiles,
-    note: Note<'_>,
+    choice: &SessionChoice,
 ) -> Result<ToldRow, Error> {
-    let mut open = OpenSession::of(registry, state, moved.data.as_deref(), note)?;
-    with_session(&mut open, |session, file| {
-        let form = Deployment::read(file)?.form;
+    OpenSession::of(registry, state, choice)?.with(|session, open| {
+        let form = open.column.form;
+        let mut payer = open.column.clone();
+        let mut name = None;
         match (reward, form) {
             (Reward::Raw { value: reward, yes }, DeploymentForm::TrustedCurator) => {
                 session.check_reward(row, *reward)?;
@@ -217,6 +359,8 @@ pub fn tell(
             }
             (Reward::Released(value), DeploymentForm::DataHolder) => {
                 session.check_received(row, value)?;
+                let (column, received) = received_column(open, value)?;
+                (payer, name) = (column, Some(received));
             }
             (Reward::Raw { .. }, DeploymentForm::DataHolder) => {
                 return Err(Error::input(
@@ -235,44 +379,95 @@ pub fn tell(
                 ));
             }
         }
-        let mut paid = account(session, file, row, moved, note)?;
-        if let Some((account, spend)) = &mut paid {
-            let received = match reward {
-                Reward::Raw { .. } => None,
-                Reward::Released(HolderRelease { source, name, column, .. }) => {
-                    Some(AnswerName { source: source.clone(), name: name.clone(), column: column.clone() })
-                }
-            };
-            account.pay(spend, received, file).map_err(|why| stopped(why, state))?;
+        let occasion = choice.occasion.of("tell")?;
+        let mut account = Account::open(&open.file, &payer, occasion.clone())?;
+        let mut spent = None;
+        if let Some(account) = &account {
+            let checked = account.check(row as u64);
+            if let Err(why) = &checked {
+                open.file.start_again()?;
+                noted(&open.file, account, row, why)?;
+            }
+            spent = Some(checked.map_err(|why| stopped(why, state))?);
         }
         let told = match reward {
             Reward::Raw { value: reward, .. } => session.tell(row, *reward)?,
             Reward::Released(value) => session.tell_received(row, value)?,
         };
-        // Saved before anything is returned: noise that was seen is never drawn again.
-        match &paid {
-            Some((account, _)) => account.keep(file, "session", session.save())?,
-            None => file.replace("session", session.save())?,
-        }
         let (round, rounds) = session.progress();
-        let spent = paid.as_ref().map(|(account, _)| {
-            let odometer = account.odometer();
-            odometer.words(odometer.counted(row as u64))
-        });
-        Ok(ToldRow { row: told.row, released: told.released, round, rounds, spent })
+        // On the disk before anything is returned: noise that was seen is never drawn again.
+        let kept = (open.column.number, round, &told.kept);
+        match &mut account {
+            Some(account) => drop(account.pay(row as u64, kept, name)?),
+            None => drop(open.file.pay_nothing(row as u64, kept, &occasion)?),
+        }
+        drop(account);
+        open.keep(None)?;
+        open.file.commit().map_err(not_kept)?;
+        Ok(ToldRow { row: told.row, released: told.released(), round, rounds, spent })
     })
+}
+
+/// Returns the column of a data holder's answers and the name of the answer; refuses one that was told before, or that comes from an
+/// older copy of the holder's file.
+fn received_column(open: &OpenSession, answer: &HolderRelease) -> Result<(Column, Seal), Error> {
+    let (Some(name), Some(newest)) = (seal::bytes(&answer.name), seal::bytes(&answer.newest.1)) else {
+        return Err(Error::input(
+            Diagnostic::new(format!("the answer `{}` of `{}` has no name as answers have", answer.name, answer.source))
+                .expected("an answer as `privateer release` gives it out"),
+        ));
+    };
+    if open.file.knows(name)? {
+        return Err(Error::input(
+            Diagnostic::new(format!("the answer `{}` of `{}` was told before", answer.name, answer.source))
+                .expected("an answer with a name of its own, as `privateer release` gives out")
+                .hint("ask the data holder to release this round again"),
+        ));
+    }
+    let newest = Ticket { number: answer.newest.0, name: newest };
+    let is_older = |known: &Ticket| newest.number < known.number || newest.number == known.number && newest.name != known.name;
+    if let Some(known) = open.file.newest_of(&answer.source)?.filter(is_older) {
+        return Err(Error::input(
+            Diagnostic::new(format!(
+                "the answer comes from an older copy of the data holder's file: that had made {} answers, and {} are known here",
+                newest.number, known.number
+            ))
+            .hint("the data holder goes on with the newest file: what the older copy spends, the other has spent already"),
+        ));
+    }
+    open.file.set_newest_of(&answer.source, newest)?;
+    let known = open.file.columns(Side::Own)?.into_iter().find(|column| column.source == answer.source);
+    let column = match known {
+        Some(column) => column,
+        None => {
+            let mut column =
+                Column { source: answer.source.clone(), name: answer.column.clone(), is_own: false, odometer: None, n: 0, ..open.column.clone() };
+            if let Some(ReleaseLoss::Value { column: measured, .. }) = column.spend.as_mut().map(|spend| &mut spend.loss) {
+                measured.clone_from(&answer.column);
+            }
+            column.number = open.file.add_column(Side::Own, &column, None::<&()>)?;
+            column
+        }
+    };
+    Ok((column, name))
 }
 
 /// Takes back the last reward of a session without a mechanism; returns the row asked for again.
 ///
 /// # Errors
-/// A session whose rewards were released, or without a reward; a file that is no session.
-pub fn undo(registry: &Registry, state: &Path, moved: &MovedFiles, note: Note<'_>) -> Result<AskedRow, Error> {
-    let mut open = OpenSession::of(registry, state, moved.data.as_deref(), note)?;
+/// A session whose rewards were released, or without a reward; a file that holds no session.
+pub fn undo(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result<AskedRow, Error> {
+    let mut open = OpenSession::of(registry, state, choice)?;
     let backend = Cpu::default();
     let preparation = Preparation::new(&open.sweep, &open.data, &backend);
-    let mut session = Session::undo(&open.sweep, &preparation, open.file.get("session"))?;
-    open.file.replace("session", session.save())?;
+    let mut session = Session::undo(&open.sweep, &preparation, open.told()?)?;
+    open.check_points(&session)?;
+    if !open.file.take_back(open.column.number)? {
+        let problem = "another session of the file was told a reward since";
+        return Err(Error::input(Diagnostic::new(problem).hint("rewards are taken back in the reverse order")));
+    }
+    open.keep(session.asked())?;
+    open.file.commit().map_err(not_kept)?;
     let (told, rounds) = session.progress();
     Ok(AskedRow { row: session.ask()?, round: told + 1, rounds, best: false })
 }
@@ -297,7 +492,7 @@ pub fn received(path: &str, key: Option<&Path>) -> Result<Reward, Error> {
 /// # Errors
 /// A text that is no answer, or whose seal does not fit; a key that cannot be read.
 pub fn received_text(path: &str, mut text: String, key: Option<&Path>) -> Result<Reward, Error> {
-    let key = read_key(key)?;
+    let key = key.map(read_key).transpose()?;
     // What was pasted may have lost its line end.
     if !text.ends_with('\n') {
         text.push('\n');
@@ -319,39 +514,6 @@ pub fn received_text(path: &str, mut text: String, key: Option<&Path>) -> Result
         ));
     }
     Ok(Reward::Released(read))
-}
-
-/// Least length of a key, in bytes.
-const LEAST_KEY: usize = 16;
-
-/// Reads the key of a seal: every byte of the file.
-///
-/// # Errors
-/// A file that cannot be read, or that is too short to be a key.
-pub(super) fn read_key(path: Option<&Path>) -> Result<Option<Vec<u8>>, Error> {
-    let Some(path) = path else { return Ok(None) };
-    let key = Input::small("key", "a file of random bytes, as `head -c 32 /dev/urandom` writes them").read(path)?;
-    if key.len() < LEAST_KEY {
-        let problem = Diagnostic::new(format!("the key in `{}` has {} bytes", path.display(), key.len()));
-        return Err(Error::input(problem.expected(format!("at least {LEAST_KEY}, as `head -c 32 /dev/urandom` writes them"))));
-    }
-    Ok(Some(key))
-}
-
-/// Returns the account of a private session, and what an answer about `row` takes.
-fn account(
-    session: &Session,
-    file: &mut StateFile,
-    row: usize,
-    moved: &MovedFiles,
-    note: Note<'_>,
-) -> Result<Option<(Account, Spend)>, Error> {
-    let deployment = Deployment::read(file)?;
-    let spend = |row: usize| session.spend(deployment.form, &deployment.id, &deployment.column, row);
-    let Some(next) = spend(row) else { return Ok(None) };
-    let spends: Vec<Spend> = session.told().iter().filter_map(|told| spend(told.row as usize)).collect();
-    let (n, _) = session.points();
-    Ok(Account::open(file, &spends, Some(n as u64), moved.odometer.as_deref(), note)?.map(|account| (account, next)))
 }
 
 /// Says how a session that reached its budget ends.
@@ -385,40 +547,4 @@ pub(super) fn refuse_far(what: &str, value: f64, clip: Option<[f64; 2]>, yes: bo
         .expected(format!("a {what} near {low} to {high}, the clip"))
         .hint("nothing was spent; `--yes` takes it, clipped, and what that spends cannot be taken back"),
     ))
-}
-
-/// An open session file with the spec and the folder that it names.
-struct OpenSession {
-    file: StateFile,
-    sweep: Sweep,
-    data: DataFolder,
-}
-
-impl OpenSession {
-    fn of(registry: &Registry, path: &Path, data: Option<&Path>, note: Note<'_>) -> Result<Self, Error> {
-        let file = StateFile::open(path, StateKind::Session)?;
-        say_removed(file.removed(), note);
-        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-        let (Some(name), Some(spec), Some(folder)) =
-            (text(&file.get("spec")["name"]), text(&file.get("spec")["text"]), text(file.get("data")))
-        else {
-            return Err(Error::Corrupt {
-                path: path.to_owned(),
-                problem: "does not say which spec and which data it belongs to".to_owned(),
-                hint: "restore the file from a copy".to_owned(),
-            });
-        };
-        let sweep = Sweep::parse_with(registry, &name, &spec, &[])?;
-        Ok(Self { file, sweep, data: DataFolder::new(Some(data.map_or_else(|| PathBuf::from(folder), Path::to_owned))) })
-    }
-}
-
-fn with_session<T>(
-    open: &mut OpenSession,
-    act: impl FnOnce(&mut Session, &mut StateFile) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let backend = Cpu::default();
-    let preparation = Preparation::new(&open.sweep, &open.data, &backend);
-    let mut session = Session::restore(&open.sweep, &preparation, open.file.get("session"))?;
-    act(&mut session, &mut open.file)
 }

@@ -2,14 +2,11 @@
 
 use super::lockstep::LockstepPart;
 use super::observer::Unobserved;
-use super::player::Player;
 use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
-use super::reward_source::RewardSource;
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
-use privateer_numerics::rng::Stream;
 use privateer_privacy::{Ledger, Raw};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -36,7 +33,7 @@ use std::ops::Range;
 /// let mut trials = AskTell::new(&preparation, &sweep.cells[0], 0..4)?;
 /// while !trials.is_over() {
 ///     let points = trials.ask()?.to_vec();
-///     let saved = serde_json::to_string(&trials.save()?).expect("plain data");
+///     let saved = serde_json::to_string(&trials.save()).expect("plain data");
 ///     let state: AskTellState = serde_json::from_str(&saved).expect("plain data");
 ///     trials = AskTell::restore(&preparation, &sweep.cells[0], &state)?;
 ///     let rewards: Vec<f64> = points.iter().map(|&point| 0.1 * point as f64).collect();
@@ -55,72 +52,29 @@ pub struct AskTell {
     /// The coming round, from 1; the present one while points are asked.
     round: u64,
     is_asked: bool,
+    told: Vec<Vec<f64>>,
 }
 
-/// Holds the state of an [`AskTell`] between two of its calls.
+/// Holds the state of an [`AskTell`] between two of its calls: what it was told.
 ///
-/// It holds what the mechanism keeps, which may be sums of raw rewards: it is as secret as the rewards.
+/// It holds the rewards as they were measured, and is as secret as they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskTellState {
-    version: u32,
     /// Hash of the resolved spec.
     spec_hash: String,
     /// Index of the cell.
     cell: u32,
     /// Number of the first trial.
     first: u64,
-    round: u64,
-    /// The points that are asked and whose rewards are still to come.
-    asked: Option<Vec<usize>>,
-    trials: Vec<TrialState>,
-}
-
-/// Holds the state of one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct TrialState {
-    policy: serde_json::Value,
-    privatizer: serde_json::Value,
-    /// Words drawn so far from the streams of the start, the policy, the mechanism and the decision sets.
-    drawn: [u64; 4],
-    allowed: Option<Vec<u32>>,
+    n_trials: u64,
+    /// The rewards of each round that is over, one for each trial.
+    told: Vec<Vec<f64>>,
+    /// Whether the points of the coming round are asked.
+    is_asked: bool,
 }
 
 /// Least memory of a trial, in bytes: its streams, policy and mechanism before the first round.
 const LEAST_TRIAL: f64 = 4096.0;
-
-/// Version of the state.
-const STATE_VERSION: u32 = 1;
-
-/// Returns the streams that a trial draws from: of the start, the policy, the mechanism and the decision sets.
-fn streams<'a>(player: &'a mut Player, source: &'a mut RewardSource) -> [&'a mut Stream; 4] {
-    [&mut player.streams.start, &mut player.streams.own, &mut source.mechanism, &mut source.sets]
-}
-
-fn save((player, source): (&Player, &RewardSource)) -> TrialState {
-    let streams = [&player.streams.start, &player.streams.own, &source.mechanism, &source.sets];
-    TrialState {
-        policy: player.policy.save(),
-        privatizer: source.privatizer.save(),
-        drawn: streams.map(Stream::drawn),
-        allowed: player.set.clone(),
-    }
-}
-
-fn load(cell: &ReadyCell, player: &mut Player, source: &mut RewardSource, state: &TrialState, told: u64) -> Result<(), Error> {
-    player.policy = cell.maker.restore(&source.setting, state.policy.clone())?;
-    let restored = source.channel.restore(state.privatizer.clone());
-    source.privatizer = restored.map_err(|why| damaged(&format!("what a mechanism keeps: {why}")))?;
-    if player.policy.told() != told {
-        return Err(damaged(&format!("{told} rounds are told, and a policy has taken {}", player.policy.told())));
-    }
-    let absent = |set: &Vec<u32>| set.iter().any(|&point| cell.n_points() <= point as usize);
-    if state.allowed.is_some() != player.set.is_some() || state.allowed.as_ref().is_some_and(absent) {
-        return Err(damaged("its decision sets are not those of the cell"));
-    }
-    player.set.clone_from(&state.allowed);
-    streams(player, source).into_iter().zip(state.drawn).for_each(|(stream, drawn)| stream.skip(drawn));
-    Ok(())
-}
 
 fn damaged(why: &str) -> Error {
     Error::input(Diagnostic::new(format!("the state of the trials is damaged: {why}")).hint("restore it from a copy"))
@@ -140,62 +94,43 @@ impl AskTell {
         let n_trials = trials.end.saturating_sub(first);
         allow(cell.memory_bytes, &format!("{n_trials} trials"), LEAST_TRIAL * n_trials as f64, "ask for fewer trials")?;
         let part = LockstepPart::start(&cell, trials, false)?;
-        Ok(Self { cell, part, spec_hash: preparation.spec_hash().to_owned(), first, round: 1, is_asked: false })
+        Ok(Self { cell, part, spec_hash: preparation.spec_hash().to_owned(), first, round: 1, is_asked: false, told: Vec::new() })
     }
 
-    /// Restores trials from their saved state, with the spec and cell that they began with.
+    /// Restores trials from their saved state, with the spec and cell that they began with: they are told the same again.
     ///
     /// # Errors
     /// As [`AskTell::new`]; a state of another spec or cell, or one that is damaged.
     pub fn restore(preparation: &Preparation<'_>, plan: &CellPlan, state: &AskTellState) -> Result<Self, Error> {
-        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-        if state.version != STATE_VERSION {
-            let problem = format!("the state has version {}; this program reads version {STATE_VERSION}", state.version);
-            return refuse(problem, "use the program that wrote it");
-        }
         if state.spec_hash != preparation.spec_hash() || state.cell != plan.index {
-            return refuse("the trials were begun with another spec or cell".to_owned(), "restore them with their own");
+            let problem = "the trials were begun with another spec or cell";
+            return Err(Error::input(Diagnostic::new(problem).hint("restore them with their own")));
         }
-        let n_trials = state.trials.len() as u64;
-        if plan.rounds + 1 < state.round || state.round == 0 || state.first.checked_add(n_trials).is_none() {
-            return Err(damaged("its round or its trials do not exist"));
+        let Some(end) = state.first.checked_add(state.n_trials) else {
+            return Err(damaged("its trials do not exist"));
+        };
+        let mut made = Self::new(preparation, plan, state.first..end)?;
+        for rewards in &state.told {
+            made.ask().map_err(|why| damaged(&why.to_string()))?;
+            made.tell(rewards).map_err(|why| damaged(&why.to_string()))?;
         }
-        let mut made = Self::new(preparation, plan, state.first..state.first + n_trials)?;
-        let players = made.part.players.players.iter_mut();
-        for ((player, source), saved) in players.zip(&mut made.part.sources).zip(&state.trials) {
-            load(&made.cell, player, source, saved, state.round - 1)?;
+        if state.is_asked {
+            made.ask().map_err(|why| damaged(&why.to_string()))?;
         }
-        if let Some(points) = &state.asked {
-            let n_points = made.n_points();
-            if points.len() != state.trials.len() || points.iter().any(|&point| n_points <= point) || plan.rounds < state.round {
-                return Err(damaged("its asked points do not exist"));
-            }
-            made.part.players.points.clone_from(points);
-        }
-        (made.round, made.is_asked) = (state.round, state.asked.is_some());
         Ok(made)
     }
 
-    /// Returns the state as plain data with a version.
-    ///
-    /// # Errors
-    /// If the policy is one from outside, which keeps no state that could be stored.
-    pub fn save(&self) -> Result<AskTellState, Error> {
-        if self.part.players.are_outside() {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{}` is a policy from outside, which keeps no state to save", self.cell.plan.policy))
-                    .hint("tell the same rewards again to new trials: they ask for the same points"),
-            ));
-        }
-        Ok(AskTellState {
-            version: STATE_VERSION,
+    /// Returns what the trials were told, from which [`AskTell::restore`] makes them again.
+    #[must_use]
+    pub fn save(&self) -> AskTellState {
+        AskTellState {
             spec_hash: self.spec_hash.clone(),
             cell: self.cell.plan.index,
             first: self.first,
-            round: self.round,
-            asked: self.is_asked.then(|| self.part.players.points.clone()),
-            trials: self.part.players.players.iter().zip(&self.part.sources).map(save).collect(),
-        })
+            n_trials: self.part.sources.len() as u64,
+            told: self.told.clone(),
+            is_asked: self.is_asked,
+        }
     }
 
     /// Returns the point that each trial observes next; the same points until their rewards are told.
@@ -236,6 +171,7 @@ impl AskTell {
         self.is_asked = false;
         self.part.learn(self.round, &Unobserved, |place, _, _| Raw::seal(rewards[place]))?;
         self.round += 1;
+        self.told.push(rewards.to_vec());
         Ok(self.part.released.clone())
     }
 

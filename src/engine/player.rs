@@ -128,6 +128,11 @@ impl Players {
         }
     }
 
+    /// Lets another decider choose, from the coming round on.
+    pub(super) fn decide_by(&mut self, decider: Decider) {
+        self.decider = decider;
+    }
+
     /// Takes what every policy proposes for a round, and starts to score.
     pub(super) fn propose(&mut self, round: u64) -> Result<(), Error> {
         if let Decider::Outside(group) = &mut self.decider {
@@ -195,11 +200,6 @@ impl Players {
             Decider::Outside(group) => group.state(place),
             _ => Ok(self.players[place].policy.server().map(|server| server.parameters())),
         }
-    }
-
-    /// Returns whether an algorithm from outside chooses.
-    pub(super) fn are_outside(&self) -> bool {
-        matches!(self.decider, Decider::Outside(_))
     }
 
     /// Returns whether the trials wait for a device, together with others.

@@ -1,5 +1,5 @@
 //! What a run leaves on disk: one immutable Parquet part per block of trials of a cell, a manifest, the resolved spec,
-//! timings; opening such a folder to resume, and merging the folders of shards; state files of sessions, releases and odometers.
+//! timings; opening such a folder to resume, and merging the folders of shards.
 //!
 //! A file is written under a temporary name, flushed to the disk and renamed, so that a part either is whole or is not there, and
 //! its SHA-256 is listed beside the manifest, so that a part that was altered later is noticed. Parts hold
@@ -27,7 +27,6 @@ mod part_writer;
 mod run_record;
 mod sealed_text;
 mod shares;
-mod state_file;
 mod stored_cells;
 mod timings;
 mod verify;
@@ -54,7 +53,6 @@ pub use part_writer::PartWriter;
 pub use run_record::RunRecord;
 pub use sealed_text::{is_sealed, seal_text};
 pub use shares::shares_in;
-pub use state_file::{StateFile, StateKind};
 pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME, PartTiming};
 pub use verify::{Verification, compare_file, verify};
 pub use whole_file::{Leftover, PreparedFile, remove_file, remove_leftovers_of, unfinished_of, write_whole};

@@ -1,8 +1,9 @@
 //! Deployments: what each record has spent, who sees raw values, copies, crashes, budgets at their boundary.
 
+use crate::database::{all, alter, content, holds_number, one};
 use crate::program::{code, run, stderr, stdout};
 use crate::two_parties::{fine, refused};
-use privateer::record::{StateFile, is_sealed, seal_text};
+use privateer::record::{is_sealed, seal_text};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -66,15 +67,15 @@ fn repeated_rows_spend_what_they_are_asked() {
     let most = answers.iter().max().copied().expect("three rows");
     assert!(4 <= most, "twelve answers of three rows: {answers:?}");
     assert_eq!(total(here, &["state"]), Some((2.0 * most as f64, 0.0)));
-    let state = file(here, "state");
-    assert_eq!(state["spent"]["total"]["largest"]["epsilon"], 2.0 * most as f64, "the session's own ledger");
-    assert_eq!(state["ledger"]["claimed"], "epsilon = 2 per answer, pure");
-    let listed = state["spent"]["total"]["records"].as_array().expect("records");
-    for record in listed {
+    let claimed: String = one(here, "state", "SELECT value FROM terms WHERE part = 'ledger' AND name = 'claimed'");
+    assert_eq!(claimed, "epsilon = 2 per answer, pure");
+    let said = json(&fine(here, &["ledger", "--json", "state"]));
+    let ledger = &said["files"][0]["ledger"];
+    for record in ledger["total"]["records"].as_array().expect("records") {
         let row = record["record"].as_u64().expect("a row") as usize;
         assert_eq!(record["releases"], answers[row]);
     }
-    assert!(state["spent"]["notes"].to_string().contains("cannot be detected"), "copies are spoken of");
+    assert!(ledger["notes"].to_string().contains("cannot be detected"), "copies are spoken of");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -97,10 +98,14 @@ fn a_session_stops_at_its_budget_and_not_before() {
         let (answers, said) = until_stopped(here, &state, 12);
         assert!(answers.iter().all(|count| *count <= most) && answers.contains(&most), "{answers:?} at {budget}");
         assert!(said.contains("has spent") && said.contains("nothing was released") && said.contains("--best"), "{said}");
-        let before = fs::read(here.join(&state)).expect("a state");
+        let held = || (content(here, &state), one::<i64>(here, &state, "SELECT count(*) FROM refusals"));
+        let (before, n) = held();
         let again = run(here, &["ask", &state]);
         assert_eq!(code(&again), Some(1));
-        assert_eq!(fs::read(here.join(&state)).expect("a state"), before, "a refusal changes nothing");
+        let (after, n_after) = held();
+        let is_same = |(one, other): (&(String, _), &(String, _))| one == other || one.0 == "refusals";
+        assert!(before.iter().zip(&after).all(is_same), "a refusal spends nothing");
+        assert_eq!(n_after, n + 1, "and is in the books");
         fine(here, &["ask", &state, "--best"]);
     }
     // A budget below one answer, budgets that no filter can use, mechanisms that none bounds.
@@ -121,7 +126,7 @@ fn a_session_stops_at_its_budget_and_not_before() {
     refused(here, &["init", "bad", "modeler.toml", "--budget", "epsilon=4"], &["no mechanism"]);
 }
 
-/// Whoever edits the asked row into a state is stopped by `tell` as well as by `ask`.
+/// Whoever edits a deployment is stopped by `tell` as well as by `ask`.
 #[test]
 fn tell_checks_the_budget_by_itself() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -130,12 +135,19 @@ fn tell_checks_the_budget_by_itself() {
     fine(here, &["init", "state", "modeler.toml", "--budget", "epsilon=2"]);
     let row = fine(here, &["ask", "state"]);
     fine(here, &["tell", "state", row.trim(), "0.5"]);
-    let mut state = file(here, "state");
-    state["session"]["asked"] = row.trim().parse::<u64>().expect("a row").into();
-    state["session"]["revision"] = 3.into();
-    fs::write(here.join("state"), StateFile::text(state)).expect("written");
-    let told = run(here, &["tell", "state", row.trim(), "0.5"]);
-    assert!(code(&told) == Some(1) && stderr(&told).contains("nothing was released"), "{}", stderr(&told));
+    // Of a budget that somebody enlarged nothing is believed, nor of a row that somebody entered.
+    let asked = format!("UPDATE sessions SET asked = {}", row.trim());
+    for change in [asked.as_str(), "UPDATE budgets SET epsilon = 20", "UPDATE accounts SET n = 0", "DELETE FROM budgets"] {
+        fs::copy(here.join("state"), here.join("kept")).expect("copied");
+        alter(here, "state", change);
+        for words in [&["tell", "state", row.trim(), "0.5"][..], &["ask", "state"]] {
+            let said = run(here, words);
+            assert!(code(&said) == Some(2) && stderr(&said).contains("was altered"), "{change}: {}", stderr(&said));
+        }
+        fs::copy(here.join("kept"), here.join("state")).expect("restored");
+    }
+    let told = run(here, &["ask", "state"]);
+    assert!([Some(0), Some(1)].contains(&code(&told)), "{}", stderr(&told));
 }
 
 fn release<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -158,9 +170,11 @@ fn repeated_rows_of_one_stream_are_a_group() {
     let (answers, _) = until_stopped(here, "state", 7);
     let most = answers.iter().max().copied().expect("three rows");
     assert!(3 <= most, "seven answers of three rows: {answers:?}");
-    let ledger: privateer_privacy::Ledger = serde_json::from_value(file(here, "state")["ledger"].clone()).expect("a ledger");
+    // A group of k spends k times mu, and what a Gaussian of this mu loses is in the ledger of one answer.
+    let mu: f64 = one(here, "state", "SELECT value FROM terms WHERE part = 'spend' AND name = 'loss.loss.mu'");
     let delta = privateer_privacy::Delta::try_from(1e-5).expect("a probability");
-    let group = ledger.composition(most).expect("a price").epsilon(delta).upper;
+    assert!((privateer_privacy::gdp_epsilon(mu, delta) - 4.0).abs() < 1e-6);
+    let group = privateer_privacy::gdp_epsilon(mu * most as f64, delta);
     let (epsilon, found) = total(here, &["state"]).expect("a total");
     assert!((epsilon - group).abs() < 1e-9 * group && found == 1e-5, "{epsilon} {group}");
     assert!(2.0 * 4.0 < epsilon, "{most} answers spend {epsilon}");
@@ -175,11 +189,12 @@ fn a_data_holder_releases_once_for_each_record_and_round() {
     let value = json(&first);
     assert!(value["released"].as_f64().is_some_and(|x| x != 0.25 && x.abs() < 10.0), "{value}");
     assert_eq!((&value["row"], &value["round"], &value["ledger"]["guarantee"]), (&7.into(), &1.into(), &"holds".into()));
-    let kept = fs::read_to_string(here.join("holder")).expect("a state");
-    assert!(!kept.contains("0.25,") && !kept.contains("0.25}"), "the raw value is kept nowhere");
+    let kept = content(here, "holder");
+    assert!(!holds_number(here, "holder", 0.25), "the raw value is kept nowhere");
+    assert!(holds_number(here, "holder", value["released"].as_f64().expect("a number")));
     for again in [&["7", "0.25"][..], &["7", "-0.9"], &["--round", "1", "7", "0.25"]] {
         assert_eq!(fine(here, &release(again)), first, "the stored answer");
-        assert_eq!(fs::read_to_string(here.join("holder")).expect("a state"), kept, "nothing is spent");
+        assert_eq!(content(here, "holder"), kept, "nothing is spent");
     }
     assert_eq!(total(here, &["holder"]), Some((2.0, 0.0)));
     // Options may be left out, and may not differ.
@@ -194,7 +209,7 @@ fn a_data_holder_releases_once_for_each_record_and_round() {
         (["release", "--state", "holder", "--mechanism", "laplace", "9", "0.5"], "--mechanism"),
         (["release", "--state", "holder", "--clip", "0,1", "9", "0.5"], "--clip"),
         (["release", "--state", "holder", "--budget", "epsilon=9", "9", "0.5"], "--budget"),
-        (["release", "--state", "holder", "--column", "other", "9", "0.5"], "--column"),
+        (["release", "--state", "holder", "--column", "other", "9", "0.5"], "no column `other`"),
         (["release", "--state", "holder", "--round", "1", "9", "nan"], "NaN"),
         (["release", "--state", "fresh", "--round", "1", "9", "0.5"], "--mechanism"),
     ] {
@@ -312,13 +327,13 @@ fn released_values_are_checked_against_the_session() {
     refused(here, &["tell", "--released", "curator", row, "answer"], &["trusted-curator"]);
     refused(here, &["tell", "--released", "state", row, "modeler.toml"], &["not a released value"]);
     fine(here, &["tell", "--released", "state", row, "answer"]);
-    let state = file(here, "state");
-    assert_eq!(state["session"]["told"][0]["released"], released);
-    assert_eq!(state["ledger"]["threat_model"]["adversary"]["kind"], "recipient");
-    assert!(state["ledger"]["notes"].to_string().contains("cannot verify"), "{}", state["ledger"]["notes"]);
-    let curator = file(here, "curator");
-    assert_eq!(curator["ledger"]["threat_model"]["adversary"]["kind"], "observer");
-    assert!(curator["ledger"]["notes"].to_string().contains("trusted curator"), "{}", curator["ledger"]["notes"]);
+    assert_eq!(one::<f64>(here, "state", "SELECT released FROM releases"), released);
+    for (name, adversary, words) in [("state", "recipient", "cannot verify"), ("curator", "observer", "trusted curator")] {
+        let terms = "SELECT value FROM terms WHERE column_id = 1 AND part = 'ledger' AND name";
+        let kind: String = one(here, name, &format!("{terms} = 'threat_model.adversary.kind'"));
+        let notes: Vec<String> = all(here, name, &format!("{terms} LIKE 'notes.%'"));
+        assert!(kind == adversary && notes.iter().any(|note| note.contains(words)), "{kind} {notes:?}");
+    }
     let row = fine(here, &["ask", "state"]);
     let mut again = json(&fine(here, &release(&["--round", "2", row.trim(), "0.5"])));
     again["name"] = json(&answer)["name"].clone();
@@ -424,40 +439,6 @@ fn copies_are_refused_by_a_shared_odometer() {
     }
     let shown = run(here, &["ledger", "alone", "twin"]);
     assert!(stderr(&shown).contains("both went on") && stdout(&shown).contains("epsilon = 4, pure"), "{}", stderr(&shown));
-}
-
-/// Killed between the spend and the answer: the spend stands, the answer is drawn and paid for again, and the file is no copy.
-#[test]
-fn a_spend_is_durable_before_its_answer_leaves() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
-    three_rows(here, HYBRID);
-    fine(here, &["odometer", "shared", "--budget", "epsilon=20", "--filter", "sum", "--rows", "3"]);
-    fine(here, &["init", "state", "modeler.toml", "--odometer", "shared"]);
-    let row = fine(here, &["ask", "state"]);
-    let mut before = file(here, "state");
-    fine(here, &["tell", "state", row.trim(), "0.5"]);
-    // The state that a kill leaves: the intent is on the disk, the spend too, the answer is not.
-    let shared = file(here, "shared");
-    let id = before["deployment"]["id"].as_str().expect("a name").to_owned();
-    before["deployment"]["pending"] = shared["odometer"]["sessions"][&id]["ticket"].clone();
-    fs::write(here.join("state"), StateFile::text(before.clone())).expect("written");
-    let asked = run(here, &["ask", "state"]);
-    assert!(code(&asked) == Some(0) && stderr(&asked).contains("the spend counts"), "{}", stderr(&asked));
-    assert_eq!(stdout(&asked), row);
-    assert_eq!(total(here, &["shared"]), Some((2.0, 0.0)));
-    fine(here, &["tell", "state", row.trim(), "0.5"]);
-    assert_eq!(total(here, &["shared"]), Some((4.0, 0.0)));
-    // An intent whose spend never reached the odometer is dropped.
-    let mut now = file(here, "state");
-    now["deployment"]["pending"] = "never recorded".into();
-    fs::write(here.join("state"), StateFile::text(now)).expect("written");
-    let row = fine(here, &["ask", "state"]);
-    fine(here, &["tell", "state", row.trim(), "0.5"]);
-    // A guess of the ticket does not make a copy of the session.
-    before["deployment"]["pending"] = "a guess".into();
-    fs::write(here.join("forged"), StateFile::text(before)).expect("written");
-    refused(here, &["ask", "forged"], &["is a copy"]);
 }
 
 /// Commands at once on one release state: whoever prints a value prints the one that was stored. With the lock on the replaced file
@@ -616,9 +597,8 @@ fn every_kind_of_file_against_every_kind_of_copy() {
         answer("copy", "3");
         assert_eq!(answers_of(here, &["copy"]), 2, "{kind}");
         rename("aside", kind);
-        // Of sessions and release states each answer counts once; an odometer does not know which of its spends came before the copy.
-        let both = if kind == "shared" { 4 } else { 3 };
-        assert_eq!(answers_of(here, &[kind, "copy"]), both, "{kind}");
+        // Each answer has a name, and counts once.
+        assert_eq!(answers_of(here, &[kind, "copy"]), 3, "{kind}");
         assert!(stderr(&run(here, &["ledger", kind, "copy"])).contains("both went on"), "{kind}");
         rename(kind, "moved");
         answer("moved", "4");

@@ -1,22 +1,11 @@
 //! Sessions of policies that learn from sums over users, and states that do not hang together.
 
+use crate::database::{all, alter, content, one};
 use crate::program::{code, run, stderr};
 use crate::two_parties::{curated, fine, refused, spec};
-use privateer::record::StateFile;
+use rusqlite::types::Value as Cell;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-
-fn state(folder: &Path, name: &str) -> Value {
-    serde_json::from_str(&fs::read_to_string(folder.join(name)).expect("a state")).expect("JSON")
-}
-
-/// Writes a state as one that was made here.
-fn write(folder: &Path, name: &str, value: &Value) {
-    let mut value = value.clone();
-    value["place"] = folder.canonicalize().expect("a folder").join(name).display().to_string().into();
-    fs::write(folder.join(name), StateFile::text(value)).expect("written");
-}
 
 const LINEAR: &str = "kind = \"jdp-linucb\"\nbeta = { kind = \"scaled\", factor = 0.3 }";
 const JOINT: &str =
@@ -46,8 +35,8 @@ fn batches_of_users_run() {
         let told: Value = serde_json::from_str(&told).expect("JSON");
         assert!(told["released"].is_null(), "no reward is given out by itself: {told}");
         rows.push(index);
-        let kept = state(here, "state")["session"]["privatizer"].clone();
-        assert_eq!((kept["users"].as_u64(), kept["counts"]["releases"].as_u64()), (Some(round % 3), Some(round / 3)), "{kept}");
+        let kept: Vec<f64> = all(here, "state", "SELECT reward FROM releases ORDER BY round");
+        assert_eq!(kept.len(), round, "the raw rewards are held, and nothing is given out one by one");
     }
     assert!(rows.chunks(3).all(|batch| batch.iter().all(|row| *row == batch[0])), "{rows:?}");
     fine(here, &["ask", "state", "--best"]);
@@ -79,35 +68,41 @@ fn policies_that_learn_from_sums_run() {
         assert_eq!(code(&begun), Some(0), "{mechanism} {policy}: {}", stderr(&begun));
         let local = policy == LOCAL;
         assert_eq!(stderr(&begun).contains("as secret as the rewards"), !local && mechanism != "none", "{}", stderr(&begun));
-        let mut seen = state(here, &name)["session"]["policy"]["released"].clone();
-        for round in 1..=8u64 {
-            let before = state(here, &name);
-            assert_eq!(before["session"]["policy"]["released"], seen, "what was released is kept");
+        let noise = |name: &str| -> Vec<Option<Vec<u8>>> {
+            all(here, name, "SELECT coalesce(noise_key, item) FROM releases ORDER BY round")
+        };
+        for round in 1..=8usize {
             let row = fine(here, &["ask", &name]);
             let index: usize = row.trim().parse().expect("a row");
-            let told = fine(here, &["tell", &name, row.trim(), &outcome[index].to_string(), "--json"]);
-            let told: Value = serde_json::from_str(&told).expect("JSON");
-            assert!(told["released"].is_null(), "no reward is given out by itself: {told}");
-            let now = state(here, &name);
-            seen = now["session"]["policy"]["released"].clone();
-            assert_eq!(now["session"]["policy"]["round"], round + 1);
-            assert_ne!(now["session"]["privatizer"], before["session"]["privatizer"], "{mechanism}");
+            let reward = outcome[index].to_string();
             if round == 3 {
                 // The same command on a copy draws other noise: it is drawn when told, and never from a seed.
-                write(here, "copy", &before);
-                fine(here, &["ask", "copy"]);
-                fine(here, &["tell", "copy", row.trim(), &outcome[index].to_string()]);
-                let copy = &state(here, "copy")["session"]["policy"];
-                let mine = &now["session"]["policy"];
-                // On a schedule this round may release nothing.
-                assert_eq!(copy == mine, mechanism == "none" || mine["released"] == before["session"]["policy"]["released"]);
+                for (from, to) in [(&name, "copy"), (&name, "aside")] {
+                    fs::copy(here.join(from), here.join(to)).expect("copied");
+                }
+                fs::remove_file(here.join(&name)).expect("removed");
+                fine(here, &["tell", "copy", row.trim(), &reward]);
+                fs::rename(here.join("aside"), here.join(&name)).expect("renamed");
+            }
+            let before = noise(&name);
+            let told = fine(here, &["tell", &name, row.trim(), &reward, "--json"]);
+            let told: Value = serde_json::from_str(&told).expect("JSON");
+            assert!(told["released"].is_null(), "no reward is given out by itself: {told}");
+            let now = noise(&name);
+            assert_eq!((now.len(), &now[..round - 1]), (round, &before[..]), "what was released is kept");
+            assert!(now.iter().all(Option::is_some) && (1..round).all(|at| now[at] != now[at - 1]), "{mechanism}");
+            if round == 3 {
+                assert_ne!(noise("copy")[2], now[2], "{mechanism}");
+                fs::remove_file(here.join("copy")).expect("removed");
             }
         }
         refused(here, &["ask", &name], &["over"]);
         let best: u64 = fine(here, &["ask", &name, "--best"]).trim().parse().expect("a row");
-        let last = state(here, &name);
-        assert!(last["session"]["told"].as_array().expect("rounds").iter().any(|told| told["row"] == best));
-        assert!(mechanism == "none" || last["ledger"]["provenance"] == "released", "{}", last["ledger"]);
+        assert!(all::<i64>(here, &name, "SELECT record FROM releases").contains(&(best as i64)));
+        let provenance: String = one(here, &name, "SELECT value FROM terms WHERE part = 'ledger' AND name = 'provenance'");
+        assert_eq!(provenance, "released");
+        // Own items alone leave no raw reward behind.
+        assert_eq!(one::<i64>(here, &name, "SELECT count(reward) FROM releases") == 0, local, "{mechanism}");
     }
     // Readings whose noise is not that of their claim have no exact form.
     let privacy = "[privacy]\ncalibration = \"corrected\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n";
@@ -115,89 +110,73 @@ fn policies_that_learn_from_sums_run() {
     refused(here, &["init", "corrected", "modeler.toml"], &["tight"]);
 }
 
-/// A state whose parts contradict each other is refused, whoever changed it.
+/// Every cell of every table that somebody changes is noticed, and every row of what was released that somebody takes away.
 #[test]
-fn contradictory_states_are_refused() {
+fn altered_rows_are_refused() {
     let (folder, outcome) = curated();
     let here = folder.path();
+    let rewards = "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n";
     let sums = "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n";
-    for (name, privacy, policy) in
-        [("rewards", "", "kind = \"gp-ucb\"\nridge = 0.01"), ("visits", "", "kind = \"uniform\""), ("sums", sums, LINEAR)]
-    {
+    for (name, privacy, policy) in [("rewards", rewards, "kind = \"igp-ucb\""), ("sums", sums, LINEAR)] {
         spec(here, privacy, policy);
-        fine(here, &["init", name, "modeler.toml"]);
-        for _ in 0..2 {
+        let budget = if name == "rewards" { &["--budget", "epsilon=2", "--per", "year"][..] } else { &[] };
+        fine(here, &[&["init", name, "modeler.toml"], budget].concat());
+        for _ in 0..3 {
             let row = fine(here, &["ask", name]);
             let index: usize = row.trim().parse().expect("a row");
-            fine(here, &["tell", name, row.trim(), &outcome[index].to_string()]);
+            fine(here, &["tell", name, row.trim(), &outcome[index].to_string(), "--who", "one"]);
         }
-        let whole = state(here, name);
-        let bad = |change: &dyn Fn(&mut Value), words: &[&str]| {
-            let mut planted = whole.clone();
-            change(&mut planted["session"]);
-            assert_ne!(planted, whole);
-            write(here, "bad", &planted);
-            for command in [&["ask", "bad"][..], &["ask", "bad", "--best"], &["tell", "bad", "0", "1.0"]] {
-                refused(here, command, words);
-            }
-        };
-        let again = whole["session"]["told"][1].clone();
-        let rounds = |session: &mut Value, count: usize| session["told"] = Value::Array(vec![again.clone(); count]);
-        bad(&|session| session["told"].as_array_mut().expect("rounds").clear(), &["damaged"]);
-        bad(&|session| rounds(session, 1), &["revision 4 does not follow from 1 rounds"]);
-        bad(
-            &|session| {
-                rounds(session, 1);
-                session["revision"] = 2.into();
-            },
-            &["1 rounds are told", "taken 2"],
-        );
-        bad(
-            &|session| {
-                rounds(session, 9);
-                session["revision"] = 18.into();
-            },
-            &["more than the 8 rounds"],
-        );
-        bad(
-            &|session| {
-                rounds(session, 8);
-                session["revision"] = 17.into();
-                session["asked"] = 3.into();
-            },
-            &["more than the 8 rounds"],
-        );
-        bad(&|session| session["asked"] = 3.into(), &["revision"]);
-        bad(&|session| session["revision"] = 5.into(), &["revision 5"]);
-        bad(
-            &|session| {
-                let flip = session["told"][0]["released"].is_null();
-                session["told"][0]["released"] = if flip { 0.5.into() } else { Value::Null }
-            },
-            &["do not belong together"],
-        );
-        let elsewhere =
-            (0..60u64).find(|row| whole["session"]["told"].as_array().expect("rounds").iter().all(|told| told["row"] != *row));
-        bad(
-            &|session| {
-                for told in session["told"].as_array_mut().expect("rounds") {
-                    told["row"] = elsewhere.into()
-                }
-            },
-            &["never told"],
-        );
-        bad(&|session| session["privatizer"] = serde_json::json!({ "version": 7 }), &["mechanism keeps"]);
-        if name == "sums" {
-            // More releases than users; a user whom no round told.
-            bad(&|session| session["privatizer"]["rounds"] = 1.into(), &["mechanism keeps"]);
-            bad(
-                &|session| {
-                    session["privatizer"]["rounds"] = 3.into();
-                    session["privatizer"]["counts"]["rewards"] = 3.into();
-                },
-                &["taken 3"],
-            );
-        }
+        fine(here, &["people", name, "--leave", "59"]);
         fine(here, &["ask", name]);
+        let whole = fs::read(here.join(name)).expect("a file");
+        let mut n_run = 0;
+        for (table, rows) in content(here, name) {
+            let columns: Vec<String> = all(here, name, &format!("SELECT name FROM pragma_table_info('{table}')"));
+            for (column, at) in columns.iter().zip(0..) {
+                // The first and the last row.
+                for row in [rows.first(), rows.last()].into_iter().flatten() {
+                    let other = match &row[at] {
+                        Cell::Null => "1".to_owned(),
+                        Cell::Integer(number) => (number + 1).to_string(),
+                        Cell::Real(number) => format!("{:?}", number + 0.5),
+                        Cell::Text(text) => format!("'{}x'", text.replace('\'', "''")),
+                        Cell::Blob(_) => "x'00112233445566778899aabbccddeeff'".to_owned(),
+                    };
+                    let is = |at: usize| match &row[at] {
+                        Cell::Null => format!("{} IS NULL", columns[at]),
+                        Cell::Integer(number) => format!("{} = {number}", columns[at]),
+                        Cell::Real(number) => format!("{} = {number:?}", columns[at]),
+                        Cell::Text(text) => format!("{} = '{}'", columns[at], text.replace('\'', "''")),
+                        Cell::Blob(bytes) => {
+                            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                            format!("{} = x'{digits}'", columns[at])
+                        }
+                    };
+                    let whose: Vec<String> = (0..columns.len()).map(is).collect();
+                    alter(here, name, &format!("UPDATE OR REPLACE {table} SET {column} = {other} WHERE {}", whose.join(" AND ")));
+                    assert_ne!(fs::read(here.join(name)).expect("a file"), whole, "{table}.{column}");
+                    let said = run(here, &["ledger", name]);
+                    let text = stderr(&said);
+                    assert!(code(&said) == Some(2) && text.contains("altered") && text.contains("hint"), "{name} {table}.{column}: {text}");
+                    fs::write(here.join(name), &whole).expect("restored");
+                    n_run += 1;
+                }
+            }
+        }
+        for table in ["spends", "releases", "accounts", "columns", "budgets", "terms", "commands"] {
+            let rows: i64 = one(here, name, &format!("SELECT count(*) FROM {table}"));
+            for at in [0, rows - 1] {
+                let key = if ["accounts", "terms"].contains(&table) { "(record, column_id)" } else { "rowid" };
+                let key = if table == "terms" { "(column_id, part, name)" } else { key };
+                let names = key.trim_matches(['(', ')']);
+                alter(here, name, &format!("DELETE FROM {table} WHERE {key} IN (SELECT {names} FROM {table} LIMIT 1 OFFSET {at})"));
+                let said = run(here, &["ledger", name]);
+                assert!(code(&said) == Some(2) && stderr(&said).contains("altered"), "{name} {table} {at}: {}", stderr(&said));
+                fs::write(here.join(name), &whole).expect("restored");
+            }
+        }
+        println!("{name}: {n_run} cells, none unnoticed");
+        fine(here, &["ask", name]);
+        fine(here, &["ledger", name]);
     }
 }

@@ -1,8 +1,8 @@
 //! A curator and a modeler as two programs: what passes between them, what is refused, and a state file that a kill cannot harm.
 
+use crate::database::{alter, content, holds_number, one};
 pub use crate::problems::{CURATE, spec};
 use crate::program::{code, privateer, run, stderr, stdout};
-use privateer::record::StateFile;
 use privateer_privacy::mechanism::MECHANISMS;
 use std::fs;
 use std::path::Path;
@@ -181,27 +181,26 @@ fn a_session_takes_each_reward_once() {
     refused(here, &["ask", "state"], &["over", "8 rounds"]);
     let best: usize = fine(here, &["ask", "state", "--best"]).trim().parse().expect("a row");
     assert!(best < 60);
-    // Foreign, newer and damaged states; changed points.
-    let text = fs::read_to_string(here.join("state")).expect("a state");
-    let state: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let write =
-        |name: &str, value: &serde_json::Value| fs::write(here.join(name), StateFile::text(value.clone())).expect("written");
-    let mut newer = state.clone();
-    newer["version"] = 99.into();
-    write("newer", &newer);
+    // Foreign, newer, altered and damaged files; changed points.
+    let bytes = fs::read(here.join("state")).expect("a state");
+    fs::remove_file(here.join("state")).expect("removed");
+    let planted = |name: &str, change: &str| {
+        fs::write(here.join(name), &bytes).expect("written");
+        alter(here, name, change);
+    };
+    planted("newer", "PRAGMA user_version = 99");
     refused(here, &["ask", "newer"], &["version 99"]);
-    let mut inner = state.clone();
-    inner["session"]["version"] = 99.into();
-    write("inner", &inner);
-    refused(here, &["ask", "inner"], &["version 99"]);
-    let mut far = state.clone();
-    far["session"]["asked"] = 60.into();
-    write("far", &far);
-    refused(here, &["ask", "far"], &["rows or rewards that are not there"]);
-    write("foreign", &serde_json::json!({ "schema_version": 1 }));
-    refused(here, &["ask", "foreign"], &["not a session"]);
-    fs::write(here.join("cut"), &text[..text.len() / 2]).expect("written");
-    refused(here, &["ask", "cut"], &["not a session"]);
+    planted("far", "UPDATE sessions SET asked = 60");
+    refused(here, &["ask", "far"], &["was altered"]);
+    planted("other", "PRAGMA application_id = 7");
+    refused(here, &["ask", "other"], &["not a deployment"]);
+    for (name, bytes) in [("foreign", &b"{\"schema_version\": 1}"[..]), ("cut", &bytes[..bytes.len() / 2]), ("head", &bytes[..80])] {
+        fs::write(here.join(name), bytes).expect("written");
+        for words in [&["ask", name][..], &["ledger", name], &["init", name, "modeler.toml", "--session", "second"]] {
+            refused(here, words, &[if name == "foreign" { "not a" } else { "damaged" }]);
+        }
+    }
+    fs::write(here.join("state"), &bytes).expect("written");
     assert_eq!(code(&run(here, &["ask", "absent"])), Some(2));
     for name in ["released.csv", "released.csv.ledger.json"] {
         fs::remove_file(here.join(name)).expect("removed");
@@ -225,14 +224,13 @@ fn noise_on_the_learners_side_is_drawn_once() {
         let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
         let released = told["released"].as_f64().expect("a number");
         assert!(released.is_finite() && released != 0.123456789, "{told}");
-        let kept = || fs::read_to_string(here.join(&state)).expect("a state");
-        let value: serde_json::Value = serde_json::from_str(&kept()).expect("JSON");
-        assert_eq!(value["session"]["told"][0]["released"].as_f64(), Some(released));
-        assert!(!kept().contains("0.123456789"), "the raw reward is kept nowhere");
-        assert_eq!(value["ledger"]["provenance"], "released");
+        let kept = || one::<f64>(here, &state, "SELECT released FROM releases");
+        assert_eq!(kept(), released);
+        assert!(!holds_number(here, &state, 0.123456789) && holds_number(here, &state, released), "the raw reward is kept nowhere");
+        let provenance: String = one(here, &state, "SELECT value FROM terms WHERE part = 'ledger' AND name = 'provenance'");
+        assert_eq!(provenance, "released");
         fine(here, &["ask", &state]);
-        let value: serde_json::Value = serde_json::from_str(&kept()).expect("JSON");
-        assert_eq!(value["session"]["told"][0]["released"].as_f64(), Some(released), "never drawn anew");
+        assert_eq!(kept(), released, "never drawn anew");
     }
     // Without a clip range the claim would not hold for unbounded noise.
     spec(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0", "kind = \"tgp-ucb\"");
@@ -245,11 +243,7 @@ fn a_kill_harms_no_state() {
     let (folder, outcome) = curated();
     let here = folder.path();
     session(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
-    let told = || {
-        let value: serde_json::Value =
-            serde_json::from_str(&fs::read_to_string(here.join("state")).expect("a state")).expect("whole");
-        value["session"]["told"].as_array().expect("a list").len()
-    };
+    let told = || one::<i64>(here, "state", "SELECT count(*) FROM releases");
     let mut done = 0;
     for attempt in 0..40u64 {
         if done == 8 {

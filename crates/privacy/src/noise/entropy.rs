@@ -24,15 +24,26 @@ impl Entropy {
     ///
     /// # Errors
     /// No entropy from the operating system.
-    pub(crate) fn fresh() -> Result<Self, ReleaseError> {
+    pub(crate) fn key() -> Result<[u8; 32], ReleaseError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| ReleaseError::NoEntropy(error.to_string()))?;
         if planted::is(PlantedFault::KeyReuse) {
             key.fill(1);
         }
-        let generator = ChaCha20Rng::from_seed(key);
-        key.fill(0);
-        Ok(Self(generator))
+        Ok(key)
+    }
+
+    /// Returns the randomness of a key, which is used for one release alone.
+    pub(crate) fn of(key: [u8; 32]) -> Self {
+        Self(ChaCha20Rng::from_seed(key))
+    }
+
+    /// Returns the randomness of a fresh key.
+    ///
+    /// # Errors
+    /// As [`Entropy::key`].
+    pub(crate) fn fresh() -> Result<Self, ReleaseError> {
+        Self::key().map(Self::of)
     }
 }
 

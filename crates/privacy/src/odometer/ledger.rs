@@ -2,8 +2,8 @@
 
 use super::change::{BudgetChange, RecordChange};
 use super::filter::{FilterCost, FilterKind, PrivacyBudget};
-use super::meter::Odometer;
-use super::spend::{Spend, SpentRecords};
+use super::meter::{Odometer, Tally};
+use super::spend::Spend;
 use crate::accounting::Composition;
 use crate::quote::short;
 use crate::{Adversary, Delta, gdp_epsilon};
@@ -79,7 +79,7 @@ impl Odometer {
     /// The failure probability at which sums are read: that of the budget, else the largest of the releases.
     #[must_use]
     pub fn delta(&self) -> Option<Delta> {
-        let stated = self.spends().iter().map(|spend| spend.delta).fold(0.0, f64::max);
+        let stated = self.kinds().iter().map(|spend| spend.delta).fold(0.0, f64::max);
         self.stated_delta().or_else(|| [stated, SHOWN_DELTA].into_iter().find_map(|delta| Delta::try_from(delta).ok()))
     }
 
@@ -89,7 +89,7 @@ impl Odometer {
         let mut changes = self.changes().into_iter().map(|change| self.of_change(change));
         let (total, changes): (_, Vec<ChangeLedger>) = (changes.next(), changes.collect());
         let mut notes = Vec::new();
-        let pure = self.filter() == FilterKind::Sum && self.spends().iter().all(|spend| spend.delta == 0.0);
+        let pure = self.filter() == FilterKind::Sum && self.kinds().iter().all(|spend| spend.delta == 0.0);
         // Sums of pure losses hold at any time; the others where the number of releases does not depend on them (docs/proofs/odometer.md).
         if !pure && total.is_some() {
             notes.push(match self.budget() {
@@ -112,43 +112,38 @@ impl Odometer {
             delta: if pure { 0.0 } else { self.delta().map_or(0.0, Delta::get) },
             total,
             changes,
-            spends: self.spends().to_vec(),
+            spends: self.spends(),
             notes,
         }
     }
 
     fn of_change(&self, change: RecordChange) -> ChangeLedger {
-        let (mut base, mut of_all, mut of_one) = (Share::default(), 0u64, 0u64);
-        let mut single: BTreeMap<u64, (u64, Share)> = BTreeMap::new();
-        let mut against: Option<Adversary> = None;
-        for spend in self.spends() {
-            let Some((loss, count)) = spend.losses(&change) else { continue };
-            against = Some(against.map_or(spend.adversary, |other| other.weaker(spend.adversary)));
-            let cost = self.cost(spend, &change);
-            let add = |share: Share| Share { cost: share.cost.and(cost), parts: share.parts.and(loss, count) };
-            match spend.records {
-                SpentRecords::All => {
-                    base = add(base);
-                    of_all = of_all.saturating_add(spend.count);
-                }
-                SpentRecords::One { row } => {
-                    let entry = single.entry(row).or_default();
-                    *entry = (entry.0.saturating_add(spend.count), add(std::mem::take(&mut entry.1)));
-                    of_one = of_one.saturating_add(spend.count);
-                }
-            }
+        let (all, single) = self.tallies();
+        let is_counted = |part: &&(usize, u64)| self.kinds()[part.0].loss.at(&change).is_some();
+        let count = |tally: &Tally| tally.iter().filter(is_counted).map(|part| part.1).fold(0, u64::saturating_add);
+        let against = self.kinds().iter().filter(|kind| kind.loss.at(&change).is_some()).map(|kind| kind.adversary);
+        let against = against.reduce(Adversary::weaker).unwrap_or(Adversary::Observer);
+        let of_all = count(all);
+        let single: Vec<(u64, &Tally)> = single.iter().map(|(row, tally)| (*row, tally)).filter(|(_, tally)| 0 < count(tally)).collect();
+        let of_one = single.iter().map(|(_, tally)| count(tally)).fold(0, u64::saturating_add);
+        // Of many records most have spent alike.
+        let mut shares: BTreeMap<&[(usize, u64)], Share> = BTreeMap::new();
+        for (_, tally) in &single {
+            shares.entry(tally).or_insert_with(|| self.share(all, tally, &change));
         }
+        let base = self.share(all, &[], &change);
         // Every record is read at one delta: that of the budget, or else the largest of the releases.
         let reading = |share: &Share| self.filter().read(share.cost, self.delta()).1;
-        let most = single.values().map(|(_, share)| reading(&base.with(share))).fold(reading(&base), f64::max);
+        let most = shares.values().map(reading).fold(reading(&base), f64::max);
         let at = self.stated_delta().filter(|stated| most <= stated.get()).or_else(|| Delta::try_from(most).ok());
-        let spent = |record, releases, share: Share| {
-            let (epsilon, delta) = self.read(&share, at);
-            RecordSpend { record, releases, amount: share.cost.amount, epsilon, delta }
+        let read = |share: &Share| (share.cost.amount, self.read(share, at));
+        let spent = |record, releases, (amount, (epsilon, delta))| RecordSpend { record, releases, amount, epsilon, delta };
+        let readings: BTreeMap<&[(usize, u64)], _> = shares.iter().map(|(tally, share)| (*tally, read(share))).collect();
+        let of = |(row, tally): &(u64, &Tally)| {
+            spent(*row, count(tally).saturating_add(of_all), readings[tally.as_slice()])
         };
-        let records: Vec<RecordSpend> =
-            single.iter().map(|(row, (count, share))| spent(*row, count.saturating_add(of_all), base.with(share))).collect();
-        let mut largest = spent(0, of_all, base);
+        let records: Vec<RecordSpend> = single.iter().map(of).collect();
+        let mut largest = spent(0, of_all, read(&base));
         for record in &records {
             if largest.amount < record.amount || largest.releases == of_all && largest.amount <= record.amount {
                 largest = *record;
@@ -159,8 +154,18 @@ impl Odometer {
             largest.epsilon = largest.epsilon.max(record.epsilon);
             largest.delta = largest.delta.max(record.delta);
         }
-        let against = against.unwrap_or(Adversary::Observer);
         ChangeLedger { neighbours: change.to_string(), change, against, of_all, of_one, largest, records }
+    }
+
+    /// Returns what the releases about every record and those about one have spent together for a change.
+    fn share(&self, all: &Tally, own: &[(usize, u64)], change: &RecordChange) -> Share {
+        let mut share = Share::default();
+        for &(kind, count) in all.iter().chain(own) {
+            let Some((loss, times)) = self.kinds()[kind].losses_of(count, change) else { continue };
+            share.cost = share.cost.and(self.cost((kind, count), change));
+            share.parts = share.parts.and(loss, times);
+        }
+        share
     }
 
     /// Returns epsilon and delta of what one record has spent, read at a delta: what the filter reads, or the exact loss where all parts
@@ -185,13 +190,6 @@ struct Share {
     parts: Composition,
 }
 
-impl Share {
-    fn with(&self, other: &Self) -> Self {
-        let parts = other.parts.parts().iter().fold(self.parts.clone(), |all, (loss, count)| all.and(*loss, *count));
-        Self { cost: self.cost.and(other.cost), parts }
-    }
-}
-
 /// Epsilon and delta in words.
 fn loss_words(spend: &RecordSpend) -> String {
     match (spend.epsilon, spend.delta) {
@@ -207,14 +205,14 @@ fn counted(n: u64, what: &str) -> String {
 
 impl ChangeLedger {
     /// The statement in lines of `name  text`.
-    fn lines(&self, filter: FilterKind, line: &mut impl FnMut(&str, &str)) {
+    fn lines(&self, filter: FilterKind, named: &dyn Fn(u64) -> String, line: &mut impl FnMut(&str, &str)) {
         let most = &self.largest;
         let of_one =
             |record: &RecordSpend| record.record == most.record && most.delta <= record.delta && most.epsilon <= record.epsilon;
         let about = if self.records.is_empty() || !self.records.iter().any(of_one) {
             "every record".to_owned()
         } else {
-            format!("record {}, {}", most.record, counted(most.releases, "release"))
+            format!("record {}, {}", named(most.record), counted(most.releases, "release"))
         };
         line("most spent", &format!("{} ({about})", loss_words(most)));
         if filter == FilterKind::Sum && most.epsilon < most.amount * (1.0 - 1e-9) {
@@ -231,7 +229,7 @@ impl ChangeLedger {
         let mut listed: Vec<&RecordSpend> = self.records.iter().collect();
         listed.sort_by(|a, b| b.amount.total_cmp(&a.amount).then(a.record.cmp(&b.record)));
         for spend in listed.iter().take(MOST_LISTED) {
-            line("", &format!("record {:>6}  {:>4} x  {}", spend.record, spend.releases, loss_words(spend)));
+            line("", &format!("record {:>6}  {:>4} x  {}", named(spend.record), spend.releases, loss_words(spend)));
         }
         if let Some(more) = listed.len().checked_sub(MOST_LISTED).filter(|more| 0 < *more) {
             line("", &format!("and {} whose sums are at most as large", counted(more as u64, "record")));
@@ -253,6 +251,12 @@ impl DeploymentLedger {
     /// The statement as a page of text, two columns.
     #[must_use]
     pub fn page(&self) -> String {
+        self.page_of(&|record| record.to_string())
+    }
+
+    /// The statement as a page of text, with the names of the records.
+    #[must_use]
+    pub fn page_of(&self, named: &dyn Fn(u64) -> String) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
             // Writing to a string does not fail.
@@ -260,10 +264,10 @@ impl DeploymentLedger {
         };
         match &self.total {
             None => line("spent", "nothing"),
-            Some(total) => total.lines(self.filter, &mut line),
+            Some(total) => total.lines(self.filter, named, &mut line),
         }
         for part in &self.changes {
-            part.lines(self.filter, &mut line);
+            part.lines(self.filter, named, &mut line);
         }
         line("filter", &format!("{}: {}", self.filter, self.theorem));
         line(

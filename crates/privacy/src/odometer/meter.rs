@@ -7,12 +7,11 @@ use super::spend::{Spend, SpentRecords};
 use crate::Delta;
 use crate::planted::{self, PlantedFault};
 use crate::quote::short;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// What every record of a table has spent, under one filter and perhaps a budget.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Odometer {
     filter: FilterKind,
     budget: Option<PrivacyBudget>,
@@ -20,22 +19,18 @@ pub struct Odometer {
     change: Option<BudgetChange>,
     /// Records of the table, where they are known; public.
     rows: Option<u64>,
-    /// How often each session has spent, so that a copy of one is noticed.
-    sessions: BTreeMap<String, SessionMark>,
-    spends: Vec<Spend>,
+    /// The kinds of releases, each as one release about every record.
+    kinds: Vec<Spend>,
+    /// How many releases of each kind are about every record.
+    all: Tally,
+    /// How many are about each single record.
+    single: BTreeMap<u64, Tally>,
     /// Delta at which sums are read where there is no budget.
-    #[serde(skip)]
     read_at: Option<Delta>,
 }
 
-/// Where a session stands in an odometer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionMark {
-    /// Spends so far.
-    pub counter: u64,
-    /// Random name of the last one: tells a command that was killed from a copy.
-    pub ticket: String,
-}
+/// Numbers of releases, by kind, in ascending order of the kinds.
+pub(super) type Tally = Vec<(usize, u64)>;
 
 /// Why a spend is refused. Nothing is released then.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +90,8 @@ impl Odometer {
     /// A budget without delta for a filter that needs one.
     pub fn new(filter: FilterKind, budget: Option<PrivacyBudget>, rows: Option<u64>) -> Result<Self, BadBudget> {
         budget.map(|budget| filter.limit(budget)).transpose()?;
-        Ok(Self { filter, budget, change: None, rows, sessions: BTreeMap::new(), spends: Vec::new(), read_at: None })
+        let (kinds, all, single) = (Vec::new(), Tally::new(), BTreeMap::new());
+        Ok(Self { filter, budget, change: None, rows, kinds, all, single, read_at: None })
     }
 
     /// The same account with the change of a record that its budget is stated for.
@@ -104,16 +100,16 @@ impl Odometer {
         Self { change, ..self }
     }
 
-    /// The same account, whose sums are read at this delta where it has no budget.
+    /// The same account, whose sums are read at this delta, that of its budget if absent.
     #[must_use]
     pub fn read_at(self, delta: Option<Delta>) -> Self {
         Self { read_at: delta, ..self }
     }
 
-    /// Delta at which sums are read, where one is stated: that of the budget, or else of whoever reads.
+    /// Delta at which sums are read, where one is stated: by whoever reads, or else by the budget.
     #[must_use]
     pub fn stated_delta(&self) -> Option<Delta> {
-        self.budget.and_then(|budget| budget.delta).or(self.read_at)
+        self.read_at.or(self.budget.and_then(|budget| budget.delta))
     }
 
     /// The change of a record that the budget is stated for.
@@ -140,34 +136,32 @@ impl Odometer {
         self.rows
     }
 
-    /// What was spent so far, alike releases together.
+    /// What was spent so far, alike releases together: those about every record first.
     #[must_use]
-    pub fn spends(&self) -> &[Spend] {
-        &self.spends
+    pub fn spends(&self) -> Vec<Spend> {
+        let of = |tally: &Tally, records: SpentRecords| -> Vec<Spend> {
+            tally.iter().map(|&(kind, count)| Spend { records, count, ..self.kinds[kind].clone() }).collect()
+        };
+        let single = self.single.iter().flat_map(|(&row, tally)| of(tally, SpentRecords::One { row }));
+        of(&self.all, SpentRecords::All).into_iter().chain(single).collect()
     }
 
-    /// The sessions that joined.
+    /// The kinds of releases so far, each as one release about every record.
     #[must_use]
-    pub fn sessions(&self) -> Vec<String> {
-        self.sessions.keys().cloned().collect()
+    pub fn kinds(&self) -> &[Spend] {
+        &self.kinds
     }
 
-    /// Where a session stands; `None` if it never joined.
-    #[must_use]
-    pub fn mark(&self, session: &str) -> Option<&SessionMark> {
-        self.sessions.get(session)
-    }
-
-    /// Takes up a session that has spent nothing.
-    pub fn join(&mut self, session: &str) {
-        self.sessions.entry(session.to_owned()).or_default();
+    /// Numbers of releases about every record, and about each single one, by kind.
+    pub(super) fn tallies(&self) -> (&Tally, &BTreeMap<u64, Tally>) {
+        (&self.all, &self.single)
     }
 
     /// What a record has spent on releases whose law depends on what a change changes, as the filter sums it.
     #[must_use]
     pub fn spent(&self, record: u64, change: &RecordChange) -> FilterCost {
-        let costs = self.spends.iter().filter(|spend| spend.records.hold(record));
-        costs.map(|spend| self.cost(spend, change)).fold(FilterCost::default(), FilterCost::and)
+        let own = self.single.get(&record).map(Tally::as_slice).unwrap_or_default();
+        self.all.iter().chain(own).map(|part| self.cost(*part, change)).fold(FilterCost::default(), FilterCost::and)
     }
 
     /// What a record has spent for the change that counts most of those that its budget holds for; without one, for the largest change.
@@ -181,9 +175,9 @@ impl Odometer {
         })
     }
 
-    /// The cost of a spend that is in the account: a file may hold one that no filter bounds.
-    pub(super) fn cost(&self, spend: &Spend, change: &RecordChange) -> FilterCost {
-        spend.cost(self.filter, change).unwrap_or(FilterCost::UNBOUNDED)
+    /// The cost of releases of a kind that is in the account: a file may hold one that no filter bounds.
+    pub(super) fn cost(&self, (kind, count): (usize, u64), change: &RecordChange) -> FilterCost {
+        self.kinds[kind].cost_of(count, self.filter, change).unwrap_or(FilterCost::UNBOUNDED)
     }
 
     /// Whether a spend keeps the budget of every record that it reads.
@@ -228,7 +222,7 @@ impl Odometer {
     /// Fails where a budget cannot tell what it protects: a column that is an input and a value, or several kinds of changes of which
     /// none is named.
     fn refuse_unlike(&self, spend: &Spend) -> Result<(), SpendRefusal> {
-        for earlier in &self.spends {
+        for earlier in &self.kinds {
             let pair = [(&spend.loss, &earlier.loss), (&earlier.loss, &spend.loss)];
             for (inputs, value) in pair {
                 if let (ReleaseLoss::Inputs(inputs), ReleaseLoss::Value { column, .. }) = (inputs, value)
@@ -249,7 +243,7 @@ impl Odometer {
     /// # Errors
     /// Inputs in several units, which a budget refuses.
     pub fn held(&self) -> Result<Vec<RecordChange>, SpendRefusal> {
-        let reads_records = self.spends.iter().any(|spend| matches!(spend.loss, ReleaseLoss::Record { .. }));
+        let reads_records = self.kinds.iter().any(|spend| matches!(spend.loss, ReleaseLoss::Record { .. }));
         // Every other change is one of a whole record.
         if reads_records || self.change == Some(BudgetChange::Record) {
             return Ok(vec![RecordChange::Record]);
@@ -281,7 +275,7 @@ impl Odometer {
 
     /// The releases of inputs.
     fn inputs(&self) -> impl Iterator<Item = &InputsLoss> {
-        self.spends.iter().filter_map(|spend| match &spend.loss {
+        self.kinds.iter().filter_map(|spend| match &spend.loss {
             ReleaseLoss::Inputs(inputs) => Some(inputs),
             _ => None,
         })
@@ -290,7 +284,7 @@ impl Odometer {
     /// The change of all values that are released one by one; `None` without one.
     fn values(&self) -> Option<RecordChange> {
         let mut columns: Vec<String> = Vec::new();
-        for spend in &self.spends {
+        for spend in &self.kinds {
             if let ReleaseLoss::Value { column, .. } = &spend.loss
                 && !columns.iter().any(|known| is_same_column(known, column))
             {
@@ -310,32 +304,39 @@ impl Odometer {
         Ok(())
     }
 
-    /// Records a spend of a session that joined, with a random name for this spend.
-    ///
-    /// # Errors
-    /// Those of [`Odometer::check`]; the account is then as it was.
-    pub fn spend_once(&mut self, spend: &Spend, ticket: &str) -> Result<(), SpendRefusal> {
-        self.spend(spend)?;
-        let mark = self.sessions.entry(spend.session.clone()).or_default();
-        mark.counter = mark.counter.saturating_add(1);
-        ticket.clone_into(&mut mark.ticket);
-        Ok(())
-    }
-
     /// Adds what was spent already, whatever the budget.
     pub fn add(&mut self, spend: &Spend) {
-        match self.spends.iter_mut().find(|known| known.is_alike(spend)) {
-            Some(_) if planted::is(PlantedFault::DroppedSpend) => {}
-            Some(known) => known.count = known.count.saturating_add(spend.count),
-            None => self.spends.push(spend.clone()),
+        let kind = self.kinds.iter().position(|known| known.is_alike(spend)).unwrap_or_else(|| {
+            self.kinds.push(Spend { records: SpentRecords::All, count: 1, ..spend.clone() });
+            self.kinds.len() - 1
+        });
+        self.add_kind(kind, spend.records, spend.count);
+    }
+
+    /// Adds releases of a kind that is in the account, whatever the budget.
+    pub fn add_kind(&mut self, kind: usize, records: SpentRecords, count: u64) {
+        let tally = match records {
+            SpentRecords::All => &mut self.all,
+            SpentRecords::One { row } => self.single.entry(row).or_default(),
+        };
+        match tally.binary_search_by_key(&kind, |part| part.0) {
+            Ok(_) if planted::is(PlantedFault::DroppedSpend) => {}
+            Ok(at) => tally[at].1 = tally[at].1.saturating_add(count),
+            Err(at) => tally.insert(at, (kind, count)),
         }
+    }
+
+    /// Adds a kind of which nothing was released so far; returns its number.
+    pub fn add_kind_of(&mut self, spend: &Spend) -> usize {
+        self.kinds.push(Spend { records: SpentRecords::All, count: 1, ..spend.clone() });
+        self.kinds.len() - 1
     }
 
     /// The changes of a record for which a loss is stated, the largest first: whole records, inputs moved by each radius that is named,
     /// values. Where values alone were read, whole records are not spoken of, since the account knows nothing of the inputs.
     #[must_use]
     pub fn changes(&self) -> Vec<RecordChange> {
-        let reads_records = self.spends.iter().any(|spend| matches!(spend.loss, ReleaseLoss::Record { .. }));
+        let reads_records = self.kinds.iter().any(|spend| matches!(spend.loss, ReleaseLoss::Record { .. }));
         let mut changes = Vec::new();
         if reads_records || self.inputs().next().is_some() {
             changes.push(RecordChange::Record);
@@ -358,7 +359,7 @@ impl Odometer {
                     _ => true,
                 };
                 // A move that reaches every row is a change of the whole record.
-                let is_smaller = self.spends.iter().any(|spend| spend.loss.at(&change) != spend.loss.at(&RecordChange::Record));
+                let is_smaller = self.kinds.iter().any(|spend| spend.loss.at(&change) != spend.loss.at(&RecordChange::Record));
                 if is_smaller && changes.iter().all(is_new) {
                     changes.push(change);
                 }
@@ -373,23 +374,10 @@ impl Odometer {
         match records {
             SpentRecords::One { row } => vec![row],
             SpentRecords::All => {
-                let named = self.named();
-                let other = (0..self.rows.unwrap_or(u64::MAX)).find(|row| !named.contains_key(row));
-                named.into_keys().chain(other).collect()
+                let other = (0..self.rows.unwrap_or(u64::MAX)).find(|row| !self.single.contains_key(row));
+                self.single.keys().copied().chain(other).collect()
             }
         }
-    }
-
-    /// Records that were read one by one, with the number of these releases.
-    pub(super) fn named(&self) -> BTreeMap<u64, u64> {
-        let mut named = BTreeMap::new();
-        for spend in &self.spends {
-            if let SpentRecords::One { row } = spend.records {
-                let count: &mut u64 = named.entry(row).or_default();
-                *count = count.saturating_add(spend.count);
-            }
-        }
-        named
     }
 
     /// A cost in words, at the delta of the budget.

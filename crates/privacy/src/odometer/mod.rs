@@ -39,6 +39,6 @@ pub use change::{BudgetChange, InputSpace, RecordChange, is_same_column};
 pub use filter::{BadBudget, FilterCost, FilterKind, PrivacyBudget, UnknownFilter};
 pub use form::DeploymentForm;
 pub use ledger::{ChangeLedger, DeploymentLedger, RecordSpend};
-pub use meter::{Odometer, SessionMark, SpendRefusal};
+pub use meter::{Odometer, SpendRefusal};
 pub use release_loss::{InputsLoss, LossByDistance, ReleaseLoss};
 pub use spend::{RowsFacts, Spend, SpentRecords};

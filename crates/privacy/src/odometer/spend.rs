@@ -127,21 +127,21 @@ impl Spend {
         FilterKind::natural(&self.loss.at(&self.loss.named()).unwrap_or(Loss::Unbounded))
     }
 
-    /// Whether both can be kept as one with their counts added.
+    /// Whether both are of one kind: alike but for the records and the count.
     #[must_use]
     pub(super) fn is_alike(&self, other: &Self) -> bool {
-        self == &Self { count: self.count, ..other.clone() }
+        self == &Self { count: self.count, records: self.records, ..other.clone() }
     }
 
-    /// Returns the loss of these releases together for a change, as one loss and how often it occurs; `None` where they do not depend
-    /// on what changes.
+    /// Returns the loss of this many such releases together for a change, as one loss and how often it occurs; `None` where they do
+    /// not depend on what changes.
     #[must_use]
-    pub fn losses(&self, change: &RecordChange) -> Option<(Loss, u64)> {
+    pub fn losses_of(&self, count: u64, change: &RecordChange) -> Option<(Loss, u64)> {
         let loss = self.loss.at(change)?;
         Some(match self.growth {
-            Growth::SeparateReleases => (loss, self.count),
-            Growth::OneStream => (loss.of_group(self.count), 1),
-            Growth::Unpriced if self.count == 1 => (loss, 1),
+            Growth::SeparateReleases => (loss, count),
+            Growth::OneStream => (loss.of_group(count), 1),
+            Growth::Unpriced if count == 1 => (loss, 1),
             Growth::Unpriced => (Loss::Unbounded, 1),
         })
     }
@@ -149,7 +149,12 @@ impl Spend {
     /// Returns what these releases cost under a filter for a change; `None` where it has no bound for them.
     #[must_use]
     pub fn cost(&self, filter: FilterKind, change: &RecordChange) -> Option<FilterCost> {
-        let Some((loss, count)) = self.losses(change) else { return Some(FilterCost::default()) };
+        self.cost_of(self.count, filter, change)
+    }
+
+    /// Returns what this many such releases cost.
+    pub(super) fn cost_of(&self, n_releases: u64, filter: FilterKind, change: &RecordChange) -> Option<FilterCost> {
+        let Some((loss, count)) = self.losses_of(n_releases, change) else { return Some(FilterCost::default()) };
         let stated = (self.epsilon, self.delta);
         // Other filters sum losses, not claims.
         if filter != FilterKind::Sum {
@@ -162,7 +167,7 @@ impl Spend {
             _ => (f64::INFINITY, 1.0),
         };
         // What is stated holds for the named change alone, and where the loss is as small as that.
-        let is_named = count == self.count && self.loss.at(&self.loss.named()) == Some(loss);
+        let is_named = count == n_releases && self.loss.at(&self.loss.named()) == Some(loss);
         let holds = is_named && claim.0 <= self.epsilon * (1.0 + 1e-9);
         filter.cost(&loss, if holds { stated } else { claim }).map(|cost| cost.times(count))
     }

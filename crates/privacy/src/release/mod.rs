@@ -20,7 +20,7 @@ mod rows;
 mod mechanism_tests;
 
 pub use crate::noise::{ReleaseError, SamplerLaw};
-pub use channel::ChannelRelease;
+pub use channel::{ChannelRelease, KeptRelease};
 pub use identity::random_name;
 pub use outcome::{Release, ReleaseLedger, publish};
 pub use received::HolderRelease;

@@ -12,10 +12,16 @@ pub struct HolderRelease {
     pub version: u32,
     /// Random name of the release state that the value came from.
     pub source: String,
-    /// Random name of this answer.
+    /// Digest of this answer in the data holder's file, which depends on every answer before it: its name.
     pub name: String,
-    /// The record, 0-based.
+    /// The newest answer of the file when it gave this one out, by its number and name: an older copy of it knows of fewer answers, or
+    /// of another one.
+    pub newest: (u64, String),
+    /// The record, 0-based; where records are named by ids, the number that the data holder's file gives it.
     pub row: u64,
+    /// Id of the record, where the data holder names records by ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The round in which it was asked for, from 1.
     pub round: u64,
     /// What the value is of.
@@ -36,7 +42,7 @@ impl HolderRelease {
     /// Tells these texts from others.
     pub const FORMAT: &'static str = "privateer released value";
     /// The version that this program writes and reads.
-    pub const VERSION: u32 = 3;
+    pub const VERSION: u32 = 4;
 
     /// The value as a signal for a policy, after a check that it states what the session of `ledger` asked for. That noise was added
     /// cannot be checked.

@@ -95,58 +95,44 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
     }
 }
 
-/// Checks that saving and restoring after every user leaves the released values unchanged.
-/// At equal random bits, for every form, schedule and kind of epoch; an altered state is refused.
+/// Checks that a mechanism that takes what was kept again releases the same signals, and goes on from there.
+/// For every form, schedule and kind of epoch; what another mechanism kept is refused.
 #[test]
-fn a_saved_stream_goes_on() {
+fn what_was_kept_gives_the_same_signals_again() {
     for entry in entries() {
         for (epochs, every) in [(Epochs::One, 1), (Epochs::One, 3), (Epochs::Restart, 1), (Epochs::Carry, 1)] {
             let rounds = 13;
-            let Some(mechanism) = exact(&entry, rounds, rounds.div_ceil(every), epochs) else {
+            let releases = rounds.div_ceil(every);
+            let Some(mechanism) = built(&entry, Calibration::Tight, rounds, releases, epochs) else {
                 assert!(entry.serves == Protection::LocalSums && epochs != Epochs::One);
                 continue;
             };
-            let (mut whole, mut cut) = (mechanism.privatizer(), mechanism.privatizer());
-            let (mut one, mut other) = (Entropy::seeded(9), Entropy::seeded(9));
+            let open = || ChannelRelease::of(&Channel::Sums(Arc::clone(&mechanism))).expect("sizes");
+            let query = |t: u64| Query { features: vec![0.1 * t as f64, 0.5].into(), release: t % every == 0 };
+            let (mut whole, mut told) = (open(), Vec::new());
             for t in 1..=rounds {
-                let give = t % every == 0;
-                let expected = take(whole.as_mut(), t, give, &mut one);
-                assert_eq!(take(cut.as_mut(), t, give, &mut other), expected, "{} {epochs:?} {t}", entry.name);
-                assert_eq!(cut.counts().rewards, t);
-                let saved = cut.save();
-                cut = mechanism.restore(serde_json::from_str(&saved.to_string()).expect("JSON")).expect("its own state");
-                assert_eq!(cut.save(), saved);
-            }
-            let saved = cut.save();
-            let refused = |path: &str, value: serde_json::Value| {
-                let mut bad = saved.clone();
-                *bad.pointer_mut(path).expect("a place in the state") = value;
-                mechanism.restore(bad).map(|_| ()).expect_err(path)
-            };
-            if entry.serves == Protection::LocalSums {
-                for version in [1, 7] {
-                    assert!(refused("/version", version.into()).contains("go on with that program"));
+                let reward = Raw::seal(0.05 * t as f64);
+                told.push(whole.release_to_keep(&query(t), reward).expect("entropy"));
+                let mut again = open();
+                for (t, (signal, kept)) in (1..).zip(&told) {
+                    assert_eq!(&again.again(&query(t), kept).expect("its own"), signal, "{} {epochs:?} {t}", entry.name);
                 }
-                // A user's reward beyond the clip leaves the state that any other leaves.
-                let states = [0.1, 1e6].map(|reward| {
-                    let mut privatizer = mechanism.privatizer();
-                    let query = Query { features: vec![0.5, 0.5].into(), release: true };
-                    let _ = privatizer.release(&query, Raw::seal(reward), Noise::Exact(&mut Entropy::seeded(5)));
-                    privatizer.save()
-                });
-                assert_eq!(states[0], states[1]);
-                continue;
             }
-            for (path, value) in [("/version", 1), ("/version", 3), ("/epoch", 99), ("/rounds", 14), ("/counts/rewards", 14)] {
-                refused(path, value.into());
-            }
-            if !saved["sums"].is_null() {
-                assert!(refused("/sums/exact/grid/step", 0.5.into()).contains("other steps"), "{}", entry.name);
-                for (path, value) in [("/sums/sum/0", 1e300), ("/sums/sum/0", 0.5), ("/sums/round", 99.0)] {
-                    refused(path, value.into());
-                }
-                refused("/sums/round", 1.into());
-                refused("/sums/exact", serde_json::Value::Null);
+            let is_local = entry.serves == Protection::LocalSums;
+            assert!(told.iter().all(|(_, kept)| matches!(kept, KeptRelease::Item(_)) == is_local));
+            assert!(!format!("{told:?}").contains("key"), "neither rewards nor keys are printed");
+            // A key is drawn for each round.
+            let keys: std::collections::BTreeSet<[u8; 32]> = told
+                .iter()
+                .filter_map(|(_, kept)| match kept {
+                    KeptRelease::Raw { key, .. } => Some(*key),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(keys.len(), if is_local { 0 } else { rounds as usize });
+            for other in [KeptRelease::Reward(0.5), KeptRelease::Item(vec![0.0; 3]), KeptRelease::Raw { reward: 0.5, key: [0; 32] }] {
+                let fits = !is_local && matches!(other, KeptRelease::Raw { .. });
+                assert_eq!(open().again(&query(1), &other).is_ok(), fits, "{}", entry.name);
             }
         }
     }
@@ -214,7 +200,6 @@ fn calibrations_are_kept() {
         let mut exact = ChannelRelease::of(&Channel::Sums(mechanism)).expect("sizes");
         let query = Query { features: vec![0.0; M].into(), release: true };
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
-        assert_eq!(exact.users(), Some(0), "a refusal takes nobody in");
         let printed = built(&entry, Calibration::AsPrinted, 100, 100, Epochs::One);
         assert!(
             printed.is_none_or(|printed| entry.serves != Protection::LocalSums || printed.exact().is_err()),

@@ -1,0 +1,215 @@
+//! What a file releases: one column for each mechanism, with its ledger, and the sessions over them.
+
+use super::file::{DeploymentFile, Side};
+use super::seal;
+use privateer_config::error::Error;
+use privateer_privacy::Ledger;
+use privateer_privacy::odometer::{DeploymentForm, Spend};
+use rusqlite::types::{Value, ValueRef};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::PathBuf;
+
+/// What is released by one mechanism.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its number in the file.
+    pub number: i64,
+    /// Random name of the session, release state or curated table that draws the noise.
+    pub source: String,
+    /// Whether the noise is drawn for this file.
+    pub is_own: bool,
+    /// Who adds the noise.
+    pub form: DeploymentForm,
+    /// What is measured.
+    pub name: String,
+    /// What one answer takes from a record; `None` where rewards pass no mechanism.
+    pub spend: Option<Spend>,
+    /// The ledger of one answer; `None` for a curated table, whose ledger is a file of its own.
+    pub ledger: Option<Ledger>,
+    /// The file whose budget counts the answers too.
+    pub odometer: Option<OdometerLink>,
+    /// Answers so far.
+    pub n: u64,
+}
+
+/// States where a shared odometer is, and which one it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OdometerLink {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Its random name.
+    pub id: String,
+}
+
+/// A session of a file.
+#[derive(Debug, Clone)]
+pub struct SessionRow {
+    /// The number of its column.
+    pub column: i64,
+    pub name: String,
+    pub spec_name: String,
+    pub spec: String,
+    pub spec_hash: String,
+    pub data: PathBuf,
+    pub fingerprint: String,
+    pub asked: Option<u64>,
+}
+
+/// The parts of a column that are kept as terms.
+const SPEND: &str = "spend";
+const LEDGER: &str = "ledger";
+/// What the first value of a data holder declares.
+pub const DECLARATION: &str = "declaration";
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+impl DeploymentFile {
+    /// Adds a column; returns its number.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(super) fn add_column(&self, side: Side, column: &Column, declaration: Option<&impl Serialize>) -> Result<i64, Error> {
+        let next = format!("SELECT coalesce(max(column_id), 0) + 1 FROM {}.columns", side.schema());
+        let number: i64 = self.db.query_row(&next, [], |row| row.get(0)).map_err(|why| self.failed(&why))?;
+        let mut all: Vec<(&str, String, Value)> = Vec::new();
+        let mut add = |part: &'static str, terms: serde_json::Result<Vec<(String, Value)>>| {
+            let terms = terms.map_err(|why| Error::Failed { problem: why.to_string(), hint: "please report this".to_owned() })?;
+            all.extend(terms.into_iter().map(|(name, value)| (part, name, value)));
+            Ok::<(), Error>(())
+        };
+        column.spend.as_ref().map(|spend| add(SPEND, seal::terms(spend))).transpose()?;
+        column.ledger.as_ref().map(|ledger| add(LEDGER, seal::terms(ledger))).transpose()?;
+        declaration.map(|declaration| add(DECLARATION, seal::terms(declaration))).transpose()?;
+        let insert = format!("INSERT INTO {}.terms VALUES (?1, ?2, ?3, ?4)", side.schema());
+        let mut statement = self.statement(&insert)?;
+        for (part, name, value) in &all {
+            statement.execute((number, part, name, value)).map_err(|why| self.failed(&why))?;
+        }
+        let real = |number: Option<f64>| number.map_or(Value::Null, Value::Real);
+        let link = column.odometer.as_ref();
+        let path = link.map(|link| link.path.to_string_lossy().into_owned());
+        let mechanism = match (&column.spend, &column.ledger) {
+            (Some(spend), _) => &spend.mechanism,
+            (None, Some(ledger)) => &ledger.mechanism,
+            (None, None) => "none",
+        };
+        self.insert(side, "columns", self.seed(side), vec![
+            Value::Integer(number),
+            text(&column.source),
+            Value::Integer(i64::from(column.is_own)),
+            text(&column.form.to_string()),
+            text(&column.name),
+            text(mechanism),
+            real(column.spend.as_ref().map(|spend| spend.epsilon)),
+            real(column.spend.as_ref().map(|spend| spend.delta)),
+            path.map_or(Value::Null, Value::Text),
+            link.map_or(Value::Null, |link| text(&link.id)),
+            Value::Blob(self.terms_seal(side, number)?.to_vec()),
+            Value::Integer(0),
+        ])?;
+        Ok(number)
+    }
+
+    /// Returns the digest of the terms of a column.
+    fn terms_seal(&self, side: Side, column: i64) -> Result<seal::Seal, Error> {
+        let terms = self.all_terms(side, column)?;
+        let values = terms.iter().flat_map(|(part, name, value)| {
+            [ValueRef::Text(part.as_bytes()), ValueRef::Text(name.as_bytes()), ValueRef::from(value)]
+        });
+        Ok(seal::seal(&[b"terms"], values))
+    }
+
+    fn all_terms(&self, side: Side, column: i64) -> Result<Vec<(String, String, Value)>, Error> {
+        let sql = format!("SELECT part, name, value FROM {}.terms WHERE column_id = ?1 ORDER BY part, name", side.schema());
+        let mut statement = self.statement(&sql)?;
+        let found = statement.query_map([column], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        found.and_then(Iterator::collect).map_err(|why| self.failed(&why))
+    }
+
+    /// Returns a part of a column; `None` where it has none.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where it is damaged.
+    pub(super) fn part<T: DeserializeOwned>(&self, side: Side, column: i64, part: &str) -> Result<Option<T>, Error> {
+        let terms = self.all_terms(side, column)?.into_iter().filter(|term| term.0 == part);
+        let terms: Vec<(String, Value)> = terms.map(|(_, name, value)| (name, value)).collect();
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        seal::of_terms(&terms).map(Some).map_err(|_| self.altered(side, &format!("the {part} of column {column}")))
+    }
+
+    /// Returns the columns of a file, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for an altered row.
+    pub(super) fn columns(&self, side: Side) -> Result<Vec<Column>, Error> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let odometer: Option<String> = row.get("odometer")?;
+            let id: Option<String> = row.get("odometer_id")?;
+            let form: String = row.get("form")?;
+            let column = Column {
+                number: row.get("column_id")?,
+                source: row.get("source")?,
+                is_own: row.get("is_own")?,
+                form: form.parse().unwrap_or(DeploymentForm::TrustedCurator),
+                name: row.get("name")?,
+                spend: None,
+                ledger: None,
+                odometer: odometer.zip(id).map(|(path, id)| OdometerLink { path: path.into(), id }),
+                n: row.get::<_, i64>("n")? as u64,
+            };
+            Ok((column, row.get::<_, seal::Seal>("terms")?))
+        };
+        let found = self.rows(side, ("columns", "1 ORDER BY column_id"), &[], read)?;
+        let filled = found.into_iter().map(|(column, terms)| {
+            if self.terms_seal(side, column.number)? != terms {
+                return Err(self.altered(side, &format!("the terms of column {}", column.number)));
+            }
+            let spend = self.part(side, column.number, SPEND)?;
+            let ledger = self.part(side, column.number, LEDGER)?;
+            Ok(Column { spend, ledger, ..column })
+        });
+        filled.collect()
+    }
+
+    /// Adds a session, or replaces what is kept of it.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(super) fn add_session(&self, session: &SessionRow) -> Result<(), Error> {
+        let row = vec![
+            Value::Integer(session.column),
+            text(&session.name),
+            text(&session.spec_name),
+            text(&session.spec),
+            text(&session.spec_hash),
+            Value::Text(session.data.display().to_string()),
+            text(&session.fingerprint),
+            session.asked.map_or(Value::Null, |row| Value::Integer(row as i64)),
+        ];
+        self.insert(Side::Own, "sessions", self.seed(Side::Own), row)
+    }
+
+    /// Returns the sessions of a file, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for an altered row.
+    pub(super) fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
+        self.rows(Side::Own, ("sessions", "1 ORDER BY column_id"), &[], |row| {
+            Ok(SessionRow {
+                column: row.get("column_id")?,
+                name: row.get("name")?,
+                spec_name: row.get("spec_name")?,
+                spec: row.get("spec")?,
+                spec_hash: row.get("spec_hash")?,
+                data: row.get::<_, String>("data")?.into(),
+                fingerprint: row.get("fingerprint")?,
+                asked: row.get::<_, Option<i64>>("asked")?.map(|row| row as u64),
+            })
+        })
+    }
+}

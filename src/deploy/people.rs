@@ -1,0 +1,221 @@
+//! Records that are named by ids: who is among them, who has joined and who has left.
+
+use super::file::{DeploymentFile, Naming, Side};
+use super::seal;
+use hmac::{Hmac, KeyInit, Mac};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::input::Input;
+use rusqlite::OptionalExtension;
+use rusqlite::types::Value;
+use sha2::Sha256;
+use std::path::Path;
+
+/// What a key is checked by: the keyed hash of this text.
+const CHECK: &str = "privateer id key";
+/// Least length of a key, in bytes.
+const LEAST_KEY: usize = 16;
+/// Longest id, in bytes.
+const MOST_ID: usize = 256;
+
+/// The key with which ids are hashed, where the file holds no ids.
+#[derive(Debug, Clone)]
+pub struct IdKey(Vec<u8>);
+
+impl IdKey {
+    /// Reads a key: every byte of the file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is too short to be a key.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        read_key(path).map(Self)
+    }
+
+    /// Returns the keyed hash of a text.
+    fn hash(&self, text: &str) -> Vec<u8> {
+        // A key may have any length.
+        let mac = Hmac::<Sha256>::new_from_slice(&self.0);
+        mac.map_or_else(|_| Vec::new(), |mac| mac.chain_update(text).finalize().into_bytes()[..seal::N_BYTES].to_vec())
+    }
+
+    /// Returns what tells the key from another.
+    #[must_use]
+    pub fn check(&self) -> Vec<u8> {
+        self.hash(CHECK)
+    }
+}
+
+/// Reads a key of a seal or of ids.
+///
+/// # Errors
+/// As [`IdKey::read`].
+pub(super) fn read_key(path: &Path) -> Result<Vec<u8>, Error> {
+    let key = Input::small("key", "a file of random bytes, as `head -c 32 /dev/urandom` writes them").read(path)?;
+    if key.len() < LEAST_KEY {
+        let problem = Diagnostic::new(format!("the key in `{}` has {} bytes", path.display(), key.len()));
+        return Err(Error::input(problem.expected(format!("at least {LEAST_KEY}, as `head -c 32 /dev/urandom` writes them"))));
+    }
+    Ok(key)
+}
+
+/// Why a record cannot be answered about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absence {
+    Unknown,
+    Left,
+}
+
+impl DeploymentFile {
+    /// Fails where ids are hashed with another key, or where a key is stated for nothing.
+    ///
+    /// # Errors
+    /// [`Error::Input`].
+    pub(super) fn check_key(&self, key: Option<&IdKey>) -> Result<(), Error> {
+        let refuse = |problem: String, expected: &str| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+        let shown = self.path().display();
+        match (self.naming, key) {
+            (Naming::Keyed, None) => refuse(format!("`{shown}` holds keyed hashes of ids"), "`--id-key FILE` with their key"),
+            (Naming::Keyed, Some(key)) if self.key_check.as_ref() != Some(&key.check()) => {
+                refuse(format!("the key of `--id-key` is not the one of `{shown}`"), "the key that the file was begun with")
+            }
+            (Naming::Rows | Naming::Ids, Some(_)) => {
+                refuse(format!("`{shown}` was begun without a key for ids"), "no `--id-key`")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn stored(&self, id: &str, key: Option<&IdKey>) -> Value {
+        key.map_or_else(|| Value::Text(id.to_owned()), |key| Value::Blob(key.hash(id)))
+    }
+
+    /// Returns the number of a record by its name: a row, or an id.
+    ///
+    /// # Errors
+    /// A name that cannot be one.
+    pub(super) fn record(&self, name: &str, key: Option<&IdKey>) -> Result<Result<u64, Absence>, Error> {
+        let name = name.trim();
+        let known = |whose: &str, value: Value| -> Result<Option<(i64, Option<i64>)>, Error> {
+            let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(3)?));
+            Ok(self.rows(Side::Own, ("people", whose), &[value], read)?.into_iter().next())
+        };
+        if self.naming == Naming::Rows {
+            let Some(row) = name.parse::<u64>().ok().filter(|row| *row < 1 << 62) else {
+                let problem = Diagnostic::new(format!("the record `{}` is not a row", shortened(name)));
+                return Err(Error::input(problem.expected("the row of the record, from 0").hint(
+                    "a deployment that is begun with `--ids` names records by ids",
+                )));
+            };
+            let found = known("record = ?1", Value::Integer(row as i64))?;
+            return Ok(if found.is_some_and(|(_, left)| left.is_some()) { Err(Absence::Left) } else { Ok(row) });
+        }
+        if name.is_empty() || MOST_ID < name.len() {
+            let problem = Diagnostic::new(format!("an id has {} bytes", name.len()));
+            return Err(Error::input(problem.expected(format!("1 to {MOST_ID}"))));
+        }
+        Ok(match known("id = ?1", self.stored(name, key))? {
+            None => Err(Absence::Unknown),
+            Some((_, Some(_))) => Err(Absence::Left),
+            Some((record, None)) => Ok(record as u64),
+        })
+    }
+
+    /// Takes a person in, or back; returns the number of the record and whether it is new.
+    ///
+    /// # Errors
+    /// A name that cannot be an id; rows of a table, which have no ids.
+    pub(super) fn join(&self, name: &str, key: Option<&IdKey>, time: i64) -> Result<(u64, bool), Error> {
+        let name = name.trim();
+        match self.record(name, key)? {
+            Ok(record) => return Ok((record, false)),
+            Err(Absence::Left) if self.naming == Naming::Rows => {
+                self.set_left(name.parse().unwrap_or(0), None)?;
+                return Ok((name.parse().unwrap_or(0), true));
+            }
+            Err(Absence::Left) => {
+                let sql = "SELECT record FROM people WHERE id = ?1";
+                let record: i64 =
+                    self.db.query_row(sql, [self.stored(name, key)], |row| row.get(0)).map_err(|why| self.failed(&why))?;
+                self.set_left(record, None)?;
+                return Ok((record as u64, true));
+            }
+            Err(Absence::Unknown) => {}
+        }
+        let next = self.db.query_row("SELECT coalesce(max(record), -1) + 1 FROM people", [], |row| row.get::<_, i64>(0));
+        let record = next.map_err(|why| self.failed(&why))?;
+        let row = vec![Value::Integer(record), self.stored(name, key), Value::Integer(time), Value::Null];
+        self.insert(Side::Own, "people", self.seed(Side::Own), row)?;
+        Ok((record as u64, true))
+    }
+
+    /// Lets a person go: no answer about them is given any more. What they have spent stays.
+    ///
+    /// # Errors
+    /// A name that nobody has.
+    pub(super) fn leave(&self, name: &str, key: Option<&IdKey>, time: i64) -> Result<bool, Error> {
+        match self.record(name, key)? {
+            Err(Absence::Left) => Ok(false),
+            Err(Absence::Unknown) => Err(self.unknown(name)),
+            Ok(record) => {
+                if self.naming == Naming::Rows {
+                    let known = self.db.query_row("SELECT 1 FROM people WHERE record = ?1", [record as i64], |_| Ok(())).optional();
+                    if known.map_err(|why| self.failed(&why))?.is_none() {
+                        let row = vec![Value::Integer(record as i64), Value::Null, Value::Null, Value::Integer(time)];
+                        self.insert(Side::Own, "people", self.seed(Side::Own), row)?;
+                        return Ok(true);
+                    }
+                }
+                self.set_left(record as i64, Some(time)).map(|()| true)
+            }
+        }
+    }
+
+    fn set_left(&self, record: i64, time: Option<i64>) -> Result<(), Error> {
+        let value = time.map_or(Value::Null, Value::Integer);
+        self.update(Side::Own, "people", self.seed(Side::Own), "left_at = ?1", &format!("record = {record}"), &[value])
+    }
+
+    /// Returns the error for a record that is not there.
+    pub(super) fn unknown(&self, name: &str) -> Error {
+        let shown = self.path().display();
+        Error::input(
+            Diagnostic::new(format!("`{shown}` knows no record `{}`", shortened(name)))
+                .expected("the id of a record that has joined")
+                .hint(format!("`privateer people {shown} --join ID` takes a person in; `release --join` takes everybody of a table in")),
+        )
+    }
+
+    /// Returns the error for a record that has left.
+    pub(super) fn gone(&self, name: &str) -> Error {
+        let shown = self.path().display();
+        Error::CheckSaidNo(format!(
+            "record `{}` has left, and nothing is released of it; `privateer people {shown} --join ID` takes a person back",
+            shortened(name)
+        ))
+    }
+}
+
+fn shortened(name: &str) -> String {
+    let short: String = name.chars().filter(|letter| !letter.is_control()).take(40).collect();
+    if short.len() < name.len() { format!("{short}…") } else { short }
+}
+
+/// Takes people in and lets people go; returns how many of each.
+///
+/// # Errors
+/// An id that nobody has; those of the file.
+pub fn people(state: &Path, join: &[String], leave: &[String], key: Option<&Path>) -> Result<(u64, u64), Error> {
+    let key = key.map(IdKey::read).transpose()?;
+    let file = DeploymentFile::open(state)?;
+    file.check_key(key.as_ref())?;
+    file.begin()?;
+    let (mut joined, mut left) = (0, 0);
+    let time = super::file::now();
+    for name in join {
+        joined += u64::from(file.join(name, key.as_ref(), time)?.1);
+    }
+    for name in leave {
+        left += u64::from(file.leave(name, key.as_ref(), time)?);
+    }
+    file.commit()?;
+    Ok((joined, left))
+}
