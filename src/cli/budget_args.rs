@@ -60,12 +60,13 @@ fn moment(text: &str) -> Result<i64, String> {
     let expected = || "expected a day or a moment, UTC, as in `2026-03-01` or `2026-03-01T12:00:00Z`".to_owned();
     let (day, time) = text.strip_suffix('Z').unwrap_or(text).split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
     let numbers = |text: &str, mark: char| -> Option<[i64; 3]> {
-        let parts: Vec<i64> = text.split(mark).map(|part| part.parse().ok().filter(|number| 0 <= *number)).collect::<Option<_>>()?;
+        let parts: Vec<i64> =
+            text.split(mark).map(|part| part.parse().ok().filter(|number| 0 <= *number)).collect::<Option<_>>()?;
         parts.try_into().ok()
     };
-    let ([year, month, day], [hour, minute, second]) =
-        numbers(day, '-').zip(numbers(time, ':')).ok_or_else(expected)?;
-    let days_of = [31, if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let ([year, month, day], [hour, minute, second]) = numbers(day, '-').zip(numbers(time, ':')).ok_or_else(expected)?;
+    let days_of =
+        [31, if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let is_real = (1970..10_000).contains(&year)
         && (1..=12).contains(&month)
         && (1..=days_of[(month - 1).clamp(0, 11) as usize]).contains(&day)
@@ -114,7 +115,17 @@ mod tests {
         ] {
             assert_eq!(moment(text), Ok(seconds), "{text}");
         }
-        for bad in ["", "2026", "2026-02-29", "2026-13-01", "2026-01-00", "2026-01-01T24:00:00", "2026-01-01T1:2", "1969-12-31", "-1-1-1"] {
+        for bad in [
+            "",
+            "2026",
+            "2026-02-29",
+            "2026-13-01",
+            "2026-01-00",
+            "2026-01-01T24:00:00",
+            "2026-01-01T1:2",
+            "1969-12-31",
+            "-1-1-1",
+        ] {
             assert!(moment(bad).is_err(), "{bad}");
         }
     }

@@ -5,8 +5,8 @@ use super::output::{note, printed, say, say_report};
 use super::progress::metered;
 use super::wait::WaitArgs;
 use super::{
-    account, audit, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, people, plan, predict, release, report,
-    run, session, slurm, status, stores, verify,
+    account, audit, bench, check, cost, curate, data, devices, fit, ledger, list, look, odometer, people, plan, predict, release,
+    report, run, session, slurm, status, stores, verify,
 };
 use crate::record;
 use crate::registry::Registry;

@@ -127,13 +127,20 @@ fn of_table(args: &ReleaseArgs, options: &ReleaseOptions) -> Result<(), Error> {
         "{} of {} values were released{}",
         found.answers.len(),
         rows.len(),
-        if found.repeated == 0 { String::new() } else { format!(", {} of them before: they spend nothing again", found.repeated) }
+        if found.repeated == 0 {
+            String::new()
+        } else {
+            format!(", {} of them before: they spend nothing again", found.repeated)
+        }
     );
     if found.refused.is_empty() {
         note(&words);
         return Ok(());
     }
-    Err(Error::CheckSaidNo(format!("{words}, and {} records were refused: nothing else of the table is lost", found.refused.len())))
+    Err(Error::CheckSaidNo(format!(
+        "{words}, and {} records were refused: nothing else of the table is lost",
+        found.refused.len()
+    )))
 }
 
 /// Returns the name of each record of a table, and its value or why it has none.

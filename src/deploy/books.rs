@@ -56,7 +56,9 @@ impl FromStr for Period {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|(name, _)| *name == text);
-        found.map(|(_, period)| period).ok_or_else(|| format!("`{text}` is not a period, expected day, week, month or year (UTC)"))
+        found
+            .map(|(_, period)| period)
+            .ok_or_else(|| format!("`{text}` is not a period, expected day, week, month or year (UTC)"))
     }
 }
 
@@ -145,14 +147,19 @@ impl DeploymentFile {
     pub(super) fn set_budget(&self, terms: &BudgetTerms) -> Result<(), Error> {
         let text = |text: Option<String>| text.map_or(Value::Null, Value::Text);
         let real = |number: Option<f64>| number.map_or(Value::Null, Value::Real);
-        self.insert(Side::Own, "budgets", self.seed(Side::Own), vec![
-            Value::Text(terms.filter.to_string()),
-            real(terms.budget.map(|budget| budget.epsilon.get())),
-            real(terms.budget.and_then(|budget| budget.delta).map(Delta::get)),
-            text(terms.protects.map(|change| change.to_string())),
-            terms.rows.map_or(Value::Null, |rows| Value::Integer(rows as i64)),
-            text(terms.per.map(|period| period.to_string())),
-        ])
+        self.insert(
+            Side::Own,
+            "budgets",
+            self.seed(Side::Own),
+            vec![
+                Value::Text(terms.filter.to_string()),
+                real(terms.budget.map(|budget| budget.epsilon.get())),
+                real(terms.budget.and_then(|budget| budget.delta).map(Delta::get)),
+                text(terms.protects.map(|change| change.to_string())),
+                terms.rows.map_or(Value::Null, |rows| Value::Integer(rows as i64)),
+                text(terms.per.map(|period| period.to_string())),
+            ],
+        )
     }
 
     /// Returns what each record may spend; `None` for a file that has stated nothing.
@@ -272,7 +279,13 @@ impl DeploymentFile {
     ///
     /// # Errors
     /// Those of SQLite.
-    pub(super) fn note_refusal(&self, column: Option<i64>, record: Option<u64>, why: &str, occasion: &Occasion) -> Result<(), Error> {
+    pub(super) fn note_refusal(
+        &self,
+        column: Option<i64>,
+        record: Option<u64>,
+        why: &str,
+        occasion: &Occasion,
+    ) -> Result<(), Error> {
         let command = self.command(Side::Own, occasion)?;
         let next = "SELECT coalesce(max(refusal_id), 0) + 1 FROM refusals";
         let number: i64 = self.db.query_row(next, [], |row| row.get(0)).map_err(|why| self.failed(&why))?;
@@ -305,9 +318,7 @@ impl DeploymentFile {
             let (released, reward, key, item) = match kept {
                 KeptRelease::Reward(released) => (Value::Real(*released), Value::Null, Value::Null, Value::Null),
                 KeptRelease::Item(numbers) => (Value::Null, Value::Null, Value::Null, Value::Blob(packed(numbers))),
-                KeptRelease::Raw { reward, key } => {
-                    (Value::Null, Value::Real(*reward), Value::Blob(key.to_vec()), Value::Null)
-                }
+                KeptRelease::Raw { reward, key } => (Value::Null, Value::Real(*reward), Value::Blob(key.to_vec()), Value::Null),
             };
             release = vec![Value::Integer(column), Value::Integer(round as i64), released, reward, key, item];
         }
@@ -323,7 +334,8 @@ impl DeploymentFile {
             self.statement(&add)?.execute(row).map_err(|why| self.failed(&why))?;
         }
         let whose = [record, paid.column, period].map(Value::Integer);
-        let known = self.rows(side, ("accounts", "record = ?1 AND column_id = ?2 AND period = ?3"), &whose, |row| row.get::<_, i64>(3))?;
+        let known =
+            self.rows(side, ("accounts", "record = ?1 AND column_id = ?2 AND period = ?3"), &whose, |row| row.get::<_, i64>(3))?;
         let n = known.first().copied().unwrap_or(0) + 1;
         let account = whose.into_iter().chain([Value::Integer(n)]).collect();
         self.insert(side, "accounts", self.seed(side), account)?;
@@ -351,11 +363,7 @@ impl DeploymentFile {
 
     /// Keeps the newest answer of another party's file.
     pub(super) fn set_newest_of(&self, source: &str, newest: Ticket) -> Result<(), Error> {
-        let row = vec![
-            Value::Text(source.to_owned()),
-            Value::Integer(newest.number as i64),
-            Value::Blob(newest.name.to_vec()),
-        ];
+        let row = vec![Value::Text(source.to_owned()), Value::Integer(newest.number as i64), Value::Blob(newest.name.to_vec())];
         self.insert(Side::Own, "tickets", self.seed(Side::Own), row)
     }
 
@@ -418,7 +426,9 @@ impl DeploymentFile {
         for sql in ["DELETE FROM spends WHERE spend_id = ?1", "DELETE FROM releases WHERE spend_id = ?1"] {
             self.db.execute(sql, [number]).map_err(|why| self.failed(&why))?;
         }
-        for (table, whose) in [("accounts", format!("record = {record} AND column_id = {column}")), ("columns", format!("column_id = {column}"))] {
+        for (table, whose) in
+            [("accounts", format!("record = {record} AND column_id = {column}")), ("columns", format!("column_id = {column}"))]
+        {
             self.update(Side::Own, table, self.seed(Side::Own), "n = n - 1", &whose, &[])?;
         }
         Ok(true)
@@ -457,9 +467,13 @@ impl DeploymentFile {
             let n_values = if matches!(row.get_ref(6).map_err(refuse)?, ValueRef::Null) { 6 } else { 12 };
             let values = (0..n_values).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>().map_err(refuse)?;
             let sealed = chained(self.seed(side), before, values);
+            let is_its_own = matches!(row.get_ref(12).map_err(refuse)?, ValueRef::Blob(bytes) if bytes == sealed);
+            let is_whole = is_its_own && !matches!(row.get_ref(13).map_err(refuse)?, ValueRef::Integer(0));
+            if !is_whole {
+                return Err(self.altered(side, &format!("answer {}", last + 1)));
+            }
             let read = || -> rusqlite::Result<_> {
                 let number: i64 = row.get(0)?;
-                let is_whole = row.get::<_, Seal>(12)? == sealed && row.get::<_, Option<bool>>(13)?.unwrap_or(true);
                 let name = row.get::<_, Option<Seal>>(5)?.unwrap_or(sealed);
                 let spend = SpendRow { column: row.get(1)?, record: row.get(2)?, time: row.get(3)?, name };
                 let kept = match (row.get(8)?, row.get(9)?, row.get(10)?, row.get::<_, Option<Vec<u8>>>(11)?) {
@@ -468,10 +482,10 @@ impl DeploymentFile {
                     (None, None, None, Some(item)) => Some(KeptRelease::Item(unpacked(&item))),
                     _ => None,
                 };
-                Ok((number, is_whole, spend, kept))
+                Ok((number, spend, kept))
             };
-            let (number, is_whole, spend, kept) = read().map_err(refuse)?;
-            if !is_whole || number != last + 1 {
+            let (number, spend, kept) = read().map_err(refuse)?;
+            if number != last + 1 {
                 return Err(self.altered(side, &format!("answer {}", last + 1)));
             }
             (last, before) = (number, Some(sealed));

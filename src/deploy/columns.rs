@@ -96,20 +96,25 @@ impl DeploymentFile {
             (None, Some(ledger)) => &ledger.mechanism,
             (None, None) => "none",
         };
-        self.insert(side, "columns", self.seed(side), vec![
-            Value::Integer(number),
-            text(&column.source),
-            Value::Integer(i64::from(column.is_own)),
-            text(&column.form.to_string()),
-            text(&column.name),
-            text(mechanism),
-            real(column.spend.as_ref().map(|spend| spend.epsilon)),
-            real(column.spend.as_ref().map(|spend| spend.delta)),
-            path.map_or(Value::Null, Value::Text),
-            link.map_or(Value::Null, |link| text(&link.id)),
-            Value::Blob(self.terms_seal(side, number)?.to_vec()),
-            Value::Integer(0),
-        ])?;
+        self.insert(
+            side,
+            "columns",
+            self.seed(side),
+            vec![
+                Value::Integer(number),
+                text(&column.source),
+                Value::Integer(i64::from(column.is_own)),
+                text(&column.form.to_string()),
+                text(&column.name),
+                text(mechanism),
+                real(column.spend.as_ref().map(|spend| spend.epsilon)),
+                real(column.spend.as_ref().map(|spend| spend.delta)),
+                path.map_or(Value::Null, Value::Text),
+                link.map_or(Value::Null, |link| text(&link.id)),
+                Value::Blob(self.terms_seal(side, number)?.to_vec()),
+                Value::Integer(0),
+            ],
+        )?;
         Ok(number)
     }
 

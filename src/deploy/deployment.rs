@@ -127,8 +127,11 @@ pub(super) fn enter(
             file.begin()?;
             if file.budget(Side::Own)?.is_some() {
                 return Err(Error::input(
-                    Diagnostic::new(format!("rewards pass no mechanism, and `{}` counts what each record spends", path.display()))
-                        .hint("name another file for a session without privacy"),
+                    Diagnostic::new(format!(
+                        "rewards pass no mechanism, and `{}` counts what each record spends",
+                        path.display()
+                    ))
+                    .hint("name another file for a session without privacy"),
                 ));
             }
         }
@@ -198,7 +201,8 @@ pub(super) fn enter(
             Err(why) => return Err(refused(why)),
         }
     }
-    let own = if file.shared.is_some() && file.budget(Side::Own)?.is_none() { BudgetTerms { filter: held.filter, ..own } } else { own };
+    let own =
+        if file.shared.is_some() && file.budget(Side::Own)?.is_none() { BudgetTerms { filter: held.filter, ..own } } else { own };
     file.set_budget(&own)?;
     column.number = file.add_column(Side::Own, &column, declaration)?;
     Ok((file, column, Some(held)))
@@ -386,8 +390,9 @@ impl<'a> Account<'a> {
 
 /// Compares the numbers of answers that a file and its odometer know of.
 fn agree(file: &DeploymentFile, here: u64, there: u64) -> Result<(), Error> {
-    let corrupt =
-        |problem: String, hint: &str| Err(Error::Corrupt { path: file.path().to_owned(), problem, hint: hint.to_owned() });
+    let corrupt = |problem: String, hint: &str| {
+        Err(Error::Corrupt { path: file.path_of(Side::Own).to_owned(), problem, hint: hint.to_owned() })
+    };
     if there < here {
         return corrupt(
             format!("has made {here} answers, and its odometer knows of {there}: the odometer is an older copy"),
@@ -405,7 +410,7 @@ fn agree(file: &DeploymentFile, here: u64, there: u64) -> Result<(), Error> {
 
 fn not_known(file: &DeploymentFile) -> Error {
     Error::Corrupt {
-        path: file.path().to_owned(),
+        path: file.path_of(Side::Own).to_owned(),
         problem: "is not known to its odometer".to_owned(),
         hint: "the odometer is older than the session: restore both from copies of one moment, or start a new session".to_owned(),
     }

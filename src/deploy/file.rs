@@ -77,7 +77,10 @@ pub struct Ticket {
 /// The file of one party, open for one command.
 pub struct DeploymentFile {
     pub(super) db: Connection,
+    /// Behind links that may lead to it.
     path: PathBuf,
+    /// As it was named.
+    shown: PathBuf,
     /// Random name of the file.
     pub id: String,
     /// What names a record.
@@ -140,17 +143,12 @@ pub fn new_name() -> Result<String, Error> {
 
 /// Returns what SQLite refused as an error about a file.
 pub(super) fn refused(path: &Path, why: &rusqlite::Error) -> Error {
-    let corrupt = |problem: &str, hint: &str| Error::Corrupt {
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-        hint: hint.to_owned(),
-    };
+    let corrupt =
+        |problem: &str, hint: &str| Error::Corrupt { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() };
     match why.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::InUse {
-            path: path.to_owned(),
-            holder: "another command",
-            hint: "then try again".to_owned(),
-        },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Error::InUse { path: path.to_owned(), holder: "another command", hint: "then try again".to_owned() }
+        }
         Some(ErrorCode::NotADatabase) => corrupt("is not a deployment of this program", NAME_ONE),
         Some(ErrorCode::DatabaseCorrupt) => {
             corrupt("is damaged: SQLite cannot read it as it was written", "restore the file from a copy")
@@ -199,6 +197,7 @@ impl DeploymentFile {
     /// Whether nothing is at a path, or what a command left that was killed before its first transaction ended: an empty file.
     #[must_use]
     pub fn is_absent(path: &Path) -> bool {
+        roll_back_killed(path);
         path.symlink_metadata().map_or(true, |found| found.is_file() && found.len() == 0)
     }
 
@@ -219,15 +218,16 @@ impl DeploymentFile {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(&place).map_err(|source| Error::io(action, path, source))?;
-        Self::begun(&place, new, odometer)
+        Self::begun(path, &place, new, odometer)
     }
 
-    fn begun(place: &Path, new: &NewFile, odometer: Option<&Path>) -> Result<Self, Error> {
+    fn begun(shown: &Path, place: &Path, new: &NewFile, odometer: Option<&Path>) -> Result<Self, Error> {
         let db = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let anchor = new.anchor.as_ref().map(|anchor| absolute(anchor)).transpose()?;
         let mut made = Self {
             db,
             path: place.to_owned(),
+            shown: shown.to_owned(),
             id: new_name()?,
             naming: new.naming,
             key_check: new.key_check.clone(),
@@ -250,15 +250,20 @@ impl DeploymentFile {
         made.db.pragma_update(None, "application_id", APPLICATION).map_err(refuse)?;
         made.db.pragma_update(None, "user_version", VERSION).map_err(refuse)?;
         let text = |text: &str| Value::Text(text.to_owned());
-        made.insert(Side::Own, "deployment", made.seed(Side::Own), vec![
-            text(&made.id),
-            Value::Integer(now()),
-            text(env!("CARGO_PKG_VERSION")),
-            text(place_of(place)?),
-            text(made.naming.text()),
-            made.key_check.clone().map_or(Value::Null, Value::Blob),
-            made.anchor.as_deref().map(place_of).transpose()?.map_or(Value::Null, text),
-        ])?;
+        made.insert(
+            Side::Own,
+            "deployment",
+            made.seed(Side::Own),
+            vec![
+                text(&made.id),
+                Value::Integer(now()),
+                text(env!("CARGO_PKG_VERSION")),
+                text(place_of(place)?),
+                text(made.naming.text()),
+                made.key_check.clone().map_or(Value::Null, Value::Blob),
+                made.anchor.as_deref().map(place_of).transpose()?.map_or(Value::Null, text),
+            ],
+        )?;
         Ok(made)
     }
 
@@ -268,18 +273,18 @@ impl DeploymentFile {
     /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no deployment, altered, a copy, older than its anchor, or of
     /// a newer version.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE, true)
     }
 
-    /// Opens a file to read it, also where it cannot be written.
+    /// Opens a file to read it, also where it cannot be written; copies and older files are read as any other.
     ///
     /// # Errors
     /// As [`DeploymentFile::open`].
     pub fn open_to_read(path: &Path) -> Result<Self, Error> {
         // What a killed command left is rolled back by whoever may write.
-        match Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+        match Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE, false) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
-                Self::opened(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+                Self::opened(path, OpenFlags::SQLITE_OPEN_READ_ONLY, false)
             }
             outcome => outcome,
         }
@@ -291,6 +296,7 @@ impl DeploymentFile {
     /// [`Error::Io`] where it cannot be read.
     pub fn is_one(path: &Path) -> Result<bool, Error> {
         let failed = |source| Error::io("read the file", path, source);
+        roll_back_killed(path);
         if !path.metadata().map_err(failed)?.is_file() {
             return Ok(false);
         }
@@ -301,29 +307,37 @@ impl DeploymentFile {
         Ok(72 <= read && (head.starts_with(b"SQLite format 3\0") || head[68..72] == APPLICATION.to_be_bytes()))
     }
 
-    fn opened(path: &Path, flags: OpenFlags) -> Result<Self, Error> {
+    fn opened(path: &Path, flags: OpenFlags, to_write: bool) -> Result<Self, Error> {
         let action = "read the deployment";
         // A link is followed once and for all.
         let real = path.canonicalize().map_err(|source| Error::io(action, path, source))?;
-        if !Self::is_one(&real)? {
-            let problem = "is not a deployment of this program".to_owned();
-            return Err(Error::Corrupt { path: path.to_owned(), problem, hint: NAME_ONE.to_owned() });
+        refuse_others(path, &real)?;
+        if to_write {
+            refuse_hard_links(path, &real)?;
         }
-        refuse_hard_links(&real)?;
         place_of(&real)?;
         let db = connect(&real, flags)?;
-        let mut made =
-            Self { db, path: real.clone(), id: String::new(), naming: Naming::Rows, key_check: None, anchor: None, shared: None, is_new: Cell::new(false) };
-        once_free(SHARED, || made.check_version(Side::Own, &real))?;
-        let head = once_free(SHARED, || made.head(Side::Own, &real))?;
+        let mut made = Self {
+            db,
+            path: real.clone(),
+            shown: path.to_owned(),
+            id: String::new(),
+            naming: Naming::Rows,
+            key_check: None,
+            anchor: None,
+            shared: None,
+            is_new: Cell::new(false),
+        };
+        once_free(SHARED, || made.check_version(Side::Own, path))?;
+        let head = once_free(SHARED, || made.head(Side::Own, path))?;
         (made.id, made.naming, made.key_check, made.anchor) = (head.id, head.naming, head.key_check, head.anchor);
-        if real != head.place {
-            refuse_copy_of(&made.id, &real, &head.place)?;
-            if flags == OpenFlags::SQLITE_OPEN_READ_WRITE {
+        if to_write {
+            if real != head.place {
+                refuse_copy_of(&made.id, path, &real, &head.place)?;
                 made.move_to(&real)?;
             }
+            made.check_anchor(Side::Own)?;
         }
-        made.check_anchor(Side::Own)?;
         Ok(made)
     }
 
@@ -338,19 +352,16 @@ impl DeploymentFile {
             return Ok(());
         }
         let real = path.canonicalize().map_err(|source| Error::io("read the odometer", path, source))?;
-        if !Self::is_one(&real)? {
-            let problem = "is not a deployment of this program".to_owned();
-            return Err(Error::Corrupt { path: path.to_owned(), problem, hint: NAME_ONE.to_owned() });
-        }
-        refuse_hard_links(&real)?;
+        refuse_others(path, &real)?;
+        refuse_hard_links(path, &real)?;
         // Read only where the file is: SQLite would make a missing one.
         let uri = place_of(&real)?;
         let attached = self.db.execute("ATTACH DATABASE ?1 AS shared", [uri]).map(drop);
         attached.and_then(|()| self.db.execute_batch("PRAGMA shared.synchronous = EXTRA")).map_err(|why| refused(&real, &why))?;
-        once_free(SHARED, || self.check_version(Side::Shared, &real))?;
-        let head = once_free(SHARED, || self.head(Side::Shared, &real))?;
+        once_free(SHARED, || self.check_version(Side::Shared, path))?;
+        let head = once_free(SHARED, || self.head(Side::Shared, path))?;
         if real != head.place {
-            refuse_copy_of(&head.id, &real, &head.place)?;
+            refuse_copy_of(&head.id, path, &real, &head.place)?;
         }
         if id.is_some_and(|id| id != head.id) {
             return Err(Error::Corrupt {
@@ -373,7 +384,7 @@ impl DeploymentFile {
     pub(super) fn path_of(&self, side: Side) -> &Path {
         match (side, &self.shared) {
             (Side::Shared, Some(shared)) => &shared.path,
-            _ => &self.path,
+            _ => &self.shown,
         }
     }
 
@@ -436,7 +447,7 @@ impl DeploymentFile {
 
     /// Returns what SQLite refused as an error about this file, or about the shared one where it is named.
     pub(super) fn failed(&self, why: &rusqlite::Error) -> Error {
-        refused(&self.path, why)
+        refused(&self.shown, why)
     }
 
     fn check_version(&self, side: Side, path: &Path) -> Result<(), Error> {
@@ -444,9 +455,7 @@ impl DeploymentFile {
             let found = self.db.query_row(&format!("PRAGMA {}.{name}", side.schema()), [], |row| row.get(0));
             found.map_err(|why| refused(path, &why))
         };
-        let corrupt = |problem: String, hint: &str| {
-            Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() })
-        };
+        let corrupt = |problem: String, hint: &str| Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() });
         if pragma("application_id")? != APPLICATION {
             // Also what a command left that was killed before its first transaction ended.
             return corrupt("is not a deployment of this program".to_owned(), NAME_ONE);
@@ -465,26 +474,20 @@ impl DeploymentFile {
 
     fn head(&self, side: Side, path: &Path) -> Result<Head, Error> {
         let sql = format!("SELECT * FROM {}.deployment", side.schema());
-        let read = |row: &Row<'_>| -> rusqlite::Result<(Head, bool)> {
+        let read = |row: &Row<'_>| -> rusqlite::Result<Option<Head>> {
             let id: String = row.get("id")?;
+            if !is_sealed(row, "deployment", &[id.as_bytes()])? {
+                return Ok(None);
+            }
             let naming: String = row.get("naming")?;
             let place: String = row.get("place")?;
             let anchor: Option<String> = row.get("anchor")?;
-            let sealed = is_sealed(row, "deployment", &[id.as_bytes()])?;
             let naming = Naming::ALL.into_iter().find(|known| known.text() == naming);
             let key_check = row.get("key_check")?;
-            let naming_is_known = naming.is_some();
-            let head = Head {
-                id,
-                place: place.into(),
-                naming: naming.unwrap_or(Naming::Rows),
-                key_check,
-                anchor: anchor.map(PathBuf::from),
-            };
-            Ok((head, sealed && naming_is_known))
+            Ok(naming.map(|naming| Head { id, place: place.into(), naming, key_check, anchor: anchor.map(PathBuf::from) }))
         };
         match self.db.query_row(&sql, [], read).optional().map_err(|why| refused(path, &why))? {
-            Some((head, true)) => Ok(head),
+            Some(Some(head)) => Ok(head),
             _ => Err(altered(path, "who the file is")),
         }
     }
@@ -492,7 +495,14 @@ impl DeploymentFile {
     /// Notes that the file has moved.
     fn move_to(&self, real: &Path) -> Result<(), Error> {
         self.begin()?;
-        self.update(Side::Own, "deployment", self.seed(Side::Own), "place = ?1", "1", &[Value::Text(place_of(real)?.to_owned())])?;
+        self.update(
+            Side::Own,
+            "deployment",
+            self.seed(Side::Own),
+            "place = ?1",
+            "1",
+            &[Value::Text(place_of(real)?.to_owned())],
+        )?;
         self.commit()
     }
 
@@ -559,17 +569,26 @@ impl DeploymentFile {
             let fits = is_sealed(row, table, &[seed.as_bytes()])?;
             Ok(if fits { Some(read(row)?) } else { None })
         });
-        let found: Vec<Option<T>> =
-            found.and_then(Iterator::collect).map_err(|why| refused(self.path_of(side), &why))?;
+        let found: Vec<Option<T>> = found.and_then(Iterator::collect).map_err(|why| refused(self.path_of(side), &why))?;
         let whole: Option<Vec<T>> = found.into_iter().collect();
         whole.ok_or_else(|| altered(self.path_of(side), &format!("a row of its table `{table}`")))
     }
 
-    /// Fails where SQLite finds the pages of the file damaged.
+    /// Fails where SQLite finds the pages of the file damaged, or where a row does not fit its digest.
+    ///
+    /// Columns, terms, totals and answers are checked by whoever reads them.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
-    pub(super) fn check_pages(&self) -> Result<(), Error> {
+    pub(super) fn check_all(&self) -> Result<(), Error> {
+        self.head(Side::Own, &self.shown)?;
+        for table in ["commands", "people", "refusals", "sessions", "tickets"] {
+            self.rows(Side::Own, (table, "1"), &[], |_| Ok(()))?;
+        }
+        let missing = "SELECT count(*) FROM spends WHERE command_id NOT IN (SELECT command_id FROM commands)";
+        if self.db.query_row(missing, [], |row| row.get::<_, i64>(0)).map_err(|why| self.failed(&why))? != 0 {
+            return Err(self.altered(Side::Own, "the list of its commands"));
+        }
         let found: String =
             self.db.query_row("PRAGMA main.integrity_check(1)", [], |row| row.get(0)).map_err(|why| self.failed(&why))?;
         if found == "ok" { Ok(()) } else { Err(self.altered(Side::Own, &format!("a page ({found})"))) }
@@ -609,9 +628,7 @@ impl DeploymentFile {
     fn check_anchor(&self, side: Side) -> Result<(), Error> {
         let Some(anchor) = self.anchor_of(side) else { return Ok(()) };
         let (path, id) = (self.path_of(side), self.seed(side));
-        let corrupt = |problem: String, hint: &str| {
-            Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() })
-        };
+        let corrupt = |problem: String, hint: &str| Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() });
         let text = match std::fs::read_to_string(anchor) {
             Ok(text) => text,
             // Killed after the first commit and before its anchor was written: nothing had left yet.
@@ -621,7 +638,8 @@ impl DeploymentFile {
             Err(source) => return Err(Error::io("read the anchor", anchor, source)),
         };
         let mut words = text.split_whitespace();
-        let stated = (words.next(), words.next().and_then(|number| number.parse::<u64>().ok()), words.next().and_then(seal::bytes));
+        let stated =
+            (words.next(), words.next().and_then(|number| number.parse::<u64>().ok()), words.next().and_then(seal::bytes));
         let (Some(whose), Some(number), Some(name)) = stated else {
             return Err(Error::Corrupt {
                 path: anchor.to_owned(),
@@ -630,7 +648,10 @@ impl DeploymentFile {
             });
         };
         if whose != id {
-            return corrupt(format!("has an anchor, `{}`, that is of another deployment", anchor.display()), "restore the anchor");
+            return corrupt(
+                format!("has an anchor, `{}`, that is of another deployment", anchor.display()),
+                "restore the anchor",
+            );
         }
         let here = self.ticket(side)?.map_or(0, |last| last.number);
         if here < number {
@@ -641,7 +662,10 @@ impl DeploymentFile {
         }
         if 0 < number && self.name_of(side, number)? != Some(name) {
             return corrupt(
-                format!("is a copy that went on by itself: answer {number} is not the one that its anchor `{}` knows", anchor.display()),
+                format!(
+                    "is a copy that went on by itself: answer {number} is not the one that its anchor `{}` knows",
+                    anchor.display()
+                ),
                 "go on with the file that the anchor knows",
             );
         }
@@ -683,32 +707,59 @@ fn is_sealed(row: &Row<'_>, table: &str, seed: &[&[u8]]) -> rusqlite::Result<boo
     Ok(matches!(last, ValueRef::Blob(bytes) if bytes == row_seal(row, table, seed)?))
 }
 
+/// Rolls back what a killed command left in a file, if it did: the journal beside it says so.
+fn roll_back_killed(path: &Path) {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    if Path::new(&journal).exists()
+        && let Ok(db) = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    {
+        // The first read does it. Where it cannot be done now, whoever opens the file says why.
+        let _ = db.query_row("PRAGMA schema_version", [], |row| row.get::<_, i64>(0));
+    }
+}
+
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(|why| refused(path, &why))?;
     let set = |db: &Connection| {
         db.busy_timeout(TRY)?;
         db.set_prepared_statement_cache_capacity(64);
-        db.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY;")
+        db.execute_batch(
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY;",
+        )
     };
     set(&db).map_err(|why| refused(path, &why))?;
     Ok(db)
 }
 
-fn refuse_hard_links(real: &Path) -> Result<(), Error> {
+/// Fails where a file is no deployment.
+fn refuse_others(shown: &Path, real: &Path) -> Result<(), Error> {
+    if DeploymentFile::is_one(real)? {
+        return Ok(());
+    }
+    let (problem, hint) = if DeploymentFile::is_absent(real) {
+        ("is empty: a command that was killed before it made anything leaves such a file", "make it again: it counts as absent")
+    } else {
+        ("is not a deployment of this program", NAME_ONE)
+    };
+    Err(Error::Corrupt { path: shown.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
+}
+
+fn refuse_hard_links(shown: &Path, real: &Path) -> Result<(), Error> {
     #[cfg(unix)]
     if real.metadata().is_ok_and(|found| 1 < std::os::unix::fs::MetadataExt::nlink(&found)) {
         return Err(Error::Corrupt {
-            path: real.to_owned(),
+            path: shown.to_owned(),
             problem: "is one file under several names (hard links)".to_owned(),
             hint: "delete the other hard links: a write through one name would not be seen through another".to_owned(),
         });
     }
-    let _ = real;
+    let _ = (shown, real);
     Ok(())
 }
 
 /// Fails where the file of this random name still stands where this one was.
-fn refuse_copy_of(id: &str, real: &Path, place: &Path) -> Result<(), Error> {
+fn refuse_copy_of(id: &str, shown: &Path, real: &Path, place: &Path) -> Result<(), Error> {
     let Some(place) = place.canonicalize().ok().filter(|place| place != real) else { return Ok(()) };
     if !DeploymentFile::is_one(&place).unwrap_or(true) {
         return Ok(());
@@ -720,7 +771,7 @@ fn refuse_copy_of(id: &str, real: &Path, place: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Corrupt {
-        path: real.to_owned(),
+        path: shown.to_owned(),
         problem: format!("is a copy: the deployment still stands at `{}`", place.display()),
         hint: format!(
             "go on with `{}`, or delete it if this one takes its place: what one of the two spends, the other would not know",
@@ -736,7 +787,8 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 /// Returns a path as the text that a file keeps of it.
 fn place_of(path: &Path) -> Result<&str, Error> {
     path.to_str().ok_or_else(|| {
-        let hint = "rename the folder or the file: a deployment keeps its place as text, to tell a copy from a file that has moved";
+        let hint =
+            "rename the folder or the file: a deployment keeps its place as text, to tell a copy from a file that has moved";
         Error::input(Diagnostic::new(format!("`{}` is a path that is not UTF-8", path.display())).hint(hint))
     })
 }

@@ -175,7 +175,10 @@ pub fn ledger(
         ledger.notes.extend(file.notes);
         FileLedger { file: file.path.display().to_string(), kind: file.kind.name(), ledger, ids: file.ids }
     });
-    Ok(LedgerReport { files: each.collect(), together: all.map(|all| if delta.is_some() { all.read_at(delta) } else { all }.ledger()) })
+    Ok(LedgerReport {
+        files: each.collect(),
+        together: all.map(|all| if delta.is_some() { all.read_at(delta) } else { all }.ledger()),
+    })
 }
 
 /// Reads files that state spends.
@@ -229,8 +232,9 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
     let named = files.iter().find(|file| file.naming != Naming::Rows);
     if let Some(file) = named {
         return Err(Error::input(
-            Diagnostic::new(format!("`{}` names records by ids, which other files do not have", file.path.display()))
-                .hint("files that are shown together are about the same rows: show these apart, or let all of them share one odometer"),
+            Diagnostic::new(format!("`{}` names records by ids, which other files do not have", file.path.display())).hint(
+                "files that are shown together are about the same rows: show these apart, or let all of them share one odometer",
+            ),
         ));
     }
     for file in &ordered {
@@ -242,11 +246,14 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
         let mut is_counted = !file.spends.is_empty();
         let columns: BTreeMap<i64, &Column> = file.columns.iter().map(|column| (column.number, column)).collect();
         for row in &file.spends {
-            let Some((source, spend)) = columns.get(&row.column).and_then(|column| Some((&column.source, column.spend.as_ref()?))) else {
+            let Some((source, spend)) =
+                columns.get(&row.column).and_then(|column| Some((&column.source, column.spend.as_ref()?)))
+            else {
                 continue;
             };
             // Sums over users of two copies are two streams: each is added as a whole.
-            let is_new = known.insert((source, row.name, row.record)) || spend.growth == Growth::OneStream && file.is_copied(&ordered);
+            let is_new =
+                known.insert((source, row.name, row.record)) || spend.growth == Growth::OneStream && file.is_copied(&ordered);
             is_counted &= !is_new;
             if !is_new {
                 continue;
@@ -375,15 +382,15 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
         problem: problem.to_owned(),
         hint: "name a deployment, or the `.ledger.json` of a curated table".to_owned(),
     };
-    if DeploymentFile::is_one(path)? {
+    if DeploymentFile::is_one(path)? || DeploymentFile::is_absent(path) {
         return read_deployment(path, stated);
     }
     let ledger = CuratedLedger::read(path)?;
     let spend = ledger.spend().ok_or_else(|| corrupt("states no loss that can be added up"))?;
-    let name = ledger.sha256.get(..2 * seal::N_BYTES).and_then(seal::bytes).ok_or_else(|| corrupt("has no digest of its inputs"))?;
+    let name =
+        ledger.sha256.get(..2 * seal::N_BYTES).and_then(seal::bytes).ok_or_else(|| corrupt("has no digest of its inputs"))?;
     let filter = stated.unwrap_or(spend.natural_filter());
-    let mut odometer =
-        Odometer::new(filter, None, Some(ledger.rows)).map_err(|why| corrupt(&why.to_string()))?;
+    let mut odometer = Odometer::new(filter, None, Some(ledger.rows)).map_err(|why| corrupt(&why.to_string()))?;
     odometer.add(&spend);
     let id = spend.session.clone();
     let column = Column {
@@ -415,7 +422,7 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
 pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
     let file = DeploymentFile::open_to_read(path)?;
     file.begin_to_read()?;
-    file.check_pages()?;
+    file.check_all()?;
     let columns = file.columns(Side::Own)?;
     let is_open = |column: &Column| column.spend.is_none() && 0 < column.n;
     if columns.iter().any(is_open) {
@@ -425,7 +432,11 @@ pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result
         ));
     }
     let declared = file.budget(Side::Own)?;
-    let mut terms = declared.clone().unwrap_or(BudgetTerms { filter: FilterKind::Sum, budget: None, protects: None, rows: None, per: None });
+    if declared.is_none() && !columns.is_empty() {
+        return Err(file.altered(Side::Own, "its budget"));
+    }
+    let mut terms =
+        declared.clone().unwrap_or(BudgetTerms { filter: FilterKind::Sum, budget: None, protects: None, rows: None, per: None });
     if let Some(stated) = stated.filter(|stated| *stated != terms.filter) {
         terms = BudgetTerms { filter: stated, budget: None, ..terms };
     }
@@ -452,7 +463,8 @@ pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result
             odometer.add_kind(kind, records(record), n - 1);
         }
     }
-    let ids = file.rows(Side::Own, ("people", "id IS NOT NULL"), &[], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Value>(1)?)))?;
+    let ids =
+        file.rows(Side::Own, ("people", "id IS NOT NULL"), &[], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Value>(1)?)))?;
     let ids = ids.into_iter().filter_map(|(record, id)| match id {
         Value::Text(id) => Some((record as u64, id)),
         _ => None,

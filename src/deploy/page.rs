@@ -85,7 +85,9 @@ pub fn write_csv(state: &Path, out: &Path) -> Result<(), Error> {
     let dates = dates_of(state, times.into_iter())?;
     let mut text = "answer,time,record,id,measured,mechanism,epsilon,delta,name\n".to_owned();
     for (at, row) in file.spends.iter().enumerate() {
-        let Some((column, spend)) = columns.get(&row.column).and_then(|column| Some((column, column.spend.as_ref()?))) else { continue };
+        let Some((column, spend)) = columns.get(&row.column).and_then(|column| Some((column, column.spend.as_ref()?))) else {
+            continue;
+        };
         let record = if row.record == EVERY { "every".to_owned() } else { row.record.to_string() };
         let id = file.ids.get(&(row.record as u64)).map_or(String::new(), |id| quoted(id));
         // Writing to a string does not fail.
@@ -121,7 +123,8 @@ fn dates_of(state: &Path, times: impl Iterator<Item = i64>) -> Result<Dates, Err
     let mut known = BTreeMap::new();
     for time in times {
         if !known.contains_key(&time) {
-            let text = file.statement("SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')")?.query_row([time], |row| row.get(0));
+            let text =
+                file.statement("SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')")?.query_row([time], |row| row.get(0));
             known.insert(time, text.map_err(|why| file.failed(&why))?);
         }
     }
@@ -133,7 +136,8 @@ fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
     file.odometer = file.odometer.read_at(delta);
     let Some(terms) = &file.terms else {
         return Err(Error::input(
-            Diagnostic::new(format!("`{}` is no deployment", state.display())).expected("a file that `privateer odometer`, `init` or `release` made"),
+            Diagnostic::new(format!("`{}` is no deployment", state.display()))
+                .expected("a file that `privateer odometer`, `init` or `release` made"),
         ));
     };
     let open = DeploymentFile::open_to_read(state)?;
@@ -150,7 +154,8 @@ fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
     }
     let newest = format!("1 ORDER BY refusal_id DESC LIMIT {LISTED}");
     let refused = open.rows(Side::Own, ("refusals", &newest), &[], |row| Ok((row.get(1)?, row.get(3)?, row.get(5)?)))?;
-    let n = open.db.query_row("SELECT count(*) FROM refusals", [], |row| row.get::<_, i64>(0)).map_err(|why| open.failed(&why))?;
+    let n =
+        open.db.query_row("SELECT count(*) FROM refusals", [], |row| row.get::<_, i64>(0)).map_err(|why| open.failed(&why))?;
     let mut statement = open.statement(
         "SELECT program_version, command, who, count(*) FROM spends JOIN commands USING (command_id) GROUP BY command_id ORDER BY command_id",
     )?;
@@ -227,7 +232,11 @@ fn lead(books: &Books) -> String {
     let most = total.largest;
     let terms = books.file.terms.as_ref();
     let budget = terms.and_then(|terms| Some(format!(" of {}{}", terms.budget?, per(terms)))).unwrap_or_default();
-    let whose = if total.records.is_empty() { "every record has".to_owned() } else { format!("record {} has", who(&books.file, most.record)) };
+    let whose = if total.records.is_empty() {
+        "every record has".to_owned()
+    } else {
+        format!("record {} has", who(&books.file, most.record))
+    };
     format!("{n} answers about {} records; {whose} spent most: {}{budget}.", total.records.len(), loss(most.epsilon, most.delta))
 }
 
@@ -357,7 +366,9 @@ fn by_hand(books: &Books) -> Markup {
     let picked = [0, records.len() / 2, records.len().saturating_sub(1)];
     let mut lines: Vec<(u64, String)> = Vec::new();
     for at in picked {
-        let Some(record) = records.get(at).filter(|record| lines.iter().all(|(known, _)| *known != record.record)) else { continue };
+        let Some(record) = records.get(at).filter(|record| lines.iter().all(|(known, _)| *known != record.record)) else {
+            continue;
+        };
         let parts: Vec<String> = file
             .odometer
             .spends()

@@ -101,9 +101,11 @@ impl DeploymentFile {
         if self.naming == Naming::Rows {
             let Some(row) = name.parse::<u64>().ok().filter(|row| *row < 1 << 62) else {
                 let problem = Diagnostic::new(format!("the record `{}` is not a row", shortened(name)));
-                return Err(Error::input(problem.expected("the row of the record, from 0").hint(
-                    "a deployment that is begun with `--ids` names records by ids",
-                )));
+                return Err(Error::input(
+                    problem
+                        .expected("the row of the record, from 0")
+                        .hint("a deployment that is begun with `--ids` names records by ids"),
+                ));
             };
             let found = known("record = ?1", Value::Integer(row as i64))?;
             return Ok(if found.is_some_and(|(_, left)| left.is_some()) { Err(Absence::Left) } else { Ok(row) });
@@ -157,7 +159,8 @@ impl DeploymentFile {
             Err(Absence::Unknown) => Err(self.unknown(name)),
             Ok(record) => {
                 if self.naming == Naming::Rows {
-                    let known = self.db.query_row("SELECT 1 FROM people WHERE record = ?1", [record as i64], |_| Ok(())).optional();
+                    let known =
+                        self.db.query_row("SELECT 1 FROM people WHERE record = ?1", [record as i64], |_| Ok(())).optional();
                     if known.map_err(|why| self.failed(&why))?.is_none() {
                         let row = vec![Value::Integer(record as i64), Value::Null, Value::Null, Value::Integer(time)];
                         self.insert(Side::Own, "people", self.seed(Side::Own), row)?;
@@ -180,7 +183,9 @@ impl DeploymentFile {
         Error::input(
             Diagnostic::new(format!("`{shown}` knows no record `{}`", shortened(name)))
                 .expected("the id of a record that has joined")
-                .hint(format!("`privateer people {shown} --join ID` takes a person in; `release --join` takes everybody of a table in")),
+                .hint(format!(
+                    "`privateer people {shown} --join ID` takes a person in; `release --join` takes everybody of a table in"
+                )),
         )
     }
 

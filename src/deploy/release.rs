@@ -231,12 +231,21 @@ impl Counter {
             file.check_key(ids.as_ref())?;
             let channel = channel_of(&declaration)?;
             let ledger = ledger_of(&channel);
-            return Ok(Self { file, column, declaration, channel, ledger, ids, key, is_new: true, is_table: false, join: options.join });
+            return Ok(Self {
+                file,
+                column,
+                declaration,
+                channel,
+                ledger,
+                ids,
+                key,
+                is_new: true,
+                is_table: false,
+                join: options.join,
+            });
         };
         options.agree_with(&declaration)?;
-        let whose = |file: &DeploymentFile| {
-            Ok(file.columns(Side::Own)?.into_iter().find(|column| column.source == source))
-        };
+        let whose = |file: &DeploymentFile| Ok(file.columns(Side::Own)?.into_iter().find(|column| column.source == source));
         let (file, column) = open_with_odometer(state, whose, options.budget.odometer.as_deref())?;
         let column = column.ok_or_else(|| file.altered(Side::Own, "a column"))?;
         file.check_key(ids.as_ref())?;
@@ -275,8 +284,7 @@ impl Counter {
                 refuse_far("value", value, Some(self.declaration.clip), yes)?;
                 let spent = account.check(row)?;
                 let mut mechanism = ChannelRelease::of(&self.channel).map_err(|why| failed(&why))?;
-                let (_, kept) =
-                    mechanism.release_to_keep(&Query::default(), Raw::seal(value)).map_err(|why| failed(&why))?;
+                let (_, kept) = mechanism.release_to_keep(&Query::default(), Raw::seal(value)).map_err(|why| failed(&why))?;
                 let KeptRelease::Reward(released) = kept else { return Err(file.altered(Side::Own, "a column")) };
                 let ticket = account.pay(row, (self.column.number, round, &kept), None)?;
                 (released, ticket, spent)

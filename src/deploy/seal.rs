@@ -131,7 +131,11 @@ mod tests {
     fn data_and_their_terms_are_the_same() {
         let space = InputSpace::new(&["a.b".to_owned(), "c?".to_owned(), "001".to_owned()], &[1.0, 2.5, 1e-300]);
         for loss in [
-            ReleaseLoss::Value { column: "y".to_owned(), loss: Loss::Mixture { response: 1.0, epsilon: 0.1, kept: 0.5, share: 0.25 }, width: None },
+            ReleaseLoss::Value {
+                column: "y".to_owned(),
+                loss: Loss::Mixture { response: 1.0, epsilon: 0.1, kept: 0.5, share: 0.25 },
+                width: None,
+            },
             ReleaseLoss::Inputs(InputsLoss {
                 space,
                 radius: 0.1,

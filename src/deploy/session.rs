@@ -2,9 +2,7 @@
 
 use super::books::BudgetTerms;
 use super::columns::{Column, SessionRow};
-use super::deployment::{
-    Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer,
-};
+use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer};
 use super::file::{DeploymentFile, NewFile, Side, Ticket, new_name};
 use super::notes::Note;
 use super::odometer::refuse_large_delta;
@@ -137,8 +135,17 @@ pub fn init(
         }
     }
     let new = NewFile { anchor: budget.anchor.clone(), ..NewFile::default() };
-    let entered =
-        Column { number: 0, source: new_name()?, is_own: true, form, name: column.clone(), spend, ledger: Some(ledger.clone()), odometer: None, n: 0 };
+    let entered = Column {
+        number: 0,
+        source: new_name()?,
+        is_own: true,
+        form,
+        name: column.clone(),
+        spend,
+        ledger: Some(ledger.clone()),
+        odometer: None,
+        n: 0,
+    };
     let (file, entered, terms) = enter(state, &new, budget, entered, None::<&()>, Some(n as u64))?;
     file.add_session(&SessionRow {
         column: entered.number,
@@ -274,7 +281,9 @@ fn chosen(file: &DeploymentFile, name: Option<&str>) -> Result<SessionRow, Error
         ),
         Some(name) => match sessions.into_iter().find(|session| session.name == name) {
             Some(session) => Ok(session),
-            None => refuse(format!("`{}` holds no session `{name}`", file.path().display()), format!("one of {}", names.join(", "))),
+            None => {
+                refuse(format!("`{}` holds no session `{name}`", file.path().display()), format!("one of {}", names.join(", ")))
+            }
         },
     }
 }
@@ -440,8 +449,14 @@ fn received_column(open: &OpenSession, answer: &HolderRelease) -> Result<(Column
     let column = match known {
         Some(column) => column,
         None => {
-            let mut column =
-                Column { source: answer.source.clone(), name: answer.column.clone(), is_own: false, odometer: None, n: 0, ..open.column.clone() };
+            let mut column = Column {
+                source: answer.source.clone(),
+                name: answer.column.clone(),
+                is_own: false,
+                odometer: None,
+                n: 0,
+                ..open.column.clone()
+            };
             if let Some(ReleaseLoss::Value { column: measured, .. }) = column.spend.as_mut().map(|spend| &mut spend.loss) {
                 measured.clone_from(&answer.column);
             }

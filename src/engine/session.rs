@@ -105,8 +105,21 @@ impl Session {
         let SessionParts { plan, streams, domain, release, ledger, bound, outputs, n_points, fingerprint, .. } = parts;
         let players = Players::new(vec![Player::new(0, policy, draws(&streams, &plan, 0))], Decider::Listed);
         let (spec_hash, told, asked) = (sweep.hash.clone(), Vec::new(), None);
-        let made =
-            Self { plan, streams, players, domain, release, ledger, bound, outputs, n_points, fingerprint, spec_hash, told, asked };
+        let made = Self {
+            plan,
+            streams,
+            players,
+            domain,
+            release,
+            ledger,
+            bound,
+            outputs,
+            n_points,
+            fingerprint,
+            spec_hash,
+            told,
+            asked,
+        };
         Ok(made)
     }
 
@@ -124,12 +137,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::start`]; rounds that do not belong to the spec or its points.
-    pub fn replay(
-        sweep: &Sweep,
-        preparation: &Preparation<'_>,
-        told: Vec<ToldRound>,
-        asked: Option<u64>,
-    ) -> Result<Self, Error> {
+    pub fn replay(sweep: &Sweep, preparation: &Preparation<'_>, told: Vec<ToldRound>, asked: Option<u64>) -> Result<Self, Error> {
         Self::replayed(Self::fresh(sweep, session_parts(sweep, preparation)?)?, told, asked)
     }
 

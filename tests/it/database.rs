@@ -28,7 +28,8 @@ pub fn alter(folder: &Path, name: &str, sql: &str) {
 
 /// Everything that a deployment holds but where it stands: each table with its rows.
 pub fn content(folder: &Path, name: &str) -> Vec<(String, Vec<Vec<Value>>)> {
-    let tables: Vec<String> = all(folder, name, "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'deployment' ORDER BY name");
+    let tables: Vec<String> =
+        all(folder, name, "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'deployment' ORDER BY name");
     let database = open(folder, name);
     let rows = |table: String| {
         let mut statement = database.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2")).expect("a table");

@@ -29,7 +29,7 @@ fn numbers_without_meaning_and_contradictions_are_refused() {
     assert!(stream(|_| ()).is_ok());
     assert!(refused(stream(|options| options.separation = Some(0))).contains("`--separation` is 0"));
     assert!(refused(stream(|options| options.epsilon = Some(1.0))).contains("`--epsilon` and `--sigma`"));
-    assert!(refused(ledger(&[], None, &|_| ())).contains("no file is named"));
+    assert!(refused(ledger(&[], None, None, &|_| ())).contains("no file is named"));
 }
 
 /// A slip, or a round that no session has, leaves no state behind.
@@ -43,8 +43,9 @@ fn a_refused_first_release_writes_nothing() {
         clip: Some((0.0, 1.0)),
         ..ReleaseOptions::default()
     };
-    let first = |round, value| release(&state, &RecordValue { row: 0, round, value, yes: false }, &options, &|_| ());
-    assert!(refused(first(0, 0.5)).contains("the round of record 0 is 0"));
+    let first =
+        |round, value| release(&state, &RecordValue { record: "0".to_owned(), round, value, yes: false }, &options, &|_| ());
+    assert!(refused(first(0, 0.5)).contains("the round is 0"));
     refused(first(1, 500.0));
     refused(first(1, f64::NAN));
     assert!(!state.exists());

@@ -157,7 +157,10 @@ fn altered_rows_are_refused() {
                     assert_ne!(fs::read(here.join(name)).expect("a file"), whole, "{table}.{column}");
                     let said = run(here, &["ledger", name]);
                     let text = stderr(&said);
-                    assert!(code(&said) == Some(2) && text.contains("altered") && text.contains("hint"), "{name} {table}.{column}: {text}");
+                    assert!(
+                        code(&said) == Some(2) && text.contains("altered") && text.contains("hint"),
+                        "{name} {table}.{column}: {text}"
+                    );
                     fs::write(here.join(name), &whole).expect("restored");
                     n_run += 1;
                 }
@@ -169,7 +172,11 @@ fn altered_rows_are_refused() {
                 let key = if ["accounts", "terms"].contains(&table) { "(record, column_id)" } else { "rowid" };
                 let key = if table == "terms" { "(column_id, part, name)" } else { key };
                 let names = key.trim_matches(['(', ')']);
-                alter(here, name, &format!("DELETE FROM {table} WHERE {key} IN (SELECT {names} FROM {table} LIMIT 1 OFFSET {at})"));
+                alter(
+                    here,
+                    name,
+                    &format!("DELETE FROM {table} WHERE {key} IN (SELECT {names} FROM {table} LIMIT 1 OFFSET {at})"),
+                );
                 let said = run(here, &["ledger", name]);
                 assert!(code(&said) == Some(2) && stderr(&said).contains("altered"), "{name} {table} {at}: {}", stderr(&said));
                 fs::write(here.join(name), &whole).expect("restored");

@@ -1,6 +1,6 @@
 //! A curator and a modeler as two programs: what passes between them, what is refused, and a state file that a kill cannot harm.
 
-use crate::database::{alter, content, holds_number, one};
+use crate::database::{alter, holds_number, one};
 pub use crate::problems::{CURATE, spec};
 use crate::program::{code, privateer, run, stderr, stdout};
 use privateer_privacy::mechanism::MECHANISMS;
@@ -194,10 +194,12 @@ fn a_session_takes_each_reward_once() {
     refused(here, &["ask", "far"], &["was altered"]);
     planted("other", "PRAGMA application_id = 7");
     refused(here, &["ask", "other"], &["not a deployment"]);
-    for (name, bytes) in [("foreign", &b"{\"schema_version\": 1}"[..]), ("cut", &bytes[..bytes.len() / 2]), ("head", &bytes[..80])] {
+    for (name, bytes) in
+        [("foreign", &b"{\"schema_version\": 1}"[..]), ("cut", &bytes[..bytes.len() / 2]), ("head", &bytes[..80])]
+    {
         fs::write(here.join(name), bytes).expect("written");
         for words in [&["ask", name][..], &["ledger", name], &["init", name, "modeler.toml", "--session", "second"]] {
-            refused(here, words, &[if name == "foreign" { "not a" } else { "damaged" }]);
+            refused(here, words, &[if name == "foreign" { "not" } else { "damaged" }]);
         }
     }
     fs::write(here.join("state"), &bytes).expect("written");
@@ -226,7 +228,10 @@ fn noise_on_the_learners_side_is_drawn_once() {
         assert!(released.is_finite() && released != 0.123456789, "{told}");
         let kept = || one::<f64>(here, &state, "SELECT released FROM releases");
         assert_eq!(kept(), released);
-        assert!(!holds_number(here, &state, 0.123456789) && holds_number(here, &state, released), "the raw reward is kept nowhere");
+        assert!(
+            !holds_number(here, &state, 0.123456789) && holds_number(here, &state, released),
+            "the raw reward is kept nowhere"
+        );
         let provenance: String = one(here, &state, "SELECT value FROM terms WHERE part = 'ledger' AND name = 'provenance'");
         assert_eq!(provenance, "released");
         fine(here, &["ask", &state]);

@@ -12,18 +12,6 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// Refuses a saved state of another version of its layout.
-pub(crate) fn read_version(state: &serde_json::Value, expected: u32) -> Result<(), String> {
-    match state["version"].as_u64() {
-        Some(version) if version == u64::from(expected) => Ok(()),
-        Some(version) => {
-            let which = if version < u64::from(expected) { "an older" } else { "a newer" };
-            Err(format!("{which} program wrote it (version {version}, expected {expected}): go on with that program"))
-        }
-        None => Err("it has no version".to_owned()),
-    }
-}
-
 /// Holds the public part of a server's request in one round.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query<'a> {
@@ -45,12 +33,6 @@ pub trait Privatizer: Send {
     /// They are for the simulation only, and must not be published.
     fn counts(&self) -> ReleaseCounts {
         ReleaseCounts::default()
-    }
-
-    /// Returns the state as versioned plain data; null for privatizers without state.
-    /// The state may hold raw sums, and is as secret as the data.
-    fn save(&self) -> serde_json::Value {
-        serde_json::Value::Null
     }
 }
 

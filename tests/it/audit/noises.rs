@@ -2,7 +2,7 @@
 
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::streams::{Factorisation, NoiseState, PrefixNoise, Shape};
+use privateer_privacy::streams::{Factorisation, PrefixNoise, Shape};
 
 /// How the nodes of a tree are noised.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,13 +80,5 @@ impl PrefixNoise for BrokenNoise {
 
     fn state(&self) -> usize {
         self.levels.len() * self.prefix.len()
-    }
-
-    fn save(&self) -> NoiseState {
-        NoiseState { round: self.round, vectors: Vec::new() }
-    }
-
-    fn load(&mut self, _state: NoiseState) -> bool {
-        false
     }
 }

@@ -10,6 +10,7 @@ use privateer_backend::Screen;
 use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, Moments, TrialScore};
 use privateer_numerics::rng::{Purpose, Streams};
+use privateer_privacy::{Released, Signal};
 
 /// The posteriors that a policy can be given, as lines of its table.
 fn posteriors(policy: &str) -> Vec<String> {
@@ -179,6 +180,14 @@ impl Way {
         Ok((point, Some(beta.to_bits())))
     }
 
+    /// Takes a round that was played before, without scoring.
+    fn take(&mut self, point: usize, signal: &Released<Signal>) {
+        if let Proposal::Random { source, n_points } = self.policy.propose(&mut self.streams) {
+            self.streams.of(source).index(n_points);
+        }
+        self.policy.update(point, signal);
+    }
+
     fn moments(&mut self, n_points: usize) -> Vec<Moments> {
         self.policy.scores().map(|model| (0..n_points).map(|point| model.exact(point)).collect()).unwrap_or_default()
     }
@@ -204,8 +213,8 @@ fn choices_betas_and_states() {
                 let n = cell.environment.gram.n_points();
                 let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
                 let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
-                let mut privatizers = vec![(trial.mechanism.privatizer(), mechanism)];
-                let mut visited = Vec::new();
+                let (mut privatizer, mut stream) = (trial.mechanism.privatizer(), mechanism);
+                let (mut visited, mut signals) = (Vec::new(), Vec::new());
                 assert_eq!(ways[0].policy.recommend(), None, "{name}: nothing was played");
                 for round in 1..=60 {
                     if [1, 4, 9, 30].contains(&round) {
@@ -217,12 +226,13 @@ fn choices_betas_and_states() {
                         assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
                         let random = ways[0].streams();
                         ways.push(Way::new(policy, random, open()));
-                        // The privatizer too, and its stream by the number of words drawn.
-                        let (held, stream) = &privatizers[0];
-                        let state = serde_json::from_str(&held.save().to_string()).expect("JSON");
-                        let mut again = cell.streams.of(0, Purpose::Mechanism("p"));
-                        again.skip(stream.drawn());
-                        privatizers.push((trial.mechanism.restore(state).expect("its own state"), again));
+                        // And a new policy that is told the same again, as a session does: nothing is scored.
+                        let mut again =
+                            Way::new(cell.maker.make(&facts).expect("a policy"), policy_streams(&cell.streams), open());
+                        for (point, signal) in visited.iter().copied().zip(&signals) {
+                            again.take(point, signal);
+                        }
+                        ways.push(again);
                     }
                     let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
                     assert!(choices[0].1.is_none_or(|beta| (0.0..=f64::MAX).contains(&f64::from_bits(beta))), "{name}: beta");
@@ -231,15 +241,10 @@ fn choices_betas_and_states() {
                     visited.push(point);
                     let queries: Vec<_> = ways.iter_mut().map(|way| way.policy.query(point)).collect();
                     assert!(queries.iter().all(|query| *query == queries[0]), "{name}: equal states ask alike");
-                    let mut seen = Vec::new();
-                    for (privatizer, stream) in &mut privatizers {
-                        let reward = trial.instance.observe(point, &mut noise.clone());
-                        seen.push(privatizer.release(&queries[0], reward, stream.into()));
-                    }
-                    let _ = trial.instance.observe(point, &mut noise);
-                    assert!(seen.iter().all(|signal| *signal == seen[0]), "{name} round {round}: a restored privatizer differs");
-                    let signal = seen.remove(0);
+                    let reward = trial.instance.observe(point, &mut noise);
+                    let signal = privatizer.release(&queries[0], reward, (&mut stream).into());
                     drop(queries);
+                    signals.push(signal.clone());
                     for way in &mut ways {
                         way.policy.update(point, &signal);
                         assert!(visited.contains(&way.policy.recommend().expect("something was played")), "{name}");

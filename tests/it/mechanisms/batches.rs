@@ -5,8 +5,7 @@ use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::sums::{SumsEntry, batch};
 use privateer_privacy::{Channel, Event, Query, Raw, Signal};
 
-/// Means of batches of `batch` rewards at epsilon = 2 on [-1, 1], from a stream or with exact noise; the state passes JSON after
-/// every round.
+/// Means of batches of `batch` rewards at epsilon = 2 on [-1, 1], from a stream or with exact noise.
 fn means(entry: &SumsEntry, rewards: &[f64], batch: usize, seed: Option<u64>) -> Vec<f64> {
     let mechanism = sums(entry, 2.0, 1000);
     let mut exact = ChannelRelease::of(&Channel::Sums(mechanism.clone())).expect("sizes");
@@ -21,9 +20,6 @@ fn means(entry: &SumsEntry, rewards: &[f64], batch: usize, seed: Option<u64>) ->
         };
         assert_eq!(signal.value() == &Signal::Nothing, !query.release, "a batch is released at its end and never before");
         found.extend(signal.reward());
-        let [text, kept] = [privatizer.save(), exact.save()].map(|state| state.to_string());
-        privatizer = mechanism.restore(serde_json::from_str(&text).expect("JSON")).expect("its own state");
-        exact.load(serde_json::from_str(&kept).expect("JSON")).expect("its own state");
     }
     found
 }

@@ -124,7 +124,8 @@ impl Odometer {
         let against = self.kinds().iter().filter(|kind| kind.loss.at(&change).is_some()).map(|kind| kind.adversary);
         let against = against.reduce(Adversary::weaker).unwrap_or(Adversary::Observer);
         let of_all = count(all);
-        let single: Vec<(u64, &Tally)> = single.iter().map(|(row, tally)| (*row, tally)).filter(|(_, tally)| 0 < count(tally)).collect();
+        let single: Vec<(u64, &Tally)> =
+            single.iter().map(|(row, tally)| (*row, tally)).filter(|(_, tally)| 0 < count(tally)).collect();
         let of_one = single.iter().map(|(_, tally)| count(tally)).fold(0, u64::saturating_add);
         // Of many records most have spent alike.
         let mut shares: BTreeMap<&[(usize, u64)], Share> = BTreeMap::new();
@@ -139,9 +140,7 @@ impl Odometer {
         let read = |share: &Share| (share.cost.amount, self.read(share, at));
         let spent = |record, releases, (amount, (epsilon, delta))| RecordSpend { record, releases, amount, epsilon, delta };
         let readings: BTreeMap<&[(usize, u64)], _> = shares.iter().map(|(tally, share)| (*tally, read(share))).collect();
-        let of = |(row, tally): &(u64, &Tally)| {
-            spent(*row, count(tally).saturating_add(of_all), readings[tally.as_slice()])
-        };
+        let of = |(row, tally): &(u64, &Tally)| spent(*row, count(tally).saturating_add(of_all), readings[tally.as_slice()]);
         let records: Vec<RecordSpend> = single.iter().map(of).collect();
         let mut largest = spent(0, of_all, read(&base));
         for record in &records {

@@ -5,7 +5,7 @@
 
 use super::blt_fit::{self, Poles};
 use super::transform::TransformBuffers;
-use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
+use super::{Factorisation, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::accounting::sensitivity::Participation;
 use privateer_numerics::linalg::wide;
 use pulp::NullaryFnOnce;
@@ -208,19 +208,5 @@ impl PrefixNoise for BltNoise {
 
     fn state(&self) -> usize {
         (self.buffers.len() + 1) * self.prefix.len()
-    }
-
-    fn save(&self) -> NoiseState {
-        let mut vectors = self.buffers.clone();
-        vectors.push(self.prefix.clone());
-        NoiseState { round: self.round, vectors }
-    }
-
-    fn load(&mut self, mut state: NoiseState) -> bool {
-        let fits = state.is_of(self.buffers.len() + 1, self.prefix.len());
-        if let (true, Some(prefix)) = (fits, state.vectors.pop()) {
-            (self.round, self.buffers, self.prefix) = (state.round, state.vectors, prefix);
-        }
-        fits
     }
 }

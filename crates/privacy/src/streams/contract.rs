@@ -1,7 +1,7 @@
 //! Defines the interface of every factorisation of prefix sums.
 
+use super::RowTransform;
 use super::vectors::scale;
-use super::{NoiseState, RowTransform};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
 use privateer_numerics::rng::Stream;
@@ -130,11 +130,4 @@ pub trait PrefixNoise: fmt::Debug + Send {
 
     /// Returns how many numbers are held between rounds.
     fn state(&self) -> usize;
-
-    /// Returns the state, for [`PrefixNoise::load`].
-    fn save(&self) -> NoiseState;
-
-    /// Restores a state saved by noise of the same factorisation and shape.
-    /// Returns false, and changes nothing, if the state has another form.
-    fn load(&mut self, state: NoiseState) -> bool;
 }

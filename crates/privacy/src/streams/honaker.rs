@@ -5,7 +5,7 @@
 
 use super::transform::TreeRows;
 use super::tree::{Tree, largest_over_nodes};
-use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use super::{Factorisation, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 
 /// The weighted tree over a number of rounds.
@@ -110,20 +110,5 @@ impl PrefixNoise for HonakerNoise {
 
     fn state(&self) -> usize {
         2 * self.levels.len() * self.node.len()
-    }
-
-    fn save(&self) -> NoiseState {
-        let vectors = self.levels.iter().flat_map(|level| [level.estimate.clone(), level.prefix.clone()]).collect();
-        NoiseState { round: self.round, vectors }
-    }
-
-    fn load(&mut self, state: NoiseState) -> bool {
-        let fits = state.is_of(2 * self.levels.len(), self.node.len());
-        if fits {
-            self.round = state.round;
-            let pairs = state.vectors.chunks_exact(2);
-            self.levels = pairs.map(|pair| Level { estimate: pair[0].clone(), prefix: pair[1].clone() }).collect();
-        }
-        fits
     }
 }

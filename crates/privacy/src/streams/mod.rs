@@ -17,7 +17,6 @@ pub mod honaker;
 mod online;
 pub mod own;
 mod prefix;
-mod state;
 pub mod toeplitz;
 mod transform;
 pub mod tree;
@@ -30,6 +29,5 @@ mod reference_tests;
 
 pub use contract::{Factorisation, PrefixNoise, Shape};
 pub use deviations::Deviations;
-pub use prefix::{Exhausted, PrefixState, PrefixStatement, PrefixSums};
-pub use state::NoiseState;
+pub use prefix::{Exhausted, PrefixStatement, PrefixSums};
 pub use transform::RowTransform;

@@ -1,7 +1,7 @@
 //! Adds fresh noise to every item, as in the local model.
 //! No user's item relies on another user's noise, and prefix t carries t draws.
 
-use super::{Factorisation, NoiseState, PrefixNoise, Shape};
+use super::{Factorisation, PrefixNoise, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
 
@@ -59,17 +59,5 @@ impl PrefixNoise for OwnNoise {
 
     fn state(&self) -> usize {
         self.prefix.len()
-    }
-
-    fn save(&self) -> NoiseState {
-        NoiseState { round: self.round, vectors: vec![self.prefix.clone()] }
-    }
-
-    fn load(&mut self, mut state: NoiseState) -> bool {
-        let fits = state.is_of(1, self.prefix.len());
-        if let (true, Some(prefix)) = (fits, state.vectors.pop()) {
-            (self.round, self.prefix) = (state.round, prefix);
-        }
-        fits
     }
 }

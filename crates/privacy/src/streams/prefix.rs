@@ -2,13 +2,12 @@
 
 use super::contract::as_planted;
 use super::vectors::{add_to, are_finite};
-use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use super::{Factorisation, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::{Participation, Relation};
-use crate::noise::{Grid, MOST_STEPS, Noise};
+use crate::noise::{Grid, Noise};
 use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, Raw, Released, gdp_mu};
 use privateer_numerics::rng::Stream;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::f64::consts::SQRT_2;
 use std::fmt;
@@ -199,71 +198,5 @@ impl PrefixSums {
     #[must_use]
     pub fn round(&self) -> u64 {
         self.round
-    }
-
-    /// Returns the state; it contains the raw sum and is as secret as the data.
-    #[must_use]
-    pub fn save(&self) -> PrefixState {
-        let exact = self.exact.as_ref().map(|exact| ExactState {
-            grid: exact.grid,
-            transform: exact.transform.as_ref().map(|transform| transform.save()).unwrap_or_default(),
-        });
-        PrefixState { round: self.round, sum: self.sum.clone(), noise: self.noise.save(), exact }
-    }
-
-    /// Restores a state of the same factorisation, shape and standard deviation.
-    /// Returns false if the state has another form; the stream must not be used then.
-    pub fn load(&mut self, state: PrefixState) -> bool {
-        let fits = state.round <= self.rounds
-            && state.noise.round == state.round
-            && state.sum.len() == self.sum.len()
-            && state.sum.iter().all(|x| x.is_finite())
-            && match (&mut self.exact, state.exact) {
-                (None, None) => true,
-                (Some(exact), Some(of)) => {
-                    let numbers = state.noise.vectors.iter().chain(&of.transform.vectors).flatten();
-                    let whole = state.sum.iter().all(|x| x.fract() == 0.0);
-                    exact.grid == of.grid
-                        && of.transform.round == state.round
-                        && whole
-                        && state.sum.iter().chain(numbers).all(|x| x.abs() <= MOST_STEPS)
-                        && exact.transform.as_mut().is_some_and(|transform| transform.load(of.transform))
-                }
-                _ => false,
-            }
-            && self.noise.load(state.noise);
-        if fits {
-            (self.round, self.sum) = (state.round, state.sum);
-        }
-        fits
-    }
-}
-
-/// Holds the state that [`PrefixSums::save`] returns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PrefixState {
-    round: u64,
-    sum: Vec<f64>,
-    noise: NoiseState,
-    /// Of exact noise; the numbers are in steps of its grid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    exact: Option<ExactState>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct ExactState {
-    grid: Grid,
-    transform: NoiseState,
-}
-
-impl PrefixState {
-    /// Returns the number of rows released.
-    pub(crate) fn round(&self) -> u64 {
-        self.round
-    }
-
-    /// Returns the grid of exact noise.
-    pub(crate) fn grid(&self) -> Option<Grid> {
-        self.exact.as_ref().map(|exact| exact.grid)
     }
 }

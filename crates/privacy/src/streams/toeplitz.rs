@@ -7,7 +7,7 @@
 pub(crate) use super::online::work_space;
 use super::online::{self, OnlineSums, coefficients};
 use super::transform::Kept;
-use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use super::{Factorisation, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
 use privateer_numerics::linalg::{add_rows, add_rows_wide, wide};
@@ -232,22 +232,6 @@ impl PrefixNoise for SquareRootNoise {
     fn state(&self) -> usize {
         self.draws.len() * self.sum.len() + self.online.state()
     }
-
-    fn save(&self) -> NoiseState {
-        NoiseState { round: self.draws.len() as u64, vectors: self.draws.clone() }
-    }
-
-    fn load(&mut self, state: NoiseState) -> bool {
-        let fits = state.is_of(state.vectors.len(), self.sum.len()) && state.vectors.len() as u64 == state.round;
-        if fits {
-            self.draws = state.vectors;
-            self.online.restore(&self.draws);
-            if !self.draws.len().is_multiple_of(GROUP) {
-                self.look_ahead(self.draws.len() / GROUP * GROUP);
-            }
-        }
-        fits
-    }
 }
 
 #[cfg(test)]
@@ -262,7 +246,7 @@ mod tests {
         (0..length).map(|i| libm::sin((round * length + i) as f64)).collect()
     }
 
-    /// The groups give the bits of one sum per round, also beyond the stated rounds and after a state was restored.
+    /// The groups give the bits of one sum per round, also beyond the stated rounds.
     #[test]
     fn groups_have_the_bits_of_single_sums() {
         let length = 2 * WHOLE + LANES + 7;
@@ -276,11 +260,6 @@ mod tests {
                 expected.iter_mut().zip(past).for_each(|(sum, z)| *sum += c * z);
             }
             assert_eq!(summed.next(&mut |out| out.copy_from_slice(&fresh)), expected, "{round}");
-            if round.is_multiple_of(7) {
-                let state = summed.save();
-                summed = noise(length, online::BLOCK);
-                assert!(summed.load(state));
-            }
         }
     }
 
@@ -297,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Blocks give the sums of a single block, and a restored stream the bits of one that was never interrupted.
+    /// Blocks give the sums of a single block.
     ///
     /// A middle product of s draws errs by at most `12 eps (log2(s) + 2)` times the norms of the coefficients and of the draws
     /// (`MiddleProduct::apply`). A sum has one of each of at most five lengths, and both ways add at most 601 numbers one by one.
@@ -309,19 +288,13 @@ mod tests {
         let of_coefficients = coefficients().take(rounds).map(|c| c * c).sum::<f64>();
         let bound = eps * libm::sqrt(of_coefficients * rounds as f64);
         for length in [1, 7, 16, 17, 71] {
-            let (mut direct, mut whole, mut restored) = (noise(length, 1024), noise(length, block), noise(length, block));
+            let (mut direct, mut whole) = (noise(length, 1024), noise(length, block));
             for round in 0..rounds {
                 let fresh = draw(round, length);
                 let mut fill = |out: &mut [f64]| out.copy_from_slice(&fresh);
                 let (direct, whole) = (direct.next(&mut fill), whole.next(&mut fill));
                 let error = direct.iter().zip(whole).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 assert!(error <= bound, "{length} {round}: {error} of {bound}");
-                assert_eq!(restored.next(&mut fill), whole, "{length} {round}");
-                if round.is_multiple_of(13) || (round + 1).is_multiple_of(block) {
-                    let state = restored.save();
-                    restored = noise(length, block);
-                    assert!(restored.load(state));
-                }
             }
         }
     }

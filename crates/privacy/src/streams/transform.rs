@@ -4,7 +4,6 @@
 //!
 //! [`PrefixNoise`]: super::PrefixNoise
 
-use super::NoiseState;
 use std::fmt;
 
 /// Computes `C x` of one stream.
@@ -20,13 +19,6 @@ pub trait RowTransform: fmt::Debug + Send {
     /// Bounds the rounding error of an entry of `C x` in f64.
     /// Sums of magnitudes of x must stay below `largest`.
     fn rounding_error(&self, largest: f64) -> f64;
-
-    /// Returns the state: raw data, as secret as the input.
-    fn save(&self) -> NoiseState;
-
-    /// Restores a state saved by a transform of the same form.
-    /// Returns false, and changes nothing, if the state has another form.
-    fn load(&mut self, state: NoiseState) -> bool;
 }
 
 /// Sums the nodes of a binary tree: those that prefixes use, or all complete nodes.
@@ -69,18 +61,6 @@ impl RowTransform for TreeRows {
     /// Returns 0: sums of integers below 2^53 are exact.
     fn rounding_error(&self, _largest: f64) -> f64 {
         0.0
-    }
-
-    fn save(&self) -> NoiseState {
-        NoiseState { round: self.round, vectors: self.levels.clone() }
-    }
-
-    fn load(&mut self, state: NoiseState) -> bool {
-        let fits = state.is_of(self.levels.len(), self.levels.first().map_or(0, Vec::len));
-        if fits {
-            (self.round, self.levels) = (state.round, state.vectors);
-        }
-        fits
     }
 }
 
@@ -127,18 +107,6 @@ impl RowTransform for TransformBuffers {
         let parts = self.theta.iter().zip(&self.omega);
         parts.map(|(theta, omega)| unit * (omega * (2.0 * kept(*theta) + 1.0) + 2.0)).sum()
     }
-
-    fn save(&self) -> NoiseState {
-        NoiseState { round: self.round, vectors: self.buffers.clone() }
-    }
-
-    fn load(&mut self, state: NoiseState) -> bool {
-        let fits = state.is_of(self.buffers.len(), self.buffers.first().map_or(0, Vec::len));
-        if fits {
-            (self.round, self.buffers) = (state.round, state.vectors);
-        }
-        fits
-    }
 }
 
 /// Computes `sum_k c_k x_(t - k)`, with all rows stored.
@@ -172,18 +140,6 @@ impl RowTransform for Kept {
     /// Bounds the rounding of one addition and one product per row; no coefficient exceeds 1.
     fn rounding_error(&self, largest: f64) -> f64 {
         0.51 * f64::EPSILON * largest * (self.coefficients.len() as f64 + 1.0)
-    }
-
-    fn save(&self) -> NoiseState {
-        NoiseState { round: self.rows.len() as u64, vectors: self.rows.clone() }
-    }
-
-    fn load(&mut self, state: NoiseState) -> bool {
-        let fits = state.is_of(state.vectors.len(), self.length) && state.vectors.len() as u64 == state.round;
-        if fits {
-            self.rows = state.vectors;
-        }
-        fits
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::transform::TreeRows;
 use super::vectors::add_to;
-use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use super::{Factorisation, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
 
@@ -113,17 +113,5 @@ impl PrefixNoise for TreeNoise {
 
     fn state(&self) -> usize {
         self.slots.len() * self.length
-    }
-
-    fn save(&self) -> NoiseState {
-        NoiseState { round: self.round, vectors: self.slots.clone() }
-    }
-
-    fn load(&mut self, state: NoiseState) -> bool {
-        let fits = state.is_of(self.slots.len(), self.length);
-        if fits {
-            (self.round, self.slots) = (state.round, state.vectors);
-        }
-        fits
     }
 }

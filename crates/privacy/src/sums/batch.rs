@@ -9,12 +9,10 @@ use crate::calibration::NoiseTerms;
 use crate::mechanism::window::Window;
 use crate::noise::{Grid, MOST_STEPS, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
-use crate::privatizer::read_version;
 use crate::{
     Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
     ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
 };
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Registry entries.
@@ -85,26 +83,13 @@ impl Batches {
     fn drawn(&self) -> f64 {
         self.size * planted::noise_share(PlantedFault::BatchNoise)
     }
-
-    fn open(&self, kept: BatchState) -> Box<dyn Privatizer> {
-        Box::new(BatchPrivatizer { mechanism: self.clone(), kept })
-    }
 }
 
 impl crate::privatizer::sealed::Sealed for Batches {}
 
 impl SumsMechanism for Batches {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        self.open(BatchState { version: BATCH_VERSION, sum: 0.0, users: 0, counts: ReleaseCounts::default() })
-    }
-
-    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        read_version(&state, BATCH_VERSION)?;
-        let kept: BatchState = serde_json::from_value(state).map_err(|source| source.to_string())?;
-        if !kept.sum.is_finite() || kept.counts.rewards < kept.users {
-            return Err("its batch has more users than there were, or a sum that is not finite".to_owned());
-        }
-        Ok(self.open(kept))
+        Box::new(BatchPrivatizer { mechanism: self.clone(), sum: 0.0, users: 0, counts: ReleaseCounts::default() })
     }
 
     fn facts(&self) -> SumsFacts {
@@ -152,12 +137,8 @@ impl SumsMechanism for Batches {
     }
 }
 
-/// Version of the saved state.
-const BATCH_VERSION: u32 = 1;
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct BatchState {
-    version: u32,
+struct BatchPrivatizer {
+    mechanism: Batches,
     /// Sum of the rewards of the batch, minus the centre of the clip range; in steps of the grid where noise is exact.
     sum: f64,
     /// Number of users in the batch.
@@ -165,47 +146,38 @@ struct BatchState {
     counts: ReleaseCounts,
 }
 
-struct BatchPrivatizer {
-    mechanism: Batches,
-    kept: BatchState,
-}
-
 impl Privatizer for BatchPrivatizer {
     /// Returns the mean of the batch that ends in this round; nothing in the rounds of a batch before its last.
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
-        let (mechanism, kept) = (&self.mechanism, &mut self.kept);
+        let mechanism = &self.mechanism;
         let (reward, centre) = (reward.open(), mechanism.window.off_unit(0.0));
         let clipped = if planted::is(PlantedFault::BatchClip) { reward } else { mechanism.window.clip(reward) };
         let item = mechanism.grid.map_or(clipped - centre, |grid| grid.steps(clipped - centre) as f64);
-        kept.sum += item;
-        kept.users += 1;
-        kept.counts.rewards += 1;
-        kept.counts.clipped += u64::from(clipped != reward);
+        self.sum += item;
+        self.users += 1;
+        self.counts.rewards += 1;
+        self.counts.clipped += u64::from(clipped != reward);
         if !query.release {
             return Released::mark(Signal::Nothing);
         }
-        kept.counts.releases += 1;
+        self.counts.releases += 1;
         let (is_laplace, size) = (mechanism.budget.delta.is_none(), mechanism.drawn());
         let sum = match (&mut noise, mechanism.grid) {
             // A sum of steps is a whole number, which f64 holds exactly.
-            (Noise::Exact(entropy), Some(grid)) if is_laplace => grid.add_laplace(grid.value(kept.sum as i64), entropy),
-            (Noise::Exact(entropy), Some(grid)) => grid.add_gaussian(grid.value(kept.sum as i64), entropy),
+            (Noise::Exact(entropy), Some(grid)) if is_laplace => grid.add_laplace(grid.value(self.sum as i64), entropy),
+            (Noise::Exact(entropy), Some(grid)) => grid.add_gaussian(grid.value(self.sum as i64), entropy),
             // Other noise is never given out instead of exact noise.
             (_, Some(_)) => f64::NAN,
-            (noise, None) if is_laplace => kept.sum + noise.number(|stream| stream.laplace(size)),
-            (noise, None) => kept.sum + noise.number(|stream| size * stream.normal()),
+            (noise, None) if is_laplace => self.sum + noise.number(|stream| stream.laplace(size)),
+            (noise, None) => self.sum + noise.number(|stream| size * stream.normal()),
         };
-        let mean = centre + sum / kept.users as f64;
+        let mean = centre + sum / self.users as f64;
         let twice = planted::is(PlantedFault::BatchTwice);
-        (kept.sum, kept.users) = if twice { (item, 1) } else { (0.0, 0) };
+        (self.sum, self.users) = if twice { (item, 1) } else { (0.0, 0) };
         Released::mark(Signal::Reward(mean))
     }
 
     fn counts(&self) -> ReleaseCounts {
-        self.kept.counts
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.kept)
+        self.counts
     }
 }

@@ -86,12 +86,6 @@ pub trait SumsMechanism: Sealed + Send + Sync + fmt::Debug {
     /// Makes a new privatizer for one trial.
     fn privatizer(&self) -> Box<dyn Privatizer>;
 
-    /// Restores a privatizer from its saved state.
-    ///
-    /// # Errors
-    /// A description of the fault in the state.
-    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String>;
-
     /// Returns the public constants.
     fn facts(&self) -> SumsFacts;
 

@@ -3,7 +3,7 @@
 
 use super::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
 use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
-use crate::release::ChannelRelease;
+use crate::release::{ChannelRelease, KeptRelease};
 use crate::{Budget, Calibration, Channel, Privatizer, Protection, Query, Raw, Request, RewardFacts, Signal};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
@@ -101,14 +101,14 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
 fn what_was_kept_gives_the_same_signals_again() {
     for entry in entries() {
         for (epochs, every) in [(Epochs::One, 1), (Epochs::One, 3), (Epochs::Restart, 1), (Epochs::Carry, 1)] {
-            let rounds = 13;
+            let rounds: u64 = 13;
             let releases = rounds.div_ceil(every);
             let Some(mechanism) = built(&entry, Calibration::Tight, rounds, releases, epochs) else {
                 assert!(entry.serves == Protection::LocalSums && epochs != Epochs::One);
                 continue;
             };
             let open = || ChannelRelease::of(&Channel::Sums(Arc::clone(&mechanism))).expect("sizes");
-            let query = |t: u64| Query { features: vec![0.1 * t as f64, 0.5].into(), release: t % every == 0 };
+            let query = |t: u64| Query { features: user(t).0.to_vec().into(), release: t.is_multiple_of(every) };
             let (mut whole, mut told) = (open(), Vec::new());
             for t in 1..=rounds {
                 let reward = Raw::seal(0.05 * t as f64);
@@ -130,7 +130,9 @@ fn what_was_kept_gives_the_same_signals_again() {
                 })
                 .collect();
             assert_eq!(keys.len(), if is_local { 0 } else { rounds as usize });
-            for other in [KeptRelease::Reward(0.5), KeptRelease::Item(vec![0.0; 3]), KeptRelease::Raw { reward: 0.5, key: [0; 32] }] {
+            for other in
+                [KeptRelease::Reward(0.5), KeptRelease::Item(vec![0.0; 3]), KeptRelease::Raw { reward: 0.5, key: [0; 32] }]
+            {
                 let fits = !is_local && matches!(other, KeptRelease::Raw { .. });
                 assert_eq!(open().again(&query(1), &other).is_ok(), fits, "{}", entry.name);
             }

@@ -16,13 +16,11 @@ use crate::gram::{GramClip, GramLayout, GramRelease, GramStream};
 use crate::mechanism::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::printed::{dubey2021, shariff2018};
-use crate::privatizer::read_version;
-use crate::streams::{PrefixState, PrefixSums, Shape, toeplitz};
+use crate::streams::{PrefixSums, Shape, toeplitz};
 use crate::{
     Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
     ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
 };
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Registry entries.
@@ -221,10 +219,6 @@ impl SumsMechanism for Joint {
         Box::new(JointPrivatizer::new(Arc::clone(&self.shared)))
     }
 
-    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        Ok(Box::new(JointPrivatizer::restore(Arc::clone(&self.shared), state)?))
-    }
-
     fn facts(&self) -> SumsFacts {
         let JointSumsShared { calibration, clip, spectrum, .. } = *self.shared;
         SumsFacts { calibration, clip: clip.range, centre: clip.centre, spectrum }
@@ -310,22 +304,6 @@ struct JointPrivatizer {
     counts: ReleaseCounts,
 }
 
-/// Version of the saved state.
-const JOINT_VERSION: u32 = 2;
-
-#[derive(Serialize, Deserialize)]
-struct JointSumsState {
-    version: u32,
-    epoch: usize,
-    rounds: u64,
-    sums: Option<PrefixState>,
-    before: Vec<f64>,
-    before_users: u64,
-    before_std: f64,
-    last: Option<(Vec<f64>, u64, f64)>,
-    counts: ReleaseCounts,
-}
-
 impl JointPrivatizer {
     fn new(shared: Arc<JointSumsShared>) -> Self {
         let m = shared.need.n_features;
@@ -347,46 +325,6 @@ impl JointPrivatizer {
     fn open(&mut self) {
         let shape = Shape::Bordered(self.shared.need.n_features);
         self.sums = self.shared.epochs.get(self.epoch).map(|epoch| epoch.noise.sums(shape));
-    }
-
-    fn restore(shared: Arc<JointSumsShared>, state: serde_json::Value) -> Result<Self, String> {
-        read_version(&state, JOINT_VERSION)?;
-        let state: JointSumsState = serde_json::from_value(state).map_err(|source| source.to_string())?;
-        let mut made = Self::new(shared);
-        let epochs = &made.shared.epochs;
-        let length = Shape::Bordered(made.shared.need.n_features).len();
-        let finite = |values: &[f64]| values.len() == length && values.iter().all(|x| x.is_finite());
-        let last_fits = state.last.as_ref().is_none_or(|(entries, _, std)| finite(entries) && 0.0 <= *std && std.is_finite());
-        let rounds = epochs.get(state.epoch).map_or(0, |epoch| epoch.rounds);
-        // After its last user, an epoch has already given way to the next; every release holds at least one user's item.
-        let turns = made.shared.need.epochs != Epochs::One && state.epoch < epochs.len();
-        let users = epochs.iter().take(state.epoch).map(|epoch| epoch.rounds).sum::<u64>() + state.rounds;
-        let fits = state.epoch <= epochs.len()
-            && (state.rounds < rounds || state.rounds == rounds && !turns)
-            && state.counts.rewards == users
-            && state.sums.as_ref().is_none_or(|sums| sums.round() <= state.rounds);
-        if !fits || !finite(&state.before) || !last_fits {
-            return Err("it is of other sums".to_owned());
-        }
-        if let (Some(epoch), Some(sums)) = (epochs.get(state.epoch), &state.sums)
-            && epoch.noise.grid != sums.grid()
-        {
-            return Err("its numbers are counted in other steps: go on with the program that began it".to_owned());
-        }
-        (made.epoch, made.rounds, made.counts) = (state.epoch, state.rounds, state.counts);
-        let std = state.before_std;
-        made.before = Sums { users: state.before_users, gram_std: std, moment_std: std, ..made.before };
-        made.before.entries = state.before;
-        made.open();
-        let horizon = made.horizon();
-        made.last =
-            state.last.map(|(entries, users, std)| Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon }));
-        let fits = match (&mut made.sums, state.sums) {
-            (Some(sums), Some(state)) => sums.load(state),
-            (None, None) => true,
-            _ => false,
-        };
-        if fits { Ok(made) } else { Err("its running sums are of another length".to_owned()) }
     }
 
     fn horizon(&self) -> u64 {
@@ -441,19 +379,5 @@ impl Privatizer for JointPrivatizer {
 
     fn counts(&self) -> ReleaseCounts {
         self.counts
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(JointSumsState {
-            version: JOINT_VERSION,
-            epoch: self.epoch,
-            rounds: self.rounds,
-            sums: self.sums.as_ref().map(PrefixSums::save),
-            before: self.before.entries.clone(),
-            before_users: self.before.users,
-            before_std: self.before.gram_std,
-            last: self.last.as_ref().map(|last| (last.entries.clone(), last.users, last.gram_std)),
-            counts: self.counts,
-        })
     }
 }

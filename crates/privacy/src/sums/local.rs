@@ -18,13 +18,11 @@ use crate::gram::{GramClip, GramLayout, GramRows};
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
-use crate::privatizer::read_version;
 use crate::streams::Shape;
 use crate::{
     Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
     Released, Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
 };
-use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
@@ -142,13 +140,6 @@ impl SumsMechanism for Local {
         Box::new(LocalPrivatizer::new(self.need, self.clip, self.noise))
     }
 
-    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        read_version(&state, LOCAL_VERSION)?;
-        let LocalState { rewards, .. } = serde_json::from_value(state).map_err(|source| source.to_string())?;
-        let counts = ReleaseCounts { rewards, releases: rewards, ..ReleaseCounts::default() };
-        Ok(Box::new(LocalPrivatizer { counts, ..LocalPrivatizer::new(self.need, self.clip, self.noise) }))
-    }
-
     fn facts(&self) -> SumsFacts {
         let spectrum = Spectrum::Local { gram: self.noise.gram, moment: self.noise.moment };
         SumsFacts { calibration: self.calibration, clip: self.clip.range, centre: self.clip.centre, spectrum }
@@ -185,16 +176,6 @@ impl SumsMechanism for Local {
     fn laws(&self) -> Vec<SamplerLaw> {
         self.noise.grid.iter().map(|grid| grid.gaussian_law()).collect()
     }
-}
-
-/// Version of the saved state.
-const LOCAL_VERSION: u32 = 2;
-
-/// The saved state. Whether a reward lay outside of the clip is a function of that reward, and is left out.
-#[derive(Serialize, Deserialize)]
-struct LocalState {
-    version: u32,
-    rewards: u64,
 }
 
 struct LocalPrivatizer {
@@ -246,9 +227,5 @@ impl Privatizer for LocalPrivatizer {
 
     fn counts(&self) -> ReleaseCounts {
         self.counts
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(LocalState { version: LOCAL_VERSION, rewards: self.counts.rewards })
     }
 }

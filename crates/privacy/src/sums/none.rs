@@ -7,7 +7,6 @@ use crate::{
     Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released,
     Request, RewardFacts, Signal,
 };
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Registry entry; it serves the joint and the local model.
@@ -36,16 +35,6 @@ impl SumsMechanism for NoSumsMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         let sums = Sums::empty(self.n_features, self.rounds);
         Box::new(PlainSums { z: vec![0.0; self.n_features], sums, counts: ReleaseCounts::default() })
-    }
-
-    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        let PlainSumsState { version, entries, users, counts } =
-            serde_json::from_value(state).map_err(|source| source.to_string())?;
-        let sums = Sums { users, ..Sums::empty(self.n_features, self.rounds) };
-        if version != 1 || entries.len() != sums.entries.len() || entries.iter().any(|x| !x.is_finite()) {
-            return Err("it is of another version, or of other sums".to_owned());
-        }
-        Ok(Box::new(PlainSums { z: vec![0.0; self.n_features], sums: Sums { entries, ..sums }, counts }))
     }
 
     fn facts(&self) -> SumsFacts {
@@ -85,14 +74,6 @@ struct PlainSums {
     counts: ReleaseCounts,
 }
 
-#[derive(Serialize, Deserialize)]
-struct PlainSumsState {
-    version: u32,
-    entries: Vec<f64>,
-    users: u64,
-    counts: ReleaseCounts,
-}
-
 impl Privatizer for PlainSums {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _noise: Noise<'_>) -> Released<Signal> {
         if let Some(y) = GramClip::unit(None, 0.0).item(&query.features, reward, &mut self.counts, &mut self.z) {
@@ -108,10 +89,5 @@ impl Privatizer for PlainSums {
 
     fn counts(&self) -> ReleaseCounts {
         self.counts
-    }
-
-    fn save(&self) -> serde_json::Value {
-        let Sums { entries, users, .. } = self.sums.clone();
-        serde_json::json!(PlainSumsState { version: 1, entries, users, counts: self.counts })
     }
 }

@@ -250,10 +250,6 @@ fn epochs() {
         let (mut privatizer, mut random) = (built.privatizer(), stream("epochs"));
         let mut last_std = 0.0;
         for (round, &expected) in users.iter().enumerate() {
-            if round == 5 {
-                // A restored privatizer continues in the middle of an epoch.
-                privatizer = built.restore(privatizer.save()).expect("its own state");
-            }
             let Signal::Sums(sums) = privatizer.release(&query(), Raw::seal(1.0), (&mut random).into()).value().clone() else {
                 panic!("no sums")
             };
