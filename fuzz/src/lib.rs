@@ -4,16 +4,13 @@
 //! `cargo test --release` runs each for as long as `BOLERO_RANDOM_TEST_TIME_MS` says; see `docs/files.md`.
 
 use cap::Cap;
-use privateer::backend::Cpu;
-use privateer::engine::{Preparation, Session};
+use privateer::deploy::{self, BudgetOptions, RecordValue, ReleaseOptions};
 use privateer::env::csv_table::{CsvOptions, read_table};
-use privateer::env::{CuratedLedger, DataFolder};
-use privateer::privacy::odometer::Odometer;
-use privateer::record::{DigestList, Manifest, StateFile, StateKind};
+use privateer::env::CuratedLedger;
+use privateer::record::{DigestList, Manifest};
 use privateer::spec::Sweep;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
 
@@ -33,6 +30,9 @@ pub fn with_at_most(bytes: usize, work: impl FnOnce()) {
 /// Returns the corpus of a target.
 #[must_use]
 pub fn seeds(name: &str) -> Vec<Vec<u8>> {
+    if name == "deployment" {
+        return vec![made()];
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders = vec![root.join("corpus").join(name)];
     if name == "spec" {
@@ -193,61 +193,32 @@ pub fn csv(bytes: &[u8]) {
     });
 }
 
-/// The session that states are restored for.
-struct Prepared {
-    sweep: Sweep,
-    preparation: Preparation<'static>,
-}
-
-static PREPARED: LazyLock<Prepared> = LazyLock::new(|| {
-    let sweep = || Sweep::parse("session.toml", include_str!("../corpus/session.toml"), &[]).expect("a spec");
-    let data = Box::leak(Box::new(DataFolder::new(Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")))));
-    let preparation = Preparation::new(Box::leak(Box::new(sweep())), data, Box::leak(Box::new(Cpu::default())));
-    Prepared { sweep: sweep(), preparation }
-});
-
-/// Returns whether the file of a session holds a state that is restored.
-#[must_use]
-pub fn restores(text: &str) -> bool {
-    let Prepared { sweep, preparation } = &*PREPARED;
-    StateFile::parse(text, StateKind::Session).is_ok_and(|value| Session::restore(sweep, preparation, &value["session"]).is_ok())
-}
-
-/// The file of a session: as it is, and with a digest that fits, which leads further.
-pub fn state(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let sealed = serde_json::from_str::<serde_json::Value>(&text).ok().filter(serde_json::Value::is_object).map(StateFile::text);
-    for text in [Some(text.into_owned()), sealed].into_iter().flatten() {
-        let Ok(value) = StateFile::parse(&text, StateKind::Session) else { continue };
-        let Prepared { sweep, preparation } = &*PREPARED;
-        if let Ok(mut session) = Session::restore(sweep, preparation, &value["session"]) {
-            // A state that is believed can be gone on with.
-            if session.ask().is_ok_and(|row| session.tell(row, 0.5).is_err()) {
-                panic!("a restored session refuses a sound reward");
-            }
-        }
-        let _ = Session::undo(sweep, preparation, &value["session"]);
+/// Makes a deployment with two answers, the seed of its target: names in it are random, so that no file of it is kept.
+fn made() -> Vec<u8> {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("d");
+    let options = ReleaseOptions {
+        mechanism: Some("laplace".to_owned()),
+        epsilon: Some(1.0),
+        clip: Some((0.0, 1.0)),
+        budget: BudgetOptions { budget: Some("epsilon=4".parse().expect("a budget")), ..BudgetOptions::default() },
+        ..ReleaseOptions::default()
+    };
+    for round in 1..=2 {
+        let record = RecordValue { record: "7".to_owned(), round, value: 0.5, yes: false };
+        deploy::release(&path, &record, &options, &|_| ()).expect("released");
     }
+    fs::read(path).expect("a file")
 }
 
-/// The file of an odometer: as it is, and with a digest that fits.
-pub fn odometer(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let sealed = serde_json::from_str::<serde_json::Value>(&text).ok().filter(serde_json::Value::is_object).map(StateFile::text);
-    for text in [Some(text.into_owned()), sealed].into_iter().flatten() {
-        let Ok(value) = StateFile::parse(&text, StateKind::Odometer) else { continue };
-        let Ok(mut odometer) = serde_json::from_value::<Odometer>(value["odometer"].clone()) else { continue };
-        let page = odometer.ledger().page();
-        assert!(!page.contains("NaN"), "{page}");
-        for spend in odometer.spends().to_vec() {
-            // Refused or counted, and never less than before.
-            let changes = odometer.changes();
-            let before: Vec<f64> = changes.iter().map(|change| odometer.spent(0, change).amount).collect();
-            let _ = odometer.spend(&spend);
-            let is_less = |(change, before): (&_, &f64)| odometer.spent(0, change).amount < *before;
-            assert!(!changes.iter().zip(&before).any(is_less), "{spend:?}");
+/// A deployment: what its ledger says is what was spent, or it says nothing.
+pub fn deployment(bytes: &[u8]) {
+    through_file("d", bytes, |folder| {
+        if let Ok(found) = deploy::ledger(&[folder.join("d")], None, None, &|_| ()) {
+            let total = found.files[0].ledger.total.as_ref().expect("two answers");
+            assert_eq!((total.of_one, total.largest.epsilon), (2, 2.0));
         }
-    }
+    });
 }
 
 /// The ledger of a release: as it is, and with a digest that fits.

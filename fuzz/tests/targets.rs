@@ -1,7 +1,7 @@
 //! One test a target. With `cargo bolero` the same tests are guided by coverage.
 
 use bolero::check;
-use privateer_fuzz::{Target, csv, ledger, list, manifest, odometer, restores, set, spec, state};
+use privateer_fuzz::{Target, csv, deployment, ledger, list, manifest, set, spec};
 
 macro_rules! targets {
     ($($name:ident),*) => {
@@ -37,22 +37,4 @@ fn a_planted_fault_is_found() {
     assert!(found.is_err(), "two million edits do not put two words side by side");
 }
 
-/// Seeds of an older program would leave the code behind the first check untested.
-#[test]
-fn sessions_of_the_corpus_are_restored() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/state");
-    let seeds = std::fs::read_dir(&folder).expect("the folder of the seeds");
-    let paths: Vec<_> = seeds.map(|seed| seed.expect("a seed").path()).collect();
-    assert!(!paths.is_empty(), "{} holds no seed: write one with `privateer init`, `ask` and `tell`", folder.display());
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("a text");
-        assert!(
-            restores(&text),
-            "{} is not restored: write it again with `privateer init`, `ask` and `tell`, then set its `data` to `corpus` and renew its digest",
-            path.display()
-        );
-        assert!(!text.contains("\"data\":\"/"), "{} names a folder of a machine", path.display());
-    }
-}
-
-targets!(spec, set, csv, state, odometer, ledger, manifest, list);
+targets!(spec, set, csv, deployment, ledger, manifest, list);

@@ -16,6 +16,7 @@ from .asking import AskTell
 from .audits import Audit, audit
 from .costs import Cost, cost
 from .errors import (
+    BudgetError,
     CheckError,
     DataError,
     DeviceError,
@@ -30,18 +31,20 @@ from .errors import (
 from .own import ContextualPolicy, ContextualProblem, Environment, Policy
 from .results import Difference, Results
 from .runs import run
-from .session import Releases, Session
+from .session import Deployment, Session
 from .spec import Spec
 from .table import Table
 
 __all__ = [
     "AskTell",
     "Audit",
+    "BudgetError",
     "CheckError",
     "ContextualPolicy",
     "ContextualProblem",
     "Cost",
     "DataError",
+    "Deployment",
     "DeviceError",
     "Difference",
     "Environment",
@@ -52,7 +55,6 @@ __all__ = [
     "Price",
     "PrivateerError",
     "Problem",
-    "Releases",
     "Results",
     "RunError",
     "Session",

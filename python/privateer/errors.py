@@ -53,6 +53,17 @@ class CheckError(PrivateerError):
     """A claim does not hold."""
 
 
+class BudgetError(CheckError):
+    """An answer would exceed the budget of a record, or is about one who has left; nothing was released."""
+
+    record: str
+    """The record: its row, or its id."""
+    spent: str
+    """What it has spent, in words."""
+    budget: str
+    """Its budget, in words."""
+
+
 class RunError(PrivateerError, RuntimeError):
     """A run could not go on; finished parts are in its folder."""
 

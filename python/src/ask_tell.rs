@@ -1,6 +1,6 @@
 //! Trials of a cell whose rewards the caller measures.
 
-use super::failure::{Phase, exception, named};
+use super::failure::named;
 use super::guard::RunGuard;
 use super::run::{raised, refuse_fork};
 use super::spec::Sweep;

@@ -7,6 +7,7 @@ use super::spec::Sweep;
 use privateer::config::error::Diagnostic;
 use privateer::cost::{CostOptions, write_question};
 use privateer::deploy::{self, Note, RecordValue, Reward};
+use privateer::privacy::Delta;
 use privateer::run::with_hint;
 use privateer::{DataFolder, Error, Registry, Stop};
 use pyo3::prelude::*;
@@ -124,9 +125,9 @@ pub fn init(
 
 /// Returns the row that a session wants observed next, or the best so far, and notes.
 #[pyfunction]
-pub fn ask(py: Python<'_>, state: PathBuf, best: bool, moved: &Bound<'_, PyAny>) -> PyResult<Noted> {
-    let moved: deploy::MovedFiles = options(moved)?;
-    called(py, None, |note| deploy::ask(&Registry::builtin(), &state, best, &moved, note))
+pub fn ask(py: Python<'_>, state: PathBuf, best: bool, choice: &Bound<'_, PyAny>) -> PyResult<Noted> {
+    let choice: deploy::SessionChoice = options(choice)?;
+    called(py, None, |_| deploy::ask(&Registry::builtin(), &state, best, &choice))
 }
 
 /// A reward as it was observed, the sealed line of an answer, or the file that holds it.
@@ -139,24 +140,24 @@ pub enum ToldReward {
 
 /// Tells a session a reward; returns what was released and notes.
 #[pyfunction]
-#[pyo3(signature = (state, row, reward, moved, *, yes=false, key=None))]
+#[pyo3(signature = (state, row, reward, choice, *, yes=false, key=None))]
 pub fn tell(
     py: Python<'_>,
     state: PathBuf,
     row: usize,
     reward: ToldReward,
-    moved: &Bound<'_, PyAny>,
+    choice: &Bound<'_, PyAny>,
     yes: bool,
     key: Option<PathBuf>,
 ) -> PyResult<Noted> {
-    let moved: deploy::MovedFiles = options(moved)?;
-    called(py, None, |note| {
+    let choice: deploy::SessionChoice = options(choice)?;
+    called(py, None, |_| {
         let reward = match reward {
             ToldReward::Raw(value) => Reward::Raw { value, yes },
             ToldReward::Sealed(text) => deploy::received_text("the answer", text, key.as_deref())?,
             ToldReward::Stored(path) => deploy::received(&path.to_string_lossy(), key.as_deref())?,
         };
-        deploy::tell(&Registry::builtin(), &state, (row, &reward), &moved, note)
+        deploy::tell(&Registry::builtin(), &state, (row, &reward), &choice)
     })
 }
 
@@ -165,20 +166,67 @@ pub fn tell(
 pub fn release(
     py: Python<'_>,
     state: PathBuf,
-    record: (u64, u64),
+    record: (String, u64),
     value: f64,
     yes: bool,
     stated: &Bound<'_, PyAny>,
 ) -> PyResult<Noted> {
     let options: deploy::ReleaseOptions = options(stated)?;
-    let record = RecordValue { row: record.0, round: record.1, value, yes };
-    called(py, None, |note| deploy::release(&state, &record, &options, note).map(|answer| answer.text))
+    let record = RecordValue { record: record.0, round: record.1, value, yes };
+    called(py, None, |note| deploy::release(&state, &record, &options, note))
+}
+
+/// Releases the values of a table, None where one is missing; returns the sealed lines, the refused records and notes.
+#[pyfunction]
+pub fn release_table(
+    py: Python<'_>,
+    state: PathBuf,
+    names: Vec<String>,
+    values: Vec<Option<f64>>,
+    round: u64,
+    yes: bool,
+    stated: &Bound<'_, PyAny>,
+) -> PyResult<Noted> {
+    let options: deploy::ReleaseOptions = options(stated)?;
+    let missing = || "its value is missing, or is not a number".to_owned();
+    let rows: Vec<_> = names.into_iter().zip(values.into_iter().map(|value| value.ok_or_else(missing))).collect();
+    called(py, None, |note| deploy::release_table(&state, &rows, (round, yes), &options, note))
+}
+
+/// Takes people in and lets people go; returns how many of each, and notes.
+#[pyfunction]
+#[pyo3(signature = (state, join, leave, key=None))]
+pub fn people(py: Python<'_>, state: PathBuf, join: Vec<String>, leave: Vec<String>, key: Option<PathBuf>) -> PyResult<Noted> {
+    called(py, None, |_| deploy::people(&state, &join, &leave, key.as_deref()))
+}
+
+/// Writes the books of a deployment as a page or, where the name ends with `.csv`, its answers; returns None and notes.
+#[pyfunction]
+#[pyo3(signature = (state, out, delta=None))]
+pub fn books(py: Python<'_>, state: PathBuf, out: PathBuf, delta: Option<f64>) -> PyResult<Noted> {
+    let delta = read_delta(py, delta)?;
+    called(py, None, |_| {
+        if out.extension().is_some_and(|kind| kind == "csv") {
+            deploy::write_csv(&state, &out)
+        } else {
+            deploy::write_page(&state, &out, delta)
+        }
+    })
+}
+
+fn read_delta(py: Python<'_>, delta: Option<f64>) -> PyResult<Option<Delta>> {
+    delta
+        .map(Delta::try_from)
+        .transpose()
+        .map_err(|why| named(py, "SpecError", &format!("delta is {}\nexpected a number above 0 and below 1", why.0)))
 }
 
 /// Returns what each record has spent by the files of deployments, and notes.
 #[pyfunction]
-pub fn ledger(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Noted> {
-    called(py, None, |note| deploy::ledger(&files, None, note))
+#[pyo3(signature = (files, delta=None))]
+pub fn ledger(py: Python<'_>, files: Vec<PathBuf>, delta: Option<f64>) -> PyResult<Noted> {
+    let delta = read_delta(py, delta)?;
+    called(py, None, |note| deploy::ledger(&files, None, delta, note))
 }
 
 /// Asks what privacy costs; returns the answer and notes.

@@ -22,6 +22,14 @@ pub fn exception(py: Python<'_>, error: &Error, phase: Phase) -> PyErr {
         (Error::Folder { .. } | Error::Corrupt { .. } | Error::Io { .. }, _) => "FolderError",
         (Error::Device { .. } | Error::Untrusted { .. }, _) => "DeviceError",
         (Error::CheckSaidNo(_), _) => "CheckError",
+        (Error::NotReleased { record, spent, budget, .. }, _) => {
+            let exception = of_class(py, "BudgetError", error);
+            for (name, value) in [("record", record), ("spent", spent), ("budget", budget)] {
+                // An exception without its fields still says why.
+                drop(exception.value(py).setattr(name, value));
+            }
+            return exception;
+        }
         _ => "RunError",
     };
     of_class(py, class, error)

@@ -1,6 +1,11 @@
 """Prices, released inputs, and sessions."""
 
+import multiprocessing
+import sqlite3
+import struct
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +133,7 @@ def test_a_session_learns_released_rewards(tmp_path: Path) -> None:
 def test_a_data_holder_releases_once_for_each_record_and_round(tmp_path: Path) -> None:
     curated(tmp_path)
     session = pv.Session(pv.Spec.load(SESSION), throwaway=True, form="data-holder", data=tmp_path)
-    releases = pv.Releases(tmp_path / "releases", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0), budget="epsilon=8")
+    releases = pv.Deployment(tmp_path / "releases", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0), budget="epsilon=8")
     asked = session.ask()
     answer = releases.release(asked.row, 0.7, round=asked.round)
     assert releases.release(asked.row, 0.1, round=asked.round) == answer
@@ -136,11 +141,66 @@ def test_a_data_holder_releases_once_for_each_record_and_round(tmp_path: Path) -
     assert session.ask().round == 2
     again = releases.release(asked.row, 0.7, round=2)
     assert again != answer
-    with pytest.raises(pv.CheckError, match="has spent epsilon = 8 of its budget"):
+    with pytest.raises(pv.BudgetError, match="has spent epsilon = 8 of its budget") as refused:
         releases.release(asked.row, 0.7, round=3)
+    assert (refused.value.record, refused.value.spent, refused.value.budget) == (str(asked.row), "epsilon = 8", "epsilon=8")
+    assert isinstance(refused.value, pv.CheckError)
     with pytest.raises(pv.SpecError):
         session.tell(session.ask().row, answer)
     assert releases.ledger()["files"][0]["ledger"]["budget"]["epsilon"] == 8.0
+
+
+def day(n: int) -> dict[str, list[object]]:
+    """A table of n people, with a value that is missing and one that is no number of theirs."""
+    return {"id": [f"p{i}" for i in range(n)], "outcome": [None if i == 1 else 1e9 if i == 2 else i / n for i in range(n)]}
+
+
+def test_a_table_is_released_and_people_come_and_go(tmp_path: Path) -> None:
+    (tmp_path / "id.key").write_bytes(bytes(range(32)))
+    terms = {"mechanism": "laplace", "epsilon": 1.0, "clip": (0.0, 1.0), "budget": "epsilon=2", "per": "month"}
+    with pv.Deployment(tmp_path / "clinic", id_key=tmp_path / "id.key", who="ann", anchor=tmp_path / "anchor", **terms) as clinic:
+        january = datetime(2026, 1, 5, tzinfo=timezone.utc)
+        first = clinic.release_table(day(6), "outcome", "id", round=1, join=True, time=january)
+        assert [answer["id"] for answer in first.answers] == ["p0", "p3", "p4", "p5"] and first.repeated == 0
+        assert [(refused["line"], refused["record"]) for refused in first.refused] == [(2, "p1"), (3, "p2")]
+        again = clinic.release_table(day(6), "outcome", "id", round=1, time=january)
+        assert [answer["released"] for answer in again.answers] == [answer["released"] for answer in first.answers] and again.repeated == 4
+        clinic.release("p0", 0.5, round=2, time=january)
+        with pytest.raises(pv.BudgetError) as refused:
+            clinic.release("p0", 0.5, round=3, time=january)
+        assert (refused.value.record, refused.value.budget) == ("p0", "epsilon=2 each month")
+        clinic.release("p0", 0.5, round=3, time=datetime(2026, 2, 1, tzinfo=timezone.utc))
+        assert clinic.leave("p0") == 1 and clinic.leave("p0") == 0
+        with pytest.raises(pv.BudgetError, match="has left"):
+            clinic.release("p0", 0.5, round=4)
+        assert clinic.join("p0", "new") == 2
+        with pytest.raises(pv.SpecError, match="knows no record `stranger`"):
+            clinic.release("stranger", 0.5)
+        assert clinic.ledger(delta=1e-6)["files"][0]["ledger"]["total"]["of_one"] == 6
+        clinic.books(tmp_path / "books.html")
+        clinic.books(tmp_path / "answers.csv")
+    assert "Confidential" in (tmp_path / "books.html").read_text()
+    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 7
+    assert b"p3" not in (tmp_path / "clinic").read_bytes(), "a keyed file holds no ids"
+    database = sqlite3.connect(f"file:{tmp_path / 'clinic'}?mode=ro", uri=True)
+    assert database.execute("SELECT who, count(*) FROM answers GROUP BY who").fetchall() == [("ann", 6)]
+
+
+def released_by(path: Path, row: int) -> float:
+    """Releases a value in another process."""
+    return float(pv.Deployment(path).release(row, 0.5)["released"])
+
+
+def test_deployments_work_in_threads_and_after_a_fork(tmp_path: Path) -> None:
+    path = tmp_path / "clinic"
+    clinic = pv.Deployment(path, mechanism="laplace", epsilon=1.0, clip=(0.0, 1.0), budget="epsilon=4")
+    clinic.release(0, 0.5)
+    with ThreadPoolExecutor(4) as threads:
+        in_threads = list(threads.map(lambda row: clinic.release(row, 0.5)["released"], range(1, 9)))
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as processes:
+        forked = list(processes.map(released_by, [path] * 6, range(9, 15)))
+    stored = [released for (released,) in sqlite3.connect(path).execute("SELECT released FROM releases WHERE record > 0 ORDER BY record")]
+    assert stored == in_threads + forked
 
 
 def test_a_ledger_is_kept_or_thrown_away_by_word(tmp_path: Path) -> None:
@@ -152,11 +212,12 @@ def test_a_ledger_is_kept_or_thrown_away_by_word(tmp_path: Path) -> None:
     with pytest.raises(pv.SpecError, match="throwaway=True"):
         pv.Session()
     assert not (tmp_path / "state").exists()
-    session = pv.Session(spec, throwaway=True, budget="epsilon=8", data=tmp_path)
-    session.tell(session.ask().row, 0.7)
-    assert session.ledger()["files"]
+    with pv.Session(spec, throwaway=True, budget="epsilon=8", data=tmp_path) as session:
+        session.tell(session.ask().row, 0.7)
+        assert session.ledger()["files"]
+    assert not session.state.exists()
     with pytest.raises(TypeError):
-        pv.Releases(mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0))  # type: ignore[call-arg]
+        pv.Deployment(mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0))  # type: ignore[call-arg]
 
 
 def test_raw_values_are_neither_repeated_nor_stored(tmp_path: Path) -> None:
@@ -164,7 +225,7 @@ def test_raw_values_are_neither_repeated_nor_stored(tmp_path: Path) -> None:
     spec, secret = pv.Spec.load(SESSION), 0.8713625
     session = pv.Session(spec, tmp_path / "state", data=tmp_path)
     holder = pv.Session(spec, tmp_path / "holder", form="data-holder", data=tmp_path)
-    releases = pv.Releases(tmp_path / "releases", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0))
+    releases = pv.Deployment(tmp_path / "releases", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0))
     row, held = session.ask().row, holder.ask().row
     cases = [
         lambda: session.tell(row, f"{secret} mg"),
@@ -181,7 +242,8 @@ def test_raw_values_are_neither_repeated_nor_stored(tmp_path: Path) -> None:
     session.tell(row, secret)
     holder.tell(held, releases.release(held, secret))
     for name in ("state", "holder", "releases"):
-        assert "8713625" not in (tmp_path / name).read_text(), name
+        stored = (tmp_path / name).read_bytes()
+        assert b"8713625" not in stored and struct.pack(">d", secret) not in stored, name
 
 
 def test_samples_and_cells_out_of_range_are_refused(spec: pv.Spec) -> None:
@@ -197,11 +259,11 @@ def test_answers_are_sealed_with_a_key(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(bytes(range(32)))
     session = pv.Session(pv.Spec.load(SESSION), throwaway=True, form="data-holder", data=tmp_path, key=tmp_path / "key")
     row = session.ask().row
-    plain = pv.Releases(tmp_path / "plain", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0)).release(row, 0.7)
+    plain = pv.Deployment(tmp_path / "plain", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0)).release(row, 0.7)
     with pytest.raises(pv.SpecError, match="its seal does not fit"):
         session.tell(row, plain)
-    with pytest.raises(pv.SpecError, match=r"expected what `Releases.release` returned"):
+    with pytest.raises(pv.SpecError, match=r"expected what `Deployment.release` returned"):
         session.tell(row, dict(plain))  # type: ignore[arg-type]
-    sealed = pv.Releases(tmp_path / "sealed", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0), key=tmp_path / "key").release(row, 0.7)
+    sealed = pv.Deployment(tmp_path / "sealed", mechanism="hybrid", epsilon=4.0, clip=(0.0, 1.0), key=tmp_path / "key").release(row, 0.7)
     (tmp_path / "answer").write_text(sealed.text)
     assert session.tell(row, tmp_path / "answer")["released"] == sealed["released"]

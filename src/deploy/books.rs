@@ -1,8 +1,9 @@
 //! Counts what the records of a file have spent: the budget, each answer with its spend, and the totals of every record.
 
+use super::anchor::Ticket;
 use super::columns::Column;
 use super::deployment::bad_budget;
-use super::file::{DeploymentFile, Side, Ticket};
+use super::file::{DeploymentFile, Side};
 use super::seal::{self, Seal};
 use privateer_config::error::Error;
 use privateer_privacy::odometer::{BudgetChange, FilterKind, Odometer, PrivacyBudget, Spend, SpentRecords};

@@ -1,8 +1,9 @@
 //! What an answer is paid from: the budget of its file and, where it is shared, that of an odometer in another file.
 
+use super::anchor::Ticket;
 use super::books::{BudgetTerms, Occasion, Paid, Period};
 use super::columns::{Column, OdometerLink};
-use super::file::{DeploymentFile, NewFile, Side, Ticket, now};
+use super::file::{DeploymentFile, NewFile, Side, now};
 use super::seal::Seal;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{
@@ -321,16 +322,28 @@ impl<'a> Account<'a> {
 
     /// Fails where an answer about a record would exceed a budget; else returns what the record has spent with it, in words.
     ///
+    /// * `name` — of the record, for messages
+    ///
     /// # Errors
-    /// [`Error::CheckSaidNo`] for a budget; [`Error::Input`] for a mechanism or record that a file does not know.
-    pub fn check(&self, record: u64) -> Result<String, Error> {
+    /// [`Error::NotReleased`] for a budget; [`Error::Input`] for a mechanism or record that a file does not know.
+    pub fn check(&self, record: u64, name: &str) -> Result<String, Error> {
         let spend = self.spend_of(record);
         let mut words = String::new();
         for purse in &self.purses {
             // What a column releases first may be a change that the budget has not held for: then every record counts.
             let is_of_one = 0 < purse.n_answers() && spend.records != SpentRecords::All;
             let mut odometer = self.odometer_of(purse, is_of_one.then_some(record))?;
-            odometer.check(&spend).map_err(refused)?;
+            odometer.check(&spend).map_err(|why| match why {
+                SpendRefusal::Exceeded { record: whose, spent, next, budget, change } => {
+                    let record = if whose == record { name.to_owned() } else { whose.to_string() };
+                    let budget = format!("{budget}{}", purse.terms.per.map_or(String::new(), |period| format!(" each {period}")));
+                    let why = format!(
+                        "record {record} has spent {spent} of its budget ({budget}), and one more release would make it {next}, for {change}"
+                    );
+                    Error::NotReleased { record, spent, budget, why, hint: None }
+                }
+                why => refused(why),
+            })?;
             odometer.add(&spend);
             words = self.words(purse, &odometer, record);
         }
@@ -383,8 +396,11 @@ impl<'a> Account<'a> {
     ///
     /// # Errors
     /// Those of the files.
-    pub fn note_refusal(&self, record: u64, why: &str) -> Result<(), Error> {
-        self.file.note_refusal(Some(self.column.number), Some(record), why, &self.occasion)
+    pub fn note_refusal(&self, record: u64, refusal: &Error) -> Result<(), Error> {
+        let Error::NotReleased { spent, budget, .. } = refusal else { return Ok(()) };
+        // Without its name: a file of keyed hashes holds no ids.
+        let why = if spent.is_empty() { "the record has left".to_owned() } else { format!("{spent} of {budget} were spent") };
+        self.file.note_refusal(Some(self.column.number), Some(record), &why, &self.occasion)
     }
 }
 
@@ -453,7 +469,11 @@ pub(super) fn not_kept(why: Error) -> Error {
 /// Returns the error for a spend that is refused.
 pub fn refused(why: SpendRefusal) -> Error {
     match why {
-        SpendRefusal::Exceeded { .. } => Error::CheckSaidNo(format!("{why}; nothing was released")),
+        SpendRefusal::Exceeded { record, ref spent, budget, .. } => {
+            let spent = spent.clone();
+            let (why, budget) = (why.to_string(), budget.to_string());
+            Error::NotReleased { record: record.to_string(), spent, budget, why, hint: None }
+        }
         SpendRefusal::OtherUnits { .. } => Error::input(Diagnostic::new(why.to_string()).hint(
             "use the columns and scales of the earlier release; an odometer made with `--change record` prices both for whole records",
         )),

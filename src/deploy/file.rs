@@ -4,12 +4,12 @@
 //! files or none. That is why the journal is a rollback journal: a write-ahead log commits each file by itself, leaves the newest
 //! answers beside the file, where a copy misses them, and does not work on network folders.
 
-use super::seal::{self, Seal};
+use super::rows::is_sealed;
 use crate::record::once_free;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::release::random_name;
-use rusqlite::types::{Value, ValueRef};
-use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params_from_iter};
+use rusqlite::types::Value;
+use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Row};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -65,15 +65,6 @@ impl Default for NewFile {
     }
 }
 
-/// The newest answer of a file: how many there are, and the digest of the last, which depends on all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
-    /// The number of answers.
-    pub number: u64,
-    /// Digest of the last one.
-    pub name: Seal,
-}
-
 /// The file of one party, open for one command.
 pub struct DeploymentFile {
     pub(super) db: Connection,
@@ -87,7 +78,7 @@ pub struct DeploymentFile {
     pub naming: Naming,
     /// Tells the key of the ids from another.
     pub key_check: Option<Vec<u8>>,
-    anchor: Option<PathBuf>,
+    pub(super) anchor: Option<PathBuf>,
     /// The file whose budget counts the answers too: its random name, place and anchor.
     pub(super) shared: Option<SharedFile>,
     /// Whether nothing was committed so far.
@@ -107,7 +98,7 @@ impl Drop for DeploymentFile {
 pub(super) struct SharedFile {
     pub id: String,
     pub path: PathBuf,
-    anchor: Option<PathBuf>,
+    pub anchor: Option<PathBuf>,
 }
 
 /// Which of the two open files is meant.
@@ -173,7 +164,7 @@ pub(super) fn refused(path: &Path, why: &rusqlite::Error) -> Error {
 
 const NAME_ONE: &str = "name a file that `privateer odometer`, `init` or `release` made";
 
-fn altered(path: &Path, what: &str) -> Error {
+pub(super) fn altered(path: &Path, what: &str) -> Error {
     Error::Corrupt {
         path: path.to_owned(),
         problem: format!("was altered: {what} is not what was written"),
@@ -222,7 +213,7 @@ impl DeploymentFile {
     }
 
     fn begun(shown: &Path, place: &Path, new: &NewFile, odometer: Option<&Path>) -> Result<Self, Error> {
-        let db = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let db = once_free(SHARED, || connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|why| refused(shown, &why)))?;
         let anchor = new.anchor.as_ref().map(|anchor| absolute(anchor)).transpose()?;
         let mut made = Self {
             db,
@@ -316,7 +307,7 @@ impl DeploymentFile {
             refuse_hard_links(path, &real)?;
         }
         place_of(&real)?;
-        let db = connect(&real, flags)?;
+        let db = once_free(SHARED, || connect(&real, flags).map_err(|why| refused(path, &why)))?;
         let mut made = Self {
             db,
             path: real.clone(),
@@ -519,61 +510,6 @@ impl DeploymentFile {
         self.db.prepare_cached(sql).map_err(|why| self.failed(&why))
     }
 
-    /// Adds a row of these values, with their digest at its end.
-    ///
-    /// # Errors
-    /// Those of SQLite.
-    pub(super) fn insert(&self, side: Side, table: &str, seed: &str, mut values: Vec<Value>) -> Result<(), Error> {
-        let sealed = seal::seal(&[table.as_bytes(), seed.as_bytes()], values.iter().map(ValueRef::from));
-        values.push(Value::Blob(sealed.to_vec()));
-        let places = vec!["?"; values.len()].join(", ");
-        let sql = format!("INSERT OR REPLACE INTO {}.{table} VALUES ({places})", side.schema());
-        self.statement(&sql)?.execute(params_from_iter(values)).map(drop).map_err(|why| self.failed(&why))
-    }
-
-    /// Changes one row, and its digest.
-    pub(super) fn update(
-        &self,
-        side: Side,
-        table: &str,
-        seed: &str,
-        set: &str,
-        whose: &str,
-        values: &[Value],
-    ) -> Result<(), Error> {
-        let schema = side.schema();
-        let change = format!("UPDATE {schema}.{table} SET {set} WHERE {whose}");
-        self.statement(&change)?.execute(params_from_iter(values)).map_err(|why| self.failed(&why))?;
-        let read = |row: &Row<'_>| row_seal(row, table, &[seed.as_bytes()]);
-        let select = format!("SELECT * FROM {schema}.{table} WHERE {whose}");
-        let sealed = self.db.query_row(&select, [], read).map_err(|why| self.failed(&why))?;
-        let seal = format!("UPDATE {schema}.{table} SET digest = ?1 WHERE {whose}");
-        self.statement(&seal)?.execute([sealed.to_vec()]).map(drop).map_err(|why| self.failed(&why))
-    }
-
-    /// Reads rows of a table, each of which must fit its digest.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] for an altered row.
-    pub(super) fn rows<T>(
-        &self,
-        side: Side,
-        (table, whose): (&str, &str),
-        values: &[Value],
-        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, Error> {
-        let seed = self.seed(side).to_owned();
-        let sql = format!("SELECT * FROM {}.{table} WHERE {whose}", side.schema());
-        let mut statement = self.statement(&sql)?;
-        let found = statement.query_map(params_from_iter(values), |row| {
-            let fits = is_sealed(row, table, &[seed.as_bytes()])?;
-            Ok(if fits { Some(read(row)?) } else { None })
-        });
-        let found: Vec<Option<T>> = found.and_then(Iterator::collect).map_err(|why| refused(self.path_of(side), &why))?;
-        let whole: Option<Vec<T>> = found.into_iter().collect();
-        whole.ok_or_else(|| altered(self.path_of(side), &format!("a row of its table `{table}`")))
-    }
-
     /// Fails where SQLite finds the pages of the file damaged, or where a row does not fit its digest.
     ///
     /// Columns, terms, totals and answers are checked by whoever reads them.
@@ -598,85 +534,6 @@ impl DeploymentFile {
     pub(super) fn altered(&self, side: Side, what: &str) -> Error {
         altered(self.path_of(side), what)
     }
-
-    /// Returns the newest answer.
-    ///
-    /// # Errors
-    /// Those of SQLite.
-    pub(super) fn ticket(&self, side: Side) -> Result<Option<Ticket>, Error> {
-        let sql = format!("SELECT spend_id, digest FROM {}.spends ORDER BY spend_id DESC LIMIT 1", side.schema());
-        let read = |row: &Row<'_>| Ok(Ticket { number: row.get::<_, i64>(0)? as u64, name: row.get(1)? });
-        let found = self.statement(&sql)?.query_row([], read).optional();
-        found.map_err(|why| refused(self.path_of(side), &why))
-    }
-
-    /// Returns the digest of the answer of this number.
-    pub(super) fn name_of(&self, side: Side, number: u64) -> Result<Option<Seal>, Error> {
-        let sql = format!("SELECT digest FROM {}.spends WHERE spend_id = ?1", side.schema());
-        let found = self.statement(&sql)?.query_row([number as i64], |row| row.get(0)).optional();
-        found.map_err(|why| refused(self.path_of(side), &why))
-    }
-
-    fn anchor_of(&self, side: Side) -> Option<&Path> {
-        match (side, &self.shared) {
-            (Side::Shared, Some(shared)) => shared.anchor.as_deref(),
-            _ => self.anchor.as_deref(),
-        }
-    }
-
-    /// Compares a file with the newest answer that its anchor knows.
-    fn check_anchor(&self, side: Side) -> Result<(), Error> {
-        let Some(anchor) = self.anchor_of(side) else { return Ok(()) };
-        let (path, id) = (self.path_of(side), self.seed(side));
-        let corrupt = |problem: String, hint: &str| Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() });
-        let text = match std::fs::read_to_string(anchor) {
-            Ok(text) => text,
-            // Killed after the first commit and before its anchor was written: nothing had left yet.
-            Err(source) if source.kind() == ErrorKind::NotFound && self.ticket(side)?.is_none_or(|last| last.number <= 1) => {
-                return Ok(());
-            }
-            Err(source) => return Err(Error::io("read the anchor", anchor, source)),
-        };
-        let mut words = text.split_whitespace();
-        let stated =
-            (words.next(), words.next().and_then(|number| number.parse::<u64>().ok()), words.next().and_then(seal::bytes));
-        let (Some(whose), Some(number), Some(name)) = stated else {
-            return Err(Error::Corrupt {
-                path: anchor.to_owned(),
-                problem: "is not the anchor of a deployment".to_owned(),
-                hint: "restore it, as the deployment's last command wrote it".to_owned(),
-            });
-        };
-        if whose != id {
-            return corrupt(
-                format!("has an anchor, `{}`, that is of another deployment", anchor.display()),
-                "restore the anchor",
-            );
-        }
-        let here = self.ticket(side)?.map_or(0, |last| last.number);
-        if here < number {
-            return corrupt(
-                format!("is an older copy: it has made {here} answers, and its anchor `{}` knows of {number}", anchor.display()),
-                "go on with the file that made the last answer: what this one would spend, the other has spent already",
-            );
-        }
-        if 0 < number && self.name_of(side, number)? != Some(name) {
-            return corrupt(
-                format!(
-                    "is a copy that went on by itself: answer {number} is not the one that its anchor `{}` knows",
-                    anchor.display()
-                ),
-                "go on with the file that the anchor knows",
-            );
-        }
-        Ok(())
-    }
-
-    fn write_anchor(&self, side: Side) -> Result<(), Error> {
-        let (Some(anchor), Some(last)) = (self.anchor_of(side), self.ticket(side)?) else { return Ok(()) };
-        let text = format!("{} {} {}\n", self.seed(side), last.number, seal::hex(&last.name));
-        crate::record::write_whole(anchor, text.as_bytes(), "write the anchor")
-    }
 }
 
 /// Who a file is.
@@ -693,20 +550,6 @@ fn migrate(_version: i32) -> Option<()> {
     None
 }
 
-/// Returns the digest of a row: of its values but the last.
-fn row_seal(row: &Row<'_>, table: &str, seed: &[&[u8]]) -> rusqlite::Result<Seal> {
-    let n = row.as_ref().column_count() - 1;
-    let values = (0..n).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>()?;
-    let seeds: Vec<&[u8]> = std::iter::once(table.as_bytes()).chain(seed.iter().copied()).collect();
-    Ok(seal::seal(&seeds, values))
-}
-
-/// Whether a row fits the digest at its end.
-fn is_sealed(row: &Row<'_>, table: &str, seed: &[&[u8]]) -> rusqlite::Result<bool> {
-    let last = row.get_ref(row.as_ref().column_count() - 1)?;
-    Ok(matches!(last, ValueRef::Blob(bytes) if bytes == row_seal(row, table, seed)?))
-}
-
 /// Rolls back what a killed command left in a file, if it did: the journal beside it says so.
 fn roll_back_killed(path: &Path) {
     let mut journal = path.as_os_str().to_owned();
@@ -719,16 +562,13 @@ fn roll_back_killed(path: &Path) {
     }
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
-    let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(|why| refused(path, &why))?;
-    let set = |db: &Connection| {
-        db.busy_timeout(TRY)?;
-        db.set_prepared_statement_cache_capacity(64);
-        db.execute_batch(
-            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY;",
-        )
-    };
-    set(&db).map_err(|why| refused(path, &why))?;
+fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    db.busy_timeout(TRY)?;
+    db.set_prepared_statement_cache_capacity(64);
+    let settings =
+        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY;";
+    db.execute_batch(settings)?;
     Ok(db)
 }
 

@@ -7,6 +7,7 @@
 //! **Invariant:** nothing is printed; what the caller should know beside a result goes to its [`Note`].
 
 mod account;
+mod anchor;
 mod books;
 mod columns;
 mod curate;
@@ -19,6 +20,7 @@ mod page;
 mod people;
 mod price;
 mod release;
+mod rows;
 mod seal;
 mod session;
 

@@ -192,10 +192,10 @@ impl DeploymentFile {
     /// Returns the error for a record that has left.
     pub(super) fn gone(&self, name: &str) -> Error {
         let shown = self.path().display();
-        Error::CheckSaidNo(format!(
-            "record `{}` has left, and nothing is released of it; `privateer people {shown} --join ID` takes a person back",
-            shortened(name)
-        ))
+        let record = shortened(name);
+        let why = format!("record `{record}` has left");
+        let hint = Some(format!("`privateer people {shown} --join ID` takes a person back"));
+        Error::NotReleased { record, spent: String::new(), budget: String::new(), why, hint }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The data holder's side of a session. A value leaves with exact noise, once for each record and round, alone or with those of a table.
 
+use super::anchor::Ticket;
 use super::columns::{Column, DECLARATION};
 use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer};
-use super::file::{DeploymentFile, Naming, NewFile, Side, Ticket, new_name};
+use super::file::{DeploymentFile, Naming, NewFile, Side, new_name};
 use super::notes::Note;
 use super::people::{Absence, IdKey, read_key};
 use super::price::placed;
@@ -135,13 +136,13 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
     let mut account =
         Account::open(&counter.file, &counter.column, occasion)?.ok_or_else(|| counter.file.altered(Side::Own, "a column"))?;
     let given = match counter.give(&mut account, (name, *round), *value, *yes) {
-        Err(Error::CheckSaidNo(why)) if !counter.is_new => {
+        Err(refusal @ Error::NotReleased { .. }) if !counter.is_new => {
             counter.file.start_again()?;
             if let Ok(Ok(row)) = counter.file.record(name, counter.ids.as_ref()) {
-                account.note_refusal(row, &why)?;
+                account.note_refusal(row, &refusal)?;
                 counter.file.commit()?;
             }
-            return Err(Error::CheckSaidNo(why));
+            return Err(refusal);
         }
         outcome => outcome?,
     };
@@ -198,11 +199,13 @@ pub fn release_table(
                 repeated += usize::from(given.is_repeated);
                 answers.push(given.text);
             }
-            Err(Error::CheckSaidNo(why)) => {
+            Err(refusal @ Error::NotReleased { .. }) => {
                 if let Ok(row) = counter.file.record(record, counter.ids.as_ref())? {
-                    account.note_refusal(row, &why)?;
+                    account.note_refusal(row, &refusal)?;
                 }
-                refuse(why);
+                if let Error::NotReleased { why, .. } = refusal {
+                    refuse(why);
+                }
             }
             Err(Error::Input(why)) => refuse(why.iter().map(|why| why.message.clone()).collect::<Vec<_>>().join("; ")),
             Err(other) => return Err(other),
@@ -282,7 +285,7 @@ impl Counter {
             Some(_) => return Err(file.altered(Side::Own, "an answer")),
             None => {
                 refuse_far("value", value, Some(self.declaration.clip), yes)?;
-                let spent = account.check(row)?;
+                let spent = account.check(row, name.trim())?;
                 let mut mechanism = ChannelRelease::of(&self.channel).map_err(|why| failed(&why))?;
                 let (_, kept) = mechanism.release_to_keep(&Query::default(), Raw::seal(value)).map_err(|why| failed(&why))?;
                 let KeptRelease::Reward(released) = kept else { return Err(file.altered(Side::Own, "a column")) };

@@ -1,9 +1,10 @@
 //! A session: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
+use super::anchor::Ticket;
 use super::books::BudgetTerms;
 use super::columns::{Column, SessionRow};
 use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer};
-use super::file::{DeploymentFile, NewFile, Side, Ticket, new_name};
+use super::file::{DeploymentFile, NewFile, Side, new_name};
 use super::notes::Note;
 use super::odometer::refuse_large_delta;
 use super::people::read_key;
@@ -302,7 +303,7 @@ pub fn ask(registry: &Registry, state: &Path, best: bool, choice: &SessionChoice
         // A row that may not be answered is not asked for.
         let occasion = choice.occasion.of("ask")?;
         if let Some(account) = Account::open(&open.file, &open.column, occasion)? {
-            if let Err(why) = account.check(row as u64) {
+            if let Err(why) = account.check(row as u64, &row.to_string()) {
                 noted(&open.file, &account, row, &why)?;
                 return Err(stopped(why, state));
             }
@@ -317,7 +318,7 @@ pub fn ask(registry: &Registry, state: &Path, best: bool, choice: &SessionChoice
 
 /// Keeps a refusal by a budget, and nothing else of the transaction.
 fn noted(file: &DeploymentFile, account: &Account<'_>, row: usize, why: &Error) -> Result<(), Error> {
-    if let Error::CheckSaidNo(why) = why {
+    if let Error::NotReleased { .. } = why {
         account.note_refusal(row as u64, why)?;
         file.commit()?;
     }
@@ -392,7 +393,7 @@ pub fn tell(
         let mut account = Account::open(&open.file, &payer, occasion.clone())?;
         let mut spent = None;
         if let Some(account) = &account {
-            let checked = account.check(row as u64);
+            let checked = account.check(row as u64, &row.to_string());
             if let Err(why) = &checked {
                 open.file.start_again()?;
                 noted(&open.file, account, row, why)?;
@@ -534,10 +535,11 @@ pub fn received_text(path: &str, mut text: String, key: Option<&Path>) -> Result
 /// Says how a session that reached its budget ends.
 fn stopped(why: Error, state: &Path) -> Error {
     match why {
-        Error::CheckSaidNo(message) => Error::CheckSaidNo(format!(
-            "{message}\nhint: the session stops here; `privateer ask {} --best` names the best row so far",
-            state.display()
-        )),
+        Error::NotReleased { record, spent, budget, why, .. } => {
+            let shown = state.display();
+            let hint = Some(format!("the session stops here; `privateer ask {shown} --best` names the best row so far"));
+            Error::NotReleased { record, spent, budget, why, hint }
+        }
         other => other,
     }
 }

@@ -26,9 +26,11 @@ pub struct Campaign {
     /// Files before the command.
     pub before: TempDir,
     /// Where they were made: sessions read their points there.
-    _prepared: TempDir,
+    prepared: TempDir,
     /// The command.
     pub words: Vec<&'static str>,
+    /// Whether SQLite's operations fail, and not the program's own.
+    pub is_of_database: bool,
 }
 
 /// How a run with a fault ended.
@@ -67,13 +69,38 @@ impl Campaign {
         let prepared = tempfile::tempdir().expect("a folder");
         prepare(prepared.path());
         let before = copy(prepared.path());
-        // State files know where they stand: a copy is taken for one that has moved once nothing stands there.
+        // Deployments know where they stand: a copy is taken for one that has moved once nothing stands there.
         for (name, bytes) in files(prepared.path()) {
-            if String::from_utf8_lossy(&bytes).contains("\"format\":\"privateer ") {
+            if bytes.starts_with(b"SQLite format 3") {
                 fs::remove_file(prepared.path().join(name)).expect("removed");
             }
         }
-        Self { name, before, words: words.to_vec(), _prepared: prepared }
+        // The places are those of the copy from now on.
+        Self { name, before, words: words.to_vec(), is_of_database: false, prepared }
+    }
+
+    /// The folder in which the files were made.
+    pub fn prepared(&self) -> &Path {
+        self.prepared.path()
+    }
+
+    /// The same command, whose operations on a database fail.
+    pub fn on_database(self) -> Self {
+        Self { is_of_database: true, ..self }
+    }
+
+    /// The command with a fault, or with a list of its operations.
+    fn faulty(&self, folder: &Path, fault: Option<&str>, log: Option<&Path>) -> Command {
+        if !self.is_of_database {
+            let mut command = privateer(folder, &self.words, fault);
+            log.map(|log| command.env("PRIVATEER_FAULT_LOG", log));
+            return command;
+        }
+        let mut command = privateer(folder, &self.words, None);
+        command.env("LD_PRELOAD", super::shim::library());
+        fault.map(|fault| command.env("SHIM_FAULT", fault));
+        log.map(|log| command.env("SHIM_LOG", log));
+        command
     }
 
     /// Files after the command without a fault.
@@ -87,7 +114,7 @@ impl Campaign {
     pub fn run(&self, check: impl Fn(&Faulted)) {
         let counted = copy(self.before.path());
         let log = counted.path().join("operations.log");
-        let output = privateer(counted.path(), &self.words, None).env("PRIVATEER_FAULT_LOG", &log).output().expect("started");
+        let output = self.faulty(counted.path(), None, Some(&log)).output().expect("started");
         assert!(output.status.success(), "{}: {}", self.name, said(&output));
         let operations = fs::read_to_string(&log).expect("operations");
         let operations: Vec<&str> = operations.lines().collect();
@@ -102,7 +129,7 @@ impl Campaign {
         for (at, kind) in cases.iter().copied().skip(self.name.len() % step).step_by(step) {
             let folder = copy(self.before.path());
             let fault = format!("{kind}@{at}");
-            let output = privateer(folder.path(), &self.words, Some(&fault)).output().expect("started");
+            let output = self.faulty(folder.path(), Some(&fault), None).output().expect("started");
             let case = format!("{}: {fault} ({})", self.name, operations[at - 1]);
             let faulted = Faulted { folder, output, case };
             always(&faulted);
@@ -160,10 +187,20 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
+/// The first column of the first row of a deployment; 0 where there is none, or none that was begun.
+pub fn counted(folder: &Path, name: &str, sql: &str) -> i64 {
+    if !folder.join(name).exists() {
+        return 0;
+    }
+    let database = rusqlite::Connection::open(folder.join(name)).expect("a file");
+    let tables: i64 = database.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).expect("a database");
+    if tables == 0 { 0 } else { database.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|why| panic!("{sql}: {why}")) }
+}
+
 /// Fails where a file of ours is left unfinished.
 pub fn assert_tidy(faulted: &Faulted) {
     let names: Vec<String> = files(faulted.folder.path()).into_keys().collect();
-    let left: Vec<&String> = names.iter().filter(|name| name.contains(".privateer-")).collect();
+    let left: Vec<&String> = names.iter().filter(|name| name.contains(".privateer-") || name.ends_with("-journal")).collect();
     assert!(left.is_empty(), "{}: {left:?}", faulted.case);
 }
 

@@ -8,4 +8,5 @@ mod folders;
 #[path = "../it/problems.rs"]
 mod problems;
 mod releases;
+mod shim;
 mod spends;

@@ -1,6 +1,6 @@
 //! Releases and sessions: a fault never makes two of one, and never leaves what would tell more than was released.
 
-use super::campaign::{Campaign, assert_tidy, files, fine, said};
+use super::campaign::{Campaign, assert_tidy, counted, files, fine, said};
 use super::problems::{CURATE, spec};
 use privateer::env::CuratedLedger;
 use privateer::record::hash_bytes;
@@ -78,10 +78,10 @@ fn curate() {
 #[test]
 fn init() {
     let words = ["init", "state", "modeler.toml"];
-    let campaign = Campaign::new("init", &words, |folder| modeler(folder, SUMS.0, SUMS.1));
+    let campaign = Campaign::new("init", &words, |folder| modeler(folder, SUMS.0, SUMS.1)).on_database();
     campaign.run(|faulted| {
-        let made = faulted.path("state").exists();
-        assert!(faulted.killed() || made == (faulted.code() == Some(0)), "{}", faulted.case);
+        let made = counted(faulted.folder.path(), "state", "SELECT count(*) FROM sessions") == 1;
+        assert!(faulted.killed() || made == (faulted.code() == Some(0)), "{}: {}", faulted.case, said(&faulted.output));
         let again = faulted.then(&words, &[0, 2]);
         assert_eq!(again.status.code() == Some(2), made, "{}: {}", faulted.case, said(&again));
         faulted.then(&["ask", "state"], &[0]);
@@ -89,37 +89,30 @@ fn init() {
     });
 }
 
-/// After a fault the session is the one before or the one after, and the next command on it leaves nothing else of the reward.
+/// After a fault the session is the one before or the one after.
 fn tells(name: &'static str, spec: (&str, &str)) {
-    let mut campaign = Campaign::new(name, &[], |folder| in_the_middle(folder, spec));
+    let mut campaign = Campaign::new(name, &[], |folder| in_the_middle(folder, spec)).on_database();
     let row = fs::read_to_string(campaign.before.path().join("row")).expect("a row");
     let row: &'static str = row.trim().to_owned().leak();
     campaign.words = vec!["tell", "state", row, "0.125"];
-    let before = fs::read(campaign.before.path().join("state")).expect("a state");
-    let told = |bytes: &[u8]| {
-        let state: serde_json::Value = serde_json::from_slice(bytes).expect("whole");
-        state["session"]["told"].as_array().expect("rounds").len()
-    };
     campaign.run(|faulted| {
-        let after = fs::read(faulted.path("state")).expect("a state");
-        let taken = after != before;
-        assert_eq!(told(&after), 2 + usize::from(taken), "{}", faulted.case);
-        assert!(faulted.killed() || taken == (faulted.code() == Some(0)), "{}", faulted.case);
-        let left = files(faulted.folder.path()).keys().any(|name| name.contains(".privateer-"));
+        let told = || {
+            let of = |sql: &str| counted(faulted.folder.path(), "state", sql);
+            let (releases, spends) = (of("SELECT count(*) FROM releases"), of("SELECT count(*) FROM spends"));
+            assert_eq!(releases, spends, "{}: an answer without a spend, or a spend without an answer", faulted.case);
+            assert_eq!(of("SELECT count(*) FROM sessions WHERE asked IS NULL"), releases - 2, "{}", faulted.case);
+            releases
+        };
+        let taken = told() == 3;
+        assert!(faulted.killed() || taken == (faulted.code() == Some(0)), "{}: {}", faulted.case, said(&faulted.output));
         let asked = faulted.then(&["ask", "state"], &[0]);
-        assert_eq!(
-            said(&asked).contains("removed an unfinished file of a killed command"),
-            left,
-            "{}: {}",
-            faulted.case,
-            said(&asked)
-        );
         assert_tidy(faulted);
         if !taken {
             assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), row, "{}", faulted.case);
-            assert_eq!(fs::read(faulted.path("state")).expect("a state"), before, "{}", faulted.case);
             faulted.then(&campaign.words, &[0]);
+            assert_eq!(told(), 3, "{}", faulted.case);
         }
+        faulted.then(&["ledger", "state"], &[0]);
     });
 }
 
@@ -141,23 +134,18 @@ fn ask_and_undo() {
             in_the_middle(folder, none);
             let row = fs::read_to_string(folder.join("row")).expect("a row");
             fine(folder, &["tell", "state", row.trim(), "0.125"]);
-        });
-        // What a state holds, but for the place of its folder and the digest over it.
+        })
+        .on_database();
+        // The rounds that are told, and the row that is asked for.
         let read = |folder: &Path| {
-            let text = fs::read_to_string(folder.join("state")).expect("a state");
-            let mut state: serde_json::Value = serde_json::from_str(&text).expect("whole");
-            ["place", "sha256"].iter().for_each(|member| drop(state[*member].take()));
-            state
+            let of = |sql: &str| counted(folder, "state", sql);
+            (of("SELECT count(*) FROM releases"), of("SELECT coalesce(max(asked), -1) FROM sessions"))
         };
         let (before, reference) = (read(campaign.before.path()), read(campaign.reference().path()));
         campaign.run(|faulted| {
             let after = read(faulted.folder.path());
             assert!(after == before || after == reference, "{}", faulted.case);
-            if after == before {
-                faulted.then(&words, &[0]);
-            } else {
-                faulted.then(&["ask", "state"], &[0]);
-            }
+            faulted.then(if after == before { &words } else { &["ask", "state"] }, &[0]);
             assert_eq!(read(faulted.folder.path()), reference, "{}", faulted.case);
             assert_tidy(faulted);
         });

@@ -1,6 +1,6 @@
 //! Spends and answers: a fault never lets an answer leave before its spend is on the disk, and never blocks the next command.
 
-use super::campaign::{Campaign, Faulted, assert_tidy, fine, said};
+use super::campaign::{Campaign, Faulted, assert_tidy, counted, fine, said};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -14,26 +14,22 @@ fn three_rows(folder: &Path) {
     fine(folder, &["odometer", "shared", "--budget", "epsilon=20", "--filter", "sum", "--rows", "3"]);
 }
 
-fn json(faulted: &Faulted, name: &str) -> Value {
-    serde_json::from_str(&fs::read_to_string(faulted.path(name)).expect("a file")).expect("whole")
+/// Spends that a file counts.
+fn spends(faulted: &Faulted, name: &str) -> i64 {
+    counted(faulted.folder.path(), name, "SELECT count(*) FROM spends")
 }
 
-/// Spends that the odometer counts, over all sessions.
-fn spends(faulted: &Faulted) -> u64 {
-    let shared = json(faulted, "shared");
-    let spends = shared["odometer"]["spends"].as_array().cloned().unwrap_or_default();
-    spends.iter().filter_map(|spend| spend["count"].as_u64()).sum()
-}
-
-/// Whoever reads of a failure knows whether it was paid for.
-fn says_what_counts(faulted: &Faulted, spent: bool) {
+/// A spend and its answer are one: both are there after a fault, or neither, in both files.
+fn agree(faulted: &Faulted, names: &[&str]) -> i64 {
+    let counts: Vec<i64> = names.iter().map(|name| spends(faulted, name)).collect();
+    assert!(counts.iter().all(|count| *count == counts[0]), "{}: {counts:?}", faulted.case);
     let text = said(&faulted.output);
-    let counts = text.contains("the spend is recorded in") && text.contains("and counts");
-    assert!(faulted.killed() || counts == spent, "{}: {text}", faulted.case);
-    assert!(!(spent && text.contains("run the same command again")), "{}: {text}", faulted.case);
-    // Once files are written, a failure says one of the two.
-    let writes = text.contains("error: cannot write") || text.contains("error: cannot replace");
-    assert!(faulted.killed() || !writes || counts || text.contains("nothing was spent"), "{}: {text}", faulted.case);
+    assert!(
+        faulted.killed() || faulted.code() == Some(0) || text.contains("nothing was spent") || !text.contains("cannot write"),
+        "{}: {text}",
+        faulted.case
+    );
+    counts[0]
 }
 
 #[test]
@@ -43,59 +39,125 @@ fn tell_on_a_shared_odometer() {
         fine(folder, &["init", "state", "modeler.toml", "--odometer", "shared"]);
         let row = fine(folder, &["ask", "state"]).stdout;
         fs::write(folder.join("row"), row).expect("written");
-    });
+    })
+    .on_database();
     let row = fs::read_to_string(campaign.before.path().join("row")).expect("a row");
     let row: &'static str = row.trim().to_owned().leak();
     campaign.words = vec!["tell", "state", row, "0.125", "--odometer", "shared"];
     campaign.run(|faulted| {
-        let told = || json(faulted, "state")["session"]["told"].as_array().expect("rounds").len() as u64;
-        let (answers, spent) = (told(), spends(faulted));
-        assert!(answers <= spent && spent <= 1, "{}: {answers} answers for {spent} spends", faulted.case);
-        assert!(faulted.killed() || (answers == 1) == (faulted.code() == Some(0)), "{}", faulted.case);
-        says_what_counts(faulted, answers < spent);
+        let spent = agree(faulted, &["state", "shared"]);
+        assert!(faulted.killed() || (spent == 1) == (faulted.code() == Some(0)), "{}: {}", faulted.case, said(&faulted.output));
         let asked = faulted.then(&["ask", "state", "--odometer", "shared"], &[0]);
         assert_tidy(faulted);
-        if answers == 0 {
+        if spent == 0 {
             assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), row, "{}", faulted.case);
             faulted.then(&campaign.words, &[0]);
-            // What was recorded stands, although its answer never left.
-            assert_eq!((told(), spends(faulted)), (1, spent + 1), "{}", faulted.case);
+            assert_eq!(agree(faulted, &["state", "shared"]), 1, "{}", faulted.case);
         }
+        faulted.then(&["ledger", "state", "shared"], &[0]);
     });
 }
 
-/// What a release printed is in its state, and is printed again.
+/// What a release printed is in its file, and is printed again.
 fn releases(name: &'static str, words: &[&'static str], prepare: impl FnOnce(&Path)) {
-    let campaign = Campaign::new(name, words, prepare);
+    let campaign = Campaign::new(name, words, prepare).on_database();
     let is_shared = words.contains(&"--odometer");
     campaign.run(|faulted| {
-        let answers = |faulted: &Faulted| match fs::read_to_string(faulted.path("holder")) {
-            Ok(text) => {
-                let state: Value = serde_json::from_str(&text).expect("whole");
-                state["answers"].as_array().expect("answers").clone()
-            }
-            Err(_) => Vec::new(),
-        };
         let printed: Option<Value> = serde_json::from_slice(&faulted.output.stdout).ok();
-        let round =
-            words.iter().position(|word| *word == "--round").map_or(1, |at| words[at + 1].parse::<u64>().expect("a round"));
-        let kept = answers(faulted).into_iter().find(|answer| answer["row"] == 1 && answer["round"] == round);
-        if let Some(printed) = &printed {
-            let kept = kept.as_ref().unwrap_or_else(|| panic!("{}: printed and not kept", faulted.case));
-            assert_eq!(printed["released"], kept["released"], "{}", faulted.case);
-        }
+        let round = words.iter().position(|word| *word == "--round").map_or("1", |at| words[at + 1]);
+        let is_kept = counted(
+            faulted.folder.path(),
+            "holder",
+            &format!("SELECT count(*) FROM releases WHERE record = 1 AND round = {round}"),
+        );
+        assert!(printed.is_none() || is_kept == 1, "{}: printed and not kept", faulted.case);
+        assert!(
+            faulted.killed() || printed.is_some() == (faulted.code() == Some(0)),
+            "{}: {}",
+            faulted.case,
+            said(&faulted.output)
+        );
         if is_shared {
-            let (answers, spent) = (answers(faulted).len() as u64, spends(faulted));
-            assert!(answers <= spent, "{}: an answer without a spend", faulted.case);
-            says_what_counts(faulted, answers < spent);
+            agree(faulted, &["holder", "shared"]);
         }
-        assert!(faulted.killed() || printed.is_some() == (faulted.code() == Some(0)), "{}", faulted.case);
         let again = faulted.then(&campaign.words, &[0]);
         let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
-        if let Some(kept) = kept {
-            assert_eq!(again["released"], kept["released"], "{}: a second draw for one round", faulted.case);
+        if let Some(printed) = printed {
+            assert_eq!(again["released"], printed["released"], "{}: a second draw for one round", faulted.case);
         }
         assert_tidy(faulted);
+        faulted.then(&["ledger", "holder"], &[0]);
+    });
+}
+
+/// The anchor is never ahead of the file, and never lets an answer leave that it does not know.
+#[test]
+fn release_with_an_anchor() {
+    let words = ["release", "--state", "holder", "--round", "2", "1", "0.5"];
+    let first = [
+        "release",
+        "--mechanism",
+        "hybrid",
+        "--epsilon",
+        "2",
+        "--clip",
+        "-1,1",
+        "--state",
+        "holder",
+        "--anchor",
+        "anchor",
+        "1",
+        "0.5",
+    ];
+    let campaign = Campaign::new("release anchor", &words, |folder| drop(fine(folder, &first))).on_database();
+    // The anchor of the copies is the prepared folder's: it is put back before each run.
+    let anchor = campaign.prepared().join("anchor");
+    let known = fs::read(&anchor).expect("an anchor");
+    campaign.run(|faulted| {
+        let printed = !faulted.output.stdout.is_empty();
+        let newer = fs::read(&anchor).expect("an anchor") != known;
+        let spent = spends(faulted, "holder");
+        assert!(!printed || newer && spent == 2, "{}", faulted.case);
+        assert!(!newer || spent == 2, "{}: the anchor knows of an answer that the file does not have", faulted.case);
+        faulted.then(&words, &[0]);
+        assert_eq!(spends(faulted, "holder"), 2, "{}", faulted.case);
+        fs::write(&anchor, &known).expect("written");
+    });
+}
+
+/// A table is released as a whole or not at all.
+#[test]
+fn release_of_a_table() {
+    let words =
+        ["release", "--state", "holder", "--table", "day.csv", "--value", "outcome", "--record", "id", "--round", "2", "--join"];
+    let first = [
+        "release",
+        "--mechanism",
+        "laplace",
+        "--epsilon",
+        "2",
+        "--clip",
+        "-1,1",
+        "--state",
+        "holder",
+        "--ids",
+        "--join",
+        "p1",
+        "0.5",
+    ];
+    let campaign = Campaign::new("release table", &words, |folder| {
+        let rows: String = (0..50).map(|i| format!("p{i},0.5\n")).collect();
+        fs::write(folder.join("day.csv"), format!("id,outcome\n{rows}")).expect("written");
+        fine(folder, &first);
+    })
+    .on_database();
+    campaign.run(|faulted| {
+        let n_printed = String::from_utf8_lossy(&faulted.output.stdout).lines().count() as i64;
+        let spent = spends(faulted, "holder") - 1;
+        assert!([0, 50].contains(&spent) && (n_printed == 0 || spent == 50), "{}: {n_printed} of {spent}", faulted.case);
+        faulted.then(&words, &[0]);
+        assert_eq!(spends(faulted, "holder"), 51, "{}", faulted.case);
+        faulted.then(&["ledger", "holder"], &[0]);
     });
 }
 

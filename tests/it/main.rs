@@ -21,6 +21,7 @@ mod examples;
 mod extremes;
 mod identity;
 mod inputs;
+mod lasting;
 mod long_runs;
 mod mechanisms;
 mod messages;

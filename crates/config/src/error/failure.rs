@@ -91,6 +91,19 @@ pub enum Error {
     },
     /// A check failed.
     CheckSaidNo(String),
+    /// An answer that would exceed the budget of a record, or that is about one who has left; nothing was released.
+    NotReleased {
+        /// The record: its row, or its id.
+        record: String,
+        /// What it has spent, in words.
+        spent: String,
+        /// Its budget, in words.
+        budget: String,
+        /// Why nothing was released.
+        why: String,
+        /// What to do, if anything can be done.
+        hint: Option<String>,
+    },
 }
 
 /// Largest number of errors that are shown for one input.
@@ -120,7 +133,7 @@ impl Error {
             Self::Io { .. } | Self::Incomplete { .. } | Self::Failed { .. } | Self::Untrusted { .. } => ExitCode::Incomplete,
             Self::InUse { .. } => ExitCode::InUse,
             Self::Device { .. } => ExitCode::NoDevice,
-            Self::CheckSaidNo(_) => ExitCode::CheckSaidNo,
+            Self::CheckSaidNo(_) | Self::NotReleased { .. } => ExitCode::CheckSaidNo,
         }
     }
 }
@@ -163,6 +176,10 @@ impl fmt::Display for Error {
                 write!(f, "incomplete: {done} of {total} blocks are done; {reason}\nhint: {hint}")
             }
             Self::CheckSaidNo(message) => write!(f, "check failed: {message}"),
+            Self::NotReleased { why, hint, .. } => {
+                write!(f, "check failed: {why}; nothing was released")?;
+                hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
+            }
         }
     }
 }
