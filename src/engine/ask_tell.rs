@@ -1,7 +1,6 @@
 //! Runs trials of a cell whose rewards the caller measures: ask for one point in each trial, tell one reward for each.
 
 use super::lockstep::LockstepPart;
-use super::observer::Unobserved;
 use super::player::Player;
 use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
@@ -234,7 +233,7 @@ impl AskTell {
             return refuse(problem, "a finite number".to_owned());
         }
         self.is_asked = false;
-        self.part.learn(self.round, &Unobserved, |place, _, _| Raw::seal(rewards[place]))?;
+        self.part.learn(self.round, &(), |place, _, _| Raw::seal(rewards[place]))?;
         self.round += 1;
         Ok(self.part.released.clone())
     }

@@ -3,7 +3,7 @@
 //! Each factor is played in pilot trials, whose numbers no trial of a run can have, and the least mean cumulative regret wins. The
 //! choice depends on the cell alone: every thread, shard and resumed run makes the same one.
 
-use super::observer::{Stop, Unobserved};
+use super::observer::Stop;
 use super::prepare::{Preparation, Ready};
 use super::rounds::{BatchResult, Rounds};
 use super::trace::Quantity;
@@ -75,7 +75,7 @@ impl Preparation<'_> {
             Ready::Bandit(_) | Ready::Contextual(_) => {}
         }
         let (never, mut done) = (Stop::new(), BatchResult::default());
-        let rounds = Rounds { recorded: &[plan.rounds], stop: &never, observer: &Unobserved };
+        let rounds = Rounds { recorded: &[plan.rounds], stop: &never, observer: &() };
         let size = cell.batch_size(pilot, None);
         for first in (0..pilot).step_by(size as usize) {
             let numbers = FIRST_PILOT + first..FIRST_PILOT + pilot.min(first + size);
