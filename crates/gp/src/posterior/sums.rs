@@ -186,7 +186,7 @@ impl SumsPosterior {
     /// Returns mean and variance for the features of any point, without its residual.
     #[must_use]
     pub fn at(&self, phi: &[f64]) -> Moments {
-        let variance = pulp::Arch::new().dispatch(SquaredNorm { blocks: self.blocks(), phi });
+        let variance = squared_norm(self.blocks(), phi);
         Moments { mean: dot(&self.weights, phi), variance }
     }
 
@@ -279,17 +279,11 @@ impl ScoreModel for SumsPosterior {
     }
 }
 
-/// Computes `|R phi|²` from the blocks of `R`.
-struct SquaredNorm<'a> {
-    blocks: &'a [f64],
-    phi: &'a [f64],
-}
-
 vectorised! {
-    fn call(self: SquaredNorm<'_>) -> f64 {
-        let phi = self.phi;
+    /// Computes `|R phi|²` from the blocks of `R`.
+    fn squared_norm(blocks: &[f64], phi: &[f64]) -> f64 {
         let mut squares = [0.0; LANES];
-        let mut rest = self.blocks;
+        let mut rest = blocks;
         for block in 0..phi.len().div_ceil(LANES) {
             let used = phi.len().min((block + 1) * LANES);
             let (columns, next) = rest.split_at(used * LANES);

@@ -191,13 +191,13 @@ impl WeightModel {
             self.square = dot(&self.theta, &self.theta);
             self.waiting.push(EndedStreak { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
             if n < WAITING * self.waiting.len() {
-                linalg::wide(Take { inverse: &mut self.inverse, n, streaks: &self.waiting });
+                take(&mut self.inverse, n, &self.waiting);
                 self.waiting.clear();
                 self.prior = false;
             }
         }
         let inverse = (!self.prior).then_some(&self.inverse[..]);
-        linalg::wide(Direction { inverse, ridge: self.ridge, waiting: &self.waiting, c, next: &mut next });
+        next_direction(inverse, self.ridge, &self.waiting, c, &mut next);
         self.direction = next;
         self.streak = Some((tag, Streak::new(dot(c, &self.direction), dot(c, &self.theta))));
     }
@@ -293,7 +293,7 @@ impl WeightModel {
         let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
         let mut inverse = Cow::Borrowed(&self.inverse);
         if !self.waiting.is_empty() {
-            linalg::wide(Take { inverse: inverse.to_mut(), n, streaks: &self.waiting });
+            take(inverse.to_mut(), n, &self.waiting);
         }
         let entry = |i: usize, j: usize| self.ridge * (inverse[i * n + j] - downdate * direction(i) * direction(j));
         Some((self.weights(), lower_root(n, entry)?))
@@ -375,24 +375,18 @@ pub struct EndedStreak {
     pub downdate: f64,
 }
 
-/// Computes `inverse -= sum downdate u u^T` over ended streaks, with SIMD.
-///
-/// Every entry is updated by the streaks in their order.
-pub struct Take<'a> {
-    /// `n x n` row-major.
-    pub inverse: &'a mut [f64],
-    /// Number of coordinates.
-    pub n: usize,
-    /// Streaks to apply.
-    pub streaks: &'a [EndedStreak],
-}
-
 /// Number of entries of a row that stay in registers.
 const TILE: usize = 32;
 
 vectorised! {
-    fn call(self: Take<'_>) {
-        let Self { inverse, n, streaks } = self;
+    /// Computes `inverse -= sum downdate u u^T` over ended streaks, with SIMD.
+    ///
+    /// Every entry is updated by the streaks in their order.
+    ///
+    /// * `inverse` — `n x n` row-major.
+    /// * `n` — number of coordinates.
+    /// * `streaks` — streaks to apply.
+    pub fn take(inverse: &mut [f64], n: usize, streaks: &[EndedStreak]) {
         let mut factors = vec![0.0; streaks.len()];
         for (i, row) in inverse.chunks_exact_mut(n.max(1)).enumerate() {
             for (factor, streak) in factors.iter_mut().zip(streaks) {
@@ -423,23 +417,15 @@ fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[EndedSt
     tile
 }
 
-/// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
-pub struct Direction<'a> {
-    /// `n x n` row-major; `None` while it equals the prior's, `I / ridge`.
-    pub inverse: Option<&'a [f64]>,
-    /// The regularizer.
-    pub ridge: f64,
-    /// Ended streaks that the inverse does not yet contain.
-    pub waiting: &'a [EndedStreak],
-    /// Coordinates.
-    pub c: &'a [f64],
-    /// Result; zeros on entry.
-    pub next: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: Direction<'_>) {
-        let Self { inverse, ridge, waiting, c, next } = self;
+    /// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
+    ///
+    /// * `inverse` — `n x n` row-major; `None` while it equals the prior's, `I / ridge`.
+    /// * `ridge` — the regularizer.
+    /// * `waiting` — ended streaks that the inverse does not yet contain.
+    /// * `c` — coordinates.
+    /// * `next` — result; zeros on entry.
+    fn next_direction(inverse: Option<&[f64]>, ridge: f64, waiting: &[EndedStreak], c: &[f64], next: &mut [f64]) {
         match inverse {
             None => next.iter_mut().zip(c).for_each(|(next, &ci)| *next = ci / ridge),
             Some(inverse) => linalg::add_rows(c, |i| &inverse[i * c.len()..], next),

@@ -117,10 +117,10 @@ fn convolve(twiddles: &[Twiddles], spectrum: &[Complex], x: &mut [ComplexLanes])
     match twiddles {
         [first, rest @ ..] if IN_CACHE < x.len() => {
             let quarter = x.len() / 4;
-            wide(Pass { back: false, twiddles: first, x });
+            pass(false, first, x);
             let quarters = x.chunks_exact_mut(quarter).zip(spectrum.chunks_exact(quarter));
             quarters.for_each(|(x, spectrum)| convolve(rest, spectrum, x));
-            wide(Pass { back: true, twiddles: first, x });
+            pass(true, first, x);
         }
         _ => wide(Convolve { twiddles, spectrum, x }),
     }
@@ -148,15 +148,9 @@ vectorised! {
     }
 }
 
-struct Pass<'a> {
-    back: bool,
-    twiddles: &'a [[Complex; 3]],
-    x: &'a mut [ComplexLanes],
-}
-
 vectorised! {
-    fn call(self: Pass<'_>) {
-        if self.back { join(self.twiddles, self.x) } else { split(self.twiddles, self.x) }
+    fn pass(back: bool, twiddles: &[[Complex; 3]], x: &mut [ComplexLanes]) {
+        if back { join(twiddles, x) } else { split(twiddles, x) }
     }
 }
 

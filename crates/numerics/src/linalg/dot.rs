@@ -60,17 +60,11 @@ pub(super) fn sum_of(s: [f64; LANES]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-/// Returns `Σ a_i²` in the order of [`dot`], with SIMD: for long slices.
-#[must_use]
-pub fn sum_of_squares(a: &[f64]) -> f64 {
-    pulp::Arch::new().dispatch(SumOfSquares(a))
-}
-
-struct SumOfSquares<'a>(&'a [f64]);
-
 vectorised! {
-    fn call(self: SumOfSquares<'_>) -> f64 {
-        sum_of_squares_inlined(self.0)
+    /// Returns `Σ a_i²` in the order of [`dot`], with SIMD: for long slices.
+    #[must_use]
+    pub fn sum_of_squares(a: &[f64]) -> f64 {
+        sum_of_squares_inlined(a)
     }
 }
 

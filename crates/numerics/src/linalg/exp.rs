@@ -3,7 +3,6 @@
 //! The steps are those of FreeBSD's `e_exp.c`, which `libm` also uses, with its branches as selections. Numbers whose
 //! exponential is not a normal f64 are passed to `libm`.
 
-use super::wide;
 use crate::vectorised;
 
 /// ln 2 in two parts, and 1 / ln 2.
@@ -26,19 +25,13 @@ const NOTHING: f64 = -746.0;
 /// `1.5 * 2^52`: added to a small integer, it leaves the integer in the lowest bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// Replaces every number by its exponential.
-pub fn exp(values: &mut [f64]) {
-    wide(Exp(values));
-}
-
-struct Exp<'a>(&'a mut [f64]);
-
 /// Number of values whose range is checked together.
 const BLOCK: usize = 64;
 
 vectorised! {
-    fn call(self: Exp<'_>) {
-        self.0.chunks_mut(BLOCK).for_each(exp_of_block);
+    /// Replaces every number by its exponential.
+    pub fn exp(values: &mut [f64]) {
+        values.chunks_mut(BLOCK).for_each(exp_of_block);
     }
 }
 

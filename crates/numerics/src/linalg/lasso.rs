@@ -5,7 +5,6 @@
 //! it costs O(1) unless `b_j` changes. The descent ends when the conditions of optimality hold to `TOLERANCE lambda`:
 //! `2 g_j/n = lambda sign(b_j)` where `b_j != 0`, and `|2 g_j/n| <= lambda` elsewhere.
 
-use super::lanes::wide;
 use super::{add_scaled, dot};
 use crate::vectorised;
 use serde::{Deserialize, Serialize};
@@ -77,7 +76,7 @@ impl Lasso {
 
     /// Computes the solution for this lambda > 0; returns the number of sweeps.
     pub fn solve(&mut self, lambda: f64) -> usize {
-        wide(Solve { lasso: self, lambda })
+        solve_wide(self, lambda)
     }
 
     /// Returns the largest violation of the conditions of optimality; 0 without observations.
@@ -95,14 +94,8 @@ impl Lasso {
     }
 }
 
-struct Solve<'a> {
-    lasso: &'a mut Lasso,
-    lambda: f64,
-}
-
 vectorised! {
-    fn call(self: Solve<'_>) -> usize {
-        let Self { lasso, lambda } = self;
+    fn solve_wide(lasso: &mut Lasso, lambda: f64) -> usize {
         let d = lasso.beta.len();
         let threshold = 0.5 * lasso.n as f64 * lambda;
         for sweep in 0..MOST_SWEEPS {

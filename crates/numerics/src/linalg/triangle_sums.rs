@@ -22,7 +22,7 @@ impl TriangleSums {
     #[must_use]
     pub fn of(rows: &[f64], n: usize) -> Self {
         debug_assert_eq!(rows.len(), n * n);
-        pulp::Arch::new().dispatch(Sums { rows, n })
+        sum_entries(rows, n)
     }
 
     /// Returns a bound on the square of the largest singular value.
@@ -35,14 +35,8 @@ impl TriangleSums {
     }
 }
 
-struct Sums<'a> {
-    rows: &'a [f64],
-    n: usize,
-}
-
 vectorised! {
-    fn call(self: Sums<'_>) -> TriangleSums {
-        let Self { rows, n } = self;
+    fn sum_entries(rows: &[f64], n: usize) -> TriangleSums {
         let mut columns = vec![0.0_f64; n.next_multiple_of(TILE)];
         let (mut squares, mut largest_row) = ([0.0; TILE], 0.0_f64);
         for (i, row) in rows.chunks_exact(n.max(1)).enumerate() {

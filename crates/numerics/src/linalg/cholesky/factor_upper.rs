@@ -215,20 +215,10 @@ impl WithSimd for Inversion<'_> {
     }
 }
 
-/// Replaces `b` by `(U^T U)^{-1} b`.
-pub fn solve_upper(u: &[f64], b: &mut [f64]) {
-    debug_assert_eq!(u.len(), b.len() * b.len());
-    pulp::Arch::new().dispatch(Substitution { u, b });
-}
-
-struct Substitution<'a> {
-    u: &'a [f64],
-    b: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: Substitution<'_>) {
-        let Self { u, b } = self;
+    /// Replaces `b` by `(U^T U)^{-1} b`.
+    pub fn solve_upper(u: &[f64], b: &mut [f64]) {
+        debug_assert_eq!(u.len(), b.len() * b.len());
         let n = b.len();
         for k in 0..n {
             let value = b[k] / u[k * n + k];

@@ -2,7 +2,7 @@
 
 use super::super::columns::Columns;
 use super::super::dot::sum_of;
-use super::super::lanes::{LANES, wide};
+use super::super::lanes::LANES;
 use super::Fractions;
 use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_dot, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;
@@ -111,13 +111,7 @@ impl TridiagonalForm {
         debug_assert_eq!(a.len(), n * n);
         let (mut reflections, mut diagonal, mut beside) = (Reflections::none(n), vec![0.0; n], vec![0.0; n]);
         let scale = largest(a)?;
-        wide(Tridiagonalize {
-            a: &mut Padded::of(a, n),
-            scale,
-            reflections: &mut reflections,
-            diagonal: &mut diagonal,
-            beside: &mut beside,
-        });
+        tridiagonalize(&mut Padded::of(a, n), scale, &mut reflections, &mut diagonal, &mut beside);
         if diagonal.iter().chain(&beside).any(|entry| !entry.is_finite()) {
             return None;
         }
@@ -149,17 +143,8 @@ impl TridiagonalForm {
     }
 }
 
-struct Tridiagonalize<'a> {
-    a: &'a mut Padded,
-    scale: f64,
-    reflections: &'a mut Reflections,
-    diagonal: &'a mut [f64],
-    beside: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: Tridiagonalize<'_>) {
-        let Self { a, scale, reflections, diagonal, beside } = self;
+    fn tridiagonalize(a: &mut Padded, scale: f64, reflections: &mut Reflections, diagonal: &mut [f64], beside: &mut [f64]) {
         let (n, stride) = (a.n, a.stride);
         // The reflection before: its vector v and w, for the update `A - v w^T - w v^T` that is due. Products of the
         // updated matrix with the next vector: below the diagonal row by row, above it column by column.

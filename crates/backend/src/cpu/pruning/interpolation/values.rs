@@ -7,7 +7,6 @@ use super::grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
 use super::stencil::{Interpolate, Nodes};
 use crate::cpu::pruning::checks::{Slack, TrialChecks};
 use crate::cpu::pruning::products::BlockProducts;
-use privateer_numerics::linalg::wide;
 use privateer_numerics::vectorised;
 use pulp::Arch;
 use std::sync::Arc;
@@ -62,7 +61,7 @@ impl TrialChecks for GridValues {
     fn update(&mut self) {
         if self.squares != 0.0 || self.steps != 0.0 {
             let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
-            wide(ApplyGrid { values: self, square, step });
+            apply_grid(self, square, step);
         }
     }
 
@@ -106,22 +105,16 @@ impl TrialChecks for GridValues {
 /// root and a score.
 const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
 
-/// `mean += step p`, `variance -= square p²`.
-struct ApplyGrid<'a> {
-    values: &'a mut GridValues,
-    square: f64,
-    step: f64,
-}
-
 vectorised! {
-    fn call(self: ApplyGrid<'_>) {
-        let GridValues { p, mean, variance, rounded_mean, rounded_variance, .. } = self.values;
+    /// `mean += step p`, `variance -= square p²`.
+    fn apply_grid(values: &mut GridValues, square: f64, step: f64) {
+        let GridValues { p, mean, variance, rounded_mean, rounded_variance, .. } = values;
         for ((mean, rounded), &p) in mean.iter_mut().zip(rounded_mean.iter_mut()).zip(p.iter()) {
-            *mean += self.step * p;
+            *mean += step * p;
             *rounded = *mean as f32;
         }
         for ((variance, rounded), &p) in variance.iter_mut().zip(rounded_variance.iter_mut()).zip(p.iter()) {
-            *variance -= self.square * (p * p);
+            *variance -= square * (p * p);
             *rounded = *variance as f32;
         }
     }
