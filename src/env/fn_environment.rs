@@ -243,10 +243,6 @@ impl Noise for FnNoise {
         reward
     }
 
-    fn bound(&self) -> Option<f64> {
-        None
-    }
-
     fn variance(&self) -> Option<f64> {
         Some(self.variance)
     }

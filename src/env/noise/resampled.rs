@@ -70,10 +70,6 @@ impl Noise for Resampled {
     fn variance(&self) -> Option<f64> {
         Some(self.variance)
     }
-
-    fn range(&self) -> Option<(f64, f64)> {
-        None
-    }
 }
 
 #[cfg(test)]

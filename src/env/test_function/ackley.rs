@@ -1,15 +1,8 @@
 //! Defines the test function `ackley` (any number of coordinates).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
+use super::{Form, Sizes, TestFunction};
 use std::f64::consts::{E, PI};
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&ACKLEY, args)
-}
 
 /// `-[20 + e - 20 exp(-0.2 |z|/sqrt(d)) - exp(mean cos(2 pi z))]` on `[-32.768, 32.768]^d`.
 ///

@@ -1,14 +1,7 @@
 //! Defines the test function `camelback`: the six-hump camel (two coordinates).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&CAMELBACK, args)
-}
+use super::{Form, Sizes, TestFunction};
 
 /// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`.
 ///

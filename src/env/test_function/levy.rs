@@ -1,15 +1,8 @@
 //! Defines the test function `levy` (any number of coordinates).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
+use super::{Form, Sizes, TestFunction};
 use std::f64::consts::PI;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&LEVY, args)
-}
 
 /// Levy's function on `[-10, 10]^d`, negated.
 ///

@@ -1,14 +1,7 @@
 //! Defines the test function `styblinski-tang` (any number of coordinates; additive).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&STYBLINSKI_TANG, args)
-}
+use super::{Form, Sizes, TestFunction};
 
 /// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`.
 ///

@@ -13,6 +13,13 @@ pub struct Named<B: 'static> {
     pub build: B,
 }
 
+impl<B> Named<B> {
+    /// Creates an entry.
+    pub const fn new(name: &'static str, summary: &'static str, paper: &'static str, build: B) -> Self {
+        Self { name, summary, paper, build }
+    }
+}
+
 /// Returns the entry of this name.
 #[must_use]
 pub fn find<B>(entries: &'static [Named<B>], name: &str) -> Option<&'static Named<B>> {

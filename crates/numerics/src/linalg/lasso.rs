@@ -43,18 +43,6 @@ impl Lasso {
         sizes && self.gram.iter().chain(&self.gradient).chain(&self.beta).all(|x| x.is_finite())
     }
 
-    /// Returns the number of observations.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.n
-    }
-
-    /// Returns whether there are no observations.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.n == 0
-    }
-
     /// Returns the solution.
     #[must_use]
     pub fn beta(&self) -> &[f64] {
