@@ -49,7 +49,6 @@ fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64
 }
 
 /// Returns the attacks on the release of real rows: all columns, and one after a public projection.
-#[must_use]
 pub fn released() -> Vec<Case> {
     const BUDGET: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
     let attack = |step: Vec<f64>, mechanism: fn((Epsilon, Delta)) -> Result<RowsRelease, ReleaseError>| {

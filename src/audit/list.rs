@@ -124,7 +124,6 @@ const fn broken(
 }
 
 /// Returns the audits of this name, or of this erratum (case-insensitive).
-#[must_use]
 pub fn find(name: &str) -> Vec<&'static AuditEntry> {
     let meant =
         |entry: &&AuditEntry| entry.name == name || entry.erratum.is_some_and(|erratum| erratum.eq_ignore_ascii_case(name));

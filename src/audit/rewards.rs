@@ -57,13 +57,11 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
 }
 
 /// Returns the claim of a ledger.
-#[must_use]
 pub fn claim(ledger: &Ledger) -> Claim {
     Claim { epsilon: ledger.epsilon.unwrap_or(f64::INFINITY), delta: ledger.delta }
 }
 
 /// Returns the attack that compares two rewards of one user.
-#[must_use]
 pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64, f64), where_they_lie: &str) -> Case {
     let ledger = mechanism.ledger();
     let of = Arc::clone(mechanism);

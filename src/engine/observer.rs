@@ -106,7 +106,6 @@ pub struct Stop(AtomicBool);
 
 impl Stop {
     /// Creates a flag without a request.
-    #[must_use]
     pub const fn new() -> Self {
         Self(AtomicBool::new(false))
     }
@@ -117,7 +116,6 @@ impl Stop {
     }
 
     /// Returns whether a stop was requested.
-    #[must_use]
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -104,7 +104,6 @@ impl<'a> Preparation<'a> {
     }
 
     /// Whether a cell of the sweep has a learning rate that validation data choose.
-    #[must_use]
     pub fn tunes_rates(&self) -> bool {
         let tunes =
             |plan: &CellPlan| matches!(&plan.task, Task::Online(online) if matches!(online.rates, Rates::Validated { .. }));
@@ -112,7 +111,6 @@ impl<'a> Preparation<'a> {
     }
 
     /// Returns the learning rates that validation data have chosen so far, by cell.
-    #[must_use]
     pub fn tuned_rates(&self) -> BTreeMap<u32, f64> {
         self.online.rates()
     }

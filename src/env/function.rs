@@ -81,13 +81,11 @@ impl FunctionPlan {
     }
 
     /// Returns the size of a decision set; `None` where the whole domain is allowed.
-    #[must_use]
     pub fn set_size(&self) -> Option<usize> {
         self.sets.size()
     }
 
     /// Returns what the report must state about decision sets.
-    #[must_use]
     pub fn set_facts(&self) -> Option<(String, serde_json::Value)> {
         let words = match self.sets {
             SetsPlan::Whole => return None,
@@ -117,7 +115,6 @@ impl FunctionPlan {
     }
 
     /// Returns the unit of regret.
-    #[must_use]
     pub fn regret_unit(&self) -> RegretUnit {
         self.regret
     }
@@ -190,7 +187,6 @@ impl FunctionPlan {
     /// Makes the environment over `domain`, which this plan built, from the law of its functions.
     ///
     /// * `own_facts` — facts of this environment, beyond those of every function environment
-    #[must_use]
     pub fn environment(
         &self,
         domain: FunctionDomain,

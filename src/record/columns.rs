@@ -8,7 +8,6 @@ use privateer_config::params::Scalar;
 use std::sync::Arc;
 
 /// Names of the columns that every part with these measures has, in order.
-#[must_use]
 pub fn part_columns(measures: Measures) -> Vec<&'static str> {
     let (before, after) = (["cell", "trial", "round", "point"], ["policy", "environment"]);
     before.into_iter().chain(measures.columns().iter().map(|column| column.name())).chain(after).collect()

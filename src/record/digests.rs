@@ -44,7 +44,6 @@ pub enum FileState {
 
 impl DigestList {
     /// Returns where the list lies in a results folder.
-    #[must_use]
     pub fn path(out: &Path) -> PathBuf {
         out.join(DIGESTS_NAME)
     }
@@ -209,7 +208,6 @@ pub fn read_listed(out: &Path, name: &str, action: &str) -> Result<Option<Vec<u8
 
 impl FileState {
     /// Returns what a message says about a file in this state.
-    #[must_use]
     pub fn problem(self) -> &'static str {
         match self {
             Self::Intact => "is intact",

@@ -150,7 +150,6 @@ impl Folder {
     }
 
     /// Returns the folder's path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -98,13 +98,11 @@ impl Plan {
     }
 
     /// Returns the estimated seconds of all units on one thread, without preparation.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.units.iter().map(|unit| unit.seconds).sum()
     }
 
     /// Deals the units to at most `tasks` tasks: the longest first, each to the task with the least so far.
-    #[must_use]
     pub fn deal(&self, tasks: usize) -> Vec<PlannedTask> {
         let mut order: Vec<usize> = (0..self.units.len()).collect();
         order.sort_by(|&a, &b| self.units[b].seconds.total_cmp(&self.units[a].seconds).then(a.cmp(&b)));

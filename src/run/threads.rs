@@ -19,7 +19,6 @@ type AroundThread = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
 
 impl ThreadSetup {
     /// Surrounds the work of each thread by a function, which calls its argument once.
-    #[must_use]
     pub fn around(setup: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(setup)))
     }

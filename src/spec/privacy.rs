@@ -55,7 +55,6 @@ fn serves(entry: &SumsEntry, protection: Protection) -> bool {
 }
 
 /// Returns the keys of the table, for listings.
-#[must_use]
 pub fn privacy_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
     let args = Args::dry(&sink);
@@ -139,7 +138,6 @@ impl PrivacyPlan {
     }
 
     /// Returns whether anything is randomised.
-    #[must_use]
     pub fn is_private(&self) -> bool {
         self.entry.name() != "none"
     }

@@ -76,13 +76,11 @@ impl Bucket {
     }
 
     /// Returns the address of an object.
-    #[must_use]
     pub fn address_of(&self, name: &str) -> PathBuf {
         format!("{}/{name}", self.address).into()
     }
 
     /// Returns the address that was opened.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }

@@ -21,7 +21,6 @@ pub struct Scale {
 
 impl Scale {
     /// Computes the magnitudes in one pass over the basis.
-    #[must_use]
     pub fn of(basis: &Basis) -> Self {
         match basis {
             Basis::Own(_) => Self::default(),
@@ -47,13 +46,11 @@ impl Scale {
     }
 
     /// Returns the prior variance of a point outside the features.
-    #[must_use]
     pub fn residual(&self, point: usize) -> f64 {
         self.residual.get(point).copied().unwrap_or(0.0)
     }
 
     /// Returns a bound on `sum |row_i h_i(x)|` over the domain, and `sum |row_i|`; `prior` bounds `k(x, x)`.
-    #[must_use]
     pub fn of_row(&self, row: &[f64], prior: f64) -> (f64, f64) {
         let RowSums { magnitudes, by_column, squares } = sum_row(row, &self.largest);
         if self.largest.is_empty() {

@@ -160,13 +160,11 @@ impl Gpu {
     }
 
     /// Returns the properties of the adapter.
-    #[must_use]
     pub fn facts(&self) -> &AdapterFacts {
         &self.shared.facts
     }
 
     /// Returns the time of all passes since the last call, if they are timed.
-    #[must_use]
     pub fn pass_times(&self) -> Option<PassTimes> {
         let mut times = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.times_passes.then(|| std::mem::take(&mut *times))

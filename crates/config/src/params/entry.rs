@@ -21,13 +21,11 @@ impl<B> Named<B> {
 }
 
 /// Returns the entry of this name.
-#[must_use]
 pub fn find<B>(entries: &'static [Named<B>], name: &str) -> Option<&'static Named<B>> {
     entries.iter().find(|entry| entry.name == name)
 }
 
 /// Returns the names of a list, in its order.
-#[must_use]
 pub fn names<B>(entries: &'static [Named<B>]) -> Vec<&'static str> {
     entries.iter().map(|entry| entry.name).collect()
 }

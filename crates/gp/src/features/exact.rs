@@ -23,7 +23,6 @@ impl Default for Exact {
 }
 
 /// Reads `tolerance` and `max_features`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> Exact {
     let default = Exact::default();
     let tolerance = args.number("tolerance", "largest variance left out, as a share of the largest prior variance");

@@ -24,7 +24,6 @@ pub enum FixedDictionary {
 }
 
 /// Reads `points` or `size`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> FixedDictionary {
     let points = args.numbers("points", "dictionary: indices of points of the domain, from 0");
     let size =

@@ -53,7 +53,6 @@ impl PlaneSums {
     /// Puts points into boxes.
     ///
     /// `None` outside the plane, and where there would be too many boxes for their points.
-    #[must_use]
     pub fn over(lengthscales: &Lengthscales, variance: f64, points: &Points) -> Option<Self> {
         if points.dimension() != 2 {
             return None;

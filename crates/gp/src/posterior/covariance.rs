@@ -103,7 +103,6 @@ impl CovariancePosterior {
     /// Returns whether this form suits a domain of `n_points`, given the prior bound and the ridge.
     ///
     /// Otherwise use [`super::ExactPosterior`].
-    #[must_use]
     pub fn suits(n_points: usize, prior_bound: f64, ridge: f64) -> bool {
         (1..=Self::MOST_POINTS).contains(&n_points) && LEAST_RIDGE * prior_bound <= ridge
     }
@@ -111,7 +110,6 @@ impl CovariancePosterior {
     /// Returns the most memory of a trial of `rounds` rounds, in bytes.
     ///
     /// Covariances of visited points, now and at the last recomputation, its factor, and the streaks since.
-    #[must_use]
     pub fn most_bytes(n_points: usize, rounds: u64) -> f64 {
         let n = n_points as f64;
         let visited = n.min(rounds as f64);
@@ -119,7 +117,6 @@ impl CovariancePosterior {
     }
 
     /// Returns whether a saved state belongs to this form.
-    #[must_use]
     pub fn saved(state: &serde_json::Value) -> bool {
         state["form"] == FORM
     }
@@ -127,7 +124,6 @@ impl CovariancePosterior {
     /// Creates the prior over this domain.
     /// * `prior_bound` — [`super::ExactPosterior::prior_bound`] of the domain
     /// * `ridge` — noise variance, > 0
-    #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = CovarianceState {
             version: 1,

@@ -65,7 +65,6 @@ pub struct WeightModel {
 
 impl WeightModel {
     /// Creates a model with `n` coordinates and `ridge > 0`.
-    #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
         let mut inverse = vec![0.0; n * n];
         (0..n).for_each(|i| inverse[i * n + i] = 1.0 / ridge);
@@ -88,7 +87,6 @@ impl WeightModel {
     /// Converts a dual-form model, from collapsed interactions as in [`WeightModel::rebuild`].
     ///
     /// `None` if the factorization fails.
-    #[must_use]
     pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge(), span.n());
         (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
@@ -128,37 +126,31 @@ impl WeightModel {
     }
 
     /// Returns the regularizer.
-    #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
     /// Returns the number of coordinates.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
-    #[must_use]
     pub fn gain(&self) -> f64 {
         self.gain + self.streak.map_or(0.0, |(_, streak)| streak.gain())
     }
 
     /// Returns the number of observations since the last rebuild.
-    #[must_use]
     pub fn since_rebuild(&self) -> u64 {
         self.since_rebuild
     }
 
     /// Returns the direction `u` of the current streak.
-    #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
     }
 
     /// Returns the posterior mean of the weights.
-    #[must_use]
     pub fn weights(&self) -> Vec<f64> {
         let mut weights = self.theta.clone();
         if let Some((_, streak)) = &self.streak {
@@ -224,13 +216,11 @@ impl WeightModel {
     /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
     ///
     /// The latter is the remaining part of the prior variance carried by the coordinates.
-    #[must_use]
     pub fn moments(&self, c: &[f64]) -> Moments {
         self.moments_within(c, 0..self.n)
     }
 
     /// Returns [`WeightModel::moments`] of coordinates `c` in this range and zeros elsewhere.
-    #[must_use]
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
         let mut mean = dot(c, &self.theta[range.clone()]);
         let mut form = self.form(c, range.start);
@@ -245,7 +235,6 @@ impl WeightModel {
     /// Returns [`WeightModel::moments_within`] of many columns of coordinates, then of the columns' padding.
     ///
     /// `None` while the inverse is the prior's.
-    #[must_use]
     pub fn moments_within_each(&self, range: Range<usize>, columns: &Columns) -> Option<Vec<Moments>> {
         if self.prior {
             return None;
@@ -268,7 +257,6 @@ impl WeightModel {
     }
 
     /// Returns the mean alone, at lower cost.
-    #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = dot(c, &self.theta);
         match &self.streak {
@@ -278,7 +266,6 @@ impl WeightModel {
     }
 
     /// Returns the slot of the current streak, which was its tag.
-    #[must_use]
     pub fn open_slot(&self) -> Option<usize> {
         self.streak.map(|(tag, _)| tag as usize)
     }
@@ -286,7 +273,6 @@ impl WeightModel {
     /// Returns `theta` and a lower triangular `R` (`n x n` row-major) with `ridge V^{-1} = R^T R`.
     ///
     /// `None` if rounding has made the inverse indefinite.
-    #[must_use]
     pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.n;
         let downdate = self.streak.map_or(0.0, |(_, streak)| streak.downdate());
@@ -336,7 +322,6 @@ impl WeightModel {
     }
 
     /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
-    #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
         let along = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs() * prior / self.ridge);

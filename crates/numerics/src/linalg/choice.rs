@@ -11,7 +11,6 @@ const LANES: usize = 8;
 /// Returns the lowest index of the least value.
 ///
 /// NaN is skipped, but the index is 0 if the first value is NaN: nothing is less than NaN. It is 0 for no values.
-#[must_use]
 pub fn least(values: &[f64]) -> usize {
     if values.first().is_none_or(|x| x.is_nan()) {
         return 0;

@@ -25,7 +25,6 @@ pub struct Columns {
 
 impl Columns {
     /// Creates a matrix of `n_rows x n` zeros.
-    #[must_use]
     pub fn zeros(n_rows: usize, n: usize) -> Self {
         let stride = n.next_multiple_of(LANES);
         Self { n_rows, n, stride, values: vec![0.0; n_rows * stride] }
@@ -65,25 +64,21 @@ impl Columns {
     }
 
     /// Returns the number of columns.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
     /// Returns a row with its padding.
-    #[must_use]
     pub fn padded(&self, row: usize) -> &[f64] {
         &self.values[row * self.stride..(row + 1) * self.stride]
     }
 
     /// Returns a row.
-    #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.stride..row * self.stride + self.n]
     }
@@ -94,7 +89,6 @@ impl Columns {
     }
 
     /// Returns a column.
-    #[must_use]
     pub fn column(&self, column: usize) -> Vec<f64> {
         (0..self.n_rows).map(|row| self.values[row * self.stride + column]).collect()
     }
@@ -110,7 +104,6 @@ impl Columns {
     }
 
     /// Returns the length of a padded row.
-    #[must_use]
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -137,7 +130,6 @@ impl Columns {
     }
 
     /// Returns `row_f · weights` of every row; `weights` is as long as a padded row.
-    #[must_use]
     pub fn products(&self, weights: &[f64]) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
         let mut out = vec![0.0; self.n_rows()];
@@ -148,7 +140,6 @@ impl Columns {
     /// Returns `sum_x weights_x c_x c_x^T` over the columns c_x, plus `ridge I`.
     ///
     /// The result is `m x m` row-major, symmetric to the last bit; `weights` is as long as a padded row.
-    #[must_use]
     pub fn weighted_gram(&self, weights: &[f64], ridge: f64) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
         let m = self.n_rows();

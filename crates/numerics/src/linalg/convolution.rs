@@ -49,7 +49,6 @@ impl MiddleProduct {
     ///
     /// # Panics
     /// If its length is not a power of two, or below 2.
-    #[must_use]
     pub fn new(kernel: &[f64]) -> Self {
         assert!(kernel.len().is_power_of_two() && 2 <= kernel.len(), "the length of a kernel is a power of two, at least 2");
         let s = kernel.len() / 2;

@@ -31,20 +31,17 @@ pub struct Lasso {
 
 impl Lasso {
     /// Creates a state without observations, in `dimension` features.
-    #[must_use]
     pub fn new(dimension: usize) -> Self {
         Self { n: 0, gram: vec![0.0; dimension * dimension], gradient: vec![0.0; dimension], beta: vec![0.0; dimension] }
     }
 
     /// Returns whether a saved state has this size and is in range.
-    #[must_use]
     pub fn fits(&self, dimension: usize) -> bool {
         let sizes = self.beta.len() == dimension && self.gradient.len() == dimension && self.gram.len() == dimension * dimension;
         sizes && self.gram.iter().chain(&self.gradient).chain(&self.beta).all(|x| x.is_finite())
     }
 
     /// Returns the solution.
-    #[must_use]
     pub fn beta(&self) -> &[f64] {
         &self.beta
     }
@@ -68,7 +65,6 @@ impl Lasso {
     }
 
     /// Returns the largest violation of the conditions of optimality; 0 without observations.
-    #[must_use]
     pub fn violation(&self, lambda: f64) -> f64 {
         if self.n == 0 {
             return 0.0;

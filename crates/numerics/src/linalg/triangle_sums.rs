@@ -19,7 +19,6 @@ pub struct TriangleSums {
 impl TriangleSums {
     /// Returns the sums of the lower triangle of `n x n` numbers, row-major; within a tile of four columns the entries above
     /// the diagonal must be zero.
-    #[must_use]
     pub fn of(rows: &[f64], n: usize) -> Self {
         debug_assert_eq!(rows.len(), n * n);
         sum_entries(rows, n)
@@ -29,7 +28,6 @@ impl TriangleSums {
     ///
     /// The bound is the smaller of the squared Frobenius norm and the product of the largest absolute row and column
     /// sums, rounded up.
-    #[must_use]
     pub fn spectral(&self) -> f64 {
         1.000_001 * (self.largest_row * self.largest_column).min(self.squares)
     }

@@ -105,19 +105,16 @@ impl ArmMechanism {
     }
 
     /// Returns the parameters of the streams.
-    #[must_use]
     pub fn terms(&self) -> ChoiceTerms {
         self.terms
     }
 
     /// Makes the privatizer of a trial before its first round.
-    #[must_use]
     pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         Box::new(ArmChoices::new(self.terms))
     }
 
     /// Returns the ledger: claimed and delivered loss.
-    #[must_use]
     pub fn ledger(&self) -> Ledger {
         let unclipped = self.terms.bounds.is_none();
         let doubt = if !self.terms.synthetic {

@@ -57,7 +57,6 @@ struct Mixture {
 
 /// Returns the probability of the piecewise density.
 /// 0 up to the threshold, then `1 - e^(-epsilon/2)`.
-#[must_use]
 pub fn density_share(epsilon: Epsilon) -> f64 {
     Mixture::new(epsilon).density_share
 }

@@ -30,7 +30,6 @@ pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
 ///
 /// A row whose pivot is not finite or does not exceed its entry of `least` becomes zero and does not affect later rows.
 /// The retained rows are ascending.
-#[must_use]
 pub fn cholesky_upper_kept(a: &mut [f64], n: usize, least: &[f64]) -> Vec<usize> {
     debug_assert_eq!((a.len(), least.len()), (n * n, n));
     // With `least`, no row is an error.

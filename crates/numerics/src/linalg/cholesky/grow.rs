@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 /// count; the right-hand sides are at most the root of the prior variance. The fraction 1/64 is measured: for ridges of
 /// 1e-2 to 1e-8 of the prior and counts of 10 to 10⁴, reported changes and model differed by less than half of this
 /// bound.
-#[must_use]
 pub fn lost_in_solves(prior: f64, ridge: f64, largest_count: u64) -> f64 {
     1.0 + (prior / ridge * largest_count as f64).sqrt() / 64.0
 }
@@ -28,13 +27,11 @@ pub struct GrowingCholesky {
 
 impl GrowingCholesky {
     /// Returns the number of rows of the factor.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
     /// Creates the factor from the row-major factor of an `n x n` matrix.
-    #[must_use]
     pub fn from_rows(rows: &[f64], n: usize) -> Self {
         let mut factor = Self { n: 0, stride: 0, columns: Vec::new() };
         factor.reserve(n);
@@ -48,7 +45,6 @@ impl GrowingCholesky {
     }
 
     /// Returns whether a stored value is consistent.
-    #[must_use]
     pub fn is_sound(&self) -> bool {
         self.n <= self.stride
             && self.stride.checked_mul(self.stride) == Some(self.columns.len())

@@ -28,7 +28,6 @@ impl InverseRoot {
     /// Entries above the diagonal must be finite, and do not enter the root.
     ///
     /// `None` if the matrix or its form is not finite, or if its eigenvalues may be 2^128 times as large as `least`.
-    #[must_use]
     pub fn of(a: &[f64], n: usize, least: f64) -> Option<Self> {
         let form = TridiagonalForm::of(a, n)?;
         let most = form.most().max(least);
@@ -40,7 +39,6 @@ impl InverseRoot {
     /// * `ratio` — a power of two
     ///
     /// `None` where a bound of the largest by Gershgorin's circles leaves that open, and where squares of entries underflow.
-    #[must_use]
     pub fn of_conditioned(a: &[f64], n: usize, ratio: f64) -> Option<Self> {
         let form = TridiagonalForm::of(a, n)?;
         let most = form.most();
@@ -68,13 +66,11 @@ impl InverseRoot {
     }
 
     /// Returns the fractions of the root.
-    #[must_use]
     pub fn fractions(&self) -> &Fractions {
         &self.fractions
     }
 
     /// Returns `(A + s_j I)^{-1} x` in row j, for the shifts `s_j` of the fractions.
-    #[must_use]
     pub fn resolvents(&self, x: &[f64]) -> Columns {
         let (n, mut x) = (self.reflections.n(), x.to_vec());
         take(&[self.reflect(true)], Vectors::Rows { values: &mut x, stride: n }, n);

@@ -22,7 +22,6 @@ impl Polar {
     /// Computes the factor of an invertible matrix (`n x n`, row-major).
     ///
     /// `None` if the matrix is not finite or not invertible in f64.
-    #[must_use]
     pub fn of(l: &[f64], n: usize) -> Option<Self> {
         debug_assert_eq!(l.len(), n * n);
         let scale = largest(l)?;

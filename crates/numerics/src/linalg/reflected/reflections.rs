@@ -12,7 +12,6 @@ const LEAST_SQUARE: f64 = 1e-290;
 pub type Lanes = [f64; LANES];
 
 /// Returns the length of a row that holds a vector of `n` entries.
-#[must_use]
 pub fn padded_length(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }

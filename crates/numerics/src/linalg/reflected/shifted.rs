@@ -23,7 +23,6 @@ pub struct ShiftedFactors {
 impl ShiftedFactors {
     /// Factors a tridiagonal matrix.
     /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is 0
-    #[must_use]
     pub fn of_tridiagonal(fractions: &Fractions, diagonal: &[f64], beside: &[f64]) -> Self {
         let mut shifted = Self::sized(fractions, diagonal.len());
         factor_tridiagonal(&mut shifted, &fractions.shifts, diagonal, beside);
@@ -34,7 +33,6 @@ impl ShiftedFactors {
     ///
     /// `B` has these entries on its diagonal and, `below[i]` in row i + 1, below the diagonal. All sums have positive
     /// terms, so small singular values keep their digits.
-    #[must_use]
     pub fn of_bidiagonal(fractions: &Fractions, diagonal: &[f64], below: &[f64]) -> Self {
         let mut shifted = Self::sized(fractions, diagonal.len());
         factor_bidiagonal(&mut shifted, &fractions.shifts, diagonal, below);
