@@ -105,17 +105,11 @@ pub fn e14() -> Result<Vec<Case>, Error> {
 /// Attacks the claim of erratum E16 (`docs/privacy.md`): one release distinguishes two neighbours.
 ///
 /// The singular values are far above omega and far below it: in the plain branch, and in the lifted one (E17).
-///
-/// # Errors
-/// If the curator refuses the inputs.
 pub fn e16() -> Result<Vec<Case>, Error> {
     Ok(vec![of(&projection::PROJECTION, "not lifted", 1e4)?, of(&projection::PROJECTION, "lifted", 1.0)?])
 }
 
 /// Attacks the claim of erratum E16 again: lifting in every case does not help.
-///
-/// # Errors
-/// If the curator refuses the inputs.
 pub fn e16_always_lifted() -> Result<Vec<Case>, Error> {
     Ok(vec![of(&projection::ALWAYS_LIFT, "lifted", 1.0)?])
 }

@@ -151,9 +151,6 @@ pub struct FalseAlarms {
 }
 
 /// Audits one case alone at many seeds, each at the stated confidence.
-///
-/// # Errors
-/// As [`audit`].
 pub fn false_alarms(case: &Case, settings: Settings, seeds: u64) -> Result<FalseAlarms, Error> {
     let alpha = 1.0 - settings.confidence;
     let (mut refuted, mut reached) = (0, 0.0);

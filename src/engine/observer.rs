@@ -84,9 +84,6 @@ pub trait Observer: Sync {
     fn finished(&self, unit: Unit, rows: Trace, seconds: f64, counters: &Counters) -> Result<(), Error>;
 
     /// Takes the further results of a unit's trials, before [`Observer::finished`] takes the unit.
-    ///
-    /// # Errors
-    /// As [`Observer::finished`].
     fn ended(&self, unit: Unit, trials: &[TrialEnd]) -> Result<(), Error> {
         let _ = (unit, trials);
         Ok(())

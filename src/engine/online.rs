@@ -161,9 +161,6 @@ impl OnlinePreparation {
     /// Returns the ledger and the facts of a cell.
     ///
     /// Without `choosing`, the first candidate replaces a learning rate that validation data would choose.
-    ///
-    /// # Errors
-    /// As [`OnlinePreparation::cell`].
     pub(super) fn facts(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, choosing: bool) -> Result<CellFacts, Error> {
         let rate = match &online.rates {
             Rates::Validated { grid, .. } if !choosing => grid.first().copied().unwrap_or(1.0),

@@ -47,9 +47,6 @@ impl Preparation<'_> {
     }
 
     /// Returns the cell as it is played: one with a tuned factor at the factor that its pilot trials choose.
-    ///
-    /// # Errors
-    /// As [`Preparation::tune`].
     pub(super) fn played<'p>(&self, plan: &'p CellPlan) -> Result<Cow<'p, CellPlan>, Error> {
         let Some(tuning) = &plan.tuning else { return Ok(Cow::Borrowed(plan)) };
         self.tune(std::slice::from_ref(plan), &|_| ())?;

@@ -120,9 +120,6 @@ impl FunctionPlan {
     }
 
     /// Makes the instance of a trial from the function's values.
-    ///
-    /// # Errors
-    /// As [`Instance::new`].
     pub fn instance(&self, mut values: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
         self.output.rescale(&mut values)?;
         let Some(noise) = self.noise.clone() else {

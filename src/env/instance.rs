@@ -232,9 +232,6 @@ impl Instance {
     }
 
     /// Adds decision sets that change every round.
-    ///
-    /// # Errors
-    /// As [`SetsPlan::sets`].
     pub fn with_sets(mut self, plan: SetsPlan) -> Result<Self, Error> {
         self.sets = plan.sets(&self.values)?.map(Arc::new);
         Ok(self)

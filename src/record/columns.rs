@@ -14,9 +14,6 @@ pub fn part_columns(measures: Measures) -> Vec<&'static str> {
 }
 
 /// Returns the message type of a cell's parts.
-///
-/// # Errors
-/// Parquet's own, should it refuse a name.
 pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
     let u32_type = || Some(LogicalType::integer(32, false));
     let names = part_columns(cell.measures);

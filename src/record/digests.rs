@@ -106,9 +106,6 @@ impl DigestList {
     }
 
     /// Whether the file, of which this is the list, has nothing but its lines; a run under way may leave half a line at the end.
-    ///
-    /// # Errors
-    /// As [`DigestList::load`].
     pub(super) fn is_sound(&self, out: &Path, is_under_way: bool) -> Result<bool, Error> {
         let path = Self::path(out);
         if !path.exists() {

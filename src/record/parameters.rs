@@ -82,9 +82,6 @@ impl Parameters {
     }
 
     /// Removes the file of a part that is not to be believed; it need not be there.
-    ///
-    /// # Errors
-    /// If the operating system refuses.
     pub fn remove(out: &Path, id: PartId) -> Result<(), Error> {
         let (path, name) = (Self::path(out, id), Self::listed_name(id));
         DigestList::rewrite(out, |listed| listed != name)?;

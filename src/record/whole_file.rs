@@ -42,9 +42,6 @@ pub(super) fn write_all_whole(files: &[(PathBuf, &[u8])], action: &str) -> Resul
 
 /// Writes a file as [`write_whole`] does, readable and writable by its owner alone (mode 0600, where there are modes).
 /// Returns the file open and locked.
-///
-/// # Errors
-/// As [`write_whole`].
 pub(super) fn write_private(path: &Path, bytes: &[u8], action: &str) -> Result<File, Error> {
     PreparedFile::write(path, bytes, action, true)?.replace_locked()
 }

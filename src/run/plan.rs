@@ -56,9 +56,6 @@ impl Plan {
     /// A trial that does not end in that time is extended by the pace of the second half of what was seen.
     ///
     /// Calls `each` after every cell that is tried, with the number of them in all.
-    ///
-    /// # Errors
-    /// The first failure of a cell's preparation or trial.
     pub fn of(sweep: &Sweep, options: &RunOptions, stop: &Stop, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let _ = memory_peak::forget_peak();
         let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());

@@ -98,9 +98,6 @@ impl CuratorPlan {
     }
 
     /// Returns the calibrated curator.
-    ///
-    /// # Errors
-    /// A refusal, placed at the spec's key that caused it.
     pub fn curator(&self) -> Result<Arc<dyn Curator>, Error> {
         let made = (self.entry.build)(&self.request, self.need).and_then(|inner| {
             if self.norm.is_none() && self.bound.is_none() {

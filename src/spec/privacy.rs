@@ -146,9 +146,6 @@ impl PrivacyPlan {
     ///
     /// * `need` — the sums that the policy needs, where sums of features are released
     /// * `units` — those in which the clip range is stated, if not those of the rewards
-    ///
-    /// # Errors
-    /// A refusal, placed at the spec's key that caused it.
     pub fn channel(
         &self,
         facts: &RewardFacts,

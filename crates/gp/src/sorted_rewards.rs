@@ -108,9 +108,6 @@ impl SortedRewards {
     }
 
     /// Recomputes the sums of a saved list after checking it.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restored(mut self) -> Result<Self, &'static str> {
         let mut last = 0.0;
         for block in &mut self.blocks {

@@ -23,9 +23,6 @@ impl Channel {
     }
 
     /// Restores a privatizer from its saved state.
-    ///
-    /// # Errors
-    /// A description of the fault in the state.
     pub fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
         match self {
             Self::Rewards(mechanism) if state.is_null() => Ok(mechanism.privatizer()),

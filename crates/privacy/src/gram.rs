@@ -172,9 +172,6 @@ impl GramRelease {
     }
 
     /// Returns the scale of a draw, for a factorisation whose columns have norm `norm`.
-    ///
-    /// # Errors
-    /// A refusal on `epsilon` for noise beyond f64.
     pub(crate) fn scale(
         self,
         calibration: Calibration,

@@ -22,9 +22,6 @@ pub struct RunsAudit {
 /// Audits every cell of a sweep that claims privacy, with `settings.samples` replays per side.
 ///
 /// Calls `each` after every cell, with the number of cells.
-///
-/// # Errors
-/// If a run of the spec would fail.
 pub fn of_runs(
     sweep: &Sweep,
     data: &DataFolder,

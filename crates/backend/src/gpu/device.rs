@@ -101,9 +101,6 @@ impl Gpu {
     }
 
     /// Opens an adapter like [`Gpu::open`], with settings for tests.
-    ///
-    /// # Errors
-    /// See [`Gpu::open`].
     pub fn with_options(choice: AdapterChoice, options: GpuOptions) -> Result<Self, BackendError> {
         Self::opened(choose(choice)?, options)
     }
@@ -238,9 +235,6 @@ impl GpuShared {
     }
 
     /// Returns a pipeline, compiled at first use.
-    ///
-    /// # Errors
-    /// If the device rejects it.
     pub fn pipeline(&self, pass: Pass) -> Result<Pipeline, BackendError> {
         if let Some(pipeline) = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(&pass) {
             return Ok(pipeline.clone());

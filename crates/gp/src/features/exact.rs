@@ -70,9 +70,6 @@ pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Resu
 ///
 /// The residual is the part of `k(x, x)` that the features do not carry.
 /// * `gram` — covariance of the domain over which the features are built, with its `domain` and `kernel`
-///
-/// # Errors
-/// As [`exact`].
 pub fn exact_at(
     gram: &dyn GramSource,
     plan: Exact,

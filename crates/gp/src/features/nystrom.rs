@@ -125,9 +125,6 @@ pub struct Beyond<'a> {
 }
 
 /// Evaluates the features of [`nystrom`] at points outside of the domain.
-///
-/// # Errors
-/// As [`nystrom`].
 pub fn nystrom_at(gram: &dyn GramSource, dictionary: &[u32], beyond: &Beyond<'_>) -> Result<FeatureTable, Error> {
     let Beyond { domain, kernel, points } = *beyond;
     let column = |point: u32, out: &mut [f64]| {

@@ -63,9 +63,6 @@ impl ExactPosterior {
     }
 
     /// Restores a saved posterior over the same domain.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let mut state: ExactState = serde_json::from_value(saved)?;
         if state.version != VERSION {

@@ -41,9 +41,6 @@ impl LinearModel {
     }
 
     /// Completes and checks a saved model, see [`VisitedModel::restore`].
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restore(&mut self, visits: &Visits, plays: &Plays) -> Result<(), &'static str> {
         match self {
             Self::Span(model) => model.restore(visits, plays),

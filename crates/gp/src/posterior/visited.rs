@@ -118,9 +118,6 @@ impl VisitedModel {
     }
 
     /// Completes a saved value, after a check that it is consistent with these interactions.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restore(&mut self, visits: &Visits, source: &impl Covariances) -> Result<(), &'static str> {
         let (k, n_distinct) = (self.factor.n(), visits.n_distinct());
         if !(0.0 < self.ridge && self.ridge.is_finite()) {

@@ -27,9 +27,6 @@ pub struct Visits {
 
 impl Visits {
     /// Checks that a saved value is consistent and lies within a domain of `n_points`.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn check(&self, n_points: usize) -> Result<(), &'static str> {
         let n = self.points.len();
         if self.counts.len() != n || self.sums.len() != n || self.slots.len() != n {

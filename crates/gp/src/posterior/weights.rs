@@ -94,9 +94,6 @@ impl WeightModel {
     }
 
     /// Completes a saved value, after a check that it is consistent.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restore(&mut self) -> Result<(), &'static str> {
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");

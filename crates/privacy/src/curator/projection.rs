@@ -154,9 +154,6 @@ pub fn singular_values(centred: &[f64], d: usize) -> Option<Vec<f64>> {
 /// Returns `X̃`, a centred `n x d` matrix with singular values lifted to `sqrt(s² + omega²)`.
 ///
 /// They are lifted if the least is below `omega`, or always [Kharkovskii2020, algorithm 1, lines 6-10].
-///
-/// # Errors
-/// Those of [`Curator::release`].
 pub fn lifted(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>, Refusal> {
     Ok(product(centred, &lift(centred, d, omega, always)?, d, d))
 }

@@ -35,9 +35,6 @@ pub struct ArmMechanism {
 
 impl ArmMechanism {
     /// Calibrates the noise.
-    ///
-    /// # Errors
-    /// A refusal of a mechanism, budget or clip that does not fit.
     pub fn calibrated(need: &ChoicesNeed, facts: &ContextFacts, request: &Request) -> Result<Self, Refusal> {
         let budget = request.budget_over(facts.rounds)?;
         let ChoicesNeed { radius, warm_up, residual, stated, synthetic } = *need;

@@ -75,9 +75,6 @@ impl SketchedPosterior {
     /// Restores a saved posterior over the same domain; the caller then sets the weights.
     ///
     /// Its coordinates are `c`: if they were those of the symmetric root, set the dictionary so again, and refresh.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(
         gram: Arc<dyn GramSource>,
         prior_bound: f64,
