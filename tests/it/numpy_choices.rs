@@ -20,7 +20,6 @@ const CHOICES: [i64; 60] = [
 ];
 
 /// Sixteen cosines of a point.
-#[derive(Debug)]
 struct Cosines;
 
 impl FeaturesPlan for Cosines {

@@ -44,7 +44,6 @@ impl Factorisation for BrokenTree {
     }
 }
 
-#[derive(Debug)]
 struct BrokenNoise {
     fault: Fault,
     round: u64,

@@ -164,7 +164,6 @@ fn laplace_noise_on_vertices_has_its_scale() {
 }
 
 /// The gradient x.
-#[derive(Debug)]
 struct Linear;
 
 impl Gradient for Linear {
@@ -174,7 +173,6 @@ impl Gradient for Linear {
 }
 
 /// The points 1 and -1.
-#[derive(Debug)]
 struct Ends;
 
 impl Vertices for Ends {

@@ -206,7 +206,6 @@ impl InteractionSums {
     }
 }
 
-#[derive(Debug)]
 struct InteractionSumsPrivatizer {
     layout: GramLayout,
     due: Arc<[u64]>,
