@@ -20,6 +20,7 @@ const CHOICES: [i64; 60] = [
 ];
 
 /// Sixteen cosines of a point.
+#[derive(Debug)]
 struct Cosines;
 
 impl FeaturesPlan for Cosines {

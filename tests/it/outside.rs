@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Laplace noise of a stated scale.
+#[derive(Debug)]
 struct Noisy(f64);
 
 impl OutsideMechanism for Noisy {

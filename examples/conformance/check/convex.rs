@@ -52,6 +52,7 @@ pub fn oracles(file: &Value) -> Read<Value> {
 }
 
 /// Draws that a file states, one after the other; zeros past the end.
+#[derive(Debug)]
 struct Stored {
     width: usize,
     draws: Vec<f64>,

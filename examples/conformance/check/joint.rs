@@ -83,6 +83,7 @@ fn unpacked(packed: &[f64], n: usize) -> Vec<f64> {
 }
 
 /// A table as it is, in the place of a feature map.
+#[derive(Debug)]
 struct Given(FeatureTable);
 
 impl FeaturesPlan for Given {

@@ -44,6 +44,7 @@ impl Factorisation for BrokenTree {
     }
 }
 
+#[derive(Debug)]
 struct BrokenNoise {
     fault: Fault,
     round: u64,

@@ -65,6 +65,7 @@ fn the_tree_draws_in_every_round() {
 }
 
 /// The gradient y x.
+#[derive(Debug)]
 struct Linear;
 
 impl Gradient for Linear {

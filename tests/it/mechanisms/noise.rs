@@ -164,6 +164,7 @@ fn laplace_noise_on_vertices_has_its_scale() {
 }
 
 /// The gradient x.
+#[derive(Debug)]
 struct Linear;
 
 impl Gradient for Linear {
@@ -173,6 +174,7 @@ impl Gradient for Linear {
 }
 
 /// The points 1 and -1.
+#[derive(Debug)]
 struct Ends;
 
 impl Vertices for Ends {
