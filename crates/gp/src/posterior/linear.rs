@@ -29,6 +29,16 @@ pub enum LinearModel {
     Weights(WeightModel),
 }
 
+/// Evaluates an expression of the model in either form.
+macro_rules! either {
+    ($self:ident, $model:ident => $value:expr) => {
+        match $self {
+            Self::Span($model) => $value,
+            Self::Weights($model) => $value,
+        }
+    };
+}
+
 impl LinearModel {
     /// Creates a model in `n` coordinates for prior variances of at most `prior`; `ridge > 0`.
     pub fn new(ridge: f64, n: usize, prior: f64) -> Self {
@@ -50,50 +60,32 @@ impl LinearModel {
 
     /// Returns the regularizer.
     pub fn ridge(&self) -> f64 {
-        match self {
-            Self::Span(model) => model.ridge(),
-            Self::Weights(model) => model.ridge(),
-        }
+        either!(self, model => model.ridge())
     }
 
     /// Returns the number of coordinates.
     pub fn n(&self) -> usize {
-        match self {
-            Self::Span(model) => model.n(),
-            Self::Weights(model) => model.n(),
-        }
+        either!(self, model => model.n())
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
     pub fn gain(&self) -> f64 {
-        match self {
-            Self::Span(model) => model.gain(),
-            Self::Weights(model) => model.gain(),
-        }
+        either!(self, model => model.gain())
     }
 
     /// Returns the number of observations since the last rebuild.
     pub fn since_rebuild(&self) -> u64 {
-        match self {
-            Self::Span(model) => model.since_rebuild(),
-            Self::Weights(model) => model.since_rebuild(),
-        }
+        either!(self, model => model.since_rebuild())
     }
 
     /// Returns the direction `u` of the current streak.
     pub fn direction(&self) -> &[f64] {
-        match self {
-            Self::Span(model) => model.direction(),
-            Self::Weights(model) => model.direction(),
-        }
+        either!(self, model => model.direction())
     }
 
     /// Returns the posterior mean of the weights.
     pub fn weights(&self) -> Vec<f64> {
-        match self {
-            Self::Span(model) => model.weights(),
-            Self::Weights(model) => model.weights(),
-        }
+        either!(self, model => model.weights())
     }
 
     /// Returns the direction over the visited points; `None` over coordinates or without a streak.
@@ -142,18 +134,12 @@ impl LinearModel {
 
     /// Returns the mean alone, at lower cost.
     pub fn mean(&self, c: &[f64]) -> f64 {
-        match self {
-            Self::Span(model) => model.mean(c),
-            Self::Weights(model) => model.mean(c),
-        }
+        either!(self, model => model.mean(c))
     }
 
     /// Returns the slot of the current streak.
     pub fn open_slot(&self) -> Option<usize> {
-        match self {
-            Self::Span(model) => model.open_slot(),
-            Self::Weights(model) => model.open_slot(),
-        }
+        either!(self, model => model.open_slot())
     }
 
     /// Returns weights and a triangular factor, see [`WeightModel::factor`].
