@@ -8,7 +8,6 @@ use std::f64::consts::{E, PI};
 ///
 /// The scaled form is divided by 20 + e - 1/e, which bounds its magnitude.
 pub static ACKLEY: TestFunction = TestFunction {
-    name: "ackley",
     sizes: Sizes::UpTo { usual: 2, most: 1000 },
     textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
     scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| 20.0 + E - 1.0 / E, optimum },

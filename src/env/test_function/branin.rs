@@ -9,7 +9,6 @@ use std::f64::consts::PI;
 /// `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`. The scaled form is divided by the magnitude at (-5, 0), the lowest value of
 /// the box.
 pub static BRANIN: TestFunction = TestFunction {
-    name: "branin",
     sizes: Sizes::One(2),
     textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
     scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| -formula(&[-5.0, 0.0]), optimum },

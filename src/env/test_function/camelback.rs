@@ -7,7 +7,6 @@ use super::{Form, Sizes, TestFunction};
 ///
 /// The scaled form is divided by 5 (Mutny2018).
 pub static CAMELBACK: TestFunction = TestFunction {
-    name: "camelback",
     sizes: Sizes::One(2),
     textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
     scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| 5.0, optimum },

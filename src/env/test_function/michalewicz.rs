@@ -8,7 +8,6 @@ use std::f64::consts::PI;
 ///
 /// The scaled form is `sum_i sin z_i sin(i z_i/pi)^20` divided by its maximum, the variant of published code (Mutny2018).
 pub static MICHALEWICZ: TestFunction = TestFunction {
-    name: "michalewicz",
     sizes: Sizes::UpTo { usual: 10, most: 10 },
     textbook: Form {
         domain: |_| (0.0, PI),

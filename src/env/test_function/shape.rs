@@ -3,8 +3,6 @@
 /// Describes a function to be maximised, in its textbook form and in a scaled form.
 #[derive(Debug)]
 pub struct TestFunction {
-    /// The function's `kind` in specs.
-    pub name: &'static str,
     /// The supported numbers of coordinates.
     pub sizes: Sizes,
     /// The form of the literature, on its own box; negated where the literature minimises.

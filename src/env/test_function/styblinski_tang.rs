@@ -7,7 +7,6 @@ use super::{Form, Sizes, TestFunction};
 ///
 /// The scaled form uses `z = 8 x`, that is `[-4, 4]^d`, and is divided by the maximum (Mutny2018).
 pub static STYBLINSKI_TANG: TestFunction = TestFunction {
-    name: "styblinski-tang",
     sizes: Sizes::UpTo { usual: 20, most: 1000 },
     textbook: Form {
         domain: |_| (-5.0, 5.0),

@@ -81,11 +81,6 @@ impl Pld {
         Some(cut)
     }
 
-    /// Returns the step of the grid.
-    pub fn step(&self) -> f64 {
-        self.step
-    }
-
     /// Composes two releases; the second may depend on the result of the first.
     ///
     /// Both must err on the same side and have the same step.
