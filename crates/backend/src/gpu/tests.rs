@@ -90,7 +90,7 @@ fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<Own
 #[test]
 fn every_case() {
     let Some(gpu) = device() else { return };
-    play_every_case(&|basis, n_slots, rounds| played_in_all(&gpu, basis, n_slots, rounds));
+    play_every_case(|basis, n_slots, rounds| played_in_all(&gpu, basis, n_slots, rounds));
 }
 
 /// More slots than one workgroup of the shared projection processes.

@@ -303,7 +303,7 @@ pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_slots: usize, n_rounds
 /// Plays scripts over features of every size, features that the device makes, and Gram columns of every kind.
 ///
 /// With too many points for a whole matrix, columns are evaluated when they are needed.
-pub fn play_every_case(play: &dyn Fn(&TestBasis, usize, &[Vec<OwnedWork>])) {
+pub fn play_every_case(play: impl Fn(&TestBasis, usize, &[Vec<OwnedWork>])) {
     let scripted = |draws: &mut CaseDraws, basis: TestBasis, n_slots: usize, rounds: usize| {
         play(&basis, n_slots, &script(draws, &basis, n_slots, rounds));
     };

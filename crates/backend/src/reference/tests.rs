@@ -43,7 +43,7 @@ fn played_in_both(basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) 
 
 #[test]
 fn every_case() {
-    play_every_case(&played_in_both);
+    play_every_case(played_in_both);
 }
 
 /// A factor and a row over an empty basis give mean 0 and the prior variance.

@@ -73,7 +73,7 @@ mod tests {
             // The path without AVX-512 has the same bits.
             let mut copy = stream();
             found.iter_mut().for_each(|value| *value = copy.open_uniform());
-            found.chunks_mut(MANY).for_each(|values| normal_quantiles(values));
+            found.chunks_mut(MANY).for_each(normal_quantiles);
             assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
             assert_eq!(one.word(), many.word(), "{n}: as many words");
         }
