@@ -5,7 +5,8 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use privateer_backend::{Backend, Cpu, Screen};
 use privateer_gp::Points;
-use privateer_gp::features::quadrature_table::quadrature_fourier;
+use privateer_gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
+use privateer_gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
 use privateer_gp::score::{Candidates, ScoreModel, TrialScore};
 use privateer_numerics::linalg::{Eight, Factorize, Invert, cholesky_upper, inverse_of_upper_transposed, place};
@@ -28,7 +29,9 @@ impl Trial {
         let mut stream = Streams::new(0, "bench").shared(Purpose::Domain);
         let domain = Points::random_in(&[(0.0, 1.0); 2], points, &mut stream);
         let values = (0..points).map(|_| stream.normal()).collect();
-        let posterior = FeaturePosterior::new(Arc::new(quadrature_fourier(&domain, nodes, 0.5)), 0.01);
+        let kernel = SquaredExponential::new(Lengthscales::Isotropic(0.5), 1.0);
+        let map = QuadratureMap::new(&kernel, &extents(&domain), QuadratureFourier { nodes, max_error: 2.0 }).expect("a map");
+        let posterior = FeaturePosterior::new(Arc::new(map.table(&domain, None)), 0.01);
         let screen = Cpu::default().prepare(&posterior.basis()).expect("a CPU screen").open(1);
         let id = format!("N{points}_m{}", nodes * nodes);
         let mut trial = Self { id, values, posterior, screen, answer: [Candidates::default()] };

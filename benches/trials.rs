@@ -3,24 +3,12 @@
 //! The ids say policy, mechanism and how the dictionary is drawn. Seeds are fixed. `cargo bench --bench trials`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
+use privateer::engine::{Options, Preparation, Stop, run};
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
-use privateer_config::error::Error;
 use std::collections::BTreeSet;
-use std::hint::black_box;
 use std::time::Duration;
-
-/// Keeps nothing.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &privateer_backend::Counters) -> Result<(), Error> {
-        black_box(rows);
-        Ok(())
-    }
-}
 
 fn spec(policy: &str, mechanism: &str) -> String {
     format!(
@@ -52,7 +40,7 @@ fn trial(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let preparation = Preparation::new(&sweep, &data, &backend);
-                pool.install(|| run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::default(), &Nobody))
+                pool.install(|| run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::default(), &()))
                     .expect("a run")
             });
         });
@@ -76,7 +64,7 @@ fn modeler(c: &mut Criterion) {
         group.bench_function(format!("{name}/10_runs"), |b| {
             b.iter(|| {
                 let preparation = Preparation::new(&sweep, &data, &backend);
-                pool.install(|| run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::default(), &Nobody))
+                pool.install(|| run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::default(), &()))
                     .expect("a run")
             });
         });

@@ -16,9 +16,6 @@ const SEED: u64 = 5;
 const SOURCE: &str = "docs/proofs/rows.md";
 
 /// Returns the attacks on noise in every row: all columns, and fewer after the public projection.
-///
-/// # Errors
-/// If the curator refuses three rows.
 pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
     let whole = built(entry, Calibration::Tight, (4.0, 1e-3), None)?;
     let narrow = built(entry, Calibration::Tight, (4.0, 1e-3), Some(1))?;
@@ -49,7 +46,6 @@ fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64
 }
 
 /// Returns the attacks on the release of real rows: all columns, and one after a public projection.
-#[must_use]
 pub fn released() -> Vec<Case> {
     const BUDGET: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
     let attack = |step: Vec<f64>, mechanism: fn((Epsilon, Delta)) -> Result<RowsRelease, ReleaseError>| {
@@ -79,10 +75,6 @@ pub fn released() -> Vec<Case> {
 }
 
 /// Builds a curator for neighbours at distance 1.
-///
-/// # Errors
-/// If the curator refuses the request.
-/// Its refusal.
 pub fn built(
     entry: &CuratorEntry,
     calibration: Calibration,

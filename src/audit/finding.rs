@@ -88,13 +88,11 @@ impl AuditFile {
 
 impl Finding {
     /// Returns the lower bound as a share of the claim; above 1 the claim is refuted.
-    #[must_use]
     pub fn reached(&self) -> Option<f64> {
         self.epsilon.map(|epsilon| self.at_least / epsilon)
     }
 
     /// Returns whether the verdict agrees with the errata: refuted if and only if one says so.
-    #[must_use]
     pub fn as_known(&self) -> bool {
         (self.verdict == Verdict::Refuted) == self.erratum.is_some()
     }

@@ -112,9 +112,6 @@ struct InteractionAttackPlan<'a> {
 /// Returns the attacks on running sums of all arms by a factorisation.
 ///
 /// With `own`, every user adds their own noise.
-///
-/// # Errors
-/// If the policy refuses the request.
 pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let (policy, asked) = if mechanism == "own" { ("ldp-linucb", "auto") } else { ("dp-linucb", mechanism) };
     let of = |growth: f64, rounds: u64| made(Item::of(policy).set("growth", growth), asked, BUDGET, rounds);
@@ -169,9 +166,6 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// Returns the attacks on choices of every arm.
 ///
 /// The reward of an interaction in the warm-up changes, or the arm of a later one.
-///
-/// # Errors
-/// If the policy refuses the request.
 pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let (calibrated, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
     let long = |reward: f64| AuditedUser { context: [1e6, 1e6], arm: 0, reward };
@@ -199,9 +193,6 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// Attacks the policy without its synthetic updates (erratum E30, `docs/privacy.md`).
 ///
 /// An arm whose state does not change was then not shown.
-///
-/// # Errors
-/// If the policy refuses the request.
 pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
     let calibrated = hdb("gumbel", BUDGET, false)?;
     let claim = claim(&calibrated.ledger());

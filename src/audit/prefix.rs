@@ -33,19 +33,16 @@ pub struct Part {
 
 impl Part {
     /// Creates a stream of numbers: `distance/2` against `-distance/2`.
-    #[must_use]
     pub fn scalar(sigma: f64, distance: f64) -> Self {
         Self { shape: Shape::Vector(1), sigma, first: vec![0.5 * distance], second: vec![-0.5 * distance] }
     }
 
     /// Creates a stream of `phi phi^T` in packed form: one feature vector against another.
-    #[must_use]
     pub fn gram(sigma: f64, first: &[f64], second: &[f64]) -> Self {
         Self { shape: Shape::Symmetric(first.len()), sigma, first: packed_square(first), second: packed_square(second) }
     }
 
     /// Creates a stream of `y phi`: one pair of features and reward against another.
-    #[must_use]
     pub fn rewards(sigma: f64, first: (&[f64], f64), second: (&[f64], f64)) -> Self {
         let item = |(features, reward): (&[f64], f64)| features.iter().map(|x| reward * x).collect();
         Self { shape: Shape::Vector(first.0.len()), sigma, first: item(first), second: item(second) }
@@ -75,13 +72,11 @@ impl Part {
 }
 
 /// Returns the upper triangle of `z z^T`, row by row.
-#[must_use]
 pub fn packed_square(z: &[f64]) -> Vec<f64> {
     z.iter().enumerate().flat_map(|(i, a)| z[i..].iter().map(move |b| a * b)).collect()
 }
 
 /// Returns all cases of one factorisation: one participation, and three at distance 16 rounds.
-#[must_use]
 pub fn cases(name: &'static str) -> Vec<Case> {
     let Some(factorisation) = quote::factorisation(name, ROUNDS) else { return Vec::new() };
     let (what, relation) = (StreamKind::Vector { radius: 1.0 }, Relation::Replace);
@@ -107,7 +102,6 @@ pub fn cases(name: &'static str) -> Vec<Case> {
 /// Returns the cases of `phi phi^T` and `y phi` in running sums, without the corner.
 ///
 /// Rewards are up to 1, and up to 1/2.
-#[must_use]
 pub fn gram_cases() -> Vec<Case> {
     let of = |name: &str, kind: &str, reward: f64| {
         let terms = StreamTerms { relation: Relation::Replace, participation: Participation::ONCE };
@@ -138,7 +132,6 @@ fn sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisatio
 /// Returns the attack on running sums that are released together.
 ///
 /// One user's items, at the `changed` rounds, are those of either side; all other items are zero.
-#[must_use]
 pub fn case(
     name: String,
     claim: Claim,

@@ -16,9 +16,6 @@ const OUTSIDE: &str = "one number 10^6 against -10^6, clipped to [-1, 1]";
 /// Returns the attacks on exact noise of one mechanism.
 ///
 /// They are the ends of the clip range, numbers far outside it, and two releases of the same number at their joint price.
-///
-/// # Errors
-/// If the mechanism refuses rewards in [-1, 1].
 pub fn cases(name: &'static str, entry: &MechanismEntry, epsilon: f64) -> Result<Vec<Case>, Error> {
     let mechanism = built(entry, Calibration::Tight, epsilon, true)?;
     let ledger = mechanism.ledger();

@@ -18,9 +18,6 @@ const WITH_DELTA: (f64, f64) = (4.0, 1e-3);
 /// Returns all cases of one registered mechanism.
 ///
 /// They are the ends of the clip range at two budgets, and rewards far outside it.
-///
-/// # Errors
-/// If the mechanism refuses rewards in [-1, 1].
 pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
     let mut cases = Vec::new();
     let probe = built(entry, Calibration::Tight, 1.0, true)?.ledger();
@@ -57,13 +54,11 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
 }
 
 /// Returns the claim of a ledger.
-#[must_use]
 pub fn claim(ledger: &Ledger) -> Claim {
     Claim { epsilon: ledger.epsilon.unwrap_or(f64::INFINITY), delta: ledger.delta }
 }
 
 /// Returns the attack that compares two rewards of one user.
-#[must_use]
 pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64, f64), where_they_lie: &str) -> Case {
     let ledger = mechanism.ledger();
     let of = Arc::clone(mechanism);
@@ -87,9 +82,6 @@ pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream)
 }
 
 /// A registered mechanism on rewards in [-1, 1] (B = R = 1/2), or on unbounded ones with a stated clip there.
-///
-/// # Errors
-/// Its refusal.
 pub fn built(
     entry: &MechanismEntry,
     calibration: Calibration,

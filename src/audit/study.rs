@@ -3,7 +3,7 @@
 use super::bound::{BoundForm, epsilon_at_least};
 use super::case::{Attack, Play};
 use super::fit::discriminant;
-use super::{Case, Claim, Finding, Side, Verdict};
+use super::{Case, Finding, Side, Verdict};
 use privateer_config::error::Error;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -49,59 +49,37 @@ fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error>
     let weights = fitted(case, samples, settings.seed);
     let of = |side: Side| scores(case, side, samples, settings.seed, &weights);
     let (first, second) = (of(Side::First)?, of(Side::Second)?);
-    let about = FindingText {
+    Ok(found(case, &first, &second, alpha))
+}
+
+/// Computes the finding of a case from equally many scores of either side.
+pub(super) fn found(case: &Case, first: &[f64], second: &[f64], alpha: f64) -> Finding {
+    let claim = case.claim;
+    let gaussian = Delta::try_from(claim.delta).ok().filter(|_| case.gaussian);
+    // Two bounds from the same replays share the case's error.
+    let share = if gaussian.is_some() { 0.5 * alpha } else { alpha };
+    let direct = epsilon_at_least(first, second, BoundForm::Direct { delta: claim.delta }, share);
+    let gaussian = gaussian.map(|delta| epsilon_at_least(first, second, BoundForm::Gaussian { delta }, share));
+    let at_least = gaussian.map_or(direct, |gaussian| gaussian.max(direct));
+    let verdict = match claim.epsilon {
+        epsilon if epsilon.is_infinite() => Verdict::NoClaim,
+        epsilon if epsilon < at_least => Verdict::Refuted,
+        _ => Verdict::Consistent,
+    };
+    Finding {
         name: case.name.clone(),
-        claim: case.claim,
-        gaussian: case.gaussian,
-        erratum: case.erratum,
+        epsilon: Some(claim.epsilon).filter(|epsilon| epsilon.is_finite()),
+        delta: claim.delta,
+        direct,
+        gaussian,
+        at_least,
+        samples: first.len() as u64,
+        confidence: 1.0 - alpha,
+        verdict,
+        erratum: case.erratum.map(str::to_owned),
         source: case.source.clone(),
         pair: case.pair.clone(),
         score: case.score.clone(),
-    };
-    Ok(about.found(&first, &second, alpha))
-}
-
-/// Holds the texts of a finding, beside its figures.
-pub(super) struct FindingText {
-    pub(super) name: String,
-    pub(super) claim: Claim,
-    pub(super) gaussian: bool,
-    pub(super) erratum: Option<&'static str>,
-    pub(super) source: String,
-    pub(super) pair: String,
-    pub(super) score: String,
-}
-
-impl FindingText {
-    /// Computes the finding from equally many scores of either side.
-    pub(super) fn found(self, first: &[f64], second: &[f64], alpha: f64) -> Finding {
-        let Self { name, claim, gaussian, erratum, source, pair, score } = self;
-        let gaussian = Delta::try_from(claim.delta).ok().filter(|_| gaussian);
-        // Two bounds from the same replays share the case's error.
-        let share = if gaussian.is_some() { 0.5 * alpha } else { alpha };
-        let direct = epsilon_at_least(first, second, BoundForm::Direct { delta: claim.delta }, share);
-        let gaussian = gaussian.map(|delta| epsilon_at_least(first, second, BoundForm::Gaussian { delta }, share));
-        let at_least = gaussian.map_or(direct, |gaussian| gaussian.max(direct));
-        let verdict = match claim.epsilon {
-            epsilon if epsilon.is_infinite() => Verdict::NoClaim,
-            epsilon if epsilon < at_least => Verdict::Refuted,
-            _ => Verdict::Consistent,
-        };
-        Finding {
-            name,
-            epsilon: Some(claim.epsilon).filter(|epsilon| epsilon.is_finite()),
-            delta: claim.delta,
-            direct,
-            gaussian,
-            at_least,
-            samples: first.len() as u64,
-            confidence: 1.0 - alpha,
-            verdict,
-            erratum: erratum.map(str::to_owned),
-            source,
-            pair,
-            score,
-        }
     }
 }
 
@@ -173,9 +151,6 @@ pub struct FalseAlarms {
 }
 
 /// Audits one case alone at many seeds, each at the stated confidence.
-///
-/// # Errors
-/// As [`audit`].
 pub fn false_alarms(case: &Case, settings: Settings, seeds: u64) -> Result<FalseAlarms, Error> {
     let alpha = 1.0 - settings.confidence;
     let (mut refuted, mut reached) = (0, 0.0);

@@ -30,9 +30,6 @@ const ENTRIES: usize = 5;
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 
 /// Returns the attacks on the sums of users with two features and rewards in [-1, 1].
-///
-/// # Errors
-/// If the mechanism refuses them.
 pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     // Batches share no noise: more rounds add nothing to learn.
     let rounds = if entry.serves == Protection::Batches { FEW_ROUNDS } else { ROUNDS };
@@ -40,9 +37,6 @@ pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
 }
 
 /// Returns the attacks on real releases: running sums in buffers and by the tree, and own items.
-///
-/// # Errors
-/// If the mechanism refuses them.
 pub fn released() -> Result<Vec<Case>, Error> {
     let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact)?;
     cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
@@ -51,9 +45,6 @@ pub fn released() -> Result<Vec<Case>, Error> {
 }
 
 /// Returns the attacks on real releases of sums of batches, with Laplace or with Gaussian noise.
-///
-/// # Errors
-/// If the mechanism refuses them.
 pub fn released_batches(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     of(entry, EXACT_ROUNDS, SumsAttackNoise::Exact)
 }

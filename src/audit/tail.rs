@@ -34,7 +34,6 @@ fn at_least(k: u64, n: u64, p: f64) -> f64 {
 }
 
 /// Returns the lower confidence bound `1 - alpha`, given `k` successes in `n >= 1` trials.
-#[must_use]
 pub fn clopper_pearson_lower(k: u64, n: u64, alpha: f64) -> f64 {
     if k == 0 {
         return 0.0;
@@ -55,7 +54,6 @@ pub fn clopper_pearson_lower(k: u64, n: u64, alpha: f64) -> f64 {
 }
 
 /// Returns the upper confidence bound `1 - alpha`, given `k` successes in `n` trials.
-#[must_use]
 pub fn clopper_pearson_upper(k: u64, n: u64, alpha: f64) -> f64 {
     if k == 0 {
         // 1 - alpha^(1/n), without cancellation.

@@ -30,7 +30,6 @@ const REPEATS: usize = 3;
 
 impl Ceilings {
     /// Measures on the threads of the current rayon pool.
-    #[must_use]
     pub fn of_cpu() -> Self {
         let threads = rayon::current_num_threads();
         let flops = 2.0 * (SIDE * SIDE * SIDE) as f64 * threads as f64;

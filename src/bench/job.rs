@@ -26,7 +26,6 @@ pub enum Size {
 
 impl Size {
     /// As it is written on the command line and in the output.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Small => "small",

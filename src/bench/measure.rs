@@ -27,9 +27,6 @@ pub type Overrides = [(String, String, String)];
 /// Measures a spec on a machine.
 ///
 /// It is run with its number of trials and with twice as many; the difference is what a further trial costs.
-///
-/// # Errors
-/// Mistakes in the spec, and the first failure of a run.
 pub fn measure(
     registry: &Registry,
     (name, text): (&str, &str),

@@ -104,20 +104,17 @@ impl Measured {
     }
 
     /// Returns the seconds of the fastest whole run.
-    #[must_use]
     pub fn best_wall(&self) -> f64 {
         self.wall_seconds.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
     /// Returns the share of the rate of a large matrix product that the plain algorithm would run at, in the f64 of decisions.
-    #[must_use]
     pub fn of_arithmetic(&self) -> Option<f64> {
         let ceiling = self.ceilings.f64_flops.or(self.ceilings.f32_flops)?;
         Some(self.work?.flops / self.busy_seconds()? / ceiling)
     }
 
     /// Returns the share of the rate of a large copy that the plain algorithm would run at.
-    #[must_use]
     pub fn of_copy(&self) -> Option<f64> {
         Some(self.work?.bytes / self.busy_seconds()? / self.ceilings.copy_bytes)
     }
@@ -128,13 +125,11 @@ impl Measured {
     }
 
     /// Returns a count of the screens.
-    #[must_use]
     pub fn counter(&self, name: &str) -> u64 {
         self.counters[name].as_u64().unwrap_or(0)
     }
 
     /// Returns what rounds on a device cost the host; `None` without one.
-    #[must_use]
     pub fn on_device(&self) -> Option<DeviceFigures> {
         let counters = Counters {
             rounds: self.counter("rounds_screened"),
@@ -149,7 +144,6 @@ impl Measured {
     }
 
     /// Returns all of it under stable names.
-    #[must_use]
     pub fn json(&self) -> Value {
         let device = self.on_device();
         json!({

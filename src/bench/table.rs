@@ -18,7 +18,6 @@ const HEAD: [&str; 9] = [
 const TOO_SHORT: &str = "too short";
 
 /// Returns the table with the notes below it.
-#[must_use]
 pub fn table(all: &[Measured]) -> String {
     let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{:.2}", share));
     let mut rows = vec![HEAD.map(str::to_owned)];

@@ -19,9 +19,6 @@ pub struct Work {
 
 impl Work {
     /// Returns the mean over the trial-rounds of a sweep; `None` unless every policy scores over features.
-    ///
-    /// # Errors
-    /// As the preparation of a cell.
     pub fn of(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Option<Self>, Error> {
         let (mut sum, mut rounds) = (Self { flops: 0.0, bytes: 0.0 }, 0.0);
         for plan in &sweep.cells {

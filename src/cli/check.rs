@@ -25,9 +25,6 @@ pub struct CheckArgs {
 }
 
 /// Reads every spec and its data, makes the first trial of each cell, and says what a run would do.
-///
-/// # Errors
-/// Whatever a run would refuse.
 pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
     for path in &args.specs {
         let sweep = args.spec.read(registry, path)?;

@@ -145,9 +145,6 @@ fn chart(report: &Outcome, is_over_users: bool) -> String {
 }
 
 /// Writes the spec without running it.
-///
-/// # Errors
-/// As [`cost`].
 pub fn new(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     let written = written(registry, args)?;
     let path = written.spec_path();

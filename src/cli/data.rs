@@ -93,9 +93,6 @@ for row in csv.DictReader(sys.stdin):
 ];
 
 /// Lists the files that specs need.
-///
-/// # Errors
-/// An unreadable spec, or every mistake in it.
 pub fn data(registry: &Registry, args: &DataArgs) -> Result<(), Error> {
     let mut needed: Vec<(String, Vec<String>)> = Vec::new();
     if args.all {

@@ -39,9 +39,6 @@ const LONG: f64 = 300.0;
 const WORTH_SAYING: f64 = 1.0;
 
 /// Reads a spec and tries its cells on the processor.
-///
-/// # Errors
-/// Mistakes in the spec, and the first failure of a cell.
 pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> Result<(Sweep, Plan), Error> {
     let sweep = spec.read(registry, path)?;
     let options =
@@ -62,9 +59,6 @@ pub fn lists(tasks: &[PlannedTask]) -> String {
 }
 
 /// Prints the plan.
-///
-/// # Errors
-/// As [`planned`].
 pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
     if let Some(file) = args.write.as_ref().filter(|file| file.symlink_metadata().is_ok()) {
         let problem = Diagnostic::new(format!("`{}` exists already", file.display()));

@@ -83,9 +83,6 @@ static STOP: Stop = Stop::new();
 static HANDLER: Once = Once::new();
 
 /// Runs every spec, in order.
-///
-/// # Errors
-/// The first failure.
 pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
     for (name, value) in [("threads", args.threads), ("batch", args.batch)] {
         if value == Some(0) {

@@ -97,13 +97,11 @@ impl SpecArgs {
     }
 
     /// Returns the seed stated on the command line.
-    #[must_use]
     pub fn stated_seed(&self) -> Option<u64> {
         self.seed
     }
 
     /// Returns the folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
-    #[must_use]
     pub fn data(&self) -> DataFolder {
         let data = data_folder(self.data.clone());
         if self.allow_outside { data } else { data.limited_to([self.folders.borrow().clone(), self.data_also.clone()].concat()) }

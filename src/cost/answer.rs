@@ -107,7 +107,6 @@ pub struct CostOfBudget {
 }
 
 /// Returns the share of what can be learnt that a policy keeps.
-#[must_use]
 pub fn share(row: &SummaryRow) -> Option<Ratio> {
     row.cost?.share?.left
 }
@@ -126,7 +125,6 @@ pub struct WrittenQuestion {
 
 impl WrittenQuestion {
     /// Returns the path of the spec.
-    #[must_use]
     pub fn spec_path(&self) -> PathBuf {
         self.folder.join(SPEC_NAME)
     }
@@ -146,7 +144,6 @@ impl WrittenQuestion {
     }
 
     /// Returns what the report of the run says about the question.
-    #[must_use]
     pub fn answer(&self, report: &Outcome) -> CostAnswer {
         let regret = |row: &SummaryRow| row.main.map_or(f64::NAN, |moments| moments.mean);
         let budget = |&(epsilon, best): &(f64, usize)| {

@@ -66,7 +66,6 @@ impl CostQuestion {
     }
 
     /// Returns the text of the spec.
-    #[must_use]
     pub fn spec(&self, problem: &CostProblem) -> String {
         let [trials, pilots] = self.trials;
         let mut text = format!(

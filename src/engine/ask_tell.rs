@@ -1,7 +1,6 @@
 //! Runs trials of a cell whose rewards the caller measures: ask for one point in each trial, tell one reward for each.
 
 use super::lockstep::LockstepPart;
-use super::observer::Unobserved;
 use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
 use crate::spec::CellPlan;
@@ -169,7 +168,7 @@ impl AskTell {
             return refuse(problem, "a finite number".to_owned());
         }
         self.is_asked = false;
-        self.part.learn(self.round, &Unobserved, |place, _, _| Raw::seal(rewards[place]))?;
+        self.part.learn(self.round, &(), |place, _, _| Raw::seal(rewards[place]))?;
         self.round += 1;
         self.told.push(rewards.to_vec());
         Ok(self.part.released.clone())
@@ -185,7 +184,6 @@ impl AskTell {
     }
 
     /// Returns the point that each trial's policy would recommend; `None` before its first reward.
-    #[must_use]
     pub fn recommend(&self) -> Vec<Option<usize>> {
         self.part.players.players.iter().map(|player| player.policy.recommend()).collect()
     }
@@ -193,37 +191,31 @@ impl AskTell {
     /// Returns the points that a trial may play in the asked round, ascending; `None` where all may be played.
     ///
     /// * `place` — the trial's place in the range, from 0
-    #[must_use]
     pub fn allowed(&self, place: usize) -> Option<&[u32]> {
         self.part.players.players.get(place)?.set.as_deref()
     }
 
     /// Returns the number of points of the domain.
-    #[must_use]
     pub fn n_points(&self) -> usize {
         self.cell.n_points()
     }
 
     /// Returns the coordinates of a point, if the domain has any.
-    #[must_use]
     pub fn point(&self, point: usize) -> Option<&[f64]> {
         self.cell.point(point)
     }
 
     /// Returns the round of the asked points, from 1; between two rounds, the coming one.
-    #[must_use]
     pub fn round(&self) -> u64 {
         self.round
     }
 
     /// Returns whether all rounds are told.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.cell.plan.rounds < self.round
     }
 
     /// Returns the ledger of one user's reward, as simulated.
-    #[must_use]
     pub fn ledger(&self) -> Ledger {
         self.part.sources[0].channel.ledger()
     }

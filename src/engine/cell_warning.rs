@@ -37,7 +37,6 @@ pub struct GroupedWarnings {
 }
 
 /// Returns the warnings of cells, one line for each kind of setting.
-#[must_use]
 pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarning])>) -> GroupedWarnings {
     let mut groups: Vec<(&CellWarning, &str, usize)> = Vec::new();
     for (label, warning) in cells.flat_map(|(label, warnings)| warnings.iter().map(move |warning| (label, warning))) {

@@ -47,9 +47,6 @@ fn not_a_number(beta: f64) -> Error {
 ///
 /// * `near` — a point whose score is likely to be high, for example the last one played; any point gives the same result
 /// * `scratch` — memory that is used again
-///
-/// # Errors
-/// As [`decide`].
 pub fn settled(
     proposal: Proposal,
     model: Option<&dyn ScoreModel>,
@@ -76,9 +73,6 @@ pub fn settled(
 ///
 /// Ties go to the lowest index. The mean of a play is the sum of its rows' means, and its posterior standard deviation is at
 /// most the sum of theirs. So the sum of the scores is an upper bound that splits over the axes (Kandasamy2015, Add-GP-UCB).
-///
-/// # Errors
-/// As [`decide`].
 pub fn decide_by_axis(
     axes: &[AxisFeatures],
     model: &dyn ScoreModel,

@@ -18,9 +18,6 @@ pub(super) struct Functions(Mutex<VecDeque<(u64, Slot)>>);
 
 impl Functions {
     /// Returns the function of a trial, drawn where it is not kept.
-    ///
-    /// # Errors
-    /// As [`Environment::draw`].
     pub(super) fn of(&self, environment: &Environment, trial: u64) -> Result<Instance, Error> {
         let slot = {
             let mut kept = lock(&self.0);

@@ -25,9 +25,6 @@ const STOP_EVERY: u64 = 64;
 /// Runs the trials `numbers` of a cell to the end; returns `None` if stopped before.
 ///
 /// * `verify` — whether choices are compared with the best of all points, which costs as much as a run without a screen
-///
-/// # Errors
-/// If a trial, the backend or a decision fails.
 pub(super) fn batch(
     cell: &ReadyCell,
     numbers: Range<u64>,

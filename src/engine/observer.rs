@@ -84,9 +84,6 @@ pub trait Observer: Sync {
     fn finished(&self, unit: Unit, rows: Trace, seconds: f64, counters: &Counters) -> Result<(), Error>;
 
     /// Takes the further results of a unit's trials, before [`Observer::finished`] takes the unit.
-    ///
-    /// # Errors
-    /// As [`Observer::finished`].
     fn ended(&self, unit: Unit, trials: &[TrialEnd]) -> Result<(), Error> {
         let _ = (unit, trials);
         Ok(())
@@ -94,9 +91,7 @@ pub trait Observer: Sync {
 }
 
 /// Observes nothing.
-pub(super) struct Unobserved;
-
-impl Observer for Unobserved {
+impl Observer for () {
     fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
         Ok(())
     }
@@ -108,7 +103,6 @@ pub struct Stop(AtomicBool);
 
 impl Stop {
     /// Creates a flag without a request.
-    #[must_use]
     pub const fn new() -> Self {
         Self(AtomicBool::new(false))
     }
@@ -119,7 +113,6 @@ impl Stop {
     }
 
     /// Returns whether a stop was requested.
-    #[must_use]
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -5,7 +5,7 @@
 
 use super::cell_facts::{CellFacts, CellLedger};
 use super::lock::lock;
-use super::observer::{Place, Stop, Unobserved};
+use super::observer::{Place, Stop};
 use super::rounds::{BatchResult, Rounds};
 use super::warnings::delta_warning;
 use super::{Measures, Quantity, Trace};
@@ -134,7 +134,7 @@ impl OnlinePreparation {
             .flat_map(|i| (0..trials).step_by(together as usize).map(move |first| (i, first..(first + together).min(trials))))
             .collect();
         let (never, last) = (Stop::new(), [plan.rounds]);
-        let validation = Rounds { recorded: &last, stop: &never, observer: &Unobserved };
+        let validation = Rounds { recorded: &last, stop: &never, observer: &() };
         let risks = runs
             .into_par_iter()
             .map(|(i, numbers)| {
@@ -161,9 +161,6 @@ impl OnlinePreparation {
     /// Returns the ledger and the facts of a cell.
     ///
     /// Without `choosing`, the first candidate replaces a learning rate that validation data would choose.
-    ///
-    /// # Errors
-    /// As [`OnlinePreparation::cell`].
     pub(super) fn facts(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, choosing: bool) -> Result<CellFacts, Error> {
         let rate = match &online.rates {
             Rates::Validated { grid, .. } if !choosing => grid.first().copied().unwrap_or(1.0),

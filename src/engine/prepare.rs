@@ -67,9 +67,6 @@ impl Ready {
     }
 
     /// Runs trials to the end; returns `None` if stopped before.
-    ///
-    /// # Errors
-    /// If a trial, the backend or a decision fails.
     pub(super) fn batch(&self, numbers: Range<u64>, verify: bool, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
         match self {
             Self::Bandit(cell) => batch(cell, numbers, verify, rounds),
@@ -104,7 +101,6 @@ impl<'a> Preparation<'a> {
     }
 
     /// Whether a cell of the sweep has a learning rate that validation data choose.
-    #[must_use]
     pub fn tunes_rates(&self) -> bool {
         let tunes =
             |plan: &CellPlan| matches!(&plan.task, Task::Online(online) if matches!(online.rates, Rates::Validated { .. }));
@@ -112,7 +108,6 @@ impl<'a> Preparation<'a> {
     }
 
     /// Returns the learning rates that validation data have chosen so far, by cell.
-    #[must_use]
     pub fn tuned_rates(&self) -> BTreeMap<u32, f64> {
         self.online.rates()
     }
@@ -422,9 +417,6 @@ impl<'a> Preparation<'a> {
     ///
     /// The first candidate replaces a learning rate that validation data would choose, and a usual factor one that is tuned. Over many
     /// points features are built at a sample of them, and their memory is counted for all.
-    ///
-    /// # Errors
-    /// As [`Preparation::facts`].
     pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         self.accepting(match &plan.task {
             Task::Bandit(bandit) => self.bandit_facts(plan, bandit, CHECKED_POINTS),

@@ -92,7 +92,6 @@ impl ReadyCell {
     }
 
     /// Returns how the cell's models change.
-    #[must_use]
     pub fn update_kind(&self) -> UpdateKind {
         update_kind(self.maker.as_ref())
     }

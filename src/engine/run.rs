@@ -39,7 +39,6 @@ impl Tally {
 }
 
 /// Returns all units of a sweep in canonical order: cells in order, blocks inside.
-#[must_use]
 pub fn units(sweep: &Sweep) -> Vec<Unit> {
     let blocks = sweep.trials.div_ceil(sweep.block) as u32;
     sweep.cells.iter().flat_map(|cell| (0..blocks).map(|block| Unit { cell: cell.index, block })).collect()

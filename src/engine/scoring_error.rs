@@ -4,7 +4,6 @@ use privateer_backend::BackendError;
 use privateer_config::error::Error;
 
 /// Returns the error of a run whose backend failed; the caller of the run knows what to do about its backend.
-#[must_use]
 pub fn scoring_error(error: BackendError) -> Error {
     let problem = error.to_string();
     match error {

@@ -71,7 +71,6 @@ impl fmt::Display for Share {
 impl Shard {
     /// Returns how many of `all` units belong to the share.
     #[cfg(feature = "cli")]
-    #[must_use]
     pub(crate) fn size(self, all: u64) -> u64 {
         (0..all).filter(|&unit| self.takes(unit)).count() as u64
     }
@@ -100,13 +99,11 @@ impl FromStr for Shard {
 
 impl UnitList {
     /// Returns the number of units; ranges that overlap count twice.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.0.iter().map(|range| (range.end() - range.start()).saturating_add(1)).fold(0, u64::saturating_add)
     }
 
     /// Returns whether it names no unit.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -64,37 +64,31 @@ impl Simulator {
     }
 
     /// Returns the number of points of the domain.
-    #[must_use]
     pub fn n_points(&self) -> usize {
         self.cell.n_points()
     }
 
     /// Returns the coordinates of a point, if the domain has any.
-    #[must_use]
     pub fn point(&self, point: usize) -> Option<&[f64]> {
         self.cell.point(point)
     }
 
     /// Returns the points that may be played in the coming round, ascending; `None` where all of them may.
-    #[must_use]
     pub fn allowed(&self) -> Option<&[u32]> {
         self.allowed.as_deref()
     }
 
     /// Returns the coming round, from 1.
-    #[must_use]
     pub fn round(&self) -> u64 {
         self.round
     }
 
     /// Returns whether the horizon is reached.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.cell.plan.rounds < self.round
     }
 
     /// Returns the ledger of one user's reward.
-    #[must_use]
     pub fn ledger(&self) -> Ledger {
         self.source.channel.ledger()
     }

@@ -50,7 +50,6 @@ impl Measures {
     pub const ALL: [Self; 4] = [Self::Regret, Self::Contextual, Self::Replay, Self::Risk];
 
     /// Returns the measured columns, in order.
-    #[must_use]
     pub fn columns(self) -> &'static [Quantity] {
         match self {
             Self::Regret => &[Quantity::Regret, Quantity::CumulativeRegret, Quantity::SimpleRegret, Quantity::RecommendedRegret],
@@ -63,7 +62,6 @@ impl Measures {
 
 impl Quantity {
     /// Returns the name of the column in recorded parts.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Regret => "regret",
@@ -82,7 +80,6 @@ impl Quantity {
 
 impl Quantity {
     /// Returns what the quantity is, in one sentence without a full stop.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Regret => "regret of the round: best mean less the mean of the point or arm played",
@@ -116,26 +113,22 @@ pub struct Trace {
 
 impl Trace {
     /// Creates a trace without rows.
-    #[must_use]
     pub fn new(measures: Measures) -> Self {
         let measured = vec![Vec::new(); measures.columns().len()];
         Self { trial: Vec::new(), round: Vec::new(), point: Vec::new(), measures, measured }
     }
 
     /// Returns which quantities are measured.
-    #[must_use]
     pub fn measures(&self) -> Measures {
         self.measures
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.trial.len()
     }
 
     /// Returns whether there are no rows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.trial.is_empty()
     }
@@ -167,13 +160,11 @@ impl Trace {
     }
 
     /// Returns the memory of the rows, in bytes.
-    #[must_use]
     pub fn n_bytes(&self) -> usize {
         self.len() * (2 * size_of::<u32>() + size_of::<Option<i64>>() + self.measured.len() * size_of::<f64>())
     }
 
     /// Returns the first rows, at most `n_rows`.
-    #[must_use]
     pub fn first_rows(&self, n_rows: usize) -> Self {
         let n = n_rows.min(self.len());
         Self {
@@ -186,7 +177,6 @@ impl Trace {
     }
 
     /// Returns the measured columns, in the order of [`Measures::columns`].
-    #[must_use]
     pub fn measured(&self) -> &[Vec<f64>] {
         &self.measured
     }
@@ -197,7 +187,6 @@ impl Trace {
     }
 
     /// Returns whether this quantity is measured.
-    #[must_use]
     pub fn has(&self, column: Quantity) -> bool {
         self.measures.columns().contains(&column)
     }
@@ -208,7 +197,6 @@ impl Trace {
     }
 
     /// Returns whether all columns are equally long.
-    #[must_use]
     pub fn is_rectangular(&self) -> bool {
         let n_rows = self.len();
         self.measured.iter().all(|column| column.len() == n_rows) && self.round.len() == n_rows && self.point.len() == n_rows

@@ -3,7 +3,7 @@
 //! Each factor is played in pilot trials, whose numbers no trial of a run can have, and the least mean cumulative regret wins. The
 //! choice depends on the cell alone: every thread, shard and resumed run makes the same one.
 
-use super::observer::{Stop, Unobserved};
+use super::observer::Stop;
 use super::prepare::{Preparation, Ready};
 use super::rounds::{BatchResult, Rounds};
 use super::trace::Quantity;
@@ -47,9 +47,6 @@ impl Preparation<'_> {
     }
 
     /// Returns the cell as it is played: one with a tuned factor at the factor that its pilot trials choose.
-    ///
-    /// # Errors
-    /// As [`Preparation::tune`].
     pub(super) fn played<'p>(&self, plan: &'p CellPlan) -> Result<Cow<'p, CellPlan>, Error> {
         let Some(tuning) = &plan.tuning else { return Ok(Cow::Borrowed(plan)) };
         self.tune(std::slice::from_ref(plan), &|_| ())?;
@@ -75,7 +72,7 @@ impl Preparation<'_> {
             Ready::Bandit(_) | Ready::Contextual(_) => {}
         }
         let (never, mut done) = (Stop::new(), BatchResult::default());
-        let rounds = Rounds { recorded: &[plan.rounds], stop: &never, observer: &Unobserved };
+        let rounds = Rounds { recorded: &[plan.rounds], stop: &never, observer: &() };
         let size = cell.batch_size(pilot, None);
         for first in (0..pilot).step_by(size as usize) {
             let numbers = FIRST_PILOT + first..FIRST_PILOT + pilot.min(first + size);

@@ -7,9 +7,6 @@ use privateer_config::error::Error;
 use privateer_gp::score::Basis;
 
 /// Returns what the cells of a sweep ask of a backend, one entry for each prepared basis; cells that never score are left out.
-///
-/// # Errors
-/// The first error of the preparation of a cell.
 pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Workload>, Error> {
     let mut found: Vec<(&str, Basis, Workload)> = Vec::new();
     for plan in &sweep.cells {

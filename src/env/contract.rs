@@ -29,7 +29,6 @@ pub struct EnvironmentPlan<T = Environment> {
 
 impl<T> EnvironmentPlan<T> {
     /// Describes an environment without data files by the function that builds it.
-    #[must_use]
     pub fn new(build: impl Fn(&BuildContext<'_>) -> Result<T, Error> + Send + Sync + 'static) -> Self {
         Self { data_files: Vec::new(), replays: false, build: Box::new(build) }
     }
@@ -64,7 +63,6 @@ pub struct BuildContext<'a> {
 
 impl BuildContext<'_> {
     /// Largest size of the text of a data file, packed and unpacked: an eighth of the memory of a table.
-    #[must_use]
     pub fn file_bytes(&self) -> u64 {
         (self.memory_bytes / 8.0) as u64
     }
@@ -121,7 +119,6 @@ pub struct Environment {
 
 impl Environment {
     /// Creates a problem over a listed domain without coordinates, whose rewards are its own.
-    #[must_use]
     pub fn new(
         gram: Arc<dyn GramSource>,
         facts: Vec<(String, serde_json::Value)>,
@@ -149,7 +146,6 @@ impl Environment {
     }
 
     /// Creates a problem with the same function in every trial.
-    #[must_use]
     pub fn of(instance: Instance, gram: Arc<dyn GramSource>, facts: Vec<(String, serde_json::Value)>) -> Self {
         Self::new(gram, facts, move |_| Ok(instance.clone()))
     }
@@ -163,7 +159,6 @@ impl Environment {
     }
 
     /// Returns the first row, from 0, of the table's rows that are this point.
-    #[must_use]
     pub fn file_row(&self, point: usize) -> usize {
         self.file_rows.as_ref().map_or(point, |rows| rows[point])
     }

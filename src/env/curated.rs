@@ -65,7 +65,6 @@ impl CuratedLedger {
     ///
     /// The file must be written unchanged, because the ledger holds its hash. Radius, bound and sigma are those that the
     /// release was calibrated with.
-    #[must_use]
     pub fn with_released_inputs(
         rows: &Release<Vec<f64>>,
         columns: &[&str],
@@ -98,7 +97,6 @@ impl CuratedLedger {
     }
 
     /// Returns what the release takes from every record; `None` where the ledger does not say what was done.
-    #[must_use]
     pub fn spend(&self) -> Option<Spend> {
         let facts = RowsFacts {
             space: InputSpace::new(&self.sources, &self.scales),

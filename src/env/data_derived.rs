@@ -27,7 +27,6 @@ pub enum DataDerived {
 
 impl DataDerived {
     /// Returns the word for this kind in the key `public`.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Covariance => "covariance",
@@ -81,7 +80,6 @@ impl DeclaredPublic {
     }
 
     /// Splits `used` into declared and undeclared numbers.
-    #[must_use]
     pub fn split(&self, used: impl IntoIterator<Item = DataDerived>) -> DerivedNumbers {
         let (declared, undeclared) = used.into_iter().partition(|kind| self.0.contains(kind));
         DerivedNumbers { declared, undeclared }

@@ -15,7 +15,6 @@ pub struct DataFolder {
 
 impl DataFolder {
     /// Creates a folder; files are relative to `root`, or to the working folder.
-    #[must_use]
     pub fn new(root: Option<PathBuf>) -> Self {
         Self { root, limits: None }
     }

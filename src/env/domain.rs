@@ -114,13 +114,11 @@ impl DomainPlan {
     }
 
     /// Returns the number of coordinates.
-    #[must_use]
     pub fn dimension(&self) -> usize {
         self.edges.len()
     }
 
     /// Returns the number of points, as a float because a spec may state absurd numbers.
-    #[must_use]
     pub fn n_points(&self) -> f64 {
         match self.kind {
             DomainKind::Grid | DomainKind::Axes => libm::pow(self.points as f64, self.dimension() as f64),
@@ -142,7 +140,6 @@ impl DomainPlan {
     }
 
     /// Returns the shape, if the domain is a grid of equal axes.
-    #[must_use]
     pub fn grid(&self) -> Option<GridShape> {
         let (lo, hi) = self.edges[0];
         let alike = self.kind == DomainKind::Grid && self.edges.iter().all(|edge| *edge == (lo, hi));

@@ -62,7 +62,6 @@ impl FnEnvironment {
     /// * `dimension` — number of coordinates of a point, at least 1
     /// * `coordinates` — of all points, one point after another
     /// * `reward` — draws one reward at a point, of which `dimension` coordinates are given; it may draw any number of words
-    #[must_use]
     pub fn new(
         dimension: usize,
         coordinates: Vec<f64>,
@@ -82,7 +81,6 @@ impl FnEnvironment {
     }
 
     /// States the mean reward at a point, so that it need not be estimated.
-    #[must_use]
     pub fn with_mean(self, mean: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
         Self { mean: Some(Arc::new(mean)), ..self }
     }
@@ -241,10 +239,6 @@ impl Noise for FnNoise {
             BadReward { reward, point, coordinates: self.points.point(point).to_vec() }.end_round();
         }
         reward
-    }
-
-    fn bound(&self) -> Option<f64> {
-        None
     }
 
     fn variance(&self) -> Option<f64> {

@@ -81,13 +81,11 @@ impl FunctionPlan {
     }
 
     /// Returns the size of a decision set; `None` where the whole domain is allowed.
-    #[must_use]
     pub fn set_size(&self) -> Option<usize> {
         self.sets.size()
     }
 
     /// Returns what the report must state about decision sets.
-    #[must_use]
     pub fn set_facts(&self) -> Option<(String, serde_json::Value)> {
         let words = match self.sets {
             SetsPlan::Whole => return None,
@@ -117,15 +115,11 @@ impl FunctionPlan {
     }
 
     /// Returns the unit of regret.
-    #[must_use]
     pub fn regret_unit(&self) -> RegretUnit {
         self.regret
     }
 
     /// Makes the instance of a trial from the function's values.
-    ///
-    /// # Errors
-    /// As [`Instance::new`].
     pub fn instance(&self, mut values: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
         self.output.rescale(&mut values)?;
         let Some(noise) = self.noise.clone() else {
@@ -190,7 +184,6 @@ impl FunctionPlan {
     /// Makes the environment over `domain`, which this plan built, from the law of its functions.
     ///
     /// * `own_facts` — facts of this environment, beyond those of every function environment
-    #[must_use]
     pub fn environment(
         &self,
         domain: FunctionDomain,

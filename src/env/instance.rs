@@ -169,7 +169,6 @@ impl Instance {
     }
 
     /// Returns how values of the data become rewards, if clip ranges are stated in units of the data.
-    #[must_use]
     pub(crate) fn value_units(&self) -> Option<ValueUnits> {
         self.units
     }
@@ -189,13 +188,11 @@ impl Instance {
     }
 
     /// Returns the noise of the rewards that are drawn.
-    #[must_use]
     pub fn noise(&self) -> &dyn Noise {
         self.noise.as_ref()
     }
 
     /// Returns the regret, in the reward's unit, of the point that is the best one after clipping.
-    #[must_use]
     pub fn regret_of_clipped_best(&self, low: f64, high: f64) -> f64 {
         let clipped = |point: usize| self.noise.clipped_mean(self.mean(point), point, low, high);
         let best = (0..self.values.len())
@@ -235,16 +232,12 @@ impl Instance {
     }
 
     /// Adds decision sets that change every round.
-    ///
-    /// # Errors
-    /// As [`SetsPlan::sets`].
     pub fn with_sets(mut self, plan: SetsPlan) -> Result<Self, Error> {
         self.sets = plan.sets(&self.values)?.map(Arc::new);
         Ok(self)
     }
 
     /// Returns the decision sets, if the allowed points change every round.
-    #[must_use]
     pub fn sets(&self) -> Option<&Sets> {
         self.sets.as_deref()
     }
@@ -259,7 +252,6 @@ impl Instance {
     /// Returns the regret of one play of `point` where only the points of `set` are allowed; `None` allows all.
     ///
     /// It is at least 0, in the instance's unit.
-    #[must_use]
     pub fn regret_among(&self, point: usize, set: Option<&[u32]>) -> f64 {
         let Some(set) = set else { return self.regret(point) };
         let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
@@ -267,44 +259,37 @@ impl Instance {
     }
 
     /// Returns the proved sub-Gaussian scale of the noise; `None` where none is proved.
-    #[must_use]
     pub fn noise_scale(&self) -> Option<f64> {
         self.noise_scale
     }
 
     /// Returns the public facts of a reward.
-    #[must_use]
     pub fn facts(&self) -> &RewardFacts {
         &self.facts
     }
 
     /// Returns the stated range of f; `None` where the bound is computed from the function.
-    #[must_use]
     pub fn stated_range(&self) -> Option<MeanRange> {
         self.stated
     }
 
     /// Returns the largest |f|.
-    #[must_use]
     pub fn largest(&self) -> f64 {
         self.largest
     }
 
     /// Returns the least and the largest mean reward.
-    #[must_use]
     pub fn range(&self) -> (f64, f64) {
         (self.least, self.best_mean)
     }
 
     /// Returns the share of the points whose mean reward is outside of a range; `None` over a product domain.
-    #[must_use]
     pub fn share_outside(&self, low: f64, high: f64) -> Option<f64> {
         let n_outside = self.values.iter().filter(|value| !(low..=high).contains(*value)).count();
         self.plays.is_none().then(|| n_outside as f64 / self.values.len() as f64)
     }
 
     /// Returns the share of rewards outside of a range, by `draws` rewards of each of at most a hundred points.
-    #[must_use]
     pub fn share_of_rewards_outside(&self, low: f64, high: f64, draws: usize, stream: &mut Stream) -> f64 {
         let n = self.values.len();
         let points = || (0..n).step_by(n.div_ceil(100));
@@ -318,25 +303,21 @@ impl Instance {
     }
 
     /// Returns the best point (the lowest index among ties).
-    #[must_use]
     pub fn best(&self) -> usize {
         self.best
     }
 
     /// Returns the mean reward of a point.
-    #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
         self.plays.as_ref().map_or_else(|| self.values[point], |plays| plays[point])
     }
 
     /// Returns the largest mean reward.
-    #[must_use]
     pub fn best_mean(&self) -> f64 {
         self.best_mean
     }
 
     /// Returns the regret of playing a point once, at least 0, in the instance's unit.
-    #[must_use]
     pub fn regret(&self, point: usize) -> f64 {
         ((self.best_mean - self.mean(point)) / self.unit).max(0.0)
     }

@@ -88,7 +88,6 @@ impl SetsPlan {
     }
 
     /// Returns the number of points of a set; `None` for the whole domain.
-    #[must_use]
     pub fn size(self) -> Option<usize> {
         match self {
             Self::Whole => None,

@@ -38,7 +38,6 @@ impl SyntheticSubstitute {
     ///
     /// Arms lie at random places of the unit square. Nearby arms share their level (four smooth bumps) and their scatter; all
     /// arms share the row's daylight.
-    #[must_use]
     pub fn tables(&self, stream: &mut Stream) -> (CsvTable, CsvTable) {
         let places: Vec<(f64, f64)> = (0..self.arms).map(|_| (stream.uniform(), stream.uniform())).collect();
         let bumps: Vec<(f64, f64, f64)> = (0..BUMPS).map(|_| (stream.uniform(), stream.uniform(), stream.normal())).collect();
@@ -77,7 +76,6 @@ const CLUSTERS: usize = 12;
 ///
 /// The value is the exponential of a smooth function of the inputs plus scatter of its size, and so positive, as prices and
 /// returns are.
-#[must_use]
 pub fn points_with_values(rows: usize, inputs: usize, stream: &mut Stream) -> CsvTable {
     let normals = |stream: &mut Stream, count: usize| -> Vec<f64> { (0..count).map(|_| stream.normal()).collect() };
     let (centres, bumps) = (normals(stream, CLUSTERS * inputs), normals(stream, BUMPS * (inputs + 1)));

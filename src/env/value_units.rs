@@ -15,14 +15,12 @@ pub struct ValueUnits {
 
 impl ValueUnits {
     /// Returns the reward of a value of the column; not finite where a logarithm does not exist.
-    #[must_use]
     pub fn reward(self, value: f64) -> f64 {
         let value = if self.log { libm::log(value) } else { value };
         ((if self.minimise { -value } else { value }) - self.centre) / self.scale
     }
 
     /// Returns the value of the column for a reward.
-    #[must_use]
     pub fn value(self, reward: f64) -> f64 {
         let value = reward * self.scale + self.centre;
         let value = if self.minimise { -value } else { value };
@@ -30,7 +28,6 @@ impl ValueUnits {
     }
 
     /// Returns the rewards between which those of the values from `low` to `high` lie; `None` if one has no logarithm.
-    #[must_use]
     pub fn rewards(self, low: f64, high: f64) -> Option<(f64, f64)> {
         let (a, b) = (self.reward(low), self.reward(high));
         (a.is_finite() && b.is_finite()).then(|| (a.min(b), a.max(b)))

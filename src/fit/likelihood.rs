@@ -45,7 +45,6 @@ const EVALUATIONS: usize = 80;
 const MOST_VARIANCE: f64 = 100.0;
 
 /// Returns the largest number of likelihoods that a fit over inputs of `dimension` coordinates computes.
-#[must_use]
 pub fn most_evaluations(per_coordinate: bool, dimension: usize) -> u64 {
     (STARTS.len() * EVALUATIONS * (2 + if per_coordinate { dimension } else { 1 })) as u64
 }

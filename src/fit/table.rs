@@ -108,7 +108,6 @@ impl FittedTable {
     ///
     /// * `file` — the table as the spec names it
     /// * `bound` — a range that holds the values
-    #[must_use]
     pub fn environment(&self, question: &TableQuestion, file: &str, bound: [f64; 2]) -> Vec<String> {
         let found = &self.found;
         let list = |numbers: &[f64]| format!("[{}]", numbers.iter().map(|&x| short(x)).collect::<Vec<_>>().join(", "));
@@ -159,13 +158,11 @@ pub fn draw_rows(rows: &mut Vec<Vec<f64>>, n: usize, seed: u64, purpose: &str) {
 }
 
 /// Formats a number with six significant digits, as TOML and Rust read it.
-#[must_use]
 pub fn short(x: f64) -> String {
     format!("{x:.5e}").parse::<f64>().map_or_else(|_| x.to_string(), |x| x.to_string())
 }
 
 /// Formats a text as TOML reads it.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

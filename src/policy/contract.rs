@@ -189,7 +189,6 @@ pub struct SharedInputs {
 
 impl Problem {
     /// Returns the number of points of the domain.
-    #[must_use]
     pub fn n_points(&self) -> usize {
         match &self.inputs {
             KnownInputs::Shared(shared) => shared.gram.n_points(),
@@ -285,7 +284,6 @@ pub struct Setting {
 
 impl Setting {
     /// Creates the setting under this mechanism, without released inputs.
-    #[must_use]
     pub fn new(facts: &RewardFacts, noise_scale: Option<f64>, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
         let released =
             channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
@@ -319,7 +317,6 @@ pub struct PolicyPlan {
 
 impl PolicyPlan {
     /// Describes a policy of this program that plays any point and learns from rewards one by one.
-    #[must_use]
     pub fn new(prepare: impl Fn(&Problem) -> Result<Box<dyn PolicyMaker>, Error> + Send + Sync + 'static) -> Self {
         Self {
             plays_sets: false,

@@ -7,24 +7,14 @@ use std::sync::Arc;
 /// The registered feature maps.
 pub static FEATURES: List<Arc<dyn FeaturesPlan>> = &[
     Named { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
-    Named {
-        name: "nystrom",
-        summary: "Nystrom features over a fixed dictionary of points",
-        paper: "Zhou2021",
-        build: features::nystrom,
-    },
-    Named {
-        name: "quadrature-fourier",
-        summary: "cosines and sines at the nodes of a rule over the spectral density",
-        paper: "Dubey2021",
-        build: features::quadrature_fourier,
-    },
-    Named {
-        name: "random-fourier",
-        summary: "cosines and sines at random frequencies",
-        paper: "Rahimi2007",
-        build: features::random_fourier,
-    },
+    Named::new("nystrom", "Nystrom features over a fixed dictionary of points", "Zhou2021", features::nystrom),
+    Named::new(
+        "quadrature-fourier",
+        "cosines and sines at the nodes of a rule over the spectral density",
+        "Dubey2021",
+        features::quadrature_fourier,
+    ),
+    Named::new("random-fourier", "cosines and sines at random frequencies", "Rahimi2007", features::random_fourier),
 ];
 
 /// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).

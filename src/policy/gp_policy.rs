@@ -55,7 +55,6 @@ impl Rule {
     }
 
     /// Transforms the reward of a round (1-based) before the posterior observes it.
-    #[must_use]
     pub fn admitting(self, admit: impl Fn(f64, u64) -> f64 + Send + Sync + 'static) -> Self {
         Self { admit: Some(Box::new(admit)), ..self }
     }

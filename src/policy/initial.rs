@@ -42,7 +42,6 @@ impl Initial {
     }
 
     /// Returns the number of starting rounds.
-    #[must_use]
     pub fn rounds(self) -> u64 {
         match self {
             Self::Random(n) => n,

@@ -167,7 +167,6 @@ impl MomaPolicy {
 ///
 /// Ties go to the lowest index; the result is 0 if a distance is NaN.
 /// * `estimates` — at least 3, of equal length, in coordinates in which V is the identity
-#[must_use]
 pub fn most_central(estimates: &[Vec<f64>]) -> usize {
     let central: Vec<(usize, f64)> = median_distances(estimates).into_iter().map(|r| -r).enumerate().collect();
     lowest_within_tie(&central).unwrap_or(0)
@@ -176,7 +175,6 @@ pub fn most_central(estimates: &[Vec<f64>]) -> usize {
 /// Returns `r_j`, the median of the distances from estimate j to the others.
 ///
 /// For an even number of distances it is the mean of the two in the middle.
-#[must_use]
 pub fn median_distances(estimates: &[Vec<f64>]) -> Vec<f64> {
     let k = estimates.len();
     let mut distances = vec![0.0; k * k];

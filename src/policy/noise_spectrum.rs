@@ -71,7 +71,6 @@ impl SpectrumPlan {
     /// Returns the bounds for one release over `m` features of norm at most 1.
     ///
     /// The bounds fail with probability at most `failure_prob`.
-    #[must_use]
     pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, ridge: f64, failure_prob: f64) -> NoiseBounds {
         let rounds = sums.horizon;
         let bound = self.bound.unwrap_or(if facts.calibration.redesigns() { Bound::Tight } else { Bound::Printed });

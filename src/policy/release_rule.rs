@@ -66,7 +66,6 @@ impl ReleaseRule {
     /// Returns the largest number of releases over `rounds` rounds.
     ///
     /// The last round has a release if any are left.
-    #[must_use]
     pub fn most(self, rounds: u64) -> u64 {
         match self {
             Self::EveryRound => rounds,
@@ -88,7 +87,6 @@ impl ReleaseRule {
     ///
     /// * `left` — number of releases left
     /// * `sums` — the last release, whose determinant is that of `V = gram + diagonal I`
-    #[must_use]
     pub fn next(self, round: u64, rounds: u64, left: u64, sums: &Extrapolation<'_>) -> Option<u64> {
         if left == 0 || rounds <= round {
             return None;

@@ -26,7 +26,6 @@ impl ReleasedFacts {
     }
 
     /// Returns the constants of rewards without a mechanism, with this bound on their magnitude.
-    #[must_use]
     pub const fn unchanged(clipped_bound: Option<f64>) -> Self {
         Self {
             output_range: None,
@@ -39,13 +38,11 @@ impl ReleasedFacts {
     }
 
     /// Returns the bound on the magnitude of a released reward, if there is one.
-    #[must_use]
     pub fn output_bound(&self) -> Option<f64> {
         self.output_range.map(|(lo, hi)| lo.abs().max(hi.abs()))
     }
 
     /// Returns the constants of this mechanism on this problem.
-    #[must_use]
     pub fn of(mechanism: &dyn RewardMechanism, facts: &RewardFacts) -> Self {
         let clip = mechanism.clip();
         Self {

@@ -285,7 +285,6 @@ impl SumsServer {
     }
 
     /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
-    #[must_use]
     pub fn repaired(&self) -> u64 {
         self.repaired
     }
@@ -293,7 +292,6 @@ impl SumsServer {
     /// Returns the last release, or the sum of all items; neither contains the points played.
     ///
     /// It is the part of the model that may be published, enough for [`super::PolicyMaker::predict`].
-    #[must_use]
     pub fn parameters(&self) -> serde_json::Value {
         serde_json::json!(SumsParameters::of(self.items.as_ref().unwrap_or(&self.sums)))
     }

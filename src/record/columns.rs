@@ -8,16 +8,12 @@ use privateer_config::params::Scalar;
 use std::sync::Arc;
 
 /// Names of the columns that every part with these measures has, in order.
-#[must_use]
 pub fn part_columns(measures: Measures) -> Vec<&'static str> {
     let (before, after) = (["cell", "trial", "round", "point"], ["policy", "environment"]);
     before.into_iter().chain(measures.columns().iter().map(|column| column.name())).chain(after).collect()
 }
 
 /// Returns the message type of a cell's parts.
-///
-/// # Errors
-/// Parquet's own, should it refuse a name.
 pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
     let u32_type = || Some(LogicalType::integer(32, false));
     let names = part_columns(cell.measures);

@@ -44,7 +44,6 @@ pub enum FileState {
 
 impl DigestList {
     /// Returns where the list lies in a results folder.
-    #[must_use]
     pub fn path(out: &Path) -> PathBuf {
         out.join(DIGESTS_NAME)
     }
@@ -107,9 +106,6 @@ impl DigestList {
     }
 
     /// Whether the file, of which this is the list, has nothing but its lines; a run under way may leave half a line at the end.
-    ///
-    /// # Errors
-    /// As [`DigestList::load`].
     pub(super) fn is_sound(&self, out: &Path, is_under_way: bool) -> Result<bool, Error> {
         let path = Self::path(out);
         if !path.exists() {
@@ -209,7 +205,6 @@ pub fn read_listed(out: &Path, name: &str, action: &str) -> Result<Option<Vec<u8
 
 impl FileState {
     /// Returns what a message says about a file in this state.
-    #[must_use]
     pub fn problem(self) -> &'static str {
         match self {
             Self::Intact => "is intact",

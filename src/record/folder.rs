@@ -122,9 +122,6 @@ impl Folder {
     }
 
     /// Returns the manifest of a results folder.
-    ///
-    /// # Errors
-    /// As [`Folder::existing`].
     pub fn manifest(out: &Path) -> Result<Manifest, Error> {
         let found = fs::metadata(out).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory if out.to_string_lossy().contains("://") => refused(
@@ -150,7 +147,6 @@ impl Folder {
     }
 
     /// Returns the folder's path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -255,9 +251,6 @@ impl PartsFound {
     }
 
     /// Compares every part of a folder with the list of digests alone.
-    ///
-    /// # Errors
-    /// As [`PartsFound::of`].
     fn listed(out: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let list = DigestList::load(out)?;
         let mut found = Self::default();

@@ -3,13 +3,11 @@
 use sha2::{Digest, Sha256};
 
 /// Returns SHA-256 of a text, in hexadecimal: the hash of a resolved spec.
-#[must_use]
 pub fn hash_text(text: &str) -> String {
     hash_bytes(text.as_bytes())
 }
 
 /// Returns SHA-256 of a file's bytes, in hexadecimal.
-#[must_use]
 pub fn hash_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

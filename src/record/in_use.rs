@@ -20,9 +20,6 @@ pub fn wait_at_most(patience: Duration, told: fn(&Error)) {
 
 /// Repeats an attempt while it ends with [`Error::InUse`] and the patience lasts.
 /// * `least` — how long to wait at least
-///
-/// # Errors
-/// Those of the attempts.
 pub fn once_free<T>(least: Duration, mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let patience = least.max(Duration::from_millis(PATIENCE.load(Ordering::Relaxed)));
     let began = Instant::now();

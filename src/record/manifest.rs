@@ -151,19 +151,16 @@ impl Manifest {
     }
 
     /// Returns where the manifest lies in an output folder.
-    #[must_use]
     pub fn path(out: &Path) -> PathBuf {
         out.join(FILE_NAME)
     }
 
     /// Whether a part belongs to the sweep.
-    #[must_use]
     pub fn has(&self, id: PartId) -> bool {
         (id.cell as usize) < self.cells.len() && id.block < self.n_blocks
     }
 
     /// Number of parts of the sweep.
-    #[must_use]
     pub fn n_parts(&self) -> usize {
         self.cells.len().saturating_mul(self.n_blocks as usize)
     }

@@ -49,7 +49,6 @@ pub struct TrialParameters {
 
 impl Parameters {
     /// Makes the parameters of a part's trials.
-    #[must_use]
     pub fn new(spec: String, cell: u32, label: String, trials: Vec<TrialParameters>) -> Self {
         Self {
             kind: KIND.to_owned(),
@@ -64,13 +63,11 @@ impl Parameters {
     }
 
     /// Returns where the parameters of a part lie in an output folder: `parameters/c0003-b0001.json`.
-    #[must_use]
     pub fn path(out: &Path, id: PartId) -> PathBuf {
         out.join(Self::listed_name(id))
     }
 
     /// Returns the name of the parameters of a part in the list of digests.
-    #[must_use]
     pub fn listed_name(id: PartId) -> String {
         format!("parameters/{}.json", id.file_name().trim_end_matches(".parquet"))
     }
@@ -85,9 +82,6 @@ impl Parameters {
     }
 
     /// Removes the file of a part that is not to be believed; it need not be there.
-    ///
-    /// # Errors
-    /// If the operating system refuses.
     pub fn remove(out: &Path, id: PartId) -> Result<(), Error> {
         let (path, name) = (Self::path(out, id), Self::listed_name(id));
         DigestList::rewrite(out, |listed| listed != name)?;

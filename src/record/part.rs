@@ -43,9 +43,6 @@ pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) ->
 }
 
 /// Removes a part that is not to be believed; it need not be there.
-///
-/// # Errors
-/// If the operating system refuses.
 pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
     let (path, name) = (id.path(out), id.listed_name());
     DigestList::rewrite(out, |listed| listed != name)?;

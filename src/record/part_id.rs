@@ -27,13 +27,11 @@ pub struct PartId {
 
 impl PartId {
     /// Returns the part's file name, such as `c0003-b0001.parquet`.
-    #[must_use]
     pub fn file_name(self) -> String {
         format!("c{:04}-b{:04}.parquet", self.cell, self.block)
     }
 
     /// Returns the part's name in the list of digests: `cells/c0003-b0001.parquet`.
-    #[must_use]
     pub fn listed_name(self) -> String {
         format!("cells/{}", self.file_name())
     }
@@ -45,7 +43,6 @@ impl PartId {
     }
 
     /// Returns the part that a file name denotes; `None` for any other name.
-    #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let (cell, block) = name.strip_suffix(".parquet")?.strip_prefix('c')?.split_once("-b")?;
         let id = Self { cell: cell.parse().ok()?, block: block.parse().ok()? };

@@ -35,9 +35,6 @@ pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
 }
 
 /// Reads a part of at most `most_rows` rows from its bytes.
-///
-/// # Errors
-/// What is wrong with the bytes.
 pub fn decode_part(bytes: Vec<u8>, most_rows: u64) -> Result<(PartHeader, Trace), String> {
     guarded(|| {
         let (reader, header, digest, measures) = open(bytes)?;

@@ -33,7 +33,6 @@ struct PartGroup {
 
 impl PartWriter {
     /// Creates the writer of the parts of a folder.
-    #[must_use]
     pub fn new(out: &Path) -> Self {
         Self { out: out.to_owned(), group: Mutex::default() }
     }

@@ -36,14 +36,12 @@ impl RunRecord {
     pub const NAME: &str = "run.json";
 
     /// Creates the record of a whole run that has counted nothing yet.
-    #[must_use]
     pub fn new(backend: String, adapter: Option<String>, cpu_features: Vec<String>, threads: usize) -> Self {
         let counters = serde_json::json!({});
         Self { note: NOTE.to_owned(), backend, backend_reason: None, adapter, cpu_features, threads, shard: None, counters }
     }
 
     /// Returns the record of a folder that joins those of several runs; `None` without any.
-    #[must_use]
     pub fn joined(records: &[Self]) -> Option<Self> {
         let first = records.first()?;
         let counters = match records {
@@ -54,7 +52,6 @@ impl RunRecord {
     }
 
     /// Returns where the record lies in a results folder.
-    #[must_use]
     pub fn path(out: &Path) -> PathBuf {
         out.join(Self::NAME)
     }
@@ -70,13 +67,11 @@ impl RunRecord {
     }
 
     /// Reads `run.json`; `None` where it is missing or unreadable, since no result depends on it.
-    #[must_use]
     pub fn of(out: &Path) -> Option<Self> {
         Self::parse(&disk::read(&Self::path(out), "read what the machine did").ok()?)
     }
 
     /// Reads a record from its bytes; `None` where they hold something else.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }

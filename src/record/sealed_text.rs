@@ -16,7 +16,6 @@ pub(super) fn sealed(object: &str) -> String {
 }
 
 /// Adds the digest as [`is_sealed`] checks it, with a key that both sides know or without one.
-#[must_use]
 pub fn seal_text(object: &str, key: Option<&[u8]>) -> String {
     let object = object.trim_end();
     let members = object.strip_suffix('}').unwrap_or(object);
@@ -34,7 +33,6 @@ pub(super) fn is_intact(text: &str) -> bool {
 }
 
 /// Whether a text has its own digest at its end, made with this key or without one.
-#[must_use]
 pub fn is_sealed(text: &str, key: Option<&[u8]>) -> bool {
     let Some(end) = text.rfind('"') else { return false };
     let Some(start) = end.checked_sub(N_DIGITS) else { return false };

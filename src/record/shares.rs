@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 const SHARE_FOLDERS: [&str; 2] = ["shard-", "task-"];
 
 /// Returns the results folders of the shares in a folder, in order of their names.
-#[must_use]
 pub fn shares_in(folder: &Path) -> Vec<PathBuf> {
     let is_share = |name: &str| SHARE_FOLDERS.iter().any(|start| name.starts_with(start));
     let mut shares: Vec<PathBuf> = std::fs::read_dir(folder)

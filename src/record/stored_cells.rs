@@ -50,9 +50,6 @@ fn is_listed(role: &Role) -> bool {
 }
 
 /// Writes cells in the form of this module.
-///
-/// # Errors
-/// Those of the serializer.
 pub(super) fn serialize<S: Serializer>(cells: &[CellInfo], serializer: S) -> Result<S::Ok, S::Error> {
     let mut values = StoredValues::default();
     let list = cells.iter().map(|cell| stored(cell, &mut values)).collect();

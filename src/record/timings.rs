@@ -51,7 +51,6 @@ impl DeviceFigures {
     /// Returns the figures of counts; `None` if nothing was submitted.
     ///
     /// * `rounds` — rounds of one trial
-    #[must_use]
     pub fn of(counters: &Counters, rounds: u64) -> Option<Self> {
         let (submissions, trial_rounds) = (counters.submissions as f64, counters.rounds.max(1) as f64);
         (0.0 < submissions).then(|| Self {

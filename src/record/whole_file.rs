@@ -84,20 +84,10 @@ impl PreparedFile {
     ///
     /// # Errors
     /// [`Error::Io`] where the disk refuses.
-    pub fn replace(self) -> Result<(), Error> {
-        self.replace_locked().map(drop)
-    }
-
-    /// Puts the file in its place, over an older one, and returns it open: the lock lasts as long as the returned file.
-    ///
-    /// # Errors
-    /// [`Error::Io`] where the disk refuses.
-    pub fn replace_locked(mut self) -> Result<File, Error> {
-        let io = |source| Error::io(&self.action, &self.path, source);
-        let locked = self.file.try_clone().map_err(io)?;
+    pub fn replace(mut self) -> Result<(), Error> {
         self.rename()?;
         disk::sync_folder_of(&self.path);
-        Ok(locked)
+        Ok(())
     }
 
     /// Puts the file in its place, where nothing may be yet: of two processes at most one succeeds.

@@ -27,7 +27,6 @@ impl WrittenRows {
     }
 
     /// Returns whether these are the rows of all parts of a sweep.
-    #[must_use]
     pub fn are_of_all(&self, manifest: &Manifest) -> bool {
         self.by_part.len() == manifest.n_parts() && manifest.parts().all(|id| self.by_part.contains_key(&id))
     }

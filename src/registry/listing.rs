@@ -25,7 +25,6 @@ pub struct Kind {
 }
 
 /// Returns the kinds that can be listed, in the order of a spec.
-#[must_use]
 pub fn kinds() -> [&'static str; 14] {
     [
         "environment",
@@ -46,7 +45,6 @@ pub fn kinds() -> [&'static str; 14] {
 }
 
 /// Returns all items of one kind, with the keys that each reads; empty for an unknown kind.
-#[must_use]
 pub fn documentation(registry: &Registry, kind: &str) -> Vec<Kind> {
     match kind {
         "environment" => each(registry, ENVIRONMENTS, |_| ()),

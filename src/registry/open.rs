@@ -24,13 +24,11 @@ pub struct Registry {
 
 impl Registry {
     /// Returns what this program has.
-    #[must_use]
     pub fn builtin() -> Self {
         Self::default()
     }
 
     /// Returns what was added.
-    #[must_use]
     pub fn added(&self) -> &Extensions {
         &self.added
     }
@@ -95,7 +93,6 @@ macro_rules! adding {
     ($($(#[$doc:meta])* $name:ident: $item:ident: $bound:path => $plan:ty as $make:expr;)*) => {
         impl Registry {
             $($(#[$doc])*
-            #[must_use]
             pub fn $name<$item: $bound + 'static>(
                 self,
                 name: &str,

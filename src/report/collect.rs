@@ -32,9 +32,6 @@ impl ReportRun {
     }
 
     /// Reads a folder as [`ReportRun::read`], and calls `each` after every cell, with the number of cells.
-    ///
-    /// # Errors
-    /// As [`ReportRun::read`].
     pub(super) fn read_counted(out: &Path, measure: Option<&str>, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let (manifest, done) = Folder::unread(out)?;
         let total = manifest.n_parts();
@@ -53,9 +50,6 @@ impl ReportRun {
     }
 
     /// Reads a folder for a report on the usual quantity; takes the rows of its parts from those written, if they are whole.
-    ///
-    /// # Errors
-    /// As [`ReportRun::read`].
     pub(super) fn of_written(out: &Path, mut written: WrittenRows, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let manifest = Folder::manifest(out)?;
         if !written.are_of_all(&manifest) {

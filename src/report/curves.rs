@@ -17,7 +17,6 @@ pub(super) struct Curve {
 }
 
 /// Collects the trials of a cell one after another.
-#[derive(Debug)]
 pub(super) struct CurveBuilder {
     rounds: Vec<u32>,
     sums: Vec<f64>,

@@ -259,7 +259,6 @@ impl TerminalTable {
     }
 
     /// Returns the table as text: at most 25 rows unless `all` are wanted, and lines of at most `width` columns, where given.
-    #[must_use]
     pub fn text(&self, width: Option<usize>, all: bool) -> String {
         let mut grid = self.grid.clone();
         let mut notes = Vec::new();

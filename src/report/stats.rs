@@ -24,7 +24,6 @@ impl SampleMoments {
     /// Computes the moments of a sample, summed in its order.
     ///
     /// `None` for an empty sample, or if the mean is not finite.
-    #[must_use]
     pub fn of(sample: &[f64]) -> Option<Self> {
         let n = sample.len();
         let mean = sample.iter().sum::<f64>() / n as f64;
@@ -55,13 +54,11 @@ impl SampleMoments {
     }
 
     /// Returns the lower end of the 95 % interval.
-    #[must_use]
     pub fn low(&self) -> Option<f64> {
         self.half.map(|half| self.mean - half)
     }
 
     /// Returns the upper end of the 95 % interval.
-    #[must_use]
     pub fn high(&self) -> Option<f64> {
         self.half.map(|half| self.mean + half)
     }
@@ -78,7 +75,6 @@ impl Quantiles {
     pub const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
     /// Computes the quantiles of a sample; `None` if it is empty or contains a non-finite number.
-    #[must_use]
     pub fn of(sample: &[f64]) -> Option<Self> {
         if sample.is_empty() || sample.iter().any(|x| !x.is_finite()) {
             return None;
@@ -94,7 +90,6 @@ impl Quantiles {
     }
 
     /// Returns the median.
-    #[must_use]
     pub fn median(&self) -> f64 {
         self.0[2]
     }

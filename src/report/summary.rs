@@ -106,7 +106,6 @@ pub(super) fn csv(path: &Path, words: &ReportWords, rows: &[SummaryRow]) -> Resu
 }
 
 /// Returns the columns of `summary.csv` for a kind of run, without those of swept keys.
-#[must_use]
 pub fn summary_columns(measures: Measures) -> Vec<String> {
     header(&ReportWords::of(measures, false, None), &[])
 }

@@ -68,7 +68,6 @@ pub(super) fn ratio_text(ratio: Ratio) -> String {
 }
 
 /// Formats a share with its interval: `87 % (83 to 91 %)`.
-#[must_use]
 pub fn share_text(share: Ratio) -> String {
     let width = share.interval.map_or(1.0, |(low, high)| high - low);
     let n_decimals = if 0.0 < width && width < 0.02 { 1 } else { 0 };

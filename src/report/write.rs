@@ -53,9 +53,6 @@ pub fn write_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Outcome, 
 /// Writes the report of a folder whose parts this process has written, as [`write_report`].
 ///
 /// If `written` holds the rows of all parts, these are not read again.
-///
-/// # Errors
-/// As [`write_report`].
 pub fn write_report_of(out: &Path, written: WrittenRows, each: &(dyn Fn(u64) + Sync)) -> Result<Outcome, Error> {
     write(out, ReportRun::of_written(out, written, each)?)
 }
@@ -117,9 +114,6 @@ pub struct ComparedReport {
 /// Makes the report of a finished folder again, in memory, and compares every file; changes nothing.
 ///
 /// Calls `each` as [`write_report`] does.
-///
-/// # Errors
-/// Those of [`write_report`].
 pub fn compare_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<ComparedReport, Error> {
     let mut compared = ComparedReport::default();
     for (name, bytes) in make(out, &ReportRun::read_counted(out, None, each)?)?.files {

@@ -155,9 +155,6 @@ fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>,
 
 /// Opens the best adapter of any kind.
 /// * `time_passes` — whether its passes are timed by its own clock
-///
-/// # Errors
-/// As [`open_backend`].
 #[cfg(feature = "gpu")]
 pub fn gpu_backend(precision: Option<Precision>, quiet: bool, time_passes: bool, note: fn(&str)) -> Result<OpenedBackend, Error> {
     use privateer_backend::device::Device;
@@ -227,9 +224,6 @@ fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note:
 }
 
 /// Returns the measured rates of a device.
-///
-/// # Errors
-/// If it fails.
 #[cfg(feature = "gpu")]
 pub fn device_rates(gpu: &privateer_backend::gpu::Gpu) -> Result<DeviceRates, BackendError> {
     let ceilings = gpu.ceilings()?;
@@ -248,9 +242,6 @@ fn automatic_for(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>, _n
 }
 
 /// Says that there is no backend for it.
-///
-/// # Errors
-/// Always.
 #[cfg(not(feature = "gpu"))]
 pub fn gpu_backend(
     _precision: Option<Precision>,

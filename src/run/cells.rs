@@ -7,9 +7,6 @@ use privateer_config::error::Error;
 use rayon::ThreadPool;
 
 /// Returns the cells of a sweep as the manifest lists them; their pilot trials are played on the pool.
-///
-/// # Errors
-/// The first error of the preparation of a cell.
 pub(super) fn cell_infos(
     sweep: &Sweep,
     preparation: &Preparation<'_>,

@@ -88,13 +88,11 @@ pub struct ReleaseSummary {
 
 impl ReleaseSummary {
     /// Returns the share of the rewards that were outside of the clip range, in [0, 1].
-    #[must_use]
     pub fn clipped_share(&self) -> f64 {
         self.counts.clipped as f64 / self.counts.rewards.max(1) as f64
     }
 
     /// Returns the share of the releases that left an indefinite matrix, in [0, 1].
-    #[must_use]
     pub fn repaired_share(&self) -> f64 {
         self.repaired as f64 / self.counts.releases.max(1) as f64
     }

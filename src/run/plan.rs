@@ -56,9 +56,6 @@ impl Plan {
     /// A trial that does not end in that time is extended by the pace of the second half of what was seen.
     ///
     /// Calls `each` after every cell that is tried, with the number of them in all.
-    ///
-    /// # Errors
-    /// The first failure of a cell's preparation or trial.
     pub fn of(sweep: &Sweep, options: &RunOptions, stop: &Stop, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let _ = memory_peak::forget_peak();
         let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
@@ -98,13 +95,11 @@ impl Plan {
     }
 
     /// Returns the estimated seconds of all units on one thread, without preparation.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.units.iter().map(|unit| unit.seconds).sum()
     }
 
     /// Deals the units to at most `tasks` tasks: the longest first, each to the task with the least so far.
-    #[must_use]
     pub fn deal(&self, tasks: usize) -> Vec<PlannedTask> {
         let mut order: Vec<usize> = (0..self.units.len()).collect();
         order.sort_by(|&a, &b| self.units[b].seconds.total_cmp(&self.units[a].seconds).then(a.cmp(&b)));

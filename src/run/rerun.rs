@@ -16,7 +16,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Chooses `n_parts` of the finished parts at random, so that nobody can know the choice beforehand.
-#[must_use]
 pub fn choose_parts(done: &BTreeSet<PartId>, n_parts: usize) -> BTreeSet<PartId> {
     let mut drawn: Vec<(u64, PartId)> = done.iter().map(|id| (RandomState::new().build_hasher().finish(), *id)).collect();
     drawn.sort_unstable();

@@ -19,7 +19,6 @@ type AroundThread = dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync;
 
 impl ThreadSetup {
     /// Surrounds the work of each thread by a function, which calls its argument once.
-    #[must_use]
     pub fn around(setup: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(setup)))
     }
@@ -53,9 +52,6 @@ pub fn thread_pool(threads: Option<usize>) -> Result<ThreadPool, Error> {
 }
 
 /// Returns a pool as [`thread_pool`] does, whose threads are surrounded by `setup`.
-///
-/// # Errors
-/// As [`thread_pool`].
 pub(super) fn thread_pool_with(threads: Option<usize>, setup: &ThreadSetup) -> Result<ThreadPool, Error> {
     let spawned = |thread: ThreadBuilder| {
         let setup = setup.clone();

@@ -93,7 +93,6 @@ pub struct BanditPlan {
 
 impl CellPlan {
     /// Returns the data files that the cell's environment reads, as the spec names them.
-    #[must_use]
     pub fn data_files(&self) -> &[String] {
         match &self.task {
             Task::Bandit(plan) => &plan.environment_plan.data_files,
@@ -103,7 +102,6 @@ impl CellPlan {
     }
 
     /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
-    #[must_use]
     pub fn label(&self) -> String {
         let mut label = self.policy.clone();
         for (key, value) in &self.swept {
@@ -115,7 +113,6 @@ impl CellPlan {
     /// Adds the environment's place to an error of this cell's preparation that has no place.
     ///
     /// An error that states what was expected concerns a file or an option, and is left unchanged.
-    #[must_use]
     pub fn placed(&self, error: Error) -> Error {
         let Error::Input(mut diagnostics) = error else { return error };
         for diagnostic in diagnostics.iter_mut().filter(|found| found.place.is_none() && found.expected.is_none()) {

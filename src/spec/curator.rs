@@ -23,7 +23,6 @@ pub struct CuratorPlan {
 }
 
 /// Returns the keys of the table, for listings.
-#[must_use]
 pub fn curator_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
     let args = Args::dry(&sink);
@@ -35,7 +34,6 @@ const KEYS: [&str; 8] = ["mechanism", "calibration", "epsilon", "delta", "radius
 
 impl CuratorPlan {
     /// Returns the largest distance between neighbouring rows, in units of the inputs.
-    #[must_use]
     pub fn moves(&self) -> f64 {
         let scale = self.norm.zip(self.bound).map_or(1.0, |(norm, bound)| norm / bound);
         self.need.radius.unwrap_or(1.0) / scale
@@ -100,9 +98,6 @@ impl CuratorPlan {
     }
 
     /// Returns the calibrated curator.
-    ///
-    /// # Errors
-    /// A refusal, placed at the spec's key that caused it.
     pub fn curator(&self) -> Result<Arc<dyn Curator>, Error> {
         let made = (self.entry.build)(&self.request, self.need).and_then(|inner| {
             if self.norm.is_none() && self.bound.is_none() {
@@ -116,7 +111,6 @@ impl CuratorPlan {
     }
 
     /// Places a refusal at the key that caused it.
-    #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {
         let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
         diagnostic.hint = refusal.hint;

@@ -43,7 +43,6 @@ impl InteractionPlan {
     }
 
     /// Returns the request.
-    #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
     }
@@ -51,7 +50,6 @@ impl InteractionPlan {
     /// Places a refusal at the key of `[privacy]` or of the policy that caused it.
     ///
     /// If nobody wrote that key, the place is the policy's.
-    #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {
         let (keys, table) = &self.of_policy;
         let key = refusal.key;

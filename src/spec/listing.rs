@@ -9,7 +9,6 @@ use super::privacy::privacy_keys;
 use crate::registry::{Kind, Registry, documentation};
 
 /// Returns the entries of one kind ([`crate::registry::kinds`]); empty for an unknown kind.
-#[must_use]
 pub fn listing(registry: &Registry, kind: &str) -> Vec<Kind> {
     let mut entries = documentation(registry, kind);
     if kind == "mechanism" {

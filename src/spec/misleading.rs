@@ -48,13 +48,11 @@ impl Misleading {
     ];
 
     /// Returns whether the answer of a run says nothing true of the data while this stands.
-    #[must_use]
     pub fn falsifies(self) -> bool {
         matches!(self, Self::Clip | Self::PriorMean | Self::Outlier | Self::Replicates | Self::IndexColumn)
     }
 
     /// Returns the name in a spec.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Clip => "clip",

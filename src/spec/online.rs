@@ -19,7 +19,6 @@ const KEYS: [&str; 8] =
     ["mechanism", "calibration", "epsilon", "delta", "clip", "factorisation", "stated_smoothness", "stated_lipschitz"];
 
 /// Returns the keys of `[privacy]` in online convex runs, for listings.
-#[must_use]
 pub fn gradient_privacy_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
     let args = Args::dry(&sink);

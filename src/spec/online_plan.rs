@@ -25,13 +25,11 @@ pub struct OnlinePlan {
 
 impl OnlinePlan {
     /// Returns the same learner with the same request, on another problem at stated rates.
-    #[must_use]
     pub fn on(&self, problem: Arc<ProblemPlan>, rates: Rates) -> Self {
         Self { problem, rates, ..self.clone() }
     }
 
     /// Places a refusal at the key that caused it.
-    #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {
         let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
         diagnostic.hint = refusal.hint;

@@ -45,7 +45,6 @@ pub struct Sweep {
 
 impl Sweep {
     /// Returns the cells that the spec lists; the references that were added to them follow.
-    #[must_use]
     pub fn listed(&self) -> &[CellPlan] {
         &self.cells[..self.cells.partition_point(|cell| cell.role == Role::Listed)]
     }

@@ -55,7 +55,6 @@ fn serves(entry: &SumsEntry, protection: Protection) -> bool {
 }
 
 /// Returns the keys of the table, for listings.
-#[must_use]
 pub fn privacy_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
     let args = Args::dry(&sink);
@@ -139,7 +138,6 @@ impl PrivacyPlan {
     }
 
     /// Returns whether anything is randomised.
-    #[must_use]
     pub fn is_private(&self) -> bool {
         self.entry.name() != "none"
     }
@@ -148,9 +146,6 @@ impl PrivacyPlan {
     ///
     /// * `need` — the sums that the policy needs, where sums of features are released
     /// * `units` — those in which the clip range is stated, if not those of the rewards
-    ///
-    /// # Errors
-    /// A refusal, placed at the spec's key that caused it.
     pub fn channel(
         &self,
         facts: &RewardFacts,

@@ -28,7 +28,6 @@ impl Recorded {
     }
 
     /// Returns how many rounds of a horizon are recorded.
-    #[must_use]
     pub fn n_rounds(self, horizon: u64) -> u64 {
         match self {
             Self::All => horizon,

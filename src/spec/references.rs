@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const GUESSING: [&str; 2] = ["uniform", "random-arm"];
 
 /// Returns whether a swept key is about privacy.
-#[must_use]
 pub fn is_privacy_key(key: &str) -> bool {
     let mut parts = key.split('.');
     // After these a policy is named, which may be called anything.

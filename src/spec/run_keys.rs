@@ -58,7 +58,6 @@ impl RunKeys {
 }
 
 /// Returns the documentation of the keys of the whole run.
-#[must_use]
 pub fn run_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
     let top = Args::dry(&sink);

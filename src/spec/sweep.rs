@@ -20,7 +20,6 @@ pub struct Step {
 }
 
 /// Holds a swept path with all its values.
-#[derive(Debug)]
 struct Column {
     path: String,
     key_span: Option<Span>,

@@ -76,13 +76,11 @@ impl Bucket {
     }
 
     /// Returns the address of an object.
-    #[must_use]
     pub fn address_of(&self, name: &str) -> PathBuf {
         format!("{}/{name}", self.address).into()
     }
 
     /// Returns the address that was opened.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -140,9 +138,6 @@ impl Bucket {
     }
 
     /// Removes an object; it need not be there.
-    ///
-    /// # Errors
-    /// As [`Bucket::replace`].
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         match self.runtime.block_on(async { self.store.delete(&self.path(name)).await }) {
             Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
@@ -191,9 +186,6 @@ impl Bucket {
     }
 
     /// Returns the names of the objects directly below `folder`, in order.
-    ///
-    /// # Errors
-    /// As [`Bucket::replace`].
     pub fn names(&self, folder: &str) -> Result<Vec<String>, Error> {
         let listed = self.runtime.block_on(async { self.store.list_with_delimiter(Some(&self.path(folder))).await });
         let listed = listed.map_err(|error| self.refused("list", folder, error))?;

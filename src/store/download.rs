@@ -38,9 +38,6 @@ pub fn download(bucket: &Bucket, out: &Path) -> Result<bool, Error> {
 }
 
 /// Returns how many parts are below a prefix, and how many a whole run has; `None` where no run has put a part.
-///
-/// # Errors
-/// As [`download`].
 pub fn stored_parts(bucket: &Bucket) -> Result<Option<(u64, u64)>, Error> {
     let scratch = tempfile::tempdir().map_err(|source| Error::io("create a folder in", std::env::temp_dir(), source))?;
     if !parts(bucket, scratch.path(), |_| false)? {

@@ -1,6 +1,6 @@
 //! `privateer cost`: from a table to an answer, whatever the order, units and size of the table; and what it refuses.
 
-use crate::program::{code, ends, run, stderr, stdout};
+use crate::program::{code, ends, folder, run, stderr, stdout};
 use crate::two_parties::fine;
 use serde_json::Value;
 use std::fs;
@@ -112,8 +112,7 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
 /// Rows with equal inputs are one point: a table twice is the table once, and values of equal inputs that differ are noise.
 #[test]
 fn rows_with_equal_inputs_are_one_point() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let rows = hill(60);
     write(&here.join("once.csv"), &rows);
     write(&here.join("twice.csv"), &[rows.clone(), rows.clone()].concat());
@@ -137,8 +136,7 @@ fn rows_with_equal_inputs_are_one_point() {
 /// The order of the rows changes nothing; other units change no share beyond chance.
 #[test]
 fn order_and_units_of_a_table_change_no_answer() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let rows = hill(150);
     write(&here.join("first.csv"), &rows);
     write(&here.join("turned.csv"), &rows.iter().rev().copied().collect::<Vec<_>>());
@@ -157,8 +155,7 @@ fn order_and_units_of_a_table_change_no_answer() {
 /// A subsample's answer agrees with the whole table's, on two tables: a random pair of right ones fails this once in 300.
 #[test]
 fn a_subsample_answers_as_the_whole_table() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     write(&here.join("hill.csv"), &hill(600));
     let ridges: Vec<[f64; 3]> = hill(600).iter().map(|&[x, z, value]| [x, z, (3.0 * x).sin() + 0.2 * value]).collect();
     write(&here.join("ridges.csv"), &ridges);
@@ -250,8 +247,7 @@ fn every_kind_of_problem_is_answered() {
 /// Values without noise, linear in few or many inputs: a kernel explains everything, and no noise beyond the values is invented.
 #[test]
 fn exact_tables_are_learnt_where_the_budget_is_large() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     for (name, n_columns) in [("narrow", 1), ("broad", 8)] {
         let names: Vec<String> = (0..n_columns).map(|column| format!("c{column}")).collect();
         let digits = |row: usize, column: usize| ((row * (2 * column + 7) * 37 + column * 11) % 101) as f64 / 100.0;
@@ -276,8 +272,7 @@ fn exact_tables_are_learnt_where_the_budget_is_large() {
 /// Several numbers of users at one epsilon: each answers as it does alone, with references and factors of its own.
 #[test]
 fn several_numbers_of_users_answer_as_each_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let words = |rounds: &str, out: &str| {
         let words =
             ["cost", "--function", "branin", "--points", "60", "--json", "--trials", "6", "--pilots", "3", "--epsilon", "1"];

@@ -2,11 +2,10 @@
 //! `NAME.txt` is the exit code and the whole of standard error.
 
 use crate::program::{assert_none, code, data, difference, privateer, stderr, stdout};
-use privateer::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
+use privateer::engine::{self, Options, Preparation, Stop};
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
-use privateer_backend::{Counters, Cpu};
-use privateer_config::error::Error;
+use privateer_backend::Cpu;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
 use std::collections::BTreeSet;
@@ -106,15 +105,6 @@ fn changed(text: &str, (what, place, which): &Change) -> String {
     lines.join("\n")
 }
 
-/// Watches a run and keeps nothing.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        Ok(())
-    }
-}
-
 /// Specs beyond this are read, and not made ready: they would only be slow.
 fn is_small(sweep: &Sweep) -> bool {
     sweep.cells.len() <= 200 && sweep.trials <= 1000
@@ -151,7 +141,7 @@ fn no_text_panics() {
                 let quick = sweep.trials <= 4 && sweep.cells.iter().all(|cell| cell.rounds <= 20);
                 if quick {
                     let (none, stop) = (BTreeSet::new(), Stop::new());
-                    if let Err(error) = engine::run(&sweep, &preparation, Options::default(), &none, &stop, &Nobody) {
+                    if let Err(error) = engine::run(&sweep, &preparation, Options::default(), &none, &stop, &()) {
                         prop_assert!(error.to_string().starts_with("error: "), "{error}");
                     }
                 }

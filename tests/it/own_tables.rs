@@ -1,6 +1,6 @@
 //! Tables as their owners have them: what `check`, `run` and `fit` say of clips, cells, separators and columns that mislead.
 
-use crate::program::{code, run, stderr, stdout};
+use crate::program::{code, folder, refused, run, stderr, stdout};
 use std::fs;
 use std::path::Path;
 
@@ -35,15 +35,12 @@ const NOISE: &str = "noise = { kind = \"gaussian\", sd = 0.1 }";
 
 #[test]
 fn clips_and_bounds_are_held_against_the_values_of_a_table() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let raw = |rest: &str| format!("standardise = false\n{NOISE}\n{rest}");
     points(here, |i| -1.0 + i as f64 / 17.5);
     assert_eq!(checked(here, &raw("bound = 1.0"), "[-1.5, 1.5]").0, Some(0), "the clip holds every value");
-    let (code, text) = checked(here, &raw("bound = 0.5"), "[-1.5, 1.5]");
-    assert!(code == Some(2) && text.contains("`bound` on the mean reward is exceeded at 50 %"), "{text}");
-    let (code, text) = checked(here, &raw("bound = 1.0"), "[-1.5, 0.0]");
-    assert!(code == Some(2) && text.contains("outside at 50 % of the points"), "{text}");
+    refused(checked(here, &raw("bound = 0.5"), "[-1.5, 1.5]"), &["`bound` on the mean reward is exceeded at 50 %"]);
+    refused(checked(here, &raw("bound = 1.0"), "[-1.5, 0.0]"), &["outside at 50 % of the points"]);
     // Without `--strict`, what makes the answer false stands first, in the terminal and on the page; where nothing does, the answer.
     for (bound, clip, first) in [("1.0", "[-1.5, 0.0]", "The answer below is false"), ("1.0", "[-1.5, 1.5]", "At ε = 8")] {
         spec(here, &raw(&format!("bound = {bound}")), clip);
@@ -58,13 +55,12 @@ fn clips_and_bounds_are_held_against_the_values_of_a_table() {
     }
     points(here, |i| 100.0 + i as f64 / 35.0);
     for public in ["", "public = [\"range\"]"] {
-        let (code, text) = checked(here, &raw(&format!("bound = 1.0\n{public}")), "[-1.5, 1.5]");
-        assert!(code == Some(2) && text.contains("outside at 100 % of the points"), "{text}");
+        refused(checked(here, &raw(&format!("bound = 1.0\n{public}")), "[-1.5, 1.5]"), &["outside at 100 % of the points"]);
         let spec = fs::read_to_string(here.join("t.toml")).expect("written");
         let arms = "rounds = 9\ntrials = 2\n[environment]\nkind = \"arms-table\"\ntest = \"t.csv\"\ntrain = \"t.csv\"\nbound = 1.0\n\
                     [privacy]\nmechanism = \"hybrid\"\nepsilon = 8.0\nclip = [-1, 1]\n[[policy]]\nkind = \"tgp-ucb\"\n";
         for text in [spec.as_str(), arms] {
-            let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+            let data = privateer::env::DataFolder::new(Some(here.to_path_buf()));
             let notes = crate::support::prepared(text, &data, |sweep, preparation| {
                 preparation.facts(&sweep.cells[0]).expect("facts").ledger.reward.notes
             });
@@ -79,8 +75,7 @@ fn clips_and_bounds_are_held_against_the_values_of_a_table() {
 
 #[test]
 fn a_hint_names_a_key_of_the_environment() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     points(here, |i| i as f64);
     let (code, text) = checked(here, "standardise = false\nbound = 40.0\nnoise = { kind = \"bernoulli\" }", "[0, 1]");
     assert!(code == Some(2) && text.contains("the noise needs") && !text.contains("`output"), "{text}");
@@ -88,29 +83,25 @@ fn a_hint_names_a_key_of_the_environment() {
                     kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"bernoulli\" }\n[[policy]]\n\
                     kind = \"uniform\"\n";
     fs::write(here.join("f.toml"), function).expect("written");
-    let (code, text) = said(here, &["check", "f.toml"]);
-    assert!(code == Some(2) && text.contains("add `output = \"unit\"`"), "{text}");
+    refused(said(here, &["check", "f.toml"]), &["add `output = \"unit\"`"]);
     fs::write(here.join("f.toml"), function.replace("noise =", "output = \"unit\"\nnoise =")).expect("written");
     assert_eq!(said(here, &["check", "f.toml"]).0, Some(0), "the hinted key exists");
 }
 
 #[test]
 fn the_range_of_seeds_is_that_of_a_specification() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     points(here, |i| i as f64 / 35.0);
     spec(here, &format!("standardise = false\nbound = 1.0\n{NOISE}"), "[-1, 1]");
     assert_eq!(said(here, &["check", "t.toml", "--seed", "9223372036854775807"]).0, Some(0));
     for beyond in ["9223372036854775808", "18446744073709551615"] {
-        let (code, text) = said(here, &["check", "t.toml", "--seed", beyond]);
-        assert!(code == Some(2) && text.contains("from 0 to 2^63 - 1"), "{text}");
+        refused(said(here, &["check", "t.toml", "--seed", beyond]), &["from 0 to 2^63 - 1"]);
     }
 }
 
 #[test]
 fn relative_regret_is_a_share_of_the_largest_mean_in_the_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     points(here, |i| 100.0 + i as f64);
     let regret = |standardise: bool| {
         let keys = format!("regret = \"relative\"\nbound = 500.0\nstandardise = {standardise}\n{NOISE}");
@@ -118,7 +109,7 @@ fn relative_regret_is_a_share_of_the_largest_mean_in_the_file() {
         let text = fs::read_to_string(here.join("t.toml")).expect("written");
         let (head, _) = text.split_once("[privacy]").expect("a section");
         let ran = crate::support::sweep(&format!("references = false\n{head}[[policy]]\nkind = \"uniform\"\n"));
-        let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+        let data = privateer::env::DataFolder::new(Some(here.to_path_buf()));
         let ran = crate::support::run_all(&ran, &data, &privateer_backend::Cpu::default(), privateer::engine::Options::default());
         let ran = ran.expect("a run");
         let rows = ran.rows.values().next().expect("rows");
@@ -133,8 +124,7 @@ fn relative_regret_is_a_share_of_the_largest_mean_in_the_file() {
 
 #[test]
 fn a_huge_cell_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value"];
     points(here, |i| if i == 7 { 1e308 } else { i as f64 / 35.0 });
     for words in [&fit[..], &[&fit[..], &["--raw"]].concat()] {
@@ -142,13 +132,11 @@ fn a_huge_cell_is_named() {
         assert!(code == Some(2) && text.contains("overflows f64") && !text.contains("constant"), "{text}");
     }
     for standardise in [false, true] {
-        let (code, text) = checked(here, &format!("standardise = {standardise}\nbound = 1.0\n{NOISE}"), "[-1.5, 1.5]");
-        assert!(code == Some(2) && text.contains("overflow"), "{text}");
+        refused(checked(here, &format!("standardise = {standardise}\nbound = 1.0\n{NOISE}"), "[-1.5, 1.5]"), &["overflow"]);
     }
     let keys = format!("public = [\"standardisation\", \"range\"]\n{NOISE}");
     points(here, |i| if i == 7 { 900.0 } else { i as f64 / 35.0 });
-    let (code, text) = checked(here, &keys, "[-7, 7]");
-    assert!(code == Some(2) && text.contains("outlier") && text.contains("row 8 of the table"), "{text}");
+    refused(checked(here, &keys, "[-7, 7]"), &["outlier", "row 8 of the table"]);
     points(here, |i| i as f64 / 35.0);
     assert_eq!(checked(here, &keys, "[-7, 7]").0, Some(0));
 }
@@ -156,8 +144,7 @@ fn a_huge_cell_is_named() {
 /// One table as different programs write it gives one answer; what cannot be read is named.
 #[test]
 fn tables_are_read_as_programs_write_them() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     points(here, |i| libm::sin(i as f64 * 0.3));
     let plain = fs::read_to_string(here.join("t.csv")).expect("a table");
     let fit = ["fit", "t.csv", "--inputs", "x,y", "--value", "value"];
@@ -178,10 +165,8 @@ fn tables_are_read_as_programs_write_them() {
         let words: Vec<&str> = fit.into_iter().chain(more).collect();
         assert_eq!(stdout(&run(here, &words)).replace("missing = \"drop\"\n", ""), fitted, "{text}");
     }
-    let (code, text) = said(here, &fit);
-    assert!(code == Some(2) && text.contains("column `y` has `NA`") && text.contains("`--drop-missing`"), "{text}");
-    let (code, text) = checked(here, NOISE, "[-3, 3]");
-    assert!(code == Some(2) && text.contains("`missing = \"drop\"`"), "{text}");
+    refused(said(here, &fit), &["column `y` has `NA`", "`--drop-missing`"]);
+    refused(checked(here, NOISE, "[-3, 3]"), &["`missing = \"drop\"`"]);
     assert_eq!(checked(here, &format!("{NOISE}\nmissing = \"drop\""), "[-3, 3]").0, Some(0));
     // Arms of the same kind: years among the names, a column of dates left out, an occasion without a reading.
     fs::write(here.join("a.csv"), "day;2016;2017\n1.5.;0,5;1,5\n2.5.;0,7;\n3.5.;0,6;1,2\n").expect("written");
@@ -207,8 +192,7 @@ fn tables_are_read_as_programs_write_them() {
 /// A recorded part of a run is a Parquet file like any other.
 #[test]
 fn a_parquet_file_is_a_table() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     points(here, |i| i as f64 / 35.0);
     spec(here, NOISE, "[-2, 2]");
     assert_eq!(said(here, &["run", "t.toml", "--rounds", "40", "--out", "out"]).0, Some(0));
@@ -245,11 +229,9 @@ fn arms(folder: &Path, first: impl Fn(usize) -> f64, mean: f64, factor: f64) -> 
 
 #[test]
 fn columns_that_count_and_factors_that_never_explore_are_warned_of() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let wavy = |mean: f64| move |i: usize| mean + libm::cos(i as f64 * 1.7);
-    let (code, text) = arms(here, |i| 1950.0 + i as f64, 1.0, 1.0);
-    assert!(code == Some(2) && text.contains("index column") && text.contains("`first`"), "{text}");
+    refused(arms(here, |i| 1950.0 + i as f64, 1.0, 1.0), &["index column", "`first`"]);
     let (code, text) = arms(here, wavy(23.0), 23.0, 1.0);
     assert!(code == Some(2) && text.contains("prior mean") && !text.contains("index column"), "{text}");
     for (mean, factor) in [(0.5, 1.0), (23.0, 20.0)] {
@@ -261,8 +243,7 @@ fn columns_that_count_and_factors_that_never_explore_are_warned_of() {
 /// What `fit` prints is a specification that checks, of tables of any units, and with `--public` one with a guarantee.
 #[test]
 fn a_fit_is_a_specification_without_warnings() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     for seed in 0..10 {
         let (grid, _) = crate::metamorphic::warty(seed);
         grid.write_to(here, "t.csv");
@@ -291,8 +272,7 @@ fn a_fit_is_a_specification_without_warnings() {
 /// Inputs of very different sizes get scales of their own, where columns keep the file's units.
 #[test]
 fn a_fit_in_the_units_of_the_file_scales_its_inputs() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let cells = |i: usize| {
         let (price, discount) = (5.0 + (i % 9) as f64 * 4.0, (i / 9) as f64 * 0.1);
         format!("{price},{discount},{}\n", libm::sin(0.2 * price) + libm::cos(9.0 * discount))
@@ -308,8 +288,7 @@ fn a_fit_in_the_units_of_the_file_scales_its_inputs() {
 /// Rewards of a point of several rows are those of a random row: by five standard errors of 20 000 draws, false alarm below 1e-5.
 #[test]
 fn rows_with_equal_inputs_are_one_point() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     fs::write(here.join("t.csv"), "x,value\n1,5\n0,2\n-0.0,4\n1,6\n0,9\n2,7\n").expect("written");
     let text = |rest: &str| {
         format!(
@@ -317,7 +296,7 @@ fn rows_with_equal_inputs_are_one_point() {
              kernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\n{rest}\n[[policy]]\nkind = \"uniform\"\n"
         )
     };
-    let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+    let data = privateer::env::DataFolder::new(Some(here.to_path_buf()));
     crate::support::prepared(&text("noise = { kind = \"gaussian\", sd = 0.5 }"), &data, |sweep, preparation| {
         let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
         let instance = cell.environment.draw(0).expect("a table");
@@ -352,8 +331,7 @@ fn rows_with_equal_inputs_are_one_point() {
 /// A range with both ends: its default clip has no part below the least reward, and ends that values exceed are named.
 #[test]
 fn a_bound_may_be_a_range() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     points(here, |i| -1.0 + 4.0 * i as f64 / 35.0);
     let check = |bound: &str, clip: &str| {
         let keys =
@@ -362,8 +340,7 @@ fn a_bound_may_be_a_range() {
     };
     let (code, text) = check("[-1, 3]", "[-1.5, 3.5]");
     assert_eq!(code, Some(0), "{text}");
-    let (code, text) = check("[-0.9, 3]", "[-1.5, 3.5]");
-    assert!(code == Some(2) && text.contains("`bound` on the mean reward is exceeded at 2.78 %"), "{text}");
+    refused(check("[-0.9, 3]", "[-1.5, 3.5]"), &["`bound` on the mean reward is exceeded at 2.78 %"]);
     for wrong in ["[3, -1]", "[-1]", "[-1, inf]", "[1, 2, 3]", "[\"a\", 2]", "0", "-1"] {
         let (code, text) = check(wrong, "[-1.5, 3.5]");
         assert!(code == Some(2) && text.contains("or `[lo, hi]` with lo < hi"), "{wrong}: {text}");
@@ -372,7 +349,7 @@ fn a_bound_may_be_a_range() {
         spec(here, &format!("standardise = false\nnoise = {{ kind = \"uniform\", bound = 0.5 }}\nbound = {bound}"), "[0, 1]");
         let text =
             fs::read_to_string(here.join("t.toml")).expect("written").replace("clip = [0, 1]\n", "").replace("hybrid", "laplace");
-        let data = privateer::env::DataFolder::new(Some(here.to_owned()));
+        let data = privateer::env::DataFolder::new(Some(here.to_path_buf()));
         crate::support::prepared(&text, &data, |sweep, preparation| {
             preparation.facts(&sweep.cells[0]).expect("facts").ledger.reward.clip
         })
@@ -383,8 +360,7 @@ fn a_bound_may_be_a_range() {
 /// The card of a table: as a command, in `check`, and at the head of the page.
 #[test]
 fn a_table_has_a_card() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let rows: String =
         (0..40).map(|i| format!("{i},{},{},{}\n", i % 5, i % 4, if i == 7 { 900.0 } else { f64::from(i % 9) })).collect();
     fs::write(here.join("t.csv"), format!("row,x,y,value\n{rows}41,1,NA,3\n")).expect("written");
@@ -396,10 +372,8 @@ fn a_table_has_a_card() {
     }
     let json: serde_json::Value = serde_json::from_str(&said(here, &[&look[..], &["--json"]].concat()).1).expect("JSON");
     assert_eq!((&json["rows"], &json["columns"][2]["missing"]), (&41.into(), &1.into()));
-    let (code, text) = said(here, &["look", "t.csv", "--value", "value", "--clip", "5,0"]);
-    assert!(code == Some(2) && text.contains("`--clip` is no range"), "{text}");
-    let (code, text) = said(here, &["look", "t.csv", "--value", "valeu"]);
-    assert!(code == Some(2) && text.contains("did you mean `value`?"), "{text}");
+    refused(said(here, &["look", "t.csv", "--value", "value", "--clip", "5,0"]), &["`--clip` is no range"]);
+    refused(said(here, &["look", "t.csv", "--value", "valeu"]), &["did you mean `value`?"]);
     spec(here, &format!("missing = \"drop\"\n{NOISE}"), "[-9, 9]");
     let card = "t.csv: 40 rows, 1 more left out for a missing number, 20 points of distinct inputs; `value` from 0 to 900";
     assert!(said(here, &["check", "t.toml"]).1.contains(card), "{}", said(here, &["check", "t.toml"]).1);
@@ -411,8 +385,7 @@ fn a_table_has_a_card() {
 /// A log from which nothing can be learnt is named.
 #[test]
 fn a_thin_log_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let check = |every: usize| {
         let rows: String = (0..2000).map(|i| format!("{},{},{},0.05\n", i % 7, i % 20, u8::from(i % every == 0))).collect();
         fs::write(here.join("l.csv"), format!("x,arm,reward,p\n{rows}")).expect("written");
@@ -422,15 +395,13 @@ fn a_thin_log_is_named() {
         said(here, &["check", "l.toml", "--strict"])
     };
     assert_eq!(check(3).0, Some(0));
-    let (code, text) = check(211);
-    assert!(code == Some(2) && text.contains("learns from about 100 rows of the log"), "{text}");
+    refused(check(211), &["learns from about 100 rows of the log"]);
 }
 
 /// No column is an input and what comes of it.
 #[test]
 fn a_feature_is_not_an_outcome() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let rows: String = (0..60).map(|i| format!("{},{},{},{},{},0.5\n", i % 7, i % 5, i % 3, i % 2, 1 - i % 2)).collect();
     fs::write(here.join("u.csv"), format!("a,b,label,r,s,p\n{rows}")).expect("written");
     let users = "kind = \"contexts-table\"\nlows = [0, 0]\nhighs = [7, 7]\nnumbers =";
@@ -460,8 +431,7 @@ fn a_feature_is_not_an_outcome() {
 /// Kernels, noises and clips that do not fit a table, and the same ones a factor nearer.
 #[test]
 fn kernels_noises_and_clips_are_held_against_a_table() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     points(here, |i| libm::sin(i as f64 * 0.7));
     let check = |lengthscale: f64, sd: f64, clip: &str| {
         let keys = format!("standardise = false\nbound = 1.0\nnoise = {{ kind = \"gaussian\", sd = {sd:?} }}");
@@ -490,14 +460,12 @@ fn kernels_noises_and_clips_are_held_against_a_table() {
 /// A clip that holds every mean and cuts rows off may turn the order of points around.
 #[test]
 fn a_clip_that_cuts_rows_of_the_best_point_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     // The last point has mean 2.5, and 0.75 after the clip to [0, 3].
     let rows: String = (0..10).map(|i| format!("0.{i},0,{}\n", 0.2 * f64::from(i))).collect();
     fs::write(here.join("t.csv"), format!("x,y,value\n{rows}3,0,10\n3,0,0\n3,0,0\n3,0,0\n")).expect("written");
     let keys = "standardise = false\nbound = [0, 3]\nnoise = \"none\"";
-    let (code, text) = checked(here, keys, "[0, 3]");
-    assert!(code == Some(2) && text.contains("another point seems the best, which loses 0.7 a round"), "{text}");
+    refused(checked(here, keys, "[0, 3]"), &["another point seems the best, which loses 0.7 a round"]);
     let (code, text) = checked(here, keys, "[0, 10]");
     assert_eq!(code, Some(0), "{text}");
 }
@@ -505,8 +473,7 @@ fn a_clip_that_cuts_rows_of_the_best_point_is_named() {
 /// Rows that lack a number do not move the numbers of others, and hide no column that counts.
 #[test]
 fn rows_that_are_left_out_keep_the_numbers_of_the_others() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let row = |i: usize| match i {
         2 | 5 => "NA,0,1\n".to_owned(),
         8 => "8,1,900\n".to_owned(),
@@ -515,20 +482,17 @@ fn rows_that_are_left_out_keep_the_numbers_of_the_others() {
     fs::write(here.join("t.csv"), format!("x,y,value\n{}", (0..20).map(row).collect::<String>())).expect("written");
     let (_, text) = said(here, &["look", "t.csv", "--inputs", "x,y", "--value", "value"]);
     assert!(text.matches("row 9 has").count() == 2 && !text.contains("row 7 has"), "{text}");
-    let (code, text) = checked(here, &format!("missing = \"drop\"\n{NOISE}"), "[-9, 9]");
-    assert!(code == Some(2) && text.contains("row 9 of the table"), "{text}");
+    refused(checked(here, &format!("missing = \"drop\"\n{NOISE}"), "[-9, 9]"), &["row 9 of the table"]);
     fs::write(here.join("a.csv"), "id,a,b\n1,2,3\n2,NA,4\n3,3,4\n4,2,1\n5,3,3\n").expect("written");
     let arms = "rounds = 9\ntrials = 2\n[environment]\nkind = \"arms-table\"\nmissing = \"drop\"\ntest = \"a.csv\"\ntrain = \"a.csv\"\n[[policy]]\nkind = \"uniform\"\n";
     fs::write(here.join("a.toml"), arms).expect("written");
-    let (code, text) = said(here, &["check", "a.toml", "--strict"]);
-    assert!(code == Some(2) && text.contains("except = [\"id\"]"), "{text}");
+    refused(said(here, &["check", "a.toml", "--strict"]), &["except = [\"id\"]"]);
 }
 
 /// Names that TOML quotes in its own way; values far from the prior mean.
 #[test]
 fn a_fit_prints_what_a_specification_reads() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let rows: String = (0..30).map(|i| format!("{},{},{}\n", i % 6, i / 6, 1000.0 + libm::sin(f64::from(i)))).collect();
     fs::write(here.join("t.csv"), format!("e\u{301} x,y\u{a0}z,\"va \"\"l\"\"\"\n{rows}")).expect("written");
     let fit = ["fit", "t.csv", "--inputs", "e\u{301} x,y\u{a0}z", "--value", "va \"l\""];
@@ -536,6 +500,5 @@ fn a_fit_prints_what_a_specification_reads() {
     fs::write(here.join("f.toml"), stdout(&output)).expect("written");
     let (code, text) = said(here, &["check", "f.toml", "--strict"]);
     assert_eq!(code, Some(0), "{}{text}", stderr(&output));
-    let (code, text) = said(here, &[&fit[..], &["--raw"]].concat());
-    assert!(code == Some(2) && text.contains("far from 0, the prior mean"), "{text}");
+    refused(said(here, &[&fit[..], &["--raw"]].concat()), &["far from 0, the prior mean"]);
 }

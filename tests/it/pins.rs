@@ -116,6 +116,14 @@ fn items(source: &str) -> BTreeMap<String, String> {
     for item in &file.items {
         match item {
             Item::Fn(function) if !is_test(&function.attrs) => add(function.sig.ident.to_string(), hash(function)),
+            // What `vectorised!` defines; the call of a structure has no name of its own.
+            Item::Macro(item) if item.mac.path.is_ident("vectorised") => {
+                if let Ok(function) = syn::parse2::<syn::ItemFn>(item.mac.tokens.clone())
+                    && function.sig.ident != "call"
+                {
+                    add(function.sig.ident.to_string(), hash(&function));
+                }
+            }
             Item::Const(constant) if constant.expr.to_token_stream().to_string().chars().all(|c| c != '"') => {
                 add(constant.ident.to_string(), hash(constant));
             }

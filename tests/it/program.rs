@@ -16,6 +16,27 @@ pub fn privateer(folder: &Path) -> Command {
     command
 }
 
+/// A temporary folder, for as long as it is held.
+pub struct Folder(tempfile::TempDir);
+
+impl std::ops::Deref for Folder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// Makes a temporary folder.
+pub fn folder() -> Folder {
+    Folder(tempfile::tempdir().expect("a folder"))
+}
+
+/// Fails unless the program refused, with all of these words among what it said.
+pub fn refused((code, said): (Option<i32>, String), words: &[&str]) {
+    assert!(code == Some(2) && words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
+}
+
 /// Runs the program with these words.
 pub fn run(folder: &Path, words: &[&str]) -> Output {
     privateer(folder).args(words).output().expect("the program starts")

@@ -184,7 +184,6 @@ pub struct Counters {
 
 impl Counters {
     /// Returns the share of the counts of submissions that falls to the items `from..to` of `all`; shares add up exactly.
-    #[must_use]
     pub fn share(&self, from: u64, to: u64, all: u64) -> Self {
         let up_to = |count: u64, item: u64| (u128::from(count) * u128::from(item) / u128::from(all.max(1))) as u64;
         let of = |count: u64| up_to(count, to) - up_to(count, from);

@@ -52,7 +52,6 @@ pub struct DeviceRates {
 
 impl DeviceRates {
     /// Returns the rate of f64 as a share of that of f32.
-    #[must_use]
     pub fn f64_rate(&self) -> F64Rate {
         // Rates without bounds have no quotient.
         let share = |flops: f64| if flops == self.f32_flops { 1.0 } else { flops / self.f32_flops };
@@ -98,7 +97,6 @@ impl Workload {
     }
 
     /// Returns the seconds that a trial-round takes a thread of the CPU backend in its best case.
-    #[must_use]
     pub fn cpu_round(&self) -> f64 {
         let n = self.n_points as f64;
         1e-6 * match (self.columns, self.update_kind) {
@@ -126,7 +124,6 @@ impl Workload {
     }
 
     /// Returns the type in which a device with these rates screens, at the start.
-    #[must_use]
     pub fn precision(&self, rates: &DeviceRates) -> Precision {
         let basis = match self.columns {
             WorkColumns::Features(_) => ScreenedBasis::Features,
@@ -157,7 +154,6 @@ impl Workload {
 
 impl Prediction {
     /// Predicts a run of workloads, one after the other.
-    #[must_use]
     pub fn of(workloads: &[Workload], threads: usize, rates: &DeviceRates) -> Self {
         let threads = threads.max(1) as f64;
         let mut all = Self { lanes: u64::MAX, ..Self::default() };
@@ -178,7 +174,6 @@ impl Prediction {
     }
 
     /// Returns whether the device is at least [`LEAST_GAIN`] times faster.
-    #[must_use]
     pub fn pays(&self) -> bool {
         0.0 < self.cpu_s && LEAST_GAIN * self.device_s <= self.cpu_s
     }

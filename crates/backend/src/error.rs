@@ -73,14 +73,12 @@ impl BackendError {
     }
 
     /// Returns whether another backend can continue in the same round: earlier answers are right, and the trials are unchanged.
-    #[must_use]
     pub fn can_be_replaced(&self) -> bool {
         !matches!(self, Self::Untrusted { .. } | Self::Misused { .. })
     }
 }
 
 /// Returns what to do where NVIDIA's kernel driver is there and its Vulkan driver may be missing.
-#[must_use]
 pub fn hidden_card() -> Option<&'static str> {
     let hint = "an NVIDIA card is there, and its Vulkan driver seems to be missing: in a container, `NVIDIA_DRIVER_CAPABILITIES` has \
                 to hold `graphics` beside `compute,utility`; a slice of a card (MIG) has no Vulkan";

@@ -41,7 +41,6 @@ pub enum F64Rate {
 
 impl F64Rate {
     /// Returns the measured share.
-    #[must_use]
     pub fn share(self) -> Option<f64> {
         if let Self::Share(share) = self { Some(share) } else { None }
     }

@@ -21,7 +21,6 @@ pub struct Scale {
 
 impl Scale {
     /// Computes the magnitudes in one pass over the basis.
-    #[must_use]
     pub fn of(basis: &Basis) -> Self {
         match basis {
             Basis::Own(_) => Self::default(),
@@ -47,15 +46,13 @@ impl Scale {
     }
 
     /// Returns the prior variance of a point outside the features.
-    #[must_use]
     pub fn residual(&self, point: usize) -> f64 {
         self.residual.get(point).copied().unwrap_or(0.0)
     }
 
     /// Returns a bound on `sum |row_i h_i(x)|` over the domain, and `sum |row_i|`; `prior` bounds `k(x, x)`.
-    #[must_use]
     pub fn of_row(&self, row: &[f64], prior: f64) -> (f64, f64) {
-        let RowSums { magnitudes, by_column, squares } = linalg::wide(SumRow { row, largest: &self.largest });
+        let RowSums { magnitudes, by_column, squares } = sum_row(row, &self.largest);
         if self.largest.is_empty() {
             // |k(p, x)| <= sqrt(k(p,p) k(x,x)) <= prior.
             return (magnitudes * prior, magnitudes);
@@ -96,20 +93,15 @@ struct RowSums {
     squares: f64,
 }
 
-/// Computes [`RowSums`] with SIMD; without `largest`, the magnitudes alone.
-struct SumRow<'a> {
-    row: &'a [f64],
-    largest: &'a [f64],
-}
-
 /// Number of partial sums.
 const LANES: usize = 8;
 
 vectorised! {
-    fn call(self: SumRow<'_>) -> RowSums {
+    /// Computes [`RowSums`] with SIMD; without `largest`, the magnitudes alone.
+    fn sum_row(row: &[f64], largest: &[f64]) -> RowSums {
         let mut sums = [[0.0; LANES]; 3];
-        let ((blocks, rest), (of_blocks, of_rest)) = (self.row.as_chunks::<LANES>(), self.largest.as_chunks::<LANES>());
-        if self.largest.is_empty() {
+        let ((blocks, rest), (of_blocks, of_rest)) = (row.as_chunks::<LANES>(), largest.as_chunks::<LANES>());
+        if largest.is_empty() {
             blocks.iter().for_each(|block| (0..LANES).for_each(|lane| sums[0][lane] += block[lane].abs()));
             (0..rest.len()).for_each(|lane| sums[0][lane] += rest[lane].abs());
         } else {
@@ -162,11 +154,11 @@ mod tests {
         for n in 0..40 {
             let row: Vec<f64> = (0..n).map(|i| f64::from(i % 7) - 3.0).collect();
             let largest: Vec<f64> = (0..n).map(|i| f64::from(i % 5)).collect();
-            let RowSums { magnitudes, by_column, squares } = linalg::wide(SumRow { row: &row, largest: &largest });
+            let RowSums { magnitudes, by_column, squares } = sum_row(&row, &largest);
             assert_eq!(magnitudes, row.iter().map(|r| r.abs()).sum::<f64>(), "{n}");
             assert_eq!(by_column, row.iter().zip(&largest).map(|(r, largest)| r.abs() * largest).sum::<f64>(), "{n}");
             assert_eq!(squares, linalg::dot(&row, &row), "{n}");
-            assert_eq!(linalg::wide(SumRow { row: &row, largest: &[] }).magnitudes, magnitudes, "{n}");
+            assert_eq!(sum_row(&row, &[]).magnitudes, magnitudes, "{n}");
         }
     }
 

@@ -22,7 +22,6 @@ pub struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// States an input of at most 1 MiB.
-    #[must_use]
     pub const fn small(what: &'a str, expected: &'a str) -> Self {
         Self { what, expected, most_bytes: 1 << 20, hint: "check that it is the file you mean" }
     }
@@ -59,7 +58,6 @@ impl<'a> Input<'a> {
     }
 
     /// Returns the error for an input that is larger than the limit.
-    #[must_use]
     pub fn too_large(&self, from: &Path) -> Error {
         let most = readable_bytes(self.most_bytes as f64);
         let problem = Diagnostic::new(format!("the {} `{}` is larger than the limit of {most}", self.what, from.display()));
@@ -71,7 +69,6 @@ impl<'a> Input<'a> {
     }
 
     /// Returns the error for a file that could not be opened or read.
-    #[must_use]
     pub fn refused(&self, path: &Path, source: io::Error) -> Error {
         let shown = path.display();
         let problem = match source.kind() {
@@ -102,7 +99,6 @@ pub struct FileHead {
 
 impl FileHead {
     /// Returns the version, if it is a natural number.
-    #[must_use]
     pub fn version(&self) -> Option<u64> {
         self.version.filter(|version| version.fract() == 0.0 && (0.0..1e15).contains(version)).map(|version| version as u64)
     }
@@ -130,7 +126,6 @@ pub fn regular_or_absent(path: &Path) -> io::Result<()> {
 }
 
 /// Whether an error says that a file is not a regular one.
-#[must_use]
 pub fn is_not_regular(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NotRegular>())
 }
@@ -154,7 +149,6 @@ impl fmt::Display for NotRegular {
 impl std::error::Error for NotRegular {}
 
 /// Returns the file of the same folder whose name is closest to that of a missing file, if one is likely meant.
-#[must_use]
 pub fn similar_file(missing: &Path) -> Option<PathBuf> {
     let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut names: Vec<String> = fs::read_dir(folder)

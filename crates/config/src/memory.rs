@@ -9,9 +9,6 @@ const SHARE: f64 = 0.75;
 /// Refuses an object that needs more memory than `limits.memory_gib` allows, or than the machine has left for this process.
 ///
 /// * `hint` — what to make smaller
-///
-/// # Errors
-/// [`Error::TooLarge`].
 pub fn allow(limit_bytes: f64, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
     let refuse = |limit_bytes: f64, hint: String| Err(Error::TooLarge { what: what.to_owned(), needs_bytes, limit_bytes, hint });
     if limit_bytes < needs_bytes || needs_bytes.is_nan() {

@@ -21,7 +21,6 @@ pub struct KernelGram {
 
 impl KernelGram {
     /// Creates the covariance `k(x_a, x_b)` of these points.
-    #[must_use]
     pub fn new(kernel: Arc<dyn Kernel>, points: Points) -> Self {
         let alike = kernel.variance().is_some() && points.n_points() > 0;
         let prior_variance = alike.then(|| kernel.value(points.point(0), points.point(0)));
@@ -33,7 +32,6 @@ impl KernelGram {
     /// The noise is independent and normal, with this variance in each coordinate. `k(x, x)` stays the prior variance:
     /// the part of a row's value that the noise hides is independent of all other rows. `None` if the kernel has no
     /// formula for it.
-    #[must_use]
     pub fn of_noisy_rows(kernel: &Arc<dyn Kernel>, points: Points, noise_variance: f64) -> Option<Self> {
         if noise_variance == 0.0 {
             return Some(Self::new(Arc::clone(kernel), points));
@@ -107,7 +105,6 @@ pub struct TableGram {
 
 impl TableGram {
     /// Wraps a symmetric matrix; its lower triangle is copied, so both orders give the same bits.
-    #[must_use]
     pub fn new(n_points: usize, mut values: Vec<f64>) -> Self {
         assert_eq!(values.len(), n_points * n_points, "the covariance must be square");
         for from in (0..n_points).step_by(TILE) {
@@ -131,7 +128,6 @@ const MOST_TABULATED: usize = 2048;
 ///
 /// The bits are the same. The table is computed when a whole column is borrowed, or when many of its entries were asked for:
 /// a policy over features asks for few.
-#[must_use]
 pub fn tabulated(gram: KernelGram) -> Arc<dyn GramSource> {
     if MOST_TABULATED < gram.n_points() {
         return Arc::new(gram);

@@ -27,7 +27,6 @@ impl Embedding {
     /// Builds the embedding over these points, in this order.
     ///
     /// Repeated and numerically dependent points are dropped, so `m` is the numerical rank of `K_D`.
-    #[must_use]
     pub fn of(dictionary: &[u32], covariance: impl Fn(u32, u32) -> f64) -> Self {
         let n = dictionary.len();
         let mut upper = vec![0.0; n * n];
@@ -50,19 +49,16 @@ impl Embedding {
     }
 
     /// Returns the remaining points of the dictionary, in order: the embedding reads their columns.
-    #[must_use]
     pub fn points(&self) -> &[u32] {
         &self.points
     }
 
     /// Returns the number of features.
-    #[must_use]
     pub fn m(&self) -> usize {
         self.points.len()
     }
 
     /// Returns `L`, `m x m` row-major.
-    #[must_use]
     pub fn factor(&self) -> &[f64] {
         &self.factor
     }
@@ -78,13 +74,11 @@ impl Embedding {
     /// Returns `O` as reflections (`phi = O c`); `None` if `K_D` is not finite.
     ///
     /// `K_D^{-1/2} L` is the orthogonal polar factor of L.
-    #[must_use]
     pub fn polar(&self) -> Option<Polar> {
         Polar::of(&self.factor, self.m())
     }
 
     /// Returns `O`, `m x m` row-major.
-    #[must_use]
     pub fn rotation(&self) -> Option<Vec<f64>> {
         let (m, stride) = (self.m(), linalg::padded_length(self.m()));
         let mut rows = vec![0.0; m * stride];
@@ -97,7 +91,6 @@ impl Embedding {
 /// Returns whether the uniform number `u` includes a point: whether `u < 1 - (1 - p)^plays`.
 ///
 /// `p = min(1, inclusion)` is the probability per play with which the point enters a dictionary.
-#[must_use]
 pub fn is_included(inclusion: f64, plays: f64, u: f64) -> bool {
     // Most cases are decided by c p/(1 + c p) <= 1 - (1 - p)^c <= min(1, c p) without a logarithm.
     let total = inclusion * plays;

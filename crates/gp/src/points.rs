@@ -12,21 +12,18 @@ pub struct Points {
 
 impl Points {
     /// Creates points from `n_points * dimension` coordinates; `dimension` is at least 1.
-    #[must_use]
     pub fn new(dimension: usize, coordinates: Vec<f64>) -> Self {
         assert!(0 < dimension && coordinates.len().is_multiple_of(dimension), "coordinates do not fill whole points");
         Self { dimension, coordinates: Arc::new(coordinates) }
     }
 
     /// Creates points as [`Points::new`] does, over shared coordinates.
-    #[must_use]
     pub fn shared(dimension: usize, coordinates: Arc<Vec<f64>>) -> Self {
         assert!(0 < dimension && coordinates.len().is_multiple_of(dimension), "coordinates do not fill whole points");
         Self { dimension, coordinates }
     }
 
     /// Returns all coordinates, row-major.
-    #[must_use]
     pub fn coordinates(&self) -> &Arc<Vec<f64>> {
         &self.coordinates
     }
@@ -35,13 +32,11 @@ impl Points {
     ///
     /// It is row-major (last axis fastest) and includes both ends; a single point per axis is the middle. The caller has
     /// checked that the points fit into memory.
-    #[must_use]
     pub fn grid(dimension: usize, points_per_axis: usize, lo: f64, hi: f64) -> Self {
         Self::grid_in(&vec![(lo, hi); dimension], points_per_axis)
     }
 
     /// Creates a grid as [`Points::grid`] does, on the box with these ends per coordinate.
-    #[must_use]
     pub fn grid_in(edges: &[(f64, f64)], points_per_axis: usize) -> Self {
         let axes: Vec<Vec<f64>> = edges.iter().map(|&(lo, hi)| grid_axis(points_per_axis, lo, hi)).collect();
         let dimension = axes.len();
@@ -64,7 +59,6 @@ impl Points {
     /// Draws `n_points` independent uniform points of the box with these ends per coordinate.
     ///
     /// The points use one word per coordinate, point by point.
-    #[must_use]
     pub fn random_in(edges: &[(f64, f64)], n_points: usize, stream: &mut Stream) -> Self {
         let mut coordinates = Vec::with_capacity(n_points * edges.len());
         for _ in 0..n_points {
@@ -77,7 +71,6 @@ impl Points {
     ///
     /// A point is a direction from normals, at the fraction `u^(1/d)` of the radius for a uniform `u`; it uses `d + 1`
     /// words.
-    #[must_use]
     pub fn random_ball(dimension: usize, n_points: usize, radius: f64, stream: &mut Stream) -> Self {
         let mut coordinates = Vec::with_capacity(n_points * dimension);
         for _ in 0..n_points {
@@ -92,26 +85,22 @@ impl Points {
     }
 
     /// Returns the number of points.
-    #[must_use]
     pub fn n_points(&self) -> usize {
         self.coordinates.len() / self.dimension
     }
 
     /// Returns the number of coordinates of a point.
-    #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// Returns the point with this index.
-    #[must_use]
     pub fn point(&self, index: usize) -> &[f64] {
         &self.coordinates[index * self.dimension..(index + 1) * self.dimension]
     }
 }
 
 /// Returns `points` equispaced values from `lo` to `hi`, both included; a single one is the middle.
-#[must_use]
 pub fn grid_axis(points: usize, lo: f64, hi: f64) -> Vec<f64> {
     if points == 1 {
         return vec![lo + 0.5 * (hi - lo)];

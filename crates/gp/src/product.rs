@@ -20,44 +20,37 @@ pub struct ProductDomain {
 
 impl ProductDomain {
     /// Creates a product of axes with equispaced points, both ends included.
-    #[must_use]
     pub fn new(edges: Vec<(f64, f64)>, points_per_axis: usize, kernel: Arc<dyn Kernel>) -> Self {
         Self { edges, points_per_axis, kernel }
     }
 
     /// Returns the number of axes.
-    #[must_use]
     pub fn dimension(&self) -> usize {
         self.edges.len()
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn n_rows(&self) -> usize {
         self.dimension() * self.points_per_axis
     }
 
     /// Returns the rows of an axis.
-    #[must_use]
     pub fn rows(&self, axis: usize) -> Range<usize> {
         axis * self.points_per_axis..(axis + 1) * self.points_per_axis
     }
 
     /// Returns the points of an axis.
-    #[must_use]
     pub fn axis(&self, axis: usize) -> Points {
         let (lo, hi) = self.edges[axis];
         Points::new(1, grid_axis(self.points_per_axis, lo, hi))
     }
 
     /// Returns the lengths of the axes.
-    #[must_use]
     pub fn extents(&self) -> Vec<f64> {
         self.edges.iter().map(|(lo, hi)| hi - lo).collect()
     }
 
     /// Returns the kernel between points of the domain.
-    #[must_use]
     pub fn kernel(&self) -> &Arc<dyn Kernel> {
         &self.kernel
     }
@@ -76,31 +69,26 @@ pub struct Plays {
 
 impl Plays {
     /// Creates the plays of the points of a table.
-    #[must_use]
     pub fn of_points(table: Arc<FeatureTable>) -> Self {
         Self { table, axes: None, sums: Vec::new() }
     }
 
     /// Creates the plays of a product domain with these axes, or of the table without axes.
-    #[must_use]
     pub fn new(table: Arc<FeatureTable>, axes: Option<Arc<[AxisFeatures]>>) -> Self {
         Self { table, axes, sums: Vec::new() }
     }
 
     /// Returns the axes of a product domain.
-    #[must_use]
     pub fn axes(&self) -> Option<&[AxisFeatures]> {
         self.axes.as_deref()
     }
 
     /// Returns the number of features.
-    #[must_use]
     pub fn n_features(&self) -> usize {
         self.table.n_features
     }
 
     /// Returns the features of a play: a point of the table, or the number of a defined play.
-    #[must_use]
     pub fn features(&self, play: usize) -> &[f64] {
         let m = self.table.n_features;
         if self.axes.is_some() { &self.sums[play * m..(play + 1) * m] } else { self.table.row(play) }
@@ -119,13 +107,11 @@ impl Plays {
     }
 
     /// Returns the number of plays defined so far, or of points of the table.
-    #[must_use]
     pub fn n(&self) -> usize {
         if self.axes.is_some() { self.sums.len() / self.table.n_features.max(1) } else { self.table.n_points }
     }
 
     /// Returns the largest `|phi|` of a play.
-    #[must_use]
     pub fn largest_norm(&self) -> f64 {
         let largest = |rows: Range<usize>| rows.map(|row| dot(self.table.row(row), self.table.row(row))).fold(0.0, f64::max);
         let square: f64 = match &self.axes {
@@ -136,7 +122,6 @@ impl Plays {
     }
 
     /// Returns the largest `residual + |phi|²` of a play.
-    #[must_use]
     pub fn prior_bound(&self) -> f64 {
         let square = |row: usize| self.table.residual[row] + dot(self.table.row(row), self.table.row(row));
         let largest = |rows: Range<usize>| rows.map(square).fold(0.0, f64::max);

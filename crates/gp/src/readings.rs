@@ -12,7 +12,6 @@ pub struct TrainReadings {
 impl TrainReadings {
     /// Creates the readings.
     /// * `values` — consecutive rows of `n_arms` readings
-    #[must_use]
     pub fn new(values: &[f64], n_arms: usize, also_test: bool) -> Self {
         let rows = values.len().checked_div(n_arms).unwrap_or(0);
         let mean = |arm: usize| values.iter().skip(arm).step_by(n_arms).sum::<f64>() / rows as f64;
@@ -22,13 +21,11 @@ impl TrainReadings {
     }
 
     /// Returns the mean of `|reading|^order`.
-    #[must_use]
     pub fn reward_moment(&self, order: f64) -> f64 {
         mean_power(&self.readings, order)
     }
 
     /// Returns the mean of `|reading - its arm's mean|^order`.
-    #[must_use]
     pub fn noise_moment(&self, order: f64) -> f64 {
         mean_power(&self.deviations, order)
     }

@@ -16,7 +16,6 @@ use std::sync::Arc;
 /// The variance that the features omit (at most the tolerance of exact features) is not drawn. It uses one word per
 /// feature.
 /// * returns — `n_points`
-#[must_use]
 pub fn sample_gp(features: &FeatureTable, stream: &mut Stream) -> Vec<f64> {
     let mut z = vec![0.0; features.n_features];
     stream.normals(&mut z);
@@ -61,13 +60,11 @@ impl GridSampler {
     /// Returns the number of standard normals per sample, at most the number of points.
     ///
     /// It is the product of the numbers of features of the axes.
-    #[must_use]
     pub fn n_features(&self) -> usize {
         self.axes.iter().map(|axis| axis.n_features).product()
     }
 
     /// Draws one sample in the order of the grid (last axis fastest), one word per feature.
-    #[must_use]
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
         let mut values = vec![0.0; self.n_features()];
         stream.normals(&mut values);
@@ -117,7 +114,6 @@ pub enum Weights {
 ///
 /// A centre uses two words: its index, then its weight. A domain without points gives the empty function and uses no
 /// word.
-#[must_use]
 pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, stream: &mut Stream) -> RkhsFunction {
     let n_points = gram.n_points();
     let mut values = vec![0.0; n_points];

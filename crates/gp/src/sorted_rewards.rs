@@ -82,25 +82,21 @@ impl SortedRewards {
     }
 
     /// Returns the number of rewards.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.blocks.iter().map(|block| block.keys.len()).sum()
     }
 
     /// Returns the largest key: a coefficient `u` with `|u| key <= 1` retains all rewards.
-    #[must_use]
     pub fn largest_key(&self) -> f64 {
         self.blocks.last().map_or(0.0, RewardBlock::largest)
     }
 
     /// Returns the sum of all rewards.
-    #[must_use]
     pub fn total(&self) -> f64 {
         self.blocks.last().map_or(0.0, RewardBlock::total)
     }
 
     /// Returns the sum of the rewards that the coefficient retains: those with `|u| key <= 1`.
-    #[must_use]
     pub fn kept(&self, u: f64) -> f64 {
         let size = u.abs();
         let whole = self.blocks.partition_point(|block| size * block.largest() <= 1.0);
@@ -112,9 +108,6 @@ impl SortedRewards {
     }
 
     /// Recomputes the sums of a saved list after checking it.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restored(mut self) -> Result<Self, &'static str> {
         let mut last = 0.0;
         for block in &mut self.blocks {

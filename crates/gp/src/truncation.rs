@@ -27,7 +27,6 @@ pub struct TruncatedEstimate {
 }
 
 /// Truncates the rewards: one list for each visited point, in the order of slots.
-#[must_use]
 pub fn truncated(posterior: &SketchedPosterior, rewards: &[SortedRewards]) -> TruncatedEstimate {
     let is_beyond = |slot: usize| {
         let largest = rewards[slot].largest_key();

@@ -39,7 +39,6 @@ pub enum PrivacyLoss {
 impl PrivacyLoss {
     /// Returns epsilon at failure probability `delta`; without `delta`, that of a pure loss only.
     /// `None` if epsilon is infinite, or if `delta` is missing for a loss that is not pure.
-    #[must_use]
     pub fn epsilon(self, delta: Option<Delta>) -> Option<f64> {
         match (self, delta) {
             (Self::Unbounded, _) | (Self::Gaussian { .. } | Self::Concentrated { .. } | Self::Subsampled { .. }, None) => None,
@@ -55,7 +54,6 @@ impl PrivacyLoss {
     /// Returns the least factor by which all noise must grow for this loss to keep the budget.
     /// It is the inverse of [`PrivacyLoss::epsilon`]: pure losses and `mu` shrink like the factor, `rho` like its square.
     /// `None` if no noise keeps the budget.
-    #[must_use]
     pub fn least_noise(self, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
         match (self, delta) {
             (Self::Pure { epsilon: unit }, _) => Some(unit / epsilon.get()),
@@ -72,7 +70,6 @@ impl PrivacyLoss {
 
 /// Prices one event by its worst pair of output laws.
 /// Secretly drawn samples have no such pair, and a bound of their own.
-#[must_use]
 pub fn price(event: &Event) -> PrivacyLoss {
     if let Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } = *event {
         let distance = sensitivity / sigma;

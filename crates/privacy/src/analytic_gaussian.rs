@@ -11,7 +11,6 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// Returns the smallest delta at which Gaussian noise of standard deviation `1/mu` is private.
 /// Sensitivity 1, at this `epsilon >= 0`, for `mu >= 0`; small results are accurate in relative terms too.
-#[must_use]
 pub fn gaussian_delta(epsilon: f64, mu: f64) -> f64 {
     if mu <= 0.0 {
         return 0.0;
@@ -28,21 +27,18 @@ pub fn gaussian_delta(epsilon: f64, mu: f64) -> f64 {
 
 /// Returns the largest `mu` whose Gaussian noise is (epsilon, delta)-private.
 /// The result is rounded to the private side.
-#[must_use]
 pub fn gdp_mu(epsilon: Epsilon, delta: Delta) -> f64 {
     largest(|mu| gaussian_delta(epsilon.get(), mu) <= delta.get())
 }
 
 /// Returns the least standard deviation of Gaussian noise that is (epsilon, delta)-private.
 /// Sensitivity 1.
-#[must_use]
 pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta) -> f64 {
     1.0 / gdp_mu(epsilon, delta)
 }
 
 /// Returns the smallest epsilon at which `mu`-Gaussian noise is (epsilon, delta)-private.
 /// The result is 0 where `delta` alone covers the loss, and infinite where no f64 holds it.
-#[must_use]
 pub fn gdp_epsilon(mu: f64, delta: Delta) -> f64 {
     if gaussian_delta(0.0, mu) <= delta.get() {
         return 0.0;

@@ -37,7 +37,6 @@ const AUTOMATIC: [(Protects, [&str; 3]); 7] = [
 ];
 
 /// Returns the name of the mechanism that a word stands for: itself, unless it is `auto`.
-#[must_use]
 pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calibration) -> &'static str {
     if mechanism != "auto" {
         return mechanism;
@@ -49,7 +48,6 @@ pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calib
 /// Returns the name of the mechanism for single rewards that a request stands for: its own, unless it is `auto`.
 ///
 /// The papers' is `laplace`; the tight one has the least worst-case variance at the request's epsilon.
-#[must_use]
 pub fn automatic_for_rewards(request: &Request) -> &'static str {
     if request.mechanism != "auto" {
         return request.mechanism;

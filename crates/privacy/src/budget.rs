@@ -10,7 +10,6 @@ pub struct Epsilon(f64);
 
 impl Epsilon {
     /// Returns the number.
-    #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }
@@ -42,7 +41,6 @@ pub struct Delta(f64);
 
 impl Delta {
     /// Returns the number.
-    #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }

@@ -33,7 +33,6 @@ impl Calibration {
     pub const NAMES: [&'static str; 3] = ["as-printed", "corrected", "tight"];
 
     /// Returns the name that specs use.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::AsPrinted => "as-printed",
@@ -44,14 +43,12 @@ impl Calibration {
 
     /// Returns whether errata in a paper's algorithm are put right, beyond its noise.
     /// Then inputs are clipped even where the paper does not clip.
-    #[must_use]
     pub fn corrects(self) -> bool {
         self != Self::AsPrinted
     }
 
     /// Returns whether the release may differ from the paper's.
     /// Then other laws of noise are allowed, rewards are centred, and each arm has a matrix of its own.
-    #[must_use]
     pub fn redesigns(self) -> bool {
         self == Self::Tight
     }

@@ -15,7 +15,6 @@ pub enum Channel {
 
 impl Channel {
     /// Makes a new privatizer for one trial.
-    #[must_use]
     pub fn privatizer(&self) -> Box<dyn Privatizer> {
         match self {
             Self::Rewards(mechanism) => mechanism.privatizer(),
@@ -24,7 +23,6 @@ impl Channel {
     }
 
     /// Returns the ledger: claimed and delivered loss.
-    #[must_use]
     pub fn ledger(&self) -> Ledger {
         match self {
             Self::Rewards(mechanism) => mechanism.ledger(),
@@ -33,7 +31,6 @@ impl Channel {
     }
 
     /// Returns the mechanism for rewards; `None` for a mechanism for sums.
-    #[must_use]
     pub fn rewards(&self) -> Option<&dyn RewardMechanism> {
         match self {
             Self::Rewards(mechanism) => Some(mechanism.as_ref()),
@@ -42,7 +39,6 @@ impl Channel {
     }
 
     /// Returns the mechanism for sums; `None` for a mechanism for rewards.
-    #[must_use]
     pub fn sums(&self) -> Option<&dyn SumsMechanism> {
         match self {
             Self::Rewards(_) => None,

@@ -71,7 +71,6 @@ pub enum ClaimUnit {
 
 impl ClaimUnit {
     /// Returns adversary, neighbouring inputs, protected unit and covered participations.
-    #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
         // A unit with its own noise is a separate release; otherwise all of a user's units enter one stream, where their
         // effects add up.
@@ -92,7 +91,6 @@ impl ClaimUnit {
     }
 
     /// Returns the range to which rewards are clipped; `None` if they are not clipped, or if there are none.
-    #[must_use]
     pub fn clip(&self) -> Option<(f64, f64)> {
         match *self {
             Self::Reward { clip } | Self::Interaction { clip, .. } | Self::GramItem { clip, .. } => clip,

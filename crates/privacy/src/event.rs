@@ -143,13 +143,11 @@ impl Factor {
     pub const STREAMS: [Self; 4] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz];
 
     /// Returns the factorisation of running sums with this name; `None` for an unknown name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::STREAMS.into_iter().find(|factor| factor.name() == name)
     }
 
     /// Returns the name that specs use.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Own => "own",

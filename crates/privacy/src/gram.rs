@@ -25,19 +25,16 @@ pub struct GramLayout {
 
 impl GramLayout {
     /// Returns the layout of one block.
-    #[must_use]
     pub fn single(dimension: usize) -> Self {
         Self { n_blocks: 1, dimension, joint: true }
     }
 
     /// Returns the number of matrices.
-    #[must_use]
     pub fn n_groups(self) -> usize {
         if self.joint { 1 } else { self.n_blocks }
     }
 
     /// Returns the number of rows of a matrix.
-    #[must_use]
     pub fn n_rows(self) -> usize {
         if self.joint { self.n_blocks * self.dimension } else { self.dimension }
     }
@@ -58,13 +55,11 @@ impl GramLayout {
     }
 
     /// Returns the number of entries in all.
-    #[must_use]
     pub fn len(self) -> usize {
         self.shape().len()
     }
 
     /// Returns whether there are no entries.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -177,9 +172,6 @@ impl GramRelease {
     }
 
     /// Returns the scale of a draw, for a factorisation whose columns have norm `norm`.
-    ///
-    /// # Errors
-    /// A refusal on `epsilon` for noise beyond f64.
     pub(crate) fn scale(
         self,
         calibration: Calibration,

@@ -28,7 +28,6 @@ impl fmt::Display for Provenance {
 
 impl Provenance {
     /// Returns what a reader of simulated noise must know; nothing where the values were released.
-    #[must_use]
     pub fn warning(self) -> Option<&'static str> {
         match self {
             Self::Simulated => Some(
@@ -75,7 +74,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// Prices the event and records the claim next to the price.
-    #[must_use]
     pub fn of(claim: Claim) -> Self {
         let Claim { mechanism, calibration, unit, event, budget, noise_formula, doubt, mut notes } = claim;
         let (Budget { epsilon, delta }, threat_model, clip) = (budget, unit.threat_model(), unit.clip());
@@ -117,7 +115,6 @@ impl Ledger {
 
     /// Returns the composed loss of a user who takes part `participations` times.
     /// `None` if no valid price is known.
-    #[must_use]
     pub fn composition(&self, participations: u64) -> Option<Composition> {
         let loss = Loss::of(&self.event);
         match self.threat_model.participations.growth {
@@ -133,7 +130,6 @@ impl Ledger {
 
     /// Says whether the claim holds for a user who takes part `participations` times.
     /// `None` if no valid price is known.
-    #[must_use]
     pub fn guarantee_for(&self, participations: u64) -> Option<Guarantee> {
         let composition = self.composition(participations)?;
         let (Some(claimed), Guarantee::Holds) = (self.epsilon, &self.guarantee) else { return Some(self.guarantee.clone()) };

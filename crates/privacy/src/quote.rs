@@ -105,7 +105,6 @@ impl PriceReport {
     }
 
     /// Prices a released stream of running sums whose noise draws have standard deviation `sigma`.
-    #[must_use]
     pub fn of_stream(what: &StreamKind, stated: StreamTerms, factorisation: &dyn Factorisation, sigma: f64) -> Self {
         let StreamTerms { relation, participation } = stated;
         let (distance, derivation) = what.distance(relation);
@@ -170,7 +169,6 @@ pub enum StreamKind {
 
 impl StreamKind {
     /// Returns the name used on the command line.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Vector { .. } => "vector-prefix",
@@ -195,7 +193,6 @@ impl StreamKind {
     }
 
     /// Returns the distance between two neighbouring items and its derivation.
-    #[must_use]
     pub fn distance(&self, relation: Relation) -> (f64, String) {
         match *self {
             Self::Vector { radius } => {
@@ -213,13 +210,11 @@ impl StreamKind {
 pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "sqrt-toeplitz"];
 
 /// Returns the factorisation of this name over `rounds` rounds; `None` for an unknown name.
-#[must_use]
 pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> {
     Factor::named(name).map(|factor| factor.factorisation(rounds))
 }
 
 /// Returns the least standard deviation of a noise draw that keeps a budget.
-#[must_use]
 pub fn least_sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisation, budget: (Epsilon, Delta)) -> f64 {
     let StreamTerms { relation, participation } = terms;
     let (epsilon, delta) = budget;

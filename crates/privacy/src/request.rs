@@ -39,9 +39,6 @@ impl Request {
         Self { mechanism: "none", calibration: Calibration::DEFAULT, budget: Budget { epsilon: None, delta: None }, clip: None };
 
     /// Returns the privacy loss.
-    ///
-    /// # Errors
-    /// A refusal on `epsilon` if none is stated.
     pub fn epsilon(&self) -> Result<Epsilon, Refusal> {
         self.budget.epsilon.ok_or_else(|| {
             let message = format!("mechanism `{}` needs a privacy loss", self.mechanism);
@@ -51,9 +48,6 @@ impl Request {
     }
 
     /// Returns the failure probability; `users` is for the hint of the refusal.
-    ///
-    /// # Errors
-    /// A refusal on `delta` if none is stated.
     pub fn delta(&self, users: u64) -> Result<Delta, Refusal> {
         self.budget.delta.ok_or_else(|| {
             let message = format!("mechanism `{}` needs a failure probability", self.mechanism);

@@ -66,7 +66,6 @@ pub enum Signal {
 
 impl Released<Signal> {
     /// Returns the reward; `None` for any other signal.
-    #[must_use]
     pub fn reward(&self) -> Option<f64> {
         match self.0 {
             Signal::Reward(reward) => Some(reward),

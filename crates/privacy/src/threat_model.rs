@@ -132,7 +132,6 @@ pub enum Growth {
 
 impl Participations {
     /// Covers one participation.
-    #[must_use]
     pub fn one(growth: Growth) -> Self {
         Self { covered: 1, growth }
     }
@@ -140,19 +139,16 @@ impl Participations {
 
 impl ThreatModel {
     /// States that any other unit may replace one unit; one participation is covered.
-    #[must_use]
     pub fn replaced(adversary: Adversary, unit: Unit, growth: Growth) -> Self {
         Self { adversary, neighbours: Neighbours::Replaced, unit, participations: Participations::one(growth) }
     }
 
     /// Returns the threat model of one reward with its own noise, added before it leaves the user.
-    #[must_use]
     pub fn local_reward() -> Self {
         Self::replaced(Adversary::Server, Unit::Reward, Growth::SeparateReleases)
     }
 
     /// Returns the threat model of one row of released inputs, moved by at most `radius`.
-    #[must_use]
     pub fn row(radius: f64, units: RadiusUnits) -> Self {
         Self {
             adversary: Adversary::Observer,
@@ -163,7 +159,6 @@ impl ThreatModel {
     }
 
     /// Returns what stays visible to the adversary.
-    #[must_use]
     pub fn not_protected(&self) -> &'static str {
         match (&self.unit, self.adversary) {
             (Unit::Reward, _) => "the point x_t that the policy chose, that the user took part at all, and when",
@@ -182,7 +177,6 @@ impl ThreatModel {
     }
 
     /// Returns the pairs of neighbouring inputs in words.
-    #[must_use]
     pub fn neighbours_words(&self) -> String {
         match (&self.neighbours, &self.unit) {
             (Neighbours::Replaced, unit) => match (unit, self.adversary) {
@@ -205,7 +199,6 @@ impl ThreatModel {
     }
 
     /// Returns the words for "per user" that fit this unit.
-    #[must_use]
     pub fn per_unit(&self) -> &'static str {
         match self.unit {
             Unit::Row => "per row",
@@ -289,7 +282,6 @@ impl Serialize for ThreatModel {
 }
 
 /// Formats a number to six significant digits, in plain notation where that is readable.
-#[must_use]
 pub fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }

@@ -44,7 +44,6 @@ pub struct StatedLoss {
 }
 
 /// Compares every line, budget and claim of a file.
-#[must_use]
 pub fn check(file: &StatedFile) -> Vec<StatedLoss> {
     let mut found = Vec::new();
     let mut compare = |what: &str, change: &RecordChange, stated: f64, delta: f64, of_record: Option<Option<u64>>| {

@@ -11,7 +11,6 @@ const BINS: u32 = 200;
 /// Returns the least epsilon at `delta` of the releases together; infinite where no epsilon does.
 ///
 /// Never above the exact one but for rounding.
-#[must_use]
 pub fn epsilon(laws: &[Law], delta: f64) -> f64 {
     let mut squares = 0.0;
     let mut discrete: Vec<Vec<(f64, f64)>> = Vec::new();

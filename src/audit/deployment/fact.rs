@@ -61,7 +61,6 @@ pub enum Law {
 
 impl Fact {
     /// Returns what an answer released, from the noise that its ledger states.
-    #[must_use]
     pub fn of_answer(ledger: &Ledger, source: &str, column: &str, record: u64) -> Self {
         let part = match (&ledger.threat_model.unit, ledger.clip) {
             (Unit::Reward, Some([lo, hi])) => match law(&ledger.event, hi - lo) {

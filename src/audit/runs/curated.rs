@@ -5,15 +5,15 @@
 use super::fit::{Transcripts, played};
 use super::planted::planted;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack};
-use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
+use super::transcript::Transcript;
+use crate::engine::{self, Options, Preparation, Stop, Trace};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
-use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_gp::Points;
 use privateer_privacy::Ledger;
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Returns both attacks on a cell whose curator claims privacy.
 pub(super) fn attacks(
@@ -53,9 +53,9 @@ pub(super) fn attacks(
             })
             .collect::<Result<Vec<Vec<f64>>, Error>>()?;
         white.push(released_inputs);
-        let heard = CuratedTranscript(Mutex::default());
+        let heard = Transcript { rounds: plan.rounds as usize, ..Transcript::default() };
         engine::run(&sweep, &preparation, Options::default(), &Default::default(), &Stop::new(), &heard)?;
-        black.push(heard.0.into_inner().unwrap_or_else(PoisonError::into_inner));
+        black.push(heard.heard(job).2);
     }
     let width = white.first().and_then(|released_inputs| released_inputs.first()).map_or(1, Vec::len).max(1);
     let mut white = white.into_iter().map(|released_inputs| released_inputs.concat());
@@ -83,13 +83,4 @@ fn moved(plan: &EnvironmentPlan, by: f64, context: &BuildContext<'_>) -> Result<
         Points::new(points.dimension(), coordinates)
     });
     Ok(problem)
-}
-
-struct CuratedTranscript(Mutex<Trace>);
-
-impl Observer for CuratedTranscript {
-    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
-        Ok(())
-    }
 }

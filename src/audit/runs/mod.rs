@@ -4,8 +4,8 @@
 //! fit on what the policy did with it. Fits use one half of the replays; the other half is judged.
 //!
 //! In reading order: all cells of a sweep (`sweep`), the replays of one (`replay`), points with rewards (`bandit`, `planted`),
-//! inputs of a curator (`curated`), users with contexts (`users`), samples (`samples`), and the scores of transcripts (`fit`,
-//! `logistic`).
+//! inputs of a curator (`curated`), users with contexts (`users`), samples (`samples`), their records (`transcript`), and the scores of transcripts
+//! (`fit`, `logistic`).
 
 mod bandit;
 mod curated;
@@ -15,6 +15,7 @@ mod planted;
 mod replay;
 mod samples;
 mod sweep;
+mod transcript;
 mod users;
 
 pub use sweep::{RunsAudit, of_runs};

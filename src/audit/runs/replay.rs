@@ -1,8 +1,7 @@
 //! Replays one cell: the first `settings.samples` trials on the first side, the rest on the second.
 
 use crate::audit::rewards::claim;
-use crate::audit::study::FindingText;
-use crate::audit::{Settings, Side};
+use crate::audit::{Case, Settings, Side};
 use crate::engine::{self, CellFacts, Observer, Options, Preparation, Stop};
 use crate::env::DataFolder;
 use crate::spec::{CellPlan, Recorded, Sweep, Task};
@@ -17,7 +16,7 @@ const KEPT: u64 = 64;
 
 /// Holds one attack on one claim, with its scores.
 pub(super) struct RunAttack {
-    pub(super) about: FindingText,
+    pub(super) case: Case,
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
 }
@@ -134,20 +133,12 @@ pub(super) fn attack(
     score: &str,
     (first, second): (Vec<f64>, Vec<f64>),
 ) -> RunAttack {
-    let about = FindingText {
-        name: format!("{}, {}", plan.label(), view.words()),
-        claim: claim(ledger),
-        // Post-processing of a release preserves Gaussian privacy. For plays, this second bound would cost a share of the
-        // error.
-        gaussian: view.sees_releases()
-            && 0.0 < ledger.delta
-            && matches!(ledger.event, Event::Gaussian { .. } | Event::Sums { .. }),
-        erratum: None,
-        source: format!("docs/proofs/{}.md", proof(ledger)),
-        pair: format!("{pair}, all else fixed, {} rounds", plan.rounds),
-        score: score.to_owned(),
-    };
-    RunAttack { about, first, second }
+    let (name, pair) = (format!("{}, {}", plan.label(), view.words()), format!("{pair}, all else fixed, {} rounds", plan.rounds));
+    let case = Case::new(name, claim(ledger), pair, score, |_, _| f64::NAN).source(format!("docs/proofs/{}.md", proof(ledger)));
+    // Post-processing of a release preserves Gaussian privacy. For plays, this second bound would cost a share of the error.
+    let is_gaussian = 0.0 < ledger.delta && matches!(ledger.event, Event::Gaussian { .. } | Event::Sums { .. });
+    let case = if is_gaussian && view.sees_releases() { case.gaussian() } else { case };
+    RunAttack { case, first, second }
 }
 
 /// Returns the proof that supports the claim.

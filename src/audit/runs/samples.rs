@@ -3,17 +3,14 @@
 //! All other samples are zeros, whose gradients vanish. **White box**: all releases. **Black box**: the answers after every
 //! round.
 
-use super::fit::Transcripts;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, side_of};
-use crate::engine::{Observer, Place, Trace, Unit};
+use super::transcript::Transcript;
 use crate::oco::learner::Rates;
 use crate::oco::problem::{Problem, ProblemContext, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Task};
-use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_privacy::Ledger;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Magnitude of the planted sample's response, far beyond every clip of a slope.
 const RESPONSE: f64 = 1e6;
@@ -47,15 +44,9 @@ pub(super) fn attacks(
         Ok(Problem { setting, facts, trial: Box::new(planted) })
     });
     planted.task = Task::Online(online.on(problem, rates));
-    let heard = SampleTranscript { rounds: plan.rounds as usize, trials: Mutex::default() };
+    let heard = Transcript { rounds: plan.rounds as usize, learns: true, ..Transcript::default() };
     job.play(planted, &heard)?;
-    let empty = || Transcripts { width: plan.rounds as usize, first: Vec::new(), second: Vec::new() };
-    let (mut released, mut answered) = (empty(), empty());
-    for (number, [told, answers]) in heard.trials.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        let side = job.side(number);
-        side.pick(&mut released.first, &mut released.second).extend(told);
-        side.pick(&mut answered.first, &mut answered.second).extend(answers);
-    }
+    let (released, answered, _) = heard.heard(job);
     let (white, black) = (released.discriminant(), answered.logistic());
     let pair = "the first sample's gradient is one way against the other, all other samples zero";
     let (all, answers) = ("a linear discriminant of all releases along it", "a logistic fit on all answers along it");
@@ -63,28 +54,4 @@ pub(super) fn attacks(
         attack(plan, ledger, AttackerView::Releases, pair, all, white),
         attack(plan, ledger, AttackerView::Plays, pair, answers, black),
     ])
-}
-
-/// Records what the engine reports.
-struct SampleTranscript {
-    rounds: usize,
-    /// Sums over the entries of the releases, and of the answers, in each round of a trial.
-    trials: Mutex<BTreeMap<u64, [Vec<f64>; 2]>>,
-}
-
-impl Observer for SampleTranscript {
-    fn keeps_transcripts(&self) -> bool {
-        true
-    }
-
-    fn learned(&self, at: Place, released: &[f64], answer: &[f64]) {
-        let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
-        let [told, answers] = trials.entry(at.trial).or_insert_with(|| [vec![0.0; self.rounds], vec![0.0; self.rounds]]);
-        let round = at.round as usize - 1;
-        (told[round], answers[round]) = (released.iter().sum(), answer.iter().sum());
-    }
-
-    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        Ok(())
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::replay::{ReplayJob, RunAttack};
 use super::{bandit, curated, samples, users};
+use crate::audit::study::found;
 use crate::audit::{Finding, PassedOver, Settings};
 use crate::env::DataFolder;
 use crate::spec::{Sweep, Task};
@@ -21,9 +22,6 @@ pub struct RunsAudit {
 /// Audits every cell of a sweep that claims privacy, with `settings.samples` replays per side.
 ///
 /// Calls `each` after every cell, with the number of cells.
-///
-/// # Errors
-/// If a run of the spec would fail.
 pub fn of_runs(
     sweep: &Sweep,
     data: &DataFolder,
@@ -70,6 +68,6 @@ pub fn of_runs(
         each(n_cells);
     }
     let alpha = (1.0 - settings.confidence) / attacks.len().max(1) as f64;
-    let findings = attacks.into_iter().map(|attack| attack.about.found(&attack.first, &attack.second, alpha)).collect();
+    let findings = attacks.into_iter().map(|attack| found(&attack.case, &attack.first, &attack.second, alpha)).collect();
     Ok(RunsAudit { findings, passed_over })
 }

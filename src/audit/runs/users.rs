@@ -3,20 +3,18 @@
 //! For the white box, all other users have zero contexts, which add nothing. For the black box, they are the users of the
 //! problem's first trial, with their mean rewards.
 
-use super::fit::{Transcripts, played};
+use super::fit::played;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends, side_of};
-use crate::engine::{Observer, Place, Preparation, Trace, Unit};
+use super::transcript::Transcript;
+use crate::engine::Preparation;
 use crate::env::contextual::{ContextInstance, Contextual};
 use crate::env::{BuildContext, EnvironmentPlan};
 use crate::spec::{CellPlan, ContextualBandit, Task};
-use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::interactions::ArmStep;
-use privateer_privacy::interactions::{ContextFacts, InteractionSignal};
-use privateer_privacy::{Ledger, Raw, Released};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use privateer_privacy::interactions::ContextFacts;
+use privateer_privacy::{Ledger, Raw};
+use std::sync::Arc;
 
 /// Returns both attacks on a cell that claims privacy.
 pub(super) fn attacks(
@@ -35,19 +33,11 @@ pub(super) fn attacks(
         let build = move |context: &BuildContext<'_>| Ok(planted(inner.build(context)?, samples, (first, second), zeros));
         let environment_plan = Arc::new(EnvironmentPlan::new(build));
         replay.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
-        let heard = UserTranscript { rounds: plan.rounds as usize, dimension, trials: Mutex::default(), rows: Mutex::default() };
-        job.play(replay, &heard)?;
-        Ok(heard)
+        let heard = Transcript { rounds: plan.rounds as usize, dimension, ..Transcript::default() };
+        job.play(replay, &heard).map(|()| heard.heard(job))
     };
-    let white: UserTranscript = replayed(true)?;
-    let mut transcripts = Transcripts { width: plan.rounds as usize, first: Vec::new(), second: Vec::new() };
-    for (number, trial) in white.trials.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        job.side(number).pick(&mut transcripts.first, &mut transcripts.second).extend(trial.told);
-    }
-    let white = transcripts.discriminant();
-    let black: Result<UserTranscript, Error> = replayed(false);
-    let rows = black?.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let black = played(&rows, job.samples(), n_arms).logistic();
+    let white = replayed(true)?.0.discriminant();
+    let black = played(&replayed(false)?.2, job.samples(), n_arms).logistic();
     let pair = format!("the first user's reward is {first} against {second}");
     let score = "a linear discriminant of all releases along the first user's context";
     Ok(vec![
@@ -108,52 +98,5 @@ impl ContextInstance for AuditedUsers {
 
     fn reward(&self, arm: usize, _noise: &mut Stream) -> Raw<f64> {
         Raw::seal(if self.round == 1 { self.reward } else { self.means()[arm] })
-    }
-}
-
-/// Records what the engine reports.
-struct UserTranscript {
-    rounds: usize,
-    dimension: usize,
-    trials: Mutex<BTreeMap<u64, UserTrial>>,
-    rows: Mutex<Trace>,
-}
-
-/// Holds the record of one trial.
-struct UserTrial {
-    /// The arm of round 1.
-    arm: usize,
-    last: f64,
-    /// Each round's release along a context of ones: the change of the sums, or the vertex's sign.
-    told: Vec<f64>,
-}
-
-impl Observer for UserTranscript {
-    fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
-        let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
-        let trial = trials.entry(at.trial).or_insert_with(|| UserTrial { arm, last: 0.0, told: vec![0.0; self.rounds] });
-        let said = match *signal.value() {
-            InteractionSignal::Sums { layout, entries, .. } => {
-                let (group, start) = layout.place(trial.arm);
-                let along: f64 = layout.group(entries, group).1[start..start + layout.dimension].iter().sum();
-                let moved = along - trial.last;
-                trial.last = along;
-                moved
-            }
-            InteractionSignal::Steps(steps) => match steps[trial.arm] {
-                // The first d vertices are along the positive axes, the others along the negative ones.
-                ArmStep::Vertex(index) if index < self.dimension => 1.0,
-                ArmStep::Vertex(_) => -1.0,
-                ArmStep::Zero | ArmStep::None => 0.0,
-            },
-            InteractionSignal::Interaction(interaction) if at.round == 1 => interaction.reward,
-            InteractionSignal::Interaction(_) | InteractionSignal::Nothing => 0.0,
-        };
-        trial.told[at.round as usize - 1] = said;
-    }
-
-    fn finished(&self, _unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
-        Ok(())
     }
 }

@@ -27,7 +27,6 @@ pub struct Contextual {
 
 impl Contextual {
     /// Creates a problem that takes no numbers from real data.
-    #[must_use]
     pub fn new(
         facts: ContextFacts,
         described: Vec<(String, serde_json::Value)>,

@@ -36,7 +36,6 @@ impl FnContexts {
     /// * `mean_range` — public range of mean rewards
     /// * `context` — draws a user's features
     /// * `mean` — the mean reward of an arm, counted from 0, for a user's features
-    #[must_use]
     pub fn new(
         n_arms: usize,
         dimension: usize,

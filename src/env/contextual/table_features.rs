@@ -24,7 +24,6 @@ pub(super) struct FeaturePlan {
 }
 
 /// Holds the contexts of a file.
-#[derive(Debug)]
 pub(super) struct Features {
     /// d: number of features of a context.
     pub(super) dimension: usize,

@@ -42,7 +42,6 @@ pub struct Spread {
 
 impl Spread {
     /// Summarises numbers; `None` without any.
-    #[must_use]
     pub fn of(numbers: impl Iterator<Item = f64> + Clone) -> Option<Self> {
         let n = numbers.clone().count() as f64;
         let mean = numbers.clone().sum::<f64>() / n;
@@ -52,7 +51,6 @@ impl Spread {
     }
 
     /// Returns the numbers in words.
-    #[must_use]
     pub fn words(self) -> String {
         let Self { least, mean, greatest, deviation } = self;
         let [least, mean, greatest, deviation] = [least, mean, greatest, deviation].map(digits);
@@ -95,13 +93,11 @@ impl ColumnCard {
     }
 
     /// Returns how the numbers are spread.
-    #[must_use]
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.numbers())
     }
 
     /// Returns the number of distinct numbers and texts; texts are counted up to ten thousand.
-    #[must_use]
     pub fn n_distinct(&self) -> usize {
         let mut numbers: Vec<f64> = self.numbers().collect();
         numbers.sort_by(f64::total_cmp);
@@ -110,7 +106,6 @@ impl ColumnCard {
     }
 
     /// Returns what whoever takes the column as an input, a value or an arm should know.
-    #[must_use]
     pub fn finding(&self) -> Option<ColumnFinding> {
         let n = self.values.len();
         let is_whole = self.numbers().all(|x| x == libm::trunc(x));
@@ -180,14 +175,12 @@ pub(in crate::env) fn dropped(rows: usize) -> String {
 }
 
 /// Formats a number with four significant digits.
-#[must_use]
 pub fn digits(x: f64) -> String {
     let rounded = format!("{x:.3e}").parse::<f64>().unwrap_or(x);
     if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
 /// Returns whether numbers are whole and rise by one from row to row, as numbers of rows and years do.
-#[must_use]
 pub fn counts_up(values: &[f64]) -> bool {
     3 <= values.len() && libm::trunc(values[0]) == values[0] && values.windows(2).all(|two| two[1] - two[0] == 1.0)
 }
@@ -195,7 +188,6 @@ pub fn counts_up(values: &[f64]) -> bool {
 /// Returns the row that has over half of the variance of ten values or more, with its share.
 ///
 /// Cells without a number are NaN.
-#[must_use]
 pub fn outlier(values: &[f64]) -> Option<(usize, f64)> {
     let numbers = values.iter().copied().filter(|value| !value.is_nan());
     let n = numbers.clone().count();

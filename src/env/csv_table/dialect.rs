@@ -77,7 +77,6 @@ fn separator(first: &str, second: &str) -> u8 {
 }
 
 /// Reads numbers; in files with semicolons between fields, their decimal mark may be a comma, but for all of them.
-#[derive(Debug)]
 pub(super) struct Numbers {
     may_have_commas: bool,
     /// The decimal mark of the numbers so far.

@@ -10,7 +10,6 @@ const SHOWN: usize = 8;
 const RAGGED: &str = "quote fields that hold the delimiter, and remove lines that are not part of the table";
 
 /// Holds the faults of one file, in the order of their discovery.
-#[derive(Debug)]
 pub(super) struct Faults<'a> {
     file: &'a str,
     dialect: &'a Dialect<'a>,
@@ -19,7 +18,6 @@ pub(super) struct Faults<'a> {
     found: Vec<CsvFault>,
 }
 
-#[derive(Debug)]
 struct CsvFault {
     /// The field, 0-based; `None` for rows of the wrong length.
     field: Option<usize>,

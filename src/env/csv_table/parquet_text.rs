@@ -45,9 +45,6 @@ pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>, input: Input<'_>) -> Res
 }
 
 /// Names the feature that reads Parquet.
-///
-/// # Errors
-/// Always.
 #[cfg(not(feature = "parquet"))]
 pub(super) fn parquet_text(path: &Path, _bytes: Vec<u8>, _input: Input<'_>) -> Result<String, Error> {
     let message = format!("`{}` is a Parquet file", path.display());

@@ -215,9 +215,6 @@ pub enum Cells {
 }
 
 /// Reads the named columns of a file with a header, each by its kind, in the order of `columns`.
-///
-/// # Errors
-/// As [`read_table`].
 pub fn read_columns(path: &Path, columns: &[(String, CellKind)], most_bytes: u64) -> Result<Vec<Cells>, Error> {
     let names = columns.iter().map(|(name, _)| name.clone()).collect();
     let options = CsvOptions { header: Some(true), columns: Some(names), most_bytes, ..CsvOptions::dropping(false) };

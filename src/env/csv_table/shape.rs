@@ -45,7 +45,6 @@ impl CsvShape {
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal.
-#[must_use]
 pub fn text_sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -19,13 +19,11 @@ pub struct CsvTable {
 
 impl CsvTable {
     /// Returns one row; `row` must be below `rows`.
-    #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.columns..(row + 1) * self.columns]
     }
 
     /// Returns the file's row, from 0, of one of the rows.
-    #[must_use]
     pub fn row_in_file(&self, row: usize) -> usize {
         self.dropped_rows.iter().fold(row, |row, &dropped| row + usize::from(dropped <= row))
     }
@@ -33,7 +31,6 @@ impl CsvTable {
     /// Returns the first 16 hexadecimal digits of the SHA-256 of shape and values.
     ///
     /// It distinguishes tables in a manifest.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         hash.update((self.rows as u64).to_le_bytes());
@@ -45,7 +42,6 @@ impl CsvTable {
     }
 
     /// Returns the transposed table, without the header that named its columns.
-    #[must_use]
     pub fn transposed(&self) -> Self {
         let value = |column: usize, row: usize| self.values[row * self.columns + column];
         let values = (0..self.columns).flat_map(|column| (0..self.rows).map(move |row| value(column, row))).collect();
@@ -53,7 +49,6 @@ impl CsvTable {
     }
 
     /// Returns the `columns` means of the columns, each summed from the first row to the last.
-    #[must_use]
     pub fn column_means(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.columns];
         for row in self.values.chunks_exact(self.columns.max(1)) {

@@ -11,7 +11,9 @@ pub trait Noise: Send + Sync + fmt::Debug {
     fn reward(&self, mean: f64, point: usize, stream: &mut Stream) -> f64;
 
     /// Returns `R`, the largest |reward - mean|; `None` if it is unbounded.
-    fn bound(&self) -> Option<f64>;
+    fn bound(&self) -> Option<f64> {
+        None
+    }
 
     /// Returns the variance of the reward at the worst mean; `None` if it is infinite.
     fn variance(&self) -> Option<f64>;
@@ -30,5 +32,7 @@ pub trait Noise: Send + Sync + fmt::Debug {
     }
 
     /// Returns the hard range of the reward; `None` if the range depends on the mean.
-    fn range(&self) -> Option<(f64, f64)>;
+    fn range(&self) -> Option<(f64, f64)> {
+        None
+    }
 }

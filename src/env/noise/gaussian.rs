@@ -22,19 +22,11 @@ impl Noise for GaussianNoise {
         mean + self.sd * stream.normal()
     }
 
-    fn bound(&self) -> Option<f64> {
-        None
-    }
-
     fn variance(&self) -> Option<f64> {
         Some(self.sd * self.sd)
     }
 
     fn sub_gaussian_scale(&self) -> Option<f64> {
         Some(self.sd)
-    }
-
-    fn range(&self) -> Option<(f64, f64)> {
-        None
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 /// All noises that a spec can name; resampled readings come with their table and are not listed.
 pub static NOISES: List<Arc<dyn Noise>> = &[
-    Named { name: "uniform", summary: "uniform on [-bound, bound] around the mean", paper: "", build: uniform::parse },
-    Named { name: "gaussian", summary: "normal around the mean", paper: "", build: gaussian::parse },
-    Named { name: "student-t", summary: "Student's t around the mean: heavy tails", paper: "", build: student_t::parse },
-    Named { name: "pareto", summary: "symmetric Pareto around the mean: heavier tails", paper: "", build: pareto::parse },
+    Named::new("uniform", "uniform on [-bound, bound] around the mean", "", uniform::parse),
+    Named::new("gaussian", "normal around the mean", "", gaussian::parse),
+    Named::new("student-t", "Student's t around the mean: heavy tails", "", student_t::parse),
+    Named::new("pareto", "symmetric Pareto around the mean: heavier tails", "", pareto::parse),
     Named { name: "bernoulli", summary: "1 with probability the mean, else 0", paper: "", build: bernoulli::parse },
-    Named { name: "none", summary: "the mean itself", paper: "", build: silent::parse },
+    Named::new("none", "the mean itself", "", silent::parse),
 ];
 
 /// Reads a noise under `key`; `None` if it is wrong (an error is then recorded).

@@ -30,16 +30,8 @@ impl Noise for Pareto {
         if stream.uniform() < 0.5 { mean - magnitude } else { mean + magnitude }
     }
 
-    fn bound(&self) -> Option<f64> {
-        None
-    }
-
     fn variance(&self) -> Option<f64> {
         // 2 scale² / ((shape - 1)(shape - 2)), infinite up to a shape of 2.
         (2.0 < self.shape).then(|| 2.0 * self.scale * self.scale / ((self.shape - 1.0) * (self.shape - 2.0)))
-    }
-
-    fn range(&self) -> Option<(f64, f64)> {
-        None
     }
 }

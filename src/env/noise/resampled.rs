@@ -21,7 +21,6 @@ impl Resampled {
     /// Creates the noise from readings, `rows x points`.
     ///
     /// A table that was read from a file has at least one row and one column, and all its values are finite.
-    #[must_use]
     pub fn new(table: CsvTable) -> Self {
         let means = table.column_means();
         let (mut bound, mut squares) = (0.0_f64, vec![0.0; means.len()]);
@@ -40,7 +39,6 @@ impl Resampled {
     }
 
     /// Returns the readings, `rows x points`.
-    #[must_use]
     pub fn table(&self) -> &CsvTable {
         &self.table
     }
@@ -48,7 +46,6 @@ impl Resampled {
     /// Returns the variance averaged over the points.
     ///
     /// It is the `c` that the papers use on their tables, where a bound would be the worst case.
-    #[must_use]
     pub fn mean_variance(&self) -> f64 {
         self.mean_variance
     }
@@ -69,10 +66,6 @@ impl Noise for Resampled {
 
     fn variance(&self) -> Option<f64> {
         Some(self.variance)
-    }
-
-    fn range(&self) -> Option<(f64, f64)> {
-        None
     }
 }
 

@@ -26,8 +26,4 @@ impl Noise for Silent {
     fn variance(&self) -> Option<f64> {
         Some(0.0)
     }
-
-    fn range(&self) -> Option<(f64, f64)> {
-        None
-    }
 }

@@ -25,16 +25,8 @@ impl Noise for StudentT {
         mean + self.scale * stream.student_t(self.dof)
     }
 
-    fn bound(&self) -> Option<f64> {
-        None
-    }
-
     fn variance(&self) -> Option<f64> {
         // scale² dof/(dof - 2), infinite up to two degrees of freedom.
         (2.0 < self.dof).then(|| self.scale * self.scale * self.dof / (self.dof - 2.0))
-    }
-
-    fn range(&self) -> Option<(f64, f64)> {
-        None
     }
 }

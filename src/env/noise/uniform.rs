@@ -35,8 +35,4 @@ impl Noise for UniformNoise {
         // The series of sinh(x)/x is at most that of exp(x²/6), term by term.
         Some(libm::sqrt(self.bound * self.bound / 3.0))
     }
-
-    fn range(&self) -> Option<(f64, f64)> {
-        None
-    }
 }

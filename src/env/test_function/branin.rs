@@ -1,22 +1,14 @@
 //! Defines the test function `branin` (two coordinates).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
+use super::{Form, Sizes, TestFunction};
 use std::f64::consts::PI;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&BRANIN, args)
-}
 
 /// `-[(z_2 - b z_1² + c z_1 - 6)² + 10 (1 - s) cos z_1 + 10]` on `[-5, 10] x [0, 15]`.
 ///
 /// `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`. The scaled form is divided by the magnitude at (-5, 0), the lowest value of
 /// the box.
 pub static BRANIN: TestFunction = TestFunction {
-    name: "branin",
     sizes: Sizes::One(2),
     textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
     scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| -formula(&[-5.0, 0.0]), optimum },

@@ -1,20 +1,12 @@
 //! Defines the test function `camelback`: the six-hump camel (two coordinates).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&CAMELBACK, args)
-}
+use super::{Form, Sizes, TestFunction};
 
 /// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`.
 ///
 /// The scaled form is divided by 5 (Mutny2018).
 pub static CAMELBACK: TestFunction = TestFunction {
-    name: "camelback",
     sizes: Sizes::One(2),
     textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
     scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| 5.0, optimum },

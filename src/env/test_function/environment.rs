@@ -110,14 +110,14 @@ mod tests {
     #[test]
     fn optima_are_what_they_say() {
         let mut random = Streams::new(5, "optima").shared(Purpose::Domain);
-        for function in all() {
+        for (at, function) in all().into_iter().enumerate() {
             let sizes = match function.sizes {
                 Sizes::One(d) => vec![d],
                 Sizes::UpTo { usual, .. } => vec![1, 3, usual],
             };
             for d in sizes {
                 for scaled in [false, true] {
-                    let (form, said) = (function.form(scaled), format!("{} d {d} scaled {scaled}", function.name));
+                    let (form, said) = (function.form(scaled), format!("function {at} d {d} scaled {scaled}"));
                     let (at, maximum) = form.best(d);
                     let edges: Vec<(f64, f64)> = (0..d).map(form.domain).collect();
                     assert!((form.value(&at) - maximum).abs() <= 1e-12 * (1.0 + maximum.abs()), "{said}: {}", form.value(&at));

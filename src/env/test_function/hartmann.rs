@@ -1,18 +1,10 @@
 //! Defines the test function `hartmann-6` (six coordinates).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&HARTMANN_6, args)
-}
+use super::{Form, Sizes, TestFunction};
 
 /// `sum_i c_i exp(-sum_j A_ij (z_j - P_ij)²)` on `[0, 1]^6`; scaled: divided by its maximum.
 pub static HARTMANN_6: TestFunction = TestFunction {
-    name: "hartmann-6",
     sizes: Sizes::One(6),
     textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
     scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |d| optimum(d).1, optimum },

@@ -1,21 +1,13 @@
 //! Defines the test function `michalewicz` (up to ten coordinates; additive).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
+use super::{Form, Sizes, TestFunction};
 use std::f64::consts::PI;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&MICHALEWICZ, args)
-}
 
 /// `sum_i sin z_i sin(i z_i²/pi)^20` on `[0, pi]^d`, i from 1.
 ///
 /// The scaled form is `sum_i sin z_i sin(i z_i/pi)^20` divided by its maximum, the variant of published code (Mutny2018).
 pub static MICHALEWICZ: TestFunction = TestFunction {
-    name: "michalewicz",
     sizes: Sizes::UpTo { usual: 10, most: 10 },
     textbook: Form {
         domain: |_| (0.0, PI),

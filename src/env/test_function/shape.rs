@@ -3,8 +3,6 @@
 /// Describes a function to be maximised, in its textbook form and in a scaled form.
 #[derive(Debug)]
 pub struct TestFunction {
-    /// The function's `kind` in specs.
-    pub name: &'static str,
     /// The supported numbers of coordinates.
     pub sizes: Sizes,
     /// The form of the literature, on its own box; negated where the literature minimises.
@@ -46,13 +44,11 @@ pub struct Form {
 
 impl Form {
     /// Returns the value at a point of the domain.
-    #[must_use]
     pub fn value(&self, x: &[f64]) -> f64 {
         (self.formula)(&self.moved(x, self.domain, self.formula_box)) / (self.divisor)(x.len())
     }
 
     /// Returns one coordinate's summand of the value; NaN if the function is not a sum.
-    #[must_use]
     pub fn axis_value(&self, axis: usize, x: f64, dimension: usize) -> f64 {
         let ((a, b), (c, d)) = ((self.domain)(axis), (self.formula_box)(axis));
         let z = if (a, b) == (c, d) { x } else { c + (x - a) / (b - a) * (d - c) };
@@ -60,7 +56,6 @@ impl Form {
     }
 
     /// Returns a maximiser in the domain's coordinates and the maximum of the values.
-    #[must_use]
     pub fn best(&self, dimension: usize) -> (Vec<f64>, f64) {
         let (z, maximum) = (self.optimum)(dimension);
         (self.moved(&z, self.formula_box, self.domain), maximum / (self.divisor)(dimension))
@@ -77,20 +72,17 @@ impl Form {
 
 impl TestFunction {
     /// Returns the scaled or the textbook form.
-    #[must_use]
     pub fn form(&self, scaled: bool) -> &Form {
         if scaled { &self.scaled } else { &self.textbook }
     }
 }
 
 /// Returns the cube of the scaled forms.
-#[must_use]
 pub fn unit(_axis: usize) -> (f64, f64) {
     (-0.5, 0.5)
 }
 
 /// Returns the divisor 1, which leaves values unchanged.
-#[must_use]
 pub fn undivided(_dimension: usize) -> f64 {
     1.0
 }

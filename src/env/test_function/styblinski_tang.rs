@@ -1,20 +1,12 @@
 //! Defines the test function `styblinski-tang` (any number of coordinates; additive).
 
 use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::EnvironmentPlan;
-use privateer_config::params::Args;
-
-/// Reads the environment's keys.
-pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    TestEnvironment::parse(&STYBLINSKI_TANG, args)
-}
+use super::{Form, Sizes, TestFunction};
 
 /// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`.
 ///
 /// The scaled form uses `z = 8 x`, that is `[-4, 4]^d`, and is divided by the maximum (Mutny2018).
 pub static STYBLINSKI_TANG: TestFunction = TestFunction {
-    name: "styblinski-tang",
     sizes: Sizes::UpTo { usual: 20, most: 1000 },
     textbook: Form {
         domain: |_| (-5.0, 5.0),

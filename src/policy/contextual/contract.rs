@@ -57,13 +57,11 @@ pub struct ContextPolicyPlan {
 
 impl ContextPolicyPlan {
     /// Describes a policy by the function that calibrates its mechanism and makes what all trials share.
-    #[must_use]
     pub fn new(prepare: impl Fn(&ContextFacts, &Request) -> Result<PreparedContextual, Refusal> + Send + Sync + 'static) -> Self {
         Self { open_kind: None, need_bytes: Box::new(|_, _| 0.0), prepare: Box::new(prepare) }
     }
 
     /// Describes a policy that learns from interactions as they are.
-    #[must_use]
     pub fn unprotected(maker: impl Fn(&ContextFacts) -> ContextPolicyMaker + Send + Sync + 'static) -> Self {
         Self::new(move |facts, request| {
             let mechanism = InteractionNeed::Unchanged.calibrated(facts, request)?;
@@ -106,7 +104,6 @@ pub struct ContextPolicyMaker {
 
 impl ContextPolicyMaker {
     /// Makes policies that keep no state that could be restored.
-    #[must_use]
     pub fn new(make: impl Fn() -> Box<dyn ContextPolicy> + Send + Sync + 'static) -> Self {
         let refuse = |_: &serde_json::Value| {
             let problem = "a policy from outside keeps no state that could be restored".to_owned();
@@ -141,7 +138,6 @@ impl ContextPolicyMaker {
     }
 
     /// Makes a policy before its first round.
-    #[must_use]
     pub fn make(&self) -> Box<dyn ContextPolicy> {
         (self.make)()
     }

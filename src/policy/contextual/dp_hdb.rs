@@ -182,7 +182,6 @@ impl ContextPolicy for DpHdb {
 
 /// Makes a policy that takes given steps, for checks against stored cases.
 #[doc(hidden)]
-#[must_use]
 pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
     maker(choices, Some(gap)).make()
 }

@@ -148,7 +148,6 @@ impl DpLinUcbPlan {
 }
 
 /// Holds the constants of the policy, the same in every trial.
-#[derive(Debug)]
 struct Consts {
     layout: GramLayout,
     printed: bool,

@@ -11,18 +11,8 @@ pub static CONTEXTUAL_POLICIES: List<ContextPolicyPlan> = &[
         paper: "Han2022",
         build: dp_hdb::parse,
     },
-    Named {
-        name: "dp-linucb",
-        summary: "upper confidence bounds from noisy running sums: joint privacy",
-        paper: "Shariff2018",
-        build: dp_linucb::parse,
-    },
-    Named {
-        name: "ldp-linucb",
-        summary: "the same where everybody adds their own noise: local privacy",
-        paper: "Zheng2020",
-        build: dp_linucb::parse_local,
-    },
+    Named::new("dp-linucb", "upper confidence bounds from noisy running sums: joint privacy", "Shariff2018", dp_linucb::parse),
+    Named::new("ldp-linucb", "the same where everybody adds their own noise: local privacy", "Zheng2020", dp_linucb::parse_local),
     Named {
         name: "linucb",
         summary: "upper confidence bounds of ridge models, not private",
@@ -41,5 +31,5 @@ pub static CONTEXTUAL_POLICIES: List<ContextPolicyPlan> = &[
         paper: "",
         build: epsilon_greedy::parse,
     },
-    Named { name: "random-arm", summary: "a uniformly random arm every round", paper: "", build: random_arm::parse },
+    Named::new("random-arm", "a uniformly random arm every round", "", random_arm::parse),
 ];

@@ -49,9 +49,6 @@ impl PolicyGroup {
     }
 
     /// Tells the released reward of each trial.
-    ///
-    /// # Errors
-    /// If the algorithm fails or panics.
     pub fn tell(&mut self, round: u64, told: &[ToldReward]) -> Result<(), Error> {
         guarded(|| self.batch.tell(told)).map_err(|why| failure(&self.label, &format!("round {round}"), why))
     }
@@ -70,9 +67,6 @@ impl PolicyGroup {
     }
 
     /// Returns what the trial at this place keeps of its model, if the algorithm says it.
-    ///
-    /// # Errors
-    /// If the algorithm fails or panics.
     pub fn state(&self, place: usize) -> Result<Option<serde_json::Value>, Error> {
         guarded(|| self.batch.state(place)).map_err(|why| failure(&self.label, "its state", why))
     }

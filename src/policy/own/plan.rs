@@ -26,7 +26,6 @@ pub struct OwnPolicy {
 
 impl OwnPolicy {
     /// Describes an algorithm that runs one trial; `make` is called once for each.
-    #[must_use]
     pub fn per_trial<P: TrialPolicy + 'static>(
         make: impl Fn(&PolicyStart, &TrialFacts) -> Result<P, PolicyFailure> + Send + Sync + 'static,
     ) -> Self {
@@ -42,7 +41,6 @@ impl OwnPolicy {
     /// Sums over arrays round differently for other sizes, so the choices of a trial may depend on how many run beside it. Such
     /// a policy always gets the trials of a whole block, and its cells record that their bits depend on the key `block`.
     /// [`OwnPolicy::independent`] promises more.
-    #[must_use]
     pub fn batched<P: BatchPolicy + 'static>(
         make: impl Fn(PolicyStart) -> Result<P, PolicyFailure> + Send + Sync + 'static,
     ) -> Self {

@@ -109,14 +109,12 @@ pub struct Item {
 
 impl Item {
     /// Begins a table of this kind.
-    #[must_use]
     #[track_caller]
     pub fn of(kind: &str) -> Self {
         Self::table_of_keys().set("kind", kind)
     }
 
     /// Begins a table without a kind, as `[privacy]` is.
-    #[must_use]
     #[track_caller]
     pub fn table_of_keys() -> Self {
         Self { keys: Vec::new(), at: Location::caller() }
@@ -135,7 +133,6 @@ impl Item {
     }
 
     /// Returns the value of a key.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&SettingValue> {
         self.keys.iter().find(|(known, ..)| known == key).map(|(_, value, _)| value)
     }

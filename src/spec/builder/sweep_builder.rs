@@ -158,9 +158,6 @@ impl SweepBuilder {
     }
 
     /// Checks everything and returns the sweep, which may name what the registry adds.
-    ///
-    /// # Errors
-    /// As [`SweepBuilder::build`].
     pub fn build_with(&self, registry: &Registry) -> Result<Sweep, Error> {
         let mut sources = Sources::default();
         let at = self.top.at();

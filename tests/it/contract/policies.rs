@@ -34,11 +34,15 @@ const SKETCHED: &str = "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n
 /// Asks for a large domain.
 const LARGE: &str = "# large domain\n";
 
+/// Whether a policy reads a key.
+fn reads(policy: &str, path: &str) -> bool {
+    let documented = documentation(&Registry::builtin(), "policy");
+    documented.iter().any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == path))
+}
+
 /// Whether a policy keeps a Nystrom dictionary of its own.
 fn sketched(policy: &str) -> bool {
-    documentation(&Registry::builtin(), "policy")
-        .iter()
-        .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "resample"))
+    reads(policy, "resample")
 }
 
 /// Every policy with every posterior and some ways to start, betas kept to the theorem's orders.
@@ -87,10 +91,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
         if policy == "batched-gp-ucb" {
             all.push((policy, format!("kind = \"{policy}\"\nbatch = 4\n")));
         }
-        if documentation(&Registry::builtin(), "policy")
-            .iter()
-            .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "moment_order"))
-        {
+        if reads(policy, "moment_order") {
             let scored = if sketched(policy) { SKETCHED } else { "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n" };
             all.push((policy, format!("kind = \"{policy}\"\nmoment = 4.0\nmoment_order = 1.4\n{scored}")));
         }
@@ -110,9 +111,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
 
 /// Whether a policy learns from private sums.
 fn from_sums(policy: &str) -> bool {
-    documentation(&Registry::builtin(), "policy")
-        .iter()
-        .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "repair"))
+    reads(policy, "repair")
 }
 
 /// Ways to protect what a policy learns from.

@@ -3,11 +3,18 @@
 use privateer::engine::decide;
 use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer_gp::Points;
-use privateer_gp::features::quadrature_table::quadrature_fourier;
+use privateer_gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
+use privateer_gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
 use privateer_gp::score::{Candidates, FeatureTable, TrialScore};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
+
+fn quadrature_fourier(points: &Points, nodes: usize, lengthscale: f64) -> FeatureTable {
+    let kernel = SquaredExponential::new(Lengthscales::Isotropic(lengthscale), 1.0);
+    let form = QuadratureFourier { nodes, max_error: 2.0 };
+    QuadratureMap::new(&kernel, &extents(points), form).expect("a map").table(points, None)
+}
 
 /// An instance: features, the rewards' scale of noise, and how beta grows.
 struct Case {

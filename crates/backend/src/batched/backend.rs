@@ -27,7 +27,6 @@ impl Batched {
     ///
     /// The type follows the device's rate in f64, see [`F64Rate::screens`]. Features that start in f32 move to f64 once f32
     /// has cost as much as f64 would have.
-    #[must_use]
     pub fn new(device: Arc<dyn Device>) -> Self {
         Self { device, band: Band::Proved, precision: None }
     }

@@ -77,9 +77,6 @@ impl Lanes {
     }
 
     /// Returns what a screen must know of the coming round.
-    ///
-    /// # Errors
-    /// If the device failed.
     pub fn round(&self) -> Result<LanesRound, BackendError> {
         let state = self.state();
         let slots = state.slots.as_ref().map_err(Clone::clone)?;

@@ -10,9 +10,6 @@ pub const CHECK_EVERY: u32 = 64;
 const CHECKED_POINTS: usize = 4;
 
 /// Checks the conditions that every answer must fulfil.
-///
-/// # Errors
-/// [`BackendError::Untrusted`] that names the violated condition.
 pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Option<&[u32]>) -> Result<(), BackendError> {
     let expected = subset.map_or(n_points, <[u32]>::len);
     let named = answer.points.len();

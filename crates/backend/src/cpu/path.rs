@@ -86,7 +86,6 @@ const MOST_SETUP_BYTES: f64 = (1u64 << 30) as f64;
 ///
 /// Constants are seconds. Measured, µs a trial-round by exact scores and by a screen: 64 features and 1024 points, sets of 2, 5, 25 and
 /// 64: 4.4, 7.5, 30, 56 and 6 to 8; 10 000 points, a set of 64: 80 and 90; sums over 144 features, 1024 points, a set of 64: 134 and 141.
-#[must_use]
 pub fn screens_set(size: usize, n_points: usize, functions: f64, update_kind: UpdateKind) -> bool {
     let (exact, screened) = match update_kind {
         UpdateKind::RankOne => (0.1e-6 + 0.27e-9 * functions * functions, 2e-9 + 0.1e-9 * functions),

@@ -32,7 +32,6 @@ impl Cpu {
     ///
     /// Over `n_points` points (`basis` may hold a sample of them) and `visited` visited ones: columns up to their cap, the rows
     /// of the kept streaks, a factor over the visited points, and a dozen numbers per point for blocks, moments and bounds.
-    #[must_use]
     pub fn pruning_bytes(basis: &Basis, n_points: usize, visited: f64) -> f64 {
         if !path::prunes(basis, n_points) {
             return 0.0;
@@ -45,13 +44,11 @@ impl Cpu {
     }
 
     /// Creates a backend with another band, for tests of the contract.
-    #[must_use]
     pub fn with_band(band: Band) -> Self {
         Self { band, ..Self::default() }
     }
 
     /// Creates a backend that scores every point in every round, without block pruning and pivots, for comparison.
-    #[must_use]
     pub fn dense() -> Self {
         Self { prunes: false, ..Self::default() }
     }

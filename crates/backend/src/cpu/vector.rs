@@ -3,25 +3,13 @@
 //! Each runs in the processor's widest SIMD lanes, selected at run time ([`pulp`]). The operations on a point and their
 //! order do not depend on the SIMD width, and neither do the bits.
 
-use privateer_numerics::linalg::wide;
 use privateer_numerics::vectorised;
 use pulp::{Arch, Simd, WithSimd};
 
-/// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
-pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
-    wide(WeightedSum { row, columns, first, out });
-}
-
-struct WeightedSum<'a> {
-    row: &'a [f64],
-    columns: &'a [&'a [f64]],
-    first: usize,
-    out: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: WeightedSum<'_>) {
-        add_columns(self.row, self.columns, self.first, self.out);
+    /// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
+    pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
+        add_columns(row, columns, first, out);
     }
 }
 
@@ -58,26 +46,15 @@ pub fn sum_depth(n: usize) -> f64 {
     (GROUP + n.div_ceil(GROUP) + 2) as f64
 }
 
-/// Computes [`weighted_sum`] in groups of [`GROUP`] columns, with fewer successive roundings.
-pub fn grouped_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
-    wide(GroupedSum { row, columns, first, out });
-}
-
-struct GroupedSum<'a> {
-    row: &'a [f64],
-    columns: &'a [&'a [f64]],
-    first: usize,
-    out: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: GroupedSum<'_>) {
+    /// Computes [`weighted_sum`] in groups of [`GROUP`] columns, with fewer successive roundings.
+    pub fn grouped_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
         let mut group = [0.0; 512];
-        for (part, out) in self.out.chunks_mut(group.len()).enumerate() {
+        for (part, out) in out.chunks_mut(group.len()).enumerate() {
             let group = &mut group[..out.len()];
             out.fill(0.0);
-            for (row, columns) in self.row.chunks(GROUP).zip(self.columns.chunks(GROUP)) {
-                add_columns(row, columns, self.first + 512 * part, group);
+            for (row, columns) in row.chunks(GROUP).zip(columns.chunks(GROUP)) {
+                add_columns(row, columns, first + 512 * part, group);
                 out.iter_mut().zip(&*group).for_each(|(out, group)| *out += group);
             }
         }
@@ -93,16 +70,10 @@ pub fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// Returns the largest magnitude, ignoring NaNs.
-pub fn largest_magnitude(values: &[f64]) -> f64 {
-    wide(LargestMagnitude(values))
-}
-
-struct LargestMagnitude<'a>(&'a [f64]);
-
 vectorised! {
-    fn call(self: LargestMagnitude<'_>) -> f64 {
-        magnitude_in_lanes(self.0)
+    /// Returns the largest magnitude, ignoring NaNs.
+    pub fn largest_magnitude(values: &[f64]) -> f64 {
+        magnitude_in_lanes(values)
     }
 }
 
@@ -119,21 +90,10 @@ fn magnitude_in_lanes(values: &[f64]) -> f64 {
     rest.iter().map(|value| value.abs()).chain(lanes).fold(0.0, larger)
 }
 
-/// Writes `mean + width * sqrt(max(0, variance))`; returns the largest score, ignoring NaNs.
-pub fn score(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
-    wide(ScoreLoop { mean, variance, beta, out })
-}
-
-struct ScoreLoop<'a> {
-    mean: &'a [f64],
-    variance: &'a [f64],
-    beta: f64,
-    out: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: ScoreLoop<'_>) -> f64 {
-        score_in_lanes(self.mean, self.variance, self.beta, self.out)
+    /// Writes `mean + width * sqrt(max(0, variance))`; returns the largest score, ignoring NaNs.
+    pub fn score(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
+        score_in_lanes(mean, variance, beta, out)
     }
 }
 

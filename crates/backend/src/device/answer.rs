@@ -23,13 +23,11 @@ pub struct Answers {
 
 impl Answers {
     /// Returns the number of answers.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.words.len() / ANSWER_WORDS
     }
 
     /// Returns whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }

@@ -423,7 +423,6 @@ enum Content {
 
 impl Parcel {
     /// Creates an empty parcel of a type.
-    #[must_use]
     pub fn new(precision: Precision) -> Self {
         Self(match precision {
             Precision::F32 => Content::F32(Packed::default()),
@@ -432,7 +431,6 @@ impl Parcel {
     }
 
     /// Returns its type.
-    #[must_use]
     pub fn precision(&self) -> Precision {
         match self.0 {
             Content::F32(_) => Precision::F32,
@@ -460,7 +458,6 @@ impl Parcel {
     }
 
     /// Returns the number of works.
-    #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
             Content::F32(packed) => packed.works.len(),
@@ -469,7 +466,6 @@ impl Parcel {
     }
 
     /// Returns whether it holds no work.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -16,7 +16,6 @@ pub enum Precision {
 
 impl Precision {
     /// Returns the unit roundoff.
-    #[must_use]
     pub fn unit(self) -> f64 {
         match self {
             Self::F32 => f64::from(f32::EPSILON) / 2.0,
@@ -28,13 +27,11 @@ impl Precision {
     ///
     /// WGSL derives a square root from 1 / inverseSqrt, with 2 + 2.5 units in the last place, each of two roundoffs;
     /// rounded up.
-    #[must_use]
     pub fn sqrt_error(self) -> f64 {
         16.0 * self.unit()
     }
 
     /// Returns a bound on magnitudes sent to a device, so that products of two do not overflow.
-    #[must_use]
     pub fn largest(self) -> f64 {
         match self {
             Self::F32 => 1e15,
@@ -43,7 +40,6 @@ impl Precision {
     }
 
     /// Returns the magnitude below which a result may be flushed to zero.
-    #[must_use]
     pub fn tiny(self) -> f64 {
         match self {
             Self::F32 => f64::from(f32::MIN_POSITIVE),

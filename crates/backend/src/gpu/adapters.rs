@@ -123,7 +123,6 @@ fn is_forked() -> bool {
 }
 
 /// Returns all adapters, in the order of preference; drivers are asked once in a process, and never in a fork of one that asked.
-#[must_use]
 pub fn adapters() -> Vec<AdapterFacts> {
     static FACTS: Mutex<Option<Vec<AdapterFacts>>> = Mutex::new(None);
     // Before the lock: a thread of the process that was forked may have held it.

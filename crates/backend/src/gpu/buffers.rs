@@ -33,9 +33,6 @@ pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buff
 }
 
 /// Creates a uniform buffer with these words.
-///
-/// # Errors
-/// If the device has no memory left.
 pub fn uniform(shared: &GpuShared, words: &[u32]) -> Result<wgpu::Buffer, BackendError> {
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     let buffer = make(shared, "shape", size_of_val(words) as u64, usage)?;
@@ -56,9 +53,6 @@ fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) 
 }
 
 /// Writes bytes in pieces, so that little data waits in host memory.
-///
-/// # Errors
-/// If the device rejects the data.
 pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<(), BackendError> {
     guarded(shared, "take data", |_| {
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
@@ -71,9 +65,6 @@ pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u
 }
 
 /// Creates a storage buffer with these numbers.
-///
-/// # Errors
-/// See [`storage`].
 pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -> Result<wgpu::Buffer, BackendError> {
     let buffer = storage(shared, label, size_of_val(values) as u64)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(values))?;
@@ -90,17 +81,11 @@ pub struct GrowingBuffer {
 
 impl GrowingBuffer {
     /// Creates a buffer of `bytes` bytes at first.
-    ///
-    /// # Errors
-    /// See [`storage`].
     pub fn new(shared: &GpuShared, label: &'static str, bytes: u64) -> Result<Self, BackendError> {
         Ok(Self { label, buffer: storage(shared, label, bytes.min(shared.max_binding))? })
     }
 
     /// Grows to at least `bytes`, at least twofold; returns whether the buffer is replaced.
-    ///
-    /// # Errors
-    /// See [`storage`].
     pub fn reserve(&mut self, shared: &GpuShared, bytes: u64) -> Result<bool, BackendError> {
         if bytes <= self.buffer.size() {
             return Ok(false);
@@ -126,17 +111,11 @@ pub struct UploadBuffer {
 
 impl UploadBuffer {
     /// Creates a buffer of `bytes` bytes at first.
-    ///
-    /// # Errors
-    /// If the device has no memory left.
     pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, BackendError> {
         Ok(Self { buffer: mapped_buffer(shared, bytes)?, mapping: None, copies: Vec::new() })
     }
 
     /// Writes pieces, whose sizes are multiples of four bytes, for the next submission.
-    ///
-    /// # Errors
-    /// If the device has no memory left, or is lost.
     pub fn write(&mut self, shared: &GpuShared, pieces: &[Piece<'_>]) -> Result<(), BackendError> {
         if let Some(mapping) = self.mapping.take() {
             mapped(shared, &mapping, "give a buffer back")?;

@@ -43,9 +43,6 @@ pub struct GpuCeilings {
 
 impl Gpu {
     /// Measures the peak rates, which takes about a second.
-    ///
-    /// # Errors
-    /// if the device rejects the work or has no memory left.
     pub fn ceilings(&self) -> Result<GpuCeilings, BackendError> {
         let shared = self.shared();
         let copied = COPIED.min(shared.max_binding);

@@ -25,9 +25,6 @@ impl PassClock {
     pub const BYTES: u64 = 2 * STAMP * PASSES.len() as u64;
 
     /// Creates a clock; `None` if passes are not timed.
-    ///
-    /// # Errors
-    /// If the device has no memory left.
     pub fn new(shared: &GpuShared) -> Result<Option<Self>, BackendError> {
         if !shared.times_passes {
             return Ok(None);

@@ -101,9 +101,6 @@ impl Gpu {
     }
 
     /// Opens an adapter like [`Gpu::open`], with settings for tests.
-    ///
-    /// # Errors
-    /// See [`Gpu::open`].
     pub fn with_options(choice: AdapterChoice, options: GpuOptions) -> Result<Self, BackendError> {
         Self::opened(choose(choice)?, options)
     }
@@ -160,13 +157,11 @@ impl Gpu {
     }
 
     /// Returns the properties of the adapter.
-    #[must_use]
     pub fn facts(&self) -> &AdapterFacts {
         &self.shared.facts
     }
 
     /// Returns the time of all passes since the last call, if they are timed.
-    #[must_use]
     pub fn pass_times(&self) -> Option<PassTimes> {
         let mut times = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.times_passes.then(|| std::mem::take(&mut *times))
@@ -240,9 +235,6 @@ impl GpuShared {
     }
 
     /// Returns a pipeline, compiled at first use.
-    ///
-    /// # Errors
-    /// If the device rejects it.
     pub fn pipeline(&self, pass: Pass) -> Result<Pipeline, BackendError> {
         if let Some(pipeline) = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(&pass) {
             return Ok(pipeline.clone());

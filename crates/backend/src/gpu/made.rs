@@ -26,9 +26,6 @@ pub struct DeviceTable {
 /// Computes Fourier features in f64 and writes them as `R`.
 ///
 /// Returns `None` if device or shader cannot compute them, or if a sample is wrong.
-///
-/// # Errors
-/// If the device has no memory left or is lost.
 pub fn features<R: GpuNumber>(
     shared: &GpuShared,
     table: &FeatureTable,
@@ -62,9 +59,6 @@ pub fn features<R: GpuNumber>(
 }
 
 /// Evaluates a whole Gram matrix in `W` and writes it as `R`; `None` if a sample is wrong.
-///
-/// # Errors
-/// If the device has no memory left or is lost.
 pub fn gram<W: GpuNumber, R: GpuNumber>(
     shared: &GpuShared,
     source: &dyn GramSource,

@@ -28,9 +28,6 @@ impl Health {
     }
 
     /// Returns the recorded error, if any.
-    ///
-    /// # Errors
-    /// If an error was recorded.
     pub fn check(&self) -> Result<(), BackendError> {
         match &*self.problem.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(problem) => Err(BackendError::lost(problem.clone())),
@@ -81,9 +78,6 @@ pub struct Pending {
 
 impl Staging {
     /// Creates a buffer of `bytes` bytes.
-    ///
-    /// # Errors
-    /// If the device has no memory left.
     pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, BackendError> {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let buffer = guarded(shared, "allocate a buffer for answers", |device| {

@@ -45,9 +45,6 @@ impl GpuShared {
     }
 
     /// Runs the shader `arithmetic` on pairs of numbers.
-    ///
-    /// # Errors
-    /// If the device rejects the work.
     pub fn arithmetic<R: GpuNumber>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, BackendError> {
         let flat: Vec<R> = pairs.iter().flatten().copied().collect();
         self.computed("arithmetic", &flat, pairs.len(), 1, pairs.len() * RESULTS)
@@ -85,9 +82,6 @@ impl GpuShared {
     }
 
     /// Returns whether reductions are exact to the last bit, in every available type.
-    ///
-    /// # Errors
-    /// If the device rejects the work.
     pub fn reduces_as_it_should(&self) -> Result<bool, BackendError> {
         Ok(self.reduces_in::<f32>()? && (!self.has_f64 || self.reduces_in::<f64>()?))
     }

@@ -87,9 +87,6 @@ struct InFlight {
 
 impl<R: GpuNumber> GpuSlots<R> {
     /// Allocates the slots.
-    ///
-    /// # Errors
-    /// If the device has no memory left.
     pub fn new(tables: &GpuTables<R>, n_slots: usize) -> Result<Self, BackendError> {
         let (shared, extent) = (&tables.shared, tables.extent);
         if n_slots == 0 || shared.max_groups < n_slots {

@@ -11,7 +11,7 @@ use crate::BackendError;
 use crate::device::tables::PLANES;
 use crate::device::{Answer, CAPACITY, Device, DeviceSlots, Precision, SlotWork, Tables};
 use crate::reference::arithmetic::Arithmetic;
-use crate::reference::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, factor, script};
+use crate::reference::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, factor, play_every_case, script};
 use crate::reference::referee_tests::Referee;
 use crate::reference::{ReferenceDevice, played_planes_tests};
 use privateer_gp::score::{KernelFamily, VarianceForm};
@@ -66,7 +66,7 @@ pub fn played<R: GpuNumber + Arithmetic>(
         slots.collect(&mut answers).expect("collect");
         assert_eq!(answers.len(), works.len());
         let all = slots.planes();
-        reference.round(stamp, &works);
+        reference.slots.submit(stamp, &works).expect("submit");
         for (work, answer) in round.iter().zip(&answers) {
             let planes = planes_of(&all, work.slot, tables.extent.stride);
             referee.play(work);
@@ -87,24 +87,10 @@ fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<Own
     }
 }
 
-const FAMILIES: [KernelFamily; 5] = [
-    KernelFamily::SquaredExponential,
-    KernelFamily::MaternHalf,
-    KernelFamily::MaternThreeHalves,
-    KernelFamily::MaternFiveHalves,
-    KernelFamily::Linear,
-];
-
 #[test]
-fn features_of_every_size() {
+fn every_case() {
     let Some(gpu) = device() else { return };
-    for (seed, (n_points, n_features, n_slots)) in (1..).zip([(1, 1, 1), (256, 7, 8), (257, 64, 4), (600, 65, 3), (300, 130, 2)])
-    {
-        let mut draws = CaseDraws(seed);
-        let basis = TestBasis::features(&mut draws, n_points, n_features);
-        let rounds = script(&mut draws, &basis, n_slots, 5);
-        played_in_all(&gpu, &basis, n_slots, &rounds);
-    }
+    play_every_case(|basis, n_slots, rounds| played_in_all(&gpu, basis, n_slots, rounds));
 }
 
 /// More slots than one workgroup of the shared projection processes.
@@ -120,38 +106,9 @@ fn many_slots() {
 #[test]
 fn features_that_the_device_makes() {
     let Some(gpu) = device() else { return };
-    let mut draws = CaseDraws(11);
-    let basis = TestBasis::fourier(&mut draws, 300, 12, 3);
-    let rounds = script(&mut draws, &basis, 3, 4);
-    played_in_all(&gpu, &basis, 3, &rounds);
+    let basis = TestBasis::fourier(&mut CaseDraws(11), 300, 12, 3);
     let made = gpu.tables(basis.spec(), Precision::F32).expect("tables").kernel_error();
     assert_eq!(made != 0.0, gpu.computes_in(Precision::F64), "made where there is f64, else sent");
-}
-
-#[test]
-fn gram_columns_of_every_kind() {
-    let Some(gpu) = device() else { return };
-    for (seed, family) in (20..).zip(FAMILIES) {
-        let mut draws = CaseDraws(seed);
-        for dense in [true, false] {
-            let basis = TestBasis::Gram(TestGram::new(&mut draws, family, 270, 2, dense));
-            let rounds = script(&mut draws, &basis, 3, 5);
-            played_in_all(&gpu, &basis, 3, &rounds);
-        }
-        let basis = TestBasis::Own((0..4).map(|_| TestGram::new(&mut draws, family, 270, 3, false)).collect());
-        let rounds = script(&mut draws, &basis, 4, 4);
-        played_in_all(&gpu, &basis, 4, &rounds);
-    }
-}
-
-/// With too many points for a whole matrix, columns are evaluated when they are needed.
-#[test]
-fn gram_columns_of_many_points() {
-    let Some(gpu) = device() else { return };
-    let mut draws = CaseDraws(31);
-    let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternFiveHalves, 5_000, 2, false));
-    let rounds = script(&mut draws, &basis, 2, 3);
-    played_in_all(&gpu, &basis, 2, &rounds);
 }
 
 /// Small bindings split tables into chunks of a tile or two.

@@ -299,3 +299,39 @@ pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_slots: usize, n_rounds
     }
     rounds
 }
+
+/// Plays scripts over features of every size, features that the device makes, and Gram columns of every kind.
+///
+/// With too many points for a whole matrix, columns are evaluated when they are needed.
+pub fn play_every_case(play: impl Fn(&TestBasis, usize, &[Vec<OwnedWork>])) {
+    let scripted = |draws: &mut CaseDraws, basis: TestBasis, n_slots: usize, rounds: usize| {
+        play(&basis, n_slots, &script(draws, &basis, n_slots, rounds));
+    };
+    let sizes = [(1, 1, 1), (255, 3, 2), (256, 7, 9), (257, 64, 4), (600, 65, 4), (300, 130, 5)];
+    for (seed, (n_points, n_features, n_slots)) in (1..).zip(sizes) {
+        let mut draws = CaseDraws(seed);
+        let basis = TestBasis::features(&mut draws, n_points, n_features);
+        scripted(&mut draws, basis, n_slots, 8);
+    }
+    let mut draws = CaseDraws(11);
+    let made = TestBasis::fourier(&mut draws, 300, 12, 3);
+    scripted(&mut draws, made, 3, 6);
+    for (seed, family) in (20..).zip([
+        KernelFamily::SquaredExponential,
+        KernelFamily::MaternHalf,
+        KernelFamily::MaternThreeHalves,
+        KernelFamily::MaternFiveHalves,
+        KernelFamily::Linear,
+    ]) {
+        let mut draws = CaseDraws(seed);
+        for dense in [true, false] {
+            let basis = TestBasis::Gram(TestGram::new(&mut draws, family, 270, 2, dense));
+            scripted(&mut draws, basis, 4, 7);
+        }
+        let own = TestBasis::Own((0..4).map(|_| TestGram::new(&mut draws, family, 270, 3, false)).collect());
+        scripted(&mut draws, own, 4, 7);
+    }
+    let mut draws = CaseDraws(31);
+    let many = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternFiveHalves, 5_000, 2, false));
+    scripted(&mut draws, many, 4, 4);
+}

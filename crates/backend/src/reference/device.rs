@@ -35,7 +35,6 @@ impl Default for ReferenceDevice {
 
 impl ReferenceDevice {
     /// Creates a reference device with a planted fault.
-    #[must_use]
     pub fn with_fault(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
     }

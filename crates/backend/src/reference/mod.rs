@@ -23,7 +23,7 @@ pub(crate) mod cases_tests;
 mod fault_tests;
 #[cfg(test)]
 mod math_tests;
-#[cfg(all(test, feature = "gpu"))]
+#[cfg(test)]
 pub(crate) mod played_planes_tests;
 #[cfg(test)]
 pub(crate) mod referee_tests;

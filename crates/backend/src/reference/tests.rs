@@ -1,21 +1,12 @@
 //! Tests the reference device against direct evaluation.
 
 use super::arithmetic::Arithmetic;
-use super::buffers::{MEAN, P, RESET_DEVIATION, VARIANCE};
-use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, script};
+use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, play_every_case, script};
+use super::played_planes_tests::ReferencePlayer;
 use super::referee_tests::Referee;
-use super::slots::ReferenceSlots;
 use super::{Fault, ReferenceDevice};
 use crate::device::{Answer, CAPACITY, DeviceSlots, SlotWork, Tables};
 use privateer_gp::score::KernelFamily;
-
-/// Returns the planes of a slot, in f64.
-fn planes<R: Arithmetic>(slots: &ReferenceSlots<R>, slot: usize) -> [Vec<f64>; 4] {
-    [P, MEAN, VARIANCE, RESET_DEVIATION].map(|plane| {
-        let at = slots.buffers.plane(slot as u32, plane);
-        slots.buffers.planes[at..at + slots.buffers.extent.stride].iter().map(|value| value.wide()).collect()
-    })
-}
 
 /// Plays a script on the reference device; returns the first error, if any.
 fn played<R: Arithmetic>(
@@ -24,24 +15,17 @@ fn played<R: Arithmetic>(
     n_slots: usize,
     rounds: &[Vec<OwnedWork>],
 ) -> Result<(), String> {
-    let tables = reference.tables_in::<R>(basis.spec()).expect("tables");
-    let mut slots = ReferenceSlots::<R>::new(&tables, n_slots);
-    let mut errors = vec![tables.kernel_error(); n_slots];
-    if let TestBasis::Own(grams) = basis {
-        for (slot, gram) in grams.iter().enumerate() {
-            errors[slot] = slots.set_points(slot, gram).expect("points");
-        }
-    }
-    let mut referee = Referee::new(basis, R::PRECISION, errors);
+    let mut player = ReferencePlayer::<R>::new(reference, basis, n_slots);
+    let mut referee = Referee::new(basis, R::PRECISION, std::mem::take(&mut player.kernel_errors));
     let mut answers: Vec<Answer> = Vec::new();
     for (stamp, round) in (1u32..).zip(rounds) {
         let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
-        slots.submit(stamp, &works).expect("submit");
-        slots.collect(&mut answers).expect("collect");
+        player.slots.submit(stamp, &works).expect("submit");
+        player.slots.collect(&mut answers).expect("collect");
         assert_eq!(answers.len(), works.len());
         for (work, answer) in round.iter().zip(&answers) {
             referee.play(work);
-            referee.check_planes(work.slot, &planes(&slots, work.slot))?;
+            referee.check_planes(work.slot, &player.planes(work.slot))?;
             referee.check_answer(work, answer)?;
             assert_eq!(answer.stamp, stamp);
         }
@@ -57,56 +41,9 @@ fn played_in_both(basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) 
     played::<f64>(&ReferenceDevice::default(), basis, n_slots, rounds).expect("f64");
 }
 
-const FAMILIES: [KernelFamily; 5] = [
-    KernelFamily::SquaredExponential,
-    KernelFamily::MaternHalf,
-    KernelFamily::MaternThreeHalves,
-    KernelFamily::MaternFiveHalves,
-    KernelFamily::Linear,
-];
-
 #[test]
-fn features_of_every_size() {
-    for (seed, (n_points, n_features, n_slots)) in
-        (1..).zip([(1, 1, 1), (255, 3, 2), (256, 7, 9), (257, 64, 4), (600, 65, 4), (300, 130, 5)])
-    {
-        let mut draws = CaseDraws(seed);
-        let basis = TestBasis::features(&mut draws, n_points, n_features);
-        let rounds = script(&mut draws, &basis, n_slots, 8);
-        played_in_both(&basis, n_slots, &rounds);
-    }
-}
-
-#[test]
-fn features_that_the_device_makes() {
-    let mut draws = CaseDraws(11);
-    let basis = TestBasis::fourier(&mut draws, 300, 12, 3);
-    let rounds = script(&mut draws, &basis, 3, 6);
-    played_in_both(&basis, 3, &rounds);
-}
-
-#[test]
-fn gram_columns_of_every_kind() {
-    for (seed, family) in (20..).zip(FAMILIES) {
-        let mut draws = CaseDraws(seed);
-        for dense in [true, false] {
-            let basis = TestBasis::Gram(TestGram::new(&mut draws, family, 270, 2, dense));
-            let rounds = script(&mut draws, &basis, 4, 7);
-            played_in_both(&basis, 4, &rounds);
-        }
-        let basis = TestBasis::Own((0..4).map(|_| TestGram::new(&mut draws, family, 270, 3, false)).collect());
-        let rounds = script(&mut draws, &basis, 4, 7);
-        played_in_both(&basis, 4, &rounds);
-    }
-}
-
-/// With too many points for a whole matrix, columns are evaluated when they are needed.
-#[test]
-fn gram_columns_of_many_points() {
-    let mut draws = CaseDraws(31);
-    let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternFiveHalves, 5_000, 2, false));
-    let rounds = script(&mut draws, &basis, 4, 4);
-    played_in_both(&basis, 4, &rounds);
+fn every_case() {
+    play_every_case(played_in_both);
 }
 
 /// A factor and a row over an empty basis give mean 0 and the prior variance.

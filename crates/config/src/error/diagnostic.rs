@@ -53,13 +53,11 @@ impl Sources {
     }
 
     /// Returns the text of one source.
-    #[must_use]
     pub fn text(&self, source: usize) -> &str {
         &self.texts[source].text
     }
 
     /// Resolves a span to file, line, column and the line's text.
-    #[must_use]
     pub fn place(&self, span: &Span) -> Place {
         let Source { name, text, first_line, line_starts } = &self.texts[span.source];
         let start = floor_char(text, span.range.start);
@@ -81,7 +79,6 @@ impl Sources {
 
 impl Place {
     /// Creates the place of a file as a whole.
-    #[must_use]
     pub fn whole(file: impl Into<String>) -> Self {
         Self { file: file.into(), line: 0, column: 1, width: 1, text: None }
     }

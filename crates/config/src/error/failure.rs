@@ -111,7 +111,6 @@ const MOST_SHOWN: usize = 20;
 
 impl Error {
     /// Creates an error from one diagnostic of the user's input.
-    #[must_use]
     pub fn input(diagnostic: Diagnostic) -> Self {
         Self::Input(vec![diagnostic])
     }
@@ -122,7 +121,6 @@ impl Error {
     }
 
     /// Returns the process exit code for this error.
-    #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
             // A path of the caller that names nothing.
@@ -187,7 +185,6 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// Whether a path led through links without an end; the standard library has no stable name for it.
-#[must_use]
 pub fn is_link_loop(source: &std::io::Error) -> bool {
     const CODE: i32 = if cfg!(windows) {
         1921

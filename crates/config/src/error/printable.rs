@@ -6,7 +6,6 @@ use std::borrow::Cow;
 ///
 /// These are control characters other than line feed and tab, marks that change the direction of text, and characters
 /// outside of XML.
-#[must_use]
 pub fn is_unprintable(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     // The last two are outside of XML.
@@ -14,7 +13,6 @@ pub fn is_unprintable(c: char) -> bool {
 }
 
 /// Returns the text with its unprintable characters escaped, as in `\u{1b}`.
-#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);

@@ -8,7 +8,6 @@ const LONGEST: usize = 200;
 /// Returns the known word closest to `found`, if it is a likely intended word.
 ///
 /// The distance is optimal string alignment: a swap of neighbouring letters is one edit.
-#[must_use]
 pub fn closest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let n_chars = found.chars().count();
     // At least one letter must be right; longer texts than any word are not compared.
@@ -36,14 +35,12 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 /// The present name of a renamed key or word, if it is among the known ones.
-#[must_use]
 pub fn renamed<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (_, new) = RENAMED.iter().find(|(old, _)| *old == found)?;
     known.into_iter().find(|word| word == new)
 }
 
 /// What to try where `found` is unknown: the present name of a renamed word, else the closest one.
-#[must_use]
 pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<String> {
     match renamed(found, known.clone()) {
         Some(new) => Some(format!("`{found}` is now `{new}`")),

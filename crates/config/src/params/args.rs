@@ -27,7 +27,6 @@ const MOST_KEPT: usize = 200;
 
 impl Sink {
     /// Creates an empty sink over the texts that spans point into.
-    #[must_use]
     pub fn new(sources: Sources) -> Self {
         Self {
             sources,
@@ -46,13 +45,11 @@ impl Sink {
     }
 
     /// Returns the items that the program adds to the lists.
-    #[must_use]
     pub fn added(&self) -> &Extensions {
         &self.added
     }
 
     /// Returns the texts.
-    #[must_use]
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -80,7 +77,6 @@ impl Sink {
     }
 
     /// Returns the number of errors so far.
-    #[must_use]
     pub fn n_mistakes(&self) -> usize {
         self.diagnostics.borrow().len() + self.more.get()
     }
@@ -161,37 +157,31 @@ impl Wanted {
 
 impl<'a> Args<'a> {
     /// Creates a reader of `table`, found at `path` (empty for the top).
-    #[must_use]
     pub fn new(table: &'a Table, path: impl Into<String>, sink: &'a Sink) -> Self {
         Self { table, path: path.into(), sink, seen: RefCell::new(Vec::new()) }
     }
 
     /// Creates a reader of an empty table, which records the keys that a parser would read.
-    #[must_use]
     pub fn dry(sink: &'a Sink) -> Self {
         Self::new(&EMPTY, "", sink)
     }
 
     /// Returns the sink for errors.
-    #[must_use]
     pub fn sink(&self) -> &'a Sink {
         self.sink
     }
 
     /// Returns a list with the items that the program adds to it.
-    #[must_use]
     pub fn items<T: 'static>(&self, list: List<T>) -> Items<'a, T> {
         Items::new(list, &self.sink.added)
     }
 
     /// Returns the keys read so far, including those of nested tables.
-    #[must_use]
     pub fn documented(&self) -> Vec<KeyDoc> {
         self.seen.borrow().clone()
     }
 
     /// Returns whether the user wrote this key.
-    #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.table.get(key).is_some()
     }

@@ -13,14 +13,19 @@ pub struct Named<B: 'static> {
     pub build: B,
 }
 
+impl<B> Named<B> {
+    /// Creates an entry.
+    pub const fn new(name: &'static str, summary: &'static str, paper: &'static str, build: B) -> Self {
+        Self { name, summary, paper, build }
+    }
+}
+
 /// Returns the entry of this name.
-#[must_use]
 pub fn find<B>(entries: &'static [Named<B>], name: &str) -> Option<&'static Named<B>> {
     entries.iter().find(|entry| entry.name == name)
 }
 
 /// Returns the names of a list, in its order.
-#[must_use]
 pub fn names<B>(entries: &'static [Named<B>]) -> Vec<&'static str> {
     entries.iter().map(|entry| entry.name).collect()
 }

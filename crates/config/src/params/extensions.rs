@@ -48,7 +48,6 @@ impl Extensions {
     }
 
     /// Returns whether an item of this name was added to any list.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.items.iter().any(|(known, ..)| *known == name)
     }
@@ -62,25 +61,21 @@ pub struct Items<'a, T: 'static> {
 
 impl<'a, T: 'static> Items<'a, T> {
     /// Combines a list with what was added to it.
-    #[must_use]
     pub fn new(list: List<T>, added: &'a Extensions) -> Self {
         Self { list, added }
     }
 
     /// Returns all names, those of this program first.
-    #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         self.list.iter().map(|entry| entry.name).chain(self.added.of::<T>().map(|item| item.name)).collect()
     }
 
     /// Returns whether a name is on the list.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
 
     /// Reads the item of this name; `None` for an unknown name.
-    #[must_use]
     pub fn read(&self, name: &str, args: &Args<'_>) -> Option<T> {
         match self.list.iter().find(|entry| entry.name == name) {
             Some(entry) => Some((entry.build)(args)),
@@ -92,7 +87,6 @@ impl<'a, T: 'static> Items<'a, T> {
 /// Returns the same text for the whole run of the program.
 ///
 /// Names of items are compared and kept everywhere, so each different name is stored once and never freed.
-#[must_use]
 pub fn interned(text: &str) -> &'static str {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

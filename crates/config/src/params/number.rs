@@ -9,7 +9,6 @@ pub const SMALLEST: f64 = 1e-50;
 pub const LARGEST: f64 = 1e50;
 
 /// Whether arithmetic holds for a number: 0, or of a size from [`SMALLEST`] to [`LARGEST`].
-#[must_use]
 pub fn is_representable(x: f64) -> bool {
     x == 0.0 || (SMALLEST..=LARGEST).contains(&x.abs())
 }

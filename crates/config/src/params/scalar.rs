@@ -19,7 +19,6 @@ pub enum Scalar {
 
 impl Scalar {
     /// Returns the value as a number, if it is one.
-    #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Integer(i) => Some(*i as f64),

@@ -55,7 +55,6 @@ pub struct Entry {
 
 impl Node {
     /// Creates a node for a value made by the program.
-    #[must_use]
     pub fn bare(value: Value) -> Self {
         Self { value, span: None }
     }
@@ -63,7 +62,6 @@ impl Node {
 
 impl Value {
     /// Returns the name of the value's type, as shown to the user.
-    #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Bool(_) => "a boolean",
@@ -76,7 +74,6 @@ impl Value {
     }
 
     /// Returns the value as written in a spec, for messages.
-    #[must_use]
     pub fn shown(&self) -> String {
         match self {
             Self::Bool(b) => b.to_string(),
@@ -98,7 +95,6 @@ impl Value {
     }
 
     /// Returns the value as a number, if it is one.
-    #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Integer(i) => Some(*i as f64),
@@ -108,7 +104,6 @@ impl Value {
     }
 
     /// Returns the plain TOML value, without places.
-    #[must_use]
     pub fn to_toml(&self) -> toml::Value {
         match self {
             Self::Bool(b) => toml::Value::Boolean(*b),
@@ -123,7 +118,6 @@ impl Value {
 
 impl Table {
     /// Returns the value of a key.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
@@ -148,7 +142,6 @@ impl Table {
     }
 
     /// Returns the plain TOML table, without places and with sorted keys.
-    #[must_use]
     pub fn to_toml(&self) -> toml::Table {
         self.entries.iter().map(|entry| (entry.key.clone(), entry.node.value.to_toml())).collect()
     }

@@ -23,7 +23,6 @@ impl Default for Exact {
 }
 
 /// Reads `tolerance` and `max_features`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> Exact {
     let default = Exact::default();
     let tolerance = args.number("tolerance", "largest variance left out, as a share of the largest prior variance");
@@ -71,9 +70,6 @@ pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Resu
 ///
 /// The residual is the part of `k(x, x)` that the features do not carry.
 /// * `gram` — covariance of the domain over which the features are built, with its `domain` and `kernel`
-///
-/// # Errors
-/// As [`exact`].
 pub fn exact_at(
     gram: &dyn GramSource,
     plan: Exact,

@@ -4,7 +4,6 @@ pub mod exact;
 mod measured;
 pub mod nystrom;
 pub mod quadrature_fourier;
-pub mod quadrature_table;
 pub mod random_fourier;
 
 pub use measured::{MEASURED_PAIRS, measured_error};

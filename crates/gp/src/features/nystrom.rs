@@ -24,7 +24,6 @@ pub enum FixedDictionary {
 }
 
 /// Reads `points` or `size`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> FixedDictionary {
     let points = args.numbers("points", "dictionary: indices of points of the domain, from 0");
     let size =
@@ -126,9 +125,6 @@ pub struct Beyond<'a> {
 }
 
 /// Evaluates the features of [`nystrom`] at points outside of the domain.
-///
-/// # Errors
-/// As [`nystrom`].
 pub fn nystrom_at(gram: &dyn GramSource, dictionary: &[u32], beyond: &Beyond<'_>) -> Result<FeatureTable, Error> {
     let Beyond { domain, kernel, points } = *beyond;
     let column = |point: u32, out: &mut [f64]| {

@@ -32,7 +32,6 @@ pub struct QuadratureFourier {
 }
 
 /// Reads `nodes` and `max_error`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> QuadratureFourier {
     let nodes = args.count("nodes", "nodes a coordinate: nodes^d features for each group of d coordinates");
     let max_error = args.number("max_error", "kernel error, as a share of the prior variance, beyond which features are refused");
@@ -179,7 +178,6 @@ impl QuadratureMap {
     }
 
     /// Returns the number of features.
-    #[must_use]
     pub fn n_features(&self) -> usize {
         self.groups.iter().map(FrequencyGroup::n_features).sum()
     }
@@ -205,7 +203,6 @@ impl QuadratureMap {
     /// Returns the features of the rows of a product domain, and the ranges of each axis.
     ///
     /// Features outside of a row's axis are zero. `None` unless every group of the kernel is one axis.
-    #[must_use]
     pub fn product_table(&self, domain: &ProductDomain) -> Option<(FeatureTable, Vec<AxisFeatures>)> {
         let (n_points, n_features) = (domain.n_rows(), self.n_features());
         let mut values = vec![0.0; n_points * n_features];
@@ -232,7 +229,6 @@ impl QuadratureMap {
     ///
     /// With a kernel, `kernel_error` is the larger of the error over the box of the map and the error over up to
     /// [`super::MEASURED_PAIRS`] pairs of points; without one it is the error over the box.
-    #[must_use]
     pub fn table(&self, points: &Points, kernel: Option<&dyn Kernel>) -> FeatureTable {
         let (n_points, n_features) = (points.n_points(), self.n_features());
         let mut values = vec![0.0; n_points * n_features];
@@ -257,7 +253,6 @@ impl QuadratureMap {
     }
 
     /// Returns frequencies and squared amplitudes of the first group, in the half layout.
-    #[must_use]
     pub fn first_group(&self) -> (&[f64], Vec<f64>) {
         let group = &self.groups[0];
         (&group.frequencies, group.amplitudes.iter().map(|a| a * a).collect())
@@ -369,7 +364,6 @@ fn bound(factors: &[Arc<dyn Kernel>], nodes: usize, extents: &[f64]) -> Option<f
 }
 
 /// Returns the lengths of the box around these points, one per coordinate.
-#[must_use]
 pub fn extents(points: &Points) -> Vec<f64> {
     let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); points.dimension()];
     for point in 0..points.n_points() {

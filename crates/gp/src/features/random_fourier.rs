@@ -15,7 +15,6 @@ pub struct RandomFourier {
 }
 
 /// Reads `features`, the number of frequencies.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> RandomFourier {
     let count = args.count("features", "number of frequencies; each gives a cosine and a sine").between(1, 65_536).or(200);
     args.finish();
@@ -25,7 +24,6 @@ pub fn parse(args: &Args<'_>) -> RandomFourier {
 /// Draws `count` frequencies from the kernel's spectral density, `count x dimension` row-major.
 ///
 /// `None` if the kernel has no spectral density.
-#[must_use]
 pub fn draw_frequencies(kernel: &dyn Kernel, dimension: usize, count: usize, stream: &mut Stream) -> Option<Vec<f64>> {
     let mut frequencies = Vec::with_capacity(count * dimension);
     for _ in 0..count {
@@ -41,7 +39,6 @@ pub fn draw_frequencies(kernel: &dyn Kernel, dimension: usize, count: usize, str
 /// * `frequencies` — `m x d` row-major, `d` the dimension of the points
 /// * `kernel` — the approximated kernel: `kernel_error` is the largest error over up to [`super::MEASURED_PAIRS`] pairs
 ///   of points, which depend only on the number of points; without a kernel it is 0 and has no meaning
-#[must_use]
 pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kernel: Option<&dyn Kernel>) -> FeatureTable {
     let m = frequencies.len() / points.dimension();
     let n_points = points.n_points();

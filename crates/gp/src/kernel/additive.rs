@@ -22,7 +22,6 @@ impl Additive {
     /// Creates the kernel over groups of `group_size >= 1` coordinates.
     ///
     /// `None` if the part cannot be restricted to coordinates.
-    #[must_use]
     pub fn new(part: Arc<dyn Kernel>, group_size: usize) -> Option<Self> {
         part.on_coordinates(0..1).is_some().then_some(Self { part, group_size })
     }

@@ -16,7 +16,6 @@ pub enum Lengthscales {
 
 impl Lengthscales {
     /// Reads `lengthscale` or `lengthscales`, one of which is required.
-    #[must_use]
     pub fn parse(args: &Args<'_>) -> Self {
         const ONE: &str = "length-scale of every coordinate, in the domain's units";
         let many = args.numbers("lengthscales", "length-scale of each coordinate (in place of `lengthscale`)");
@@ -35,7 +34,6 @@ impl Lengthscales {
     }
 
     /// Returns the number of coordinates, or `None` if any number is allowed.
-    #[must_use]
     pub fn dimension(&self) -> Option<usize> {
         match self {
             Self::Isotropic(_) => None,
@@ -44,7 +42,6 @@ impl Lengthscales {
     }
 
     /// Returns the length-scale of one coordinate (1 beyond the last coordinate).
-    #[must_use]
     pub fn of(&self, coordinate: usize) -> f64 {
         match self {
             Self::Isotropic(l) => *l,
@@ -53,7 +50,6 @@ impl Lengthscales {
     }
 
     /// Returns the length-scales of a range of coordinates.
-    #[must_use]
     pub fn of_range(&self, coordinates: Range<usize>) -> Self {
         match self {
             Self::Isotropic(l) => Self::Isotropic(*l),
@@ -62,7 +58,6 @@ impl Lengthscales {
     }
 
     /// Returns coordinates divided by their length-scales, `n_points x dimension` row-major.
-    #[must_use]
     pub fn scaled(&self, points: &Points) -> Arc<[f64]> {
         let d = points.dimension();
         if let Self::Isotropic(l) = self {
@@ -72,7 +67,6 @@ impl Lengthscales {
     }
 
     /// Returns `Σ_i ((a_i - b_i) / l_i)²`, coordinates ascending; the bits are symmetric in a, b.
-    #[must_use]
     pub fn squared_distance(&self, a: &[f64], b: &[f64]) -> f64 {
         let pairs = a.iter().zip(b);
         match self {

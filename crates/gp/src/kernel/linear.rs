@@ -17,14 +17,12 @@ pub struct LinearKernel {
 
 impl LinearKernel {
     /// Creates the kernel, with `scale` > 0 and `bias` >= 0.
-    #[must_use]
     pub fn new(scale: f64, bias: f64) -> Self {
         Self { scale, bias }
     }
 }
 
 /// Reads `scale` and `bias`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
     let scale = args.number("scale", "prior variance of each weight").above(0.0).or(1.0);
     let bias = args.number("bias", "prior variance of the offset").at_least(0.0).or(0.0);

@@ -27,31 +27,16 @@ pub enum KernelChoice {
 
 /// The registered kernels.
 pub static KERNELS: &[Named<KernelBuild>] = &[
-    Named {
-        name: "squared-exponential",
-        summary: "exp(-r² / 2 l²)",
-        paper: "Rasmussen2006",
-        build: KernelBuild::Function(squared_exponential::parse),
-    },
-    Named {
-        name: "matern",
-        summary: "Matern of any smoothness nu > 0",
-        paper: "Rasmussen2006",
-        build: KernelBuild::Function(matern::parse),
-    },
-    Named {
-        name: "additive",
-        summary: "mean of a kernel over groups of coordinates",
-        paper: "Mutny2018",
-        build: KernelBuild::Composed(additive::parse),
-    },
-    Named { name: "linear", summary: "x · y", paper: "Rasmussen2006", build: KernelBuild::Function(linear::parse) },
-    Named {
-        name: "empirical-covariance",
-        summary: "covariance of a train table's arms",
-        paper: "Srinivas2010",
-        build: KernelBuild::Empirical(empirical::parse),
-    },
+    Named::new("squared-exponential", "exp(-r² / 2 l²)", "Rasmussen2006", KernelBuild::Function(squared_exponential::parse)),
+    Named::new("matern", "Matern of any smoothness nu > 0", "Rasmussen2006", KernelBuild::Function(matern::parse)),
+    Named::new("additive", "mean of a kernel over groups of coordinates", "Mutny2018", KernelBuild::Composed(additive::parse)),
+    Named::new("linear", "x · y", "Rasmussen2006", KernelBuild::Function(linear::parse)),
+    Named::new(
+        "empirical-covariance",
+        "covariance of a train table's arms",
+        "Srinivas2010",
+        KernelBuild::Empirical(empirical::parse),
+    ),
 ];
 
 /// Returns the kernels that the program adds to the list.

@@ -38,7 +38,6 @@ enum MaternForm {
 
 impl Matern {
     /// Creates the kernel, with smoothness `0 < nu <= 1000` and `k(x, x) = variance` > 0.
-    #[must_use]
     pub fn new(nu: f64, lengthscales: Lengthscales, variance: f64) -> Self {
         let form = if nu == 0.5 {
             MaternForm::Half
@@ -54,7 +53,6 @@ impl Matern {
 }
 
 /// Reads `nu`, `lengthscale` or `lengthscales`, and `variance`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
     let nu = args
         .number("nu", "smoothness: samples are differentiable less than `nu` times")

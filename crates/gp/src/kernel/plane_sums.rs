@@ -14,7 +14,6 @@
 
 use super::Lengthscales;
 use crate::Points;
-use privateer_numerics::linalg::wide;
 use privateer_numerics::vectorised;
 
 /// Degrees of the terms: 0 to 21.
@@ -54,7 +53,6 @@ impl PlaneSums {
     /// Puts points into boxes.
     ///
     /// `None` outside the plane, and where there would be too many boxes for their points.
-    #[must_use]
     pub fn over(lengthscales: &Lengthscales, variance: f64, points: &Points) -> Option<Self> {
         if points.dimension() != 2 {
             return None;
@@ -110,14 +108,14 @@ impl PlaneSums {
                 continue;
             }
             let factors = [&factors[0][number / self.axes[1].count][..], &factors[1][number % self.axes[1].count][..]];
-            wide(Expand { centres, factors, variance: self.variance, terms: &mut terms });
+            expand(centres, factors, self.variance, &mut terms);
             let parts = first.chunks(TOGETHER).zip(second.chunks(TOGETHER));
             for (members, (first, second)) in members.chunks(TOGETHER).zip(parts) {
                 let mut offsets = [[0.0; TOGETHER]; 2];
                 offsets[0][..members.len()].copy_from_slice(first);
                 offsets[1][..members.len()].copy_from_slice(second);
                 let mut values = [0.0; TOGETHER];
-                wide(Evaluate { terms: &terms, offsets: &offsets, values: &mut values });
+                evaluate(&terms, &offsets, &mut values);
                 members.iter().zip(values).for_each(|(&point, value)| out[point as usize] += value);
             }
         }
@@ -173,17 +171,12 @@ impl Axis {
     }
 }
 
-struct Expand<'a> {
-    centres: &'a [(usize, f64)],
-    /// Of every centre, for the box's place on each axis.
-    factors: [&'a [Row]; 2],
-    variance: f64,
-    terms: &'a mut [Row; DEGREES],
-}
-
 vectorised! {
-    fn call(self: Expand<'_>) {
-        let Self { centres, factors: [first, second], variance, terms } = self;
+    /// Expands the kernel about the middle of a box.
+    ///
+    /// * `factors` — of every centre, for the box's place on each axis.
+    fn expand(centres: &[(usize, f64)], factors: [&[Row]; 2], variance: f64, terms: &mut [Row; DEGREES]) {
+        let [first, second] = factors;
         *terms = [NONE; DEGREES];
         for ((&(_, weight), first), second) in centres.iter().zip(first).zip(second) {
             for (j, (terms, factor)) in terms.iter_mut().zip(first).enumerate() {
@@ -198,15 +191,9 @@ vectorised! {
     }
 }
 
-struct Evaluate<'a> {
-    terms: &'a [Row; DEGREES],
-    offsets: &'a [[f64; TOGETHER]; 2],
-    values: &'a mut [f64; TOGETHER],
-}
-
 vectorised! {
-    fn call(self: Evaluate<'_>) {
-        let Self { terms, offsets: [first, second], values } = self;
+    fn evaluate(terms: &[Row; DEGREES], offsets: &[[f64; TOGETHER]; 2], values: &mut [f64; TOGETHER]) {
+        let [first, second] = offsets;
         // Horner's rule in the second coordinate within Horner's rule in the first.
         let mut sums = [0.0; TOGETHER];
         for (j, terms) in terms.iter().enumerate().rev() {

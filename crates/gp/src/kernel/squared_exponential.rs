@@ -21,14 +21,12 @@ pub struct SquaredExponential {
 
 impl SquaredExponential {
     /// Creates the kernel with these length-scales and `k(x, x) = variance` > 0.
-    #[must_use]
     pub fn new(lengthscales: Lengthscales, variance: f64) -> Self {
         Self { lengthscales, variance }
     }
 }
 
 /// Reads `lengthscale` or `lengthscales`, and `variance`.
-#[must_use]
 pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
     let lengthscales = Lengthscales::parse(args);
     let variance = args.number("variance", "prior variance k(x, x) of the function").above(0.0).or(1.0);

@@ -19,7 +19,7 @@
 
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
-use privateer_numerics::linalg::{self, Columns, padded_length, wide};
+use privateer_numerics::linalg::{self, Columns, padded_length};
 use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -103,7 +103,6 @@ impl CovariancePosterior {
     /// Returns whether this form suits a domain of `n_points`, given the prior bound and the ridge.
     ///
     /// Otherwise use [`super::ExactPosterior`].
-    #[must_use]
     pub fn suits(n_points: usize, prior_bound: f64, ridge: f64) -> bool {
         (1..=Self::MOST_POINTS).contains(&n_points) && LEAST_RIDGE * prior_bound <= ridge
     }
@@ -111,7 +110,6 @@ impl CovariancePosterior {
     /// Returns the most memory of a trial of `rounds` rounds, in bytes.
     ///
     /// Covariances of visited points, now and at the last recomputation, its factor, and the streaks since.
-    #[must_use]
     pub fn most_bytes(n_points: usize, rounds: u64) -> f64 {
         let n = n_points as f64;
         let visited = n.min(rounds as f64);
@@ -119,7 +117,6 @@ impl CovariancePosterior {
     }
 
     /// Returns whether a saved state belongs to this form.
-    #[must_use]
     pub fn saved(state: &serde_json::Value) -> bool {
         state["form"] == FORM
     }
@@ -127,7 +124,6 @@ impl CovariancePosterior {
     /// Creates the prior over this domain.
     /// * `prior_bound` — [`super::ExactPosterior::prior_bound`] of the domain
     /// * `ridge` — noise variance, > 0
-    #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = CovarianceState {
             version: 1,
@@ -253,7 +249,7 @@ impl CovariancePosterior {
             covariances = self.covariances_at_start(point as usize);
         }
         let (n_ended, stride) = (self.state.streaks.len(), covariances.len());
-        wide(CatchUp { covariances: &mut covariances, ended: &self.ended[held * stride..], point: point as usize });
+        catch_up(&mut covariances, &self.ended[held * stride..], point as usize);
         self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
         self.covariances[at] = (n_ended, covariances);
         self.sum_before = self.visits.sums[at];
@@ -282,7 +278,7 @@ impl CovariancePosterior {
         let fall = fall(streak, self.open.variance, self.state.ridge);
         let [before_means, before_variances] = &self.before;
         let (means, variances) = (self.means.as_mut_slice(), self.variances.as_mut_slice());
-        wide(ApplyStreak { covariances, before_means, before_variances, step, fall, means, variances });
+        apply_streak(covariances, before_means, before_variances, step, fall, means, variances);
     }
 
     /// Recomputes the state from the interactions; the caller has ended the current streak.
@@ -336,16 +332,9 @@ fn gain(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     0.5 * libm::log1p(streak.count as f64 * variance / ridge)
 }
 
-/// Subtracts ended streaks, in order, from the covariances of a point.
-struct CatchUp<'a> {
-    covariances: &'a mut [f64],
-    ended: &'a [f64],
-    point: usize,
-}
-
 vectorised! {
-    fn call(self: CatchUp<'_>) {
-        let Self { covariances, ended, point } = self;
+    /// Subtracts ended streaks, in order, from the covariances of a point.
+    fn catch_up(covariances: &mut [f64], ended: &[f64], point: usize) {
         let stride = covariances.len();
         let fours = ended.chunks_exact(4 * stride);
         let rest = fours.remainder();
@@ -369,19 +358,16 @@ vectorised! {
     }
 }
 
-struct ApplyStreak<'a> {
-    covariances: &'a [f64],
-    before_means: &'a [f64],
-    before_variances: &'a [f64],
-    step: f64,
-    fall: f64,
-    means: &'a mut [f64],
-    variances: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: ApplyStreak<'_>) {
-        let Self { covariances, before_means, before_variances, step, fall, means, variances } = self;
+    fn apply_streak(
+        covariances: &[f64],
+        before_means: &[f64],
+        before_variances: &[f64],
+        step: f64,
+        fall: f64,
+        means: &mut [f64],
+        variances: &mut [f64],
+    ) {
         for ((mean, before), p) in means.iter_mut().zip(before_means).zip(covariances) {
             *mean = before + step * p;
         }

@@ -37,14 +37,12 @@ struct ExactState {
 
 impl ExactPosterior {
     /// Creates the prior over this domain, with noise variance `ridge > 0`.
-    #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, ridge: f64) -> Self {
         let prior_bound = Self::prior_bound(gram.as_ref());
         Self::with_prior_bound(gram, prior_bound, ridge)
     }
 
     /// Returns the largest `k(x, x)` of a domain in one pass; it is the same for all trials.
-    #[must_use]
     pub fn prior_bound(gram: &dyn GramSource) -> f64 {
         (0..gram.n_points()).map(|point| gram.diagonal(point)).fold(0.0, f64::max)
     }
@@ -52,7 +50,6 @@ impl ExactPosterior {
     /// Creates the prior as [`ExactPosterior::new`] does, with a known prior bound.
     ///
     /// The bound is [`ExactPosterior::prior_bound`] of the domain.
-    #[must_use]
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = ExactState { version: VERSION, model: VisitedModel::new(ridge, 0), visits: Visits::default() };
         Self { gram, own: false, prior_bound, state, change: PendingChange::default() }
@@ -66,9 +63,6 @@ impl ExactPosterior {
     }
 
     /// Restores a saved posterior over the same domain.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let mut state: ExactState = serde_json::from_value(saved)?;
         if state.version != VERSION {

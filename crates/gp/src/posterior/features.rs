@@ -41,14 +41,12 @@ struct FeatureState {
 
 impl FeaturePosterior {
     /// Creates the prior, with noise variance `ridge > 0`.
-    #[must_use]
     pub fn new(table: Arc<FeatureTable>, ridge: f64) -> Self {
         let prior_bound = Self::prior_bound(&table);
         Self::with_prior_bound(table, prior_bound, ridge)
     }
 
     /// Returns the largest prior variance of a table's points; it is the same for all trials.
-    #[must_use]
     pub fn prior_bound(table: &FeatureTable) -> f64 {
         (0..table.n_points).map(|point| table.residual[point] + dot(table.row(point), table.row(point))).fold(0.0, f64::max)
     }
@@ -56,7 +54,6 @@ impl FeaturePosterior {
     /// Creates the prior as [`FeaturePosterior::new`] does, with a known prior bound.
     ///
     /// The bound is [`FeaturePosterior::prior_bound`] of the table.
-    #[must_use]
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
         let state = FeatureState {
             version: VERSION,

@@ -29,23 +29,28 @@ pub enum LinearModel {
     Weights(WeightModel),
 }
 
+/// Evaluates an expression of the model in either form.
+macro_rules! either {
+    ($self:ident, $model:ident => $value:expr) => {
+        match $self {
+            Self::Span($model) => $value,
+            Self::Weights($model) => $value,
+        }
+    };
+}
+
 impl LinearModel {
     /// Creates a model in `n` coordinates for prior variances of at most `prior`; `ridge > 0`.
-    #[must_use]
     pub fn new(ridge: f64, n: usize, prior: f64) -> Self {
         if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(VisitedModel::new(ridge, n)) }
     }
 
     /// Creates a model over coordinates; moments of a few coordinates cost less there.
-    #[must_use]
     pub fn over_coordinates(ridge: f64, n: usize) -> Self {
         Self::Weights(WeightModel::new(ridge, n))
     }
 
     /// Completes and checks a saved model, see [`VisitedModel::restore`].
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restore(&mut self, visits: &Visits, plays: &Plays) -> Result<(), &'static str> {
         match self {
             Self::Span(model) => model.restore(visits, plays),
@@ -54,61 +59,36 @@ impl LinearModel {
     }
 
     /// Returns the regularizer.
-    #[must_use]
     pub fn ridge(&self) -> f64 {
-        match self {
-            Self::Span(model) => model.ridge(),
-            Self::Weights(model) => model.ridge(),
-        }
+        either!(self, model => model.ridge())
     }
 
     /// Returns the number of coordinates.
-    #[must_use]
     pub fn n(&self) -> usize {
-        match self {
-            Self::Span(model) => model.n(),
-            Self::Weights(model) => model.n(),
-        }
+        either!(self, model => model.n())
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
-    #[must_use]
     pub fn gain(&self) -> f64 {
-        match self {
-            Self::Span(model) => model.gain(),
-            Self::Weights(model) => model.gain(),
-        }
+        either!(self, model => model.gain())
     }
 
     /// Returns the number of observations since the last rebuild.
-    #[must_use]
     pub fn since_rebuild(&self) -> u64 {
-        match self {
-            Self::Span(model) => model.since_rebuild(),
-            Self::Weights(model) => model.since_rebuild(),
-        }
+        either!(self, model => model.since_rebuild())
     }
 
     /// Returns the direction `u` of the current streak.
-    #[must_use]
     pub fn direction(&self) -> &[f64] {
-        match self {
-            Self::Span(model) => model.direction(),
-            Self::Weights(model) => model.direction(),
-        }
+        either!(self, model => model.direction())
     }
 
     /// Returns the posterior mean of the weights.
-    #[must_use]
     pub fn weights(&self) -> Vec<f64> {
-        match self {
-            Self::Span(model) => model.weights(),
-            Self::Weights(model) => model.weights(),
-        }
+        either!(self, model => model.weights())
     }
 
     /// Returns the direction over the visited points; `None` over coordinates or without a streak.
-    #[must_use]
     pub fn row(&self) -> Option<&[f64]> {
         match self {
             Self::Span(model) => Some(model.row()).filter(|row| !row.is_empty()),
@@ -125,7 +105,6 @@ impl LinearModel {
     }
 
     /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
-    #[must_use]
     pub fn moments(&self, c: &[f64], visits: &Visits, plays: &Plays) -> Moments {
         match self {
             Self::Span(model) => model.moments(c, dot(c, c), visits, plays),
@@ -136,7 +115,6 @@ impl LinearModel {
     /// Returns [`LinearModel::moments`] of coordinates `c` in `range` and zeros elsewhere.
     ///
     /// `None` in the dual form, where the restriction to a range saves no work.
-    #[must_use]
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Option<Moments> {
         match self {
             Self::Span(_) => None,
@@ -147,7 +125,6 @@ impl LinearModel {
     /// Returns [`LinearModel::moments_within`] of many columns of coordinates, then of the columns' padding.
     ///
     /// `None` in the dual form, and before the first change of point.
-    #[must_use]
     pub fn moments_within_each(&self, range: Range<usize>, columns: &Columns) -> Option<Vec<Moments>> {
         match self {
             Self::Span(_) => None,
@@ -156,25 +133,16 @@ impl LinearModel {
     }
 
     /// Returns the mean alone, at lower cost.
-    #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
-        match self {
-            Self::Span(model) => model.mean(c),
-            Self::Weights(model) => model.mean(c),
-        }
+        either!(self, model => model.mean(c))
     }
 
     /// Returns the slot of the current streak.
-    #[must_use]
     pub fn open_slot(&self) -> Option<usize> {
-        match self {
-            Self::Span(model) => model.open_slot(),
-            Self::Weights(model) => model.open_slot(),
-        }
+        either!(self, model => model.open_slot())
     }
 
     /// Returns weights and a triangular factor, see [`WeightModel::factor`].
-    #[must_use]
     pub fn factor(&self, visits: &Visits, plays: &Plays) -> Option<(Vec<f64>, Vec<f64>)> {
         match self {
             Self::Span(model) => {
@@ -186,7 +154,6 @@ impl LinearModel {
     }
 
     /// Returns whether the last new point exceeded the dual form; the next rebuild replaces it.
-    #[must_use]
     pub fn is_outgrown(&self, n_distinct: usize) -> bool {
         matches!(self, Self::Span(model) if MOST_POINTS * model.n() + 1 == n_distinct)
     }
@@ -209,7 +176,6 @@ impl LinearModel {
     }
 
     /// Bounds the rounding errors, see [`VisitedModel::state_error`].
-    #[must_use]
     pub fn state_error(&self, prior: f64, plays: &Plays) -> Moments {
         match self {
             Self::Span(model) => model.state_error(prior, plays),

@@ -21,7 +21,6 @@ pub enum Rotation {
 
 impl Rotation {
     /// Computes the rotation; `None` if the dictionary's covariance is not finite.
-    #[must_use]
     pub fn of(embedding: &Embedding, lives_long: bool) -> Option<Self> {
         let polar = embedding.polar()?;
         if !lives_long {

@@ -80,7 +80,6 @@ impl SumsPosterior {
     /// Creates a model that needs [`SumsPosterior::take`] before its first use.
     /// * `scale` — features are multiplied by it before they meet the sums
     /// * `ridge` — factor of `phi^T V^{-1} phi` of scaled features in the posterior variance, > 0
-    #[must_use]
     pub fn new(table: Arc<FeatureTable>, prior_bound: f64, scale: f64, ridge: f64) -> Self {
         let n = table.n_features;
         Self {
@@ -101,7 +100,6 @@ impl SumsPosterior {
     }
 
     /// Returns the table.
-    #[must_use]
     pub fn table(&self) -> &Arc<FeatureTable> {
         &self.table
     }
@@ -178,20 +176,17 @@ impl SumsPosterior {
     }
 
     /// Returns `ln det V`.
-    #[must_use]
     pub fn log_determinant(&self) -> f64 {
         self.diagonal.iter().map(|entry| 2.0 * libm::log(*entry)).sum()
     }
 
     /// Returns mean and variance for the features of any point, without its residual.
-    #[must_use]
     pub fn at(&self, phi: &[f64]) -> Moments {
-        let variance = pulp::Arch::new().dispatch(SquaredNorm { blocks: self.blocks(), phi });
+        let variance = squared_norm(self.blocks(), phi);
         Moments { mean: dot(&self.weights, phi), variance }
     }
 
     /// Returns the posterior mean of a point with these features.
-    #[must_use]
     pub fn mean(&self, phi: &[f64]) -> f64 {
         dot(&self.weights, phi)
     }
@@ -279,17 +274,11 @@ impl ScoreModel for SumsPosterior {
     }
 }
 
-/// Computes `|R phi|²` from the blocks of `R`.
-struct SquaredNorm<'a> {
-    blocks: &'a [f64],
-    phi: &'a [f64],
-}
-
 vectorised! {
-    fn call(self: SquaredNorm<'_>) -> f64 {
-        let phi = self.phi;
+    /// Computes `|R phi|²` from the blocks of `R`.
+    fn squared_norm(blocks: &[f64], phi: &[f64]) -> f64 {
         let mut squares = [0.0; LANES];
-        let mut rest = self.blocks;
+        let mut rest = blocks;
         for block in 0..phi.len().div_ceil(LANES) {
             let used = phi.len().min((block + 1) * LANES);
             let (columns, next) = rest.split_at(used * LANES);

@@ -100,7 +100,6 @@ struct OpenStreak {
 
 impl VisitedModel {
     /// Creates a model without visits, in `n` coordinates; `ridge > 0`.
-    #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
         Self {
             ridge,
@@ -119,9 +118,6 @@ impl VisitedModel {
     }
 
     /// Completes a saved value, after a check that it is consistent with these interactions.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restore(&mut self, visits: &Visits, source: &impl Covariances) -> Result<(), &'static str> {
         let (k, n_distinct) = (self.factor.n(), visits.n_distinct());
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
@@ -154,43 +150,36 @@ impl VisitedModel {
     }
 
     /// Returns the regularizer.
-    #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
     /// Returns the number of coordinates.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.theta.len()
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
-    #[must_use]
     pub fn gain(&self) -> f64 {
         self.gain + self.open.as_ref().map_or(0.0, |open| open.streak.gain())
     }
 
     /// Returns the largest absolute reward so far.
-    #[must_use]
     pub fn reward_bound(&self) -> f64 {
         self.reward_bound
     }
 
     /// Returns the number of observations since the last rebuild.
-    #[must_use]
     pub fn since_rebuild(&self) -> u64 {
         self.since_rebuild
     }
 
     /// Returns the direction `u` of the current streak.
-    #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
     }
 
     /// Returns the direction over the visited points: `u = sum row_i c_i`.
-    #[must_use]
     pub fn row(&self) -> &[f64] {
         &self.row
     }
@@ -257,7 +246,6 @@ impl VisitedModel {
     }
 
     /// Returns `theta · c` and the posterior variance (at least 0) of a point with coordinates `c` and this prior variance.
-    #[must_use]
     pub fn moments(&self, c: &[f64], prior: f64, visits: &Visits, source: &impl Covariances) -> Moments {
         let mut l = source.covariances(c, &visits.points[..self.factor.n()]);
         self.factor.solve_lower(&mut l, 0);
@@ -270,7 +258,6 @@ impl VisitedModel {
     }
 
     /// Returns the mean alone, at lower cost.
-    #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = product(&self.theta, c);
         match &self.open {
@@ -280,7 +267,6 @@ impl VisitedModel {
     }
 
     /// Returns the posterior mean of the weights.
-    #[must_use]
     pub fn weights(&self) -> Vec<f64> {
         let mut weights = self.theta.clone();
         if let Some(open) = &self.open {
@@ -294,14 +280,12 @@ impl VisitedModel {
     ///
     /// With the averages y of their rewards, the weights solve `A theta = y`. The means are `C C^T theta`, which is
     /// `y - ridge N^{-1} theta`.
-    #[must_use]
     pub fn visited_means(&self, visits: &Visits) -> Vec<f64> {
         let rewards = visits.sums.iter().zip(&visits.counts);
         rewards.zip(self.weights()).map(|((sum, &count), weight)| (sum - self.ridge * weight) / count as f64).collect()
     }
 
     /// Returns the slot of the current streak.
-    #[must_use]
     pub fn open_slot(&self) -> Option<usize> {
         self.open.as_ref().map(|open| open.slot)
     }
@@ -309,7 +293,6 @@ impl VisitedModel {
     /// Returns `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, row-major, over coordinates that do not grow.
     ///
     /// Here `G = L^{-1} C`, and d is the downdate of the current streak; posterior variances use the same factor.
-    #[must_use]
     pub fn form(&self, visits: &Visits, source: &impl Covariances) -> (Vec<f64>, Vec<f64>) {
         let (n, k) = (self.n(), self.factor.n());
         let rows: Vec<_> = visits.points[..k].iter().map(|&point| source.coordinates(point, &visits.points)).collect();
@@ -365,7 +348,6 @@ impl VisitedModel {
     /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
     ///
     /// Sums have as many terms as there are coordinates or visited points.
-    #[must_use]
     pub fn state_error(&self, prior: f64, source: &impl Covariances) -> Moments {
         let [of_theta, of_direction] = self.magnitudes;
         let terms = self.n().max(self.factor.n() + 1) as f64;

@@ -27,9 +27,6 @@ pub struct Visits {
 
 impl Visits {
     /// Checks that a saved value is consistent and lies within a domain of `n_points`.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn check(&self, n_points: usize) -> Result<(), &'static str> {
         let n = self.points.len();
         if self.counts.len() != n || self.sums.len() != n || self.slots.len() != n {
@@ -49,31 +46,26 @@ impl Visits {
     }
 
     /// Returns the slot of a point, if it was visited.
-    #[must_use]
     pub fn slot(&self, point: usize) -> Option<usize> {
         self.slots.get(&(point as u32)).map(|&slot| slot as usize)
     }
 
     /// Returns the number of distinct points.
-    #[must_use]
     pub fn n_distinct(&self) -> usize {
         self.points.len()
     }
 
     /// Returns the number of observations.
-    #[must_use]
     pub fn n_observations(&self) -> u64 {
         self.counts.iter().sum()
     }
 
     /// Returns the largest number of observations of one point.
-    #[must_use]
     pub fn largest_count(&self) -> u64 {
         self.counts.iter().copied().max().unwrap_or(0)
     }
 
     /// Returns the point with the highest average reward, the lowest index among ties; `None` before the first observation.
-    #[must_use]
     pub fn best_average(&self) -> Option<usize> {
         let average = |slot: usize| (self.points[slot] as usize, self.sums[slot] / self.counts[slot] as f64);
         lowest_within_tie(&(0..self.n_distinct()).map(average).collect::<Vec<_>>())

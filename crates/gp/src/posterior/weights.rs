@@ -65,7 +65,6 @@ pub struct WeightModel {
 
 impl WeightModel {
     /// Creates a model with `n` coordinates and `ridge > 0`.
-    #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
         let mut inverse = vec![0.0; n * n];
         (0..n).for_each(|i| inverse[i * n + i] = 1.0 / ridge);
@@ -88,7 +87,6 @@ impl WeightModel {
     /// Converts a dual-form model, from collapsed interactions as in [`WeightModel::rebuild`].
     ///
     /// `None` if the factorization fails.
-    #[must_use]
     pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge(), span.n());
         (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
@@ -96,9 +94,6 @@ impl WeightModel {
     }
 
     /// Completes a saved value, after a check that it is consistent.
-    ///
-    /// # Errors
-    /// A description of the inconsistency.
     pub fn restore(&mut self) -> Result<(), &'static str> {
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");
@@ -128,37 +123,31 @@ impl WeightModel {
     }
 
     /// Returns the regularizer.
-    #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
     /// Returns the number of coordinates.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
-    #[must_use]
     pub fn gain(&self) -> f64 {
         self.gain + self.streak.map_or(0.0, |(_, streak)| streak.gain())
     }
 
     /// Returns the number of observations since the last rebuild.
-    #[must_use]
     pub fn since_rebuild(&self) -> u64 {
         self.since_rebuild
     }
 
     /// Returns the direction `u` of the current streak.
-    #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
     }
 
     /// Returns the posterior mean of the weights.
-    #[must_use]
     pub fn weights(&self) -> Vec<f64> {
         let mut weights = self.theta.clone();
         if let Some((_, streak)) = &self.streak {
@@ -191,13 +180,13 @@ impl WeightModel {
             self.square = dot(&self.theta, &self.theta);
             self.waiting.push(EndedStreak { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
             if n < WAITING * self.waiting.len() {
-                linalg::wide(Take { inverse: &mut self.inverse, n, streaks: &self.waiting });
+                take(&mut self.inverse, n, &self.waiting);
                 self.waiting.clear();
                 self.prior = false;
             }
         }
         let inverse = (!self.prior).then_some(&self.inverse[..]);
-        linalg::wide(Direction { inverse, ridge: self.ridge, waiting: &self.waiting, c, next: &mut next });
+        next_direction(inverse, self.ridge, &self.waiting, c, &mut next);
         self.direction = next;
         self.streak = Some((tag, Streak::new(dot(c, &self.direction), dot(c, &self.theta))));
     }
@@ -224,13 +213,11 @@ impl WeightModel {
     /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
     ///
     /// The latter is the remaining part of the prior variance carried by the coordinates.
-    #[must_use]
     pub fn moments(&self, c: &[f64]) -> Moments {
         self.moments_within(c, 0..self.n)
     }
 
     /// Returns [`WeightModel::moments`] of coordinates `c` in this range and zeros elsewhere.
-    #[must_use]
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
         let mut mean = dot(c, &self.theta[range.clone()]);
         let mut form = self.form(c, range.start);
@@ -245,7 +232,6 @@ impl WeightModel {
     /// Returns [`WeightModel::moments_within`] of many columns of coordinates, then of the columns' padding.
     ///
     /// `None` while the inverse is the prior's.
-    #[must_use]
     pub fn moments_within_each(&self, range: Range<usize>, columns: &Columns) -> Option<Vec<Moments>> {
         if self.prior {
             return None;
@@ -268,7 +254,6 @@ impl WeightModel {
     }
 
     /// Returns the mean alone, at lower cost.
-    #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = dot(c, &self.theta);
         match &self.streak {
@@ -278,7 +263,6 @@ impl WeightModel {
     }
 
     /// Returns the slot of the current streak, which was its tag.
-    #[must_use]
     pub fn open_slot(&self) -> Option<usize> {
         self.streak.map(|(tag, _)| tag as usize)
     }
@@ -286,14 +270,13 @@ impl WeightModel {
     /// Returns `theta` and a lower triangular `R` (`n x n` row-major) with `ridge V^{-1} = R^T R`.
     ///
     /// `None` if rounding has made the inverse indefinite.
-    #[must_use]
     pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.n;
         let downdate = self.streak.map_or(0.0, |(_, streak)| streak.downdate());
         let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
         let mut inverse = Cow::Borrowed(&self.inverse);
         if !self.waiting.is_empty() {
-            linalg::wide(Take { inverse: inverse.to_mut(), n, streaks: &self.waiting });
+            take(inverse.to_mut(), n, &self.waiting);
         }
         let entry = |i: usize, j: usize| self.ridge * (inverse[i * n + j] - downdate * direction(i) * direction(j));
         Some((self.weights(), lower_root(n, entry)?))
@@ -336,7 +319,6 @@ impl WeightModel {
     }
 
     /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
-    #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
         let along = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs() * prior / self.ridge);
@@ -375,24 +357,18 @@ pub struct EndedStreak {
     pub downdate: f64,
 }
 
-/// Computes `inverse -= sum downdate u u^T` over ended streaks, with SIMD.
-///
-/// Every entry is updated by the streaks in their order.
-pub struct Take<'a> {
-    /// `n x n` row-major.
-    pub inverse: &'a mut [f64],
-    /// Number of coordinates.
-    pub n: usize,
-    /// Streaks to apply.
-    pub streaks: &'a [EndedStreak],
-}
-
 /// Number of entries of a row that stay in registers.
 const TILE: usize = 32;
 
 vectorised! {
-    fn call(self: Take<'_>) {
-        let Self { inverse, n, streaks } = self;
+    /// Computes `inverse -= sum downdate u u^T` over ended streaks, with SIMD.
+    ///
+    /// Every entry is updated by the streaks in their order.
+    ///
+    /// * `inverse` — `n x n` row-major.
+    /// * `n` — number of coordinates.
+    /// * `streaks` — streaks to apply.
+    pub fn take(inverse: &mut [f64], n: usize, streaks: &[EndedStreak]) {
         let mut factors = vec![0.0; streaks.len()];
         for (i, row) in inverse.chunks_exact_mut(n.max(1)).enumerate() {
             for (factor, streak) in factors.iter_mut().zip(streaks) {
@@ -423,23 +399,15 @@ fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[EndedSt
     tile
 }
 
-/// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
-pub struct Direction<'a> {
-    /// `n x n` row-major; `None` while it equals the prior's, `I / ridge`.
-    pub inverse: Option<&'a [f64]>,
-    /// The regularizer.
-    pub ridge: f64,
-    /// Ended streaks that the inverse does not yet contain.
-    pub waiting: &'a [EndedStreak],
-    /// Coordinates.
-    pub c: &'a [f64],
-    /// Result; zeros on entry.
-    pub next: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: Direction<'_>) {
-        let Self { inverse, ridge, waiting, c, next } = self;
+    /// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
+    ///
+    /// * `inverse` — `n x n` row-major; `None` while it equals the prior's, `I / ridge`.
+    /// * `ridge` — the regularizer.
+    /// * `waiting` — ended streaks that the inverse does not yet contain.
+    /// * `c` — coordinates.
+    /// * `next` — result; zeros on entry.
+    fn next_direction(inverse: Option<&[f64]>, ridge: f64, waiting: &[EndedStreak], c: &[f64], next: &mut [f64]) {
         match inverse {
             None => next.iter_mut().zip(c).for_each(|(next, &ci)| *next = ci / ridge),
             Some(inverse) => linalg::add_rows(c, |i| &inverse[i * c.len()..], next),

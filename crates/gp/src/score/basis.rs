@@ -138,7 +138,6 @@ pub struct FeatureTable {
 
 impl FeatureTable {
     /// Returns the features of one point, `n_features` long.
-    #[must_use]
     pub fn row(&self, point: usize) -> &[f64] {
         &self.values[point * self.n_features..(point + 1) * self.n_features]
     }
@@ -157,7 +156,6 @@ pub struct AxisFeatures {
 
 impl AxisFeatures {
     /// Describes rows and features of this table.
-    #[must_use]
     pub fn of(table: &FeatureTable, rows: Range<usize>, features: Range<usize>) -> Self {
         let columns = Columns::transposed(&table.values, table.n_features, rows.clone(), features.clone());
         Self { rows, features, columns }
@@ -181,7 +179,6 @@ pub enum Basis {
 
 impl Basis {
     /// Returns the number of points of the domain.
-    #[must_use]
     pub fn n_points(&self) -> usize {
         match self {
             Self::Table(table) => table.n_points,
@@ -191,7 +188,6 @@ impl Basis {
     }
 
     /// Returns whether this is the same table or covariance in memory; inputs of each trial's own never are.
-    #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Table(one), Self::Table(other)) => Arc::ptr_eq(one, other),

@@ -83,7 +83,6 @@ pub struct Factor<'a> {
 
 impl<'a> Factor<'a> {
     /// Makes a factor.
-    #[must_use]
     pub fn new(weights: Cow<'a, [f64]>, rows: Cow<'a, [f64]>, variance: VarianceForm) -> Self {
         Self { weights, rows, variance, squares: None }
     }
@@ -95,7 +94,6 @@ impl<'a> Factor<'a> {
     }
 
     /// Returns `|R|_F²`, up to the rounding of a sum of `n²` numbers.
-    #[must_use]
     pub fn squares(&self) -> f64 {
         self.squares.unwrap_or_else(|| sum_of_squares(&self.rows))
     }
@@ -149,7 +147,6 @@ pub struct Moments {
 
 impl Moments {
     /// Returns the UCB score, `mean + beta * sqrt(variance)`.
-    #[must_use]
     pub fn upper(self, beta: f64) -> f64 {
         self.mean + beta * self.variance.sqrt()
     }
@@ -214,7 +211,6 @@ pub struct TrialScore<'a> {
 
 impl<'a> TrialScore<'a> {
     /// Creates a request over the whole domain.
-    #[must_use]
     pub fn new(trial: usize, change: Change<'a>, beta: f64, model: &'a dyn ScoreModel) -> Self {
         Self { trial, change, beta, model, subset: None }
     }

@@ -7,7 +7,6 @@ pub const TIE_TOLERANCE: f64 = 1e-10;
 
 /// Returns how far below a largest value of `best` others still tie with it.
 #[inline(always)]
-#[must_use]
 pub fn tie_margin(best: f64) -> f64 {
     TIE_TOLERANCE * (1.0 + best.abs())
 }

@@ -24,7 +24,6 @@ impl BesselK {
     /// Creates the function of order `|order|` (`K_{-nu} = K_nu`).
     ///
     /// NaN, or an order above [`BesselK::HIGHEST_ORDER`], gives NaN values.
-    #[must_use]
     pub fn new(order: f64) -> Self {
         let order = if order.abs() <= Self::HIGHEST_ORDER { order.abs() } else { f64::NAN };
         let nearest = libm::round(order);
@@ -35,7 +34,6 @@ impl BesselK {
     /// Returns `e^z K_nu(z)` for `z > 0`.
     ///
     /// It never underflows, and is infinite where it exceeds the largest f64 (tiny `z`).
-    #[must_use]
     pub fn scaled(&self, z: f64) -> f64 {
         if z == 0.0 {
             return f64::INFINITY;
@@ -55,7 +53,6 @@ impl BesselK {
     }
 
     /// Returns `K_nu(z)` for `z > 0`: infinite or zero outside of the range of f64.
-    #[must_use]
     pub fn value(&self, z: f64) -> f64 {
         // Two half decays, so that a large scaled value decays before either leaves the range.
         let half_decay = libm::exp(-0.5 * z);
@@ -66,7 +63,6 @@ impl BesselK {
     ///
     /// `nu > 0`, `z >= 0`; the correlation falls to 0. It uses the recurrence of K,
     /// `M_{a+1} = M_a + z²/(4 a (a-1)) M_{a-1}`, in which nothing overflows for small `z` and nothing cancels.
-    #[must_use]
     pub fn matern(&self, z: f64) -> f64 {
         if z == 0.0 {
             return 1.0;

@@ -11,7 +11,6 @@ pub const MOST_NODES: usize = 128;
 /// Returns nodes (ascending) and weights of the Gauss–Hermite rule with `count` nodes.
 ///
 /// The weight function is `exp(-t²) / sqrt(pi)`: the weights sum to 1.
-#[must_use]
 pub fn gauss_hermite(count: usize) -> Vec<(f64, f64)> {
     // The zeros of H_n lie within sqrt(2n + 1).
     symmetric_rule(count, libm::sqrt(2.0 * count as f64 + 1.0), |k| 0.5 * k as f64)
@@ -21,7 +20,6 @@ pub fn gauss_hermite(count: usize) -> Vec<(f64, f64)> {
 ///
 /// The weight function is `(1 - s²)^(nu - 1)` on (-1, 1), `nu > 0` (Gegenbauer polynomials of parameter `nu - 1/2`); the
 /// weights are scaled to sum to 1.
-#[must_use]
 pub fn gauss_gegenbauer(nu: f64, count: usize) -> Vec<(f64, f64)> {
     let lambda = nu - 0.5;
     // b_k = k (k + 2 lambda - 1) / (4 (k + lambda) (k + lambda - 1)), in the limit where k = 1 and lambda = 0.

@@ -1,6 +1,6 @@
 //! The least of many numbers, and the weights of the exponential mechanism, with SIMD.
 
-use super::{exp_of_block, wide};
+use super::exp_of_block;
 use crate::vectorised;
 
 /// Number of values that are compared, or exponentiated, together.
@@ -11,26 +11,23 @@ const LANES: usize = 8;
 /// Returns the lowest index of the least value.
 ///
 /// NaN is skipped, but the index is 0 if the first value is NaN: nothing is less than NaN. It is 0 for no values.
-#[must_use]
 pub fn least(values: &[f64]) -> usize {
     if values.first().is_none_or(|x| x.is_nan()) {
         return 0;
     }
-    wide(Least(values))
+    least_wide(values)
 }
 
-struct Least<'a>(&'a [f64]);
-
 vectorised! {
-    fn call(self: Least<'_>) -> usize {
+    fn least_wide(values: &[f64]) -> usize {
         let (mut lowest, mut first) = (f64::INFINITY, 0);
-        for (at, block) in self.0.chunks(BLOCK).enumerate() {
+        for (at, block) in values.chunks(BLOCK).enumerate() {
             let of_block = lowest_inlined(block);
             if of_block < lowest {
                 (lowest, first) = (of_block, at * BLOCK);
             }
         }
-        let block = &self.0[first..];
+        let block = &values[first..];
         first + block.iter().position(|&x| x == lowest).unwrap_or(0)
     }
 }
@@ -56,21 +53,11 @@ fn lowest_inlined(values: &[f64]) -> f64 {
     minima[0]
 }
 
-/// Replaces scores by the running sums of `exp((lowest - score)/scale)`, and returns the sum of all.
-///
-/// Weights have the bits of `libm::exp` and are added in their order.
-pub fn running_weights(scores: &mut [f64], scale: f64) -> f64 {
-    wide(RunningWeights { scores, scale })
-}
-
-struct RunningWeights<'a> {
-    scores: &'a mut [f64],
-    scale: f64,
-}
-
 vectorised! {
-    fn call(self: RunningWeights<'_>) -> f64 {
-        let Self { scores, scale } = self;
+    /// Replaces scores by the running sums of `exp((lowest - score)/scale)`, and returns the sum of all.
+    ///
+    /// Weights have the bits of `libm::exp` and are added in their order.
+    pub fn running_weights(scores: &mut [f64], scale: f64) -> f64 {
         let lowest = lowest_inlined(scores);
         let mut total = 0.0;
         for block in scores.chunks_mut(BLOCK) {

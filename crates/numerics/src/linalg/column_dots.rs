@@ -6,7 +6,6 @@ use pulp::{Simd, WithSimd};
 
 impl Columns {
     /// Creates one column for each of these rows of a row-major matrix with rows of `stride`, from these of its entries.
-    #[must_use]
     pub fn transposed(matrix: &[f64], stride: usize, rows: std::ops::Range<usize>, entries: std::ops::Range<usize>) -> Self {
         let mut columns = Self::zeros(entries.len(), rows.len());
         for (column, row) in rows.enumerate() {
@@ -18,7 +17,6 @@ impl Columns {
     }
 
     /// Returns the product of every column with `weights`, padded.
-    #[must_use]
     pub fn dots(&self, weights: &[f64]) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.n_rows());
         let mut out = vec![0.0; self.stride()];
@@ -36,7 +34,6 @@ impl Columns {
     }
 
     /// Returns `c^T A c` of every column c, padded, `A` as its block at `first` of a row-major `n x n` matrix.
-    #[must_use]
     pub fn forms(&self, matrix: &[f64], n: usize, first: usize) -> Vec<f64> {
         debug_assert_eq!(matrix.len(), n * n);
         let mut out = vec![0.0; self.stride()];

@@ -5,7 +5,7 @@
 
 use super::dot;
 use super::dot::sum_of;
-use super::lanes::{LANES, wide};
+use super::lanes::LANES;
 use super::reflected::fused;
 use crate::vectorised;
 
@@ -25,7 +25,6 @@ pub struct Columns {
 
 impl Columns {
     /// Creates a matrix of `n_rows x n` zeros.
-    #[must_use]
     pub fn zeros(n_rows: usize, n: usize) -> Self {
         let stride = n.next_multiple_of(LANES);
         Self { n_rows, n, stride, values: vec![0.0; n_rows * stride] }
@@ -65,25 +64,21 @@ impl Columns {
     }
 
     /// Returns the number of columns.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
     /// Returns a row with its padding.
-    #[must_use]
     pub fn padded(&self, row: usize) -> &[f64] {
         &self.values[row * self.stride..(row + 1) * self.stride]
     }
 
     /// Returns a row.
-    #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.stride..row * self.stride + self.n]
     }
@@ -94,7 +89,6 @@ impl Columns {
     }
 
     /// Returns a column.
-    #[must_use]
     pub fn column(&self, column: usize) -> Vec<f64> {
         (0..self.n_rows).map(|row| self.values[row * self.stride + column]).collect()
     }
@@ -110,7 +104,6 @@ impl Columns {
     }
 
     /// Returns the length of a padded row.
-    #[must_use]
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -121,55 +114,45 @@ impl Columns {
     pub fn solve_lower(&mut self, l: &[f64]) {
         let m = self.n_rows();
         debug_assert_eq!(l.len(), m * m);
-        wide(SolveLowerColumns { l, m, x: &mut self.values, stride: self.stride });
+        solve_lower_columns(l, m, &mut self.values, self.stride);
     }
 
     /// Writes `sum_f weights_f row_f`; `out` is as long as a padded row.
     pub fn combine(&self, weights: &[f64], out: &mut [f64]) {
         debug_assert_eq!((weights.len(), out.len()), (self.n_rows(), self.stride));
-        wide(Combine { weights, values: &self.values, out, squares: false });
+        combine_wide(weights, &self.values, out, false);
     }
 
     /// Writes the sum of squares of every column; `out` is as long as a padded row.
     pub fn squares(&self, out: &mut [f64]) {
         debug_assert_eq!(out.len(), self.stride);
-        wide(Combine { weights: &vec![0.0; self.n_rows()], values: &self.values, out, squares: true });
+        combine_wide(&vec![0.0; self.n_rows()], &self.values, out, true);
     }
 
     /// Returns `row_f · weights` of every row; `weights` is as long as a padded row.
-    #[must_use]
     pub fn products(&self, weights: &[f64]) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
         let mut out = vec![0.0; self.n_rows()];
-        wide(ColumnProducts { values: &self.values, weights, out: &mut out });
+        column_products(&self.values, weights, &mut out);
         out
     }
 
     /// Returns `sum_x weights_x c_x c_x^T` over the columns c_x, plus `ridge I`.
     ///
     /// The result is `m x m` row-major, symmetric to the last bit; `weights` is as long as a padded row.
-    #[must_use]
     pub fn weighted_gram(&self, weights: &[f64], ridge: f64) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
         let m = self.n_rows();
         let mut out = vec![0.0; m * m];
         let mut weighted = vec![0.0; GRAM_ROWS * self.stride];
-        wide(WeightedGram { values: &self.values, m, weights, weighted: &mut weighted, out: &mut out });
+        weighted_gram_wide(&self.values, m, weights, &mut weighted, &mut out);
         (0..m).for_each(|i| out[i * m + i] += ridge);
         out
     }
 }
 
-struct SolveLowerColumns<'a> {
-    l: &'a [f64],
-    m: usize,
-    x: &'a mut [f64],
-    stride: usize,
-}
-
 vectorised! {
-    fn call(self: SolveLowerColumns<'_>) {
-        let Self { l, m, x, stride } = self;
+    fn solve_lower_columns(l: &[f64], m: usize, x: &mut [f64], stride: usize) {
         let mut at = 0;
         while at + 2 * LANES <= stride {
             solve_block::<2>(l, m, x, stride, at);
@@ -232,17 +215,11 @@ fn solve_rows<const R: usize, const W: usize>(l: &[f64], m: usize, first: usize,
     }
 }
 
-struct Combine<'a> {
-    weights: &'a [f64],
-    values: &'a [f64],
-    out: &'a mut [f64],
-    /// Whether to sum squares instead of weighted values.
-    squares: bool,
-}
-
 vectorised! {
-    fn call(self: Combine<'_>) {
-        let Self { weights, values, out, squares } = self;
+    /// Sums the columns, row by row.
+    ///
+    /// * `squares` — whether to sum squares instead of weighted values.
+    fn combine_wide(weights: &[f64], values: &[f64], out: &mut [f64], squares: bool) {
         let stride = out.len();
         let mut at = 0;
         while at + WIDE * LANES <= stride {
@@ -272,31 +249,16 @@ fn combine_block<const W: usize>(weights: &[f64], values: &[f64], out: &mut [f64
     out.iter_mut().zip(&sums).for_each(|(out, sum)| *out = *sum);
 }
 
-struct ColumnProducts<'a> {
-    values: &'a [f64],
-    weights: &'a [f64],
-    out: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: ColumnProducts<'_>) {
-        for (out, row) in self.out.iter_mut().zip(self.values.chunks_exact(self.weights.len().max(1))) {
-            *out = dot(row, self.weights);
+    fn column_products(values: &[f64], weights: &[f64], out: &mut [f64]) {
+        for (out, row) in out.iter_mut().zip(values.chunks_exact(weights.len().max(1))) {
+            *out = dot(row, weights);
         }
     }
 }
 
-struct WeightedGram<'a> {
-    values: &'a [f64],
-    m: usize,
-    weights: &'a [f64],
-    weighted: &'a mut [f64],
-    out: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: WeightedGram<'_>) {
-        let Self { values, m, weights, weighted, out } = self;
+    fn weighted_gram_wide(values: &[f64], m: usize, weights: &[f64], weighted: &mut [f64], out: &mut [f64]) {
         let stride = weights.len();
         let mut first = 0;
         while first + GRAM_ROWS <= m {

@@ -49,7 +49,6 @@ impl MiddleProduct {
     ///
     /// # Panics
     /// If its length is not a power of two, or below 2.
-    #[must_use]
     pub fn new(kernel: &[f64]) -> Self {
         assert!(kernel.len().is_power_of_two() && 2 <= kernel.len(), "the length of a kernel is a power of two, at least 2");
         let s = kernel.len() / 2;
@@ -117,10 +116,10 @@ fn convolve(twiddles: &[Twiddles], spectrum: &[Complex], x: &mut [ComplexLanes])
     match twiddles {
         [first, rest @ ..] if IN_CACHE < x.len() => {
             let quarter = x.len() / 4;
-            wide(Pass { back: false, twiddles: first, x });
+            pass(false, first, x);
             let quarters = x.chunks_exact_mut(quarter).zip(spectrum.chunks_exact(quarter));
             quarters.for_each(|(x, spectrum)| convolve(rest, spectrum, x));
-            wide(Pass { back: true, twiddles: first, x });
+            pass(true, first, x);
         }
         _ => wide(Convolve { twiddles, spectrum, x }),
     }
@@ -148,15 +147,9 @@ vectorised! {
     }
 }
 
-struct Pass<'a> {
-    back: bool,
-    twiddles: &'a [[Complex; 3]],
-    x: &'a mut [ComplexLanes],
-}
-
 vectorised! {
-    fn call(self: Pass<'_>) {
-        if self.back { join(self.twiddles, self.x) } else { split(self.twiddles, self.x) }
+    fn pass(back: bool, twiddles: &[[Complex; 3]], x: &mut [ComplexLanes]) {
+        if back { join(twiddles, x) } else { split(twiddles, x) }
     }
 }
 

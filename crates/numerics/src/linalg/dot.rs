@@ -8,7 +8,6 @@ const LANES: usize = 8;
 ///
 /// Entry `i` is added to partial sum `i mod 8`, in ascending order, and the partial sums `s` are added as
 /// `((s0+s4)+(s2+s6)) + ((s1+s5)+(s3+s7))`. Trailing zeros do not change the result.
-#[must_use]
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
@@ -27,7 +26,6 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Returns [`dot`] of `b` with four slices at least as long, bit by bit; `b` is read once.
-#[must_use]
 #[inline(always)]
 pub fn four_dots(rows: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
     let n = b.len();
@@ -60,17 +58,10 @@ pub(super) fn sum_of(s: [f64; LANES]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-/// Returns `Σ a_i²` in the order of [`dot`], with SIMD: for long slices.
-#[must_use]
-pub fn sum_of_squares(a: &[f64]) -> f64 {
-    pulp::Arch::new().dispatch(SumOfSquares(a))
-}
-
-struct SumOfSquares<'a>(&'a [f64]);
-
 vectorised! {
-    fn call(self: SumOfSquares<'_>) -> f64 {
-        sum_of_squares_inlined(self.0)
+    /// Returns `Σ a_i²` in the order of [`dot`], with SIMD: for long slices.
+    pub fn sum_of_squares(a: &[f64]) -> f64 {
+        sum_of_squares_inlined(a)
     }
 }
 

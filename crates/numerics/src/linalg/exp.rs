@@ -3,9 +3,6 @@
 //! The steps are those of FreeBSD's `e_exp.c`, which `libm` also uses, with its branches as selections. Numbers whose
 //! exponential is not a normal f64 are passed to `libm`.
 
-use super::wide;
-use crate::vectorised;
-
 /// ln 2 in two parts, and 1 / ln 2.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN2_LO: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
@@ -26,23 +23,7 @@ const NOTHING: f64 = -746.0;
 /// `1.5 * 2^52`: added to a small integer, it leaves the integer in the lowest bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// Replaces every number by its exponential.
-pub fn exp(values: &mut [f64]) {
-    wide(Exp(values));
-}
-
-struct Exp<'a>(&'a mut [f64]);
-
-/// Number of values whose range is checked together.
-const BLOCK: usize = 64;
-
-vectorised! {
-    fn call(self: Exp<'_>) {
-        self.0.chunks_mut(BLOCK).for_each(exp_of_block);
-    }
-}
-
-/// Computes [`exp`] of a few dozen numbers, for callers inside a SIMD dispatch.
+/// Replaces a few dozen numbers by their exponentials, for callers inside a SIMD dispatch.
 #[inline(always)]
 pub fn exp_of_block(block: &mut [f64]) {
     // NaN makes both false.
@@ -78,6 +59,13 @@ fn one(x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::rng::{Purpose, Streams};
+    use crate::vectorised;
+
+    vectorised! {
+        fn exp(values: &mut [f64]) {
+            values.chunks_mut(64).for_each(exp_of_block);
+        }
+    }
 
     /// Compares the bits with `libm` on a million numbers of every size, on edges and on NaN.
     #[test]

@@ -5,7 +5,6 @@
 //! it costs O(1) unless `b_j` changes. The descent ends when the conditions of optimality hold to `TOLERANCE lambda`:
 //! `2 g_j/n = lambda sign(b_j)` where `b_j != 0`, and `|2 g_j/n| <= lambda` elsewhere.
 
-use super::lanes::wide;
 use super::{add_scaled, dot};
 use crate::vectorised;
 use serde::{Deserialize, Serialize};
@@ -32,32 +31,17 @@ pub struct Lasso {
 
 impl Lasso {
     /// Creates a state without observations, in `dimension` features.
-    #[must_use]
     pub fn new(dimension: usize) -> Self {
         Self { n: 0, gram: vec![0.0; dimension * dimension], gradient: vec![0.0; dimension], beta: vec![0.0; dimension] }
     }
 
     /// Returns whether a saved state has this size and is in range.
-    #[must_use]
     pub fn fits(&self, dimension: usize) -> bool {
         let sizes = self.beta.len() == dimension && self.gradient.len() == dimension && self.gram.len() == dimension * dimension;
         sizes && self.gram.iter().chain(&self.gradient).chain(&self.beta).all(|x| x.is_finite())
     }
 
-    /// Returns the number of observations.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.n
-    }
-
-    /// Returns whether there are no observations.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.n == 0
-    }
-
     /// Returns the solution.
-    #[must_use]
     pub fn beta(&self) -> &[f64] {
         &self.beta
     }
@@ -77,11 +61,10 @@ impl Lasso {
 
     /// Computes the solution for this lambda > 0; returns the number of sweeps.
     pub fn solve(&mut self, lambda: f64) -> usize {
-        wide(Solve { lasso: self, lambda })
+        solve_wide(self, lambda)
     }
 
     /// Returns the largest violation of the conditions of optimality; 0 without observations.
-    #[must_use]
     pub fn violation(&self, lambda: f64) -> f64 {
         if self.n == 0 {
             return 0.0;
@@ -95,14 +78,8 @@ impl Lasso {
     }
 }
 
-struct Solve<'a> {
-    lasso: &'a mut Lasso,
-    lambda: f64,
-}
-
 vectorised! {
-    fn call(self: Solve<'_>) -> usize {
-        let Self { lasso, lambda } = self;
+    fn solve_wide(lasso: &mut Lasso, lambda: f64) -> usize {
         let d = lasso.beta.len();
         let threshold = 0.5 * lasso.n as f64 * lambda;
         for sweep in 0..MOST_SWEEPS {

@@ -25,7 +25,6 @@ pub enum Power {
 
 impl Power {
     /// Creates the power for an exponent `>= 0`.
-    #[must_use]
     pub fn of(exponent: f64) -> Self {
         let nearest = exponent.round();
         // For example, 1.5/(1.5 - 1) rounds to 3.0000000000000004, for which the product is as accurate.
@@ -37,7 +36,6 @@ impl Power {
     }
 
     /// Returns `x^e`, for `x >= 0`.
-    #[must_use]
     #[inline]
     pub fn apply(self, x: f64) -> f64 {
         match self {
@@ -56,13 +54,11 @@ impl Norm {
     pub const MAX: Self = Self { exponent: f64::INFINITY, power: Power::Whole(1) };
 
     /// Returns the norm with this exponent; `None` below 1 and for NaN.
-    #[must_use]
     pub fn of(exponent: f64) -> Option<Self> {
         (1.0 <= exponent).then(|| Self { exponent, power: Power::of(exponent) })
     }
 
     /// Returns the exponent, possibly infinite.
-    #[must_use]
     pub fn exponent(self) -> f64 {
         self.exponent
     }
@@ -83,13 +79,11 @@ impl Norm {
     /// Returns the norm of a vector.
     ///
     /// Entries are first divided by the largest, so that no power overflows or underflows.
-    #[must_use]
     pub fn size(self, vector: &[f64]) -> f64 {
         self.sizes([vector])[0]
     }
 
     /// Returns the norms of equally long vectors; together, their sums and roots do not wait for each other.
-    #[must_use]
     pub fn sizes<const R: usize>(self, vectors: [&[f64]; R]) -> [f64; R] {
         wide(Sizes { norm: self, vectors })
     }

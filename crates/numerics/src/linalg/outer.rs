@@ -1,6 +1,5 @@
 //! Sums of outer products of rows, in tiles that stay in registers.
 
-use super::wide;
 use crate::vectorised;
 
 /// Number of columns of a panel.
@@ -15,20 +14,14 @@ pub fn add_outer_products(rows: &[f64], d: usize, out: &mut [f64]) {
     debug_assert_eq!(out.len(), d * d);
     let d = d.max(1);
     let mut panels = vec![0.0; d.div_ceil(PANEL) * PANEL * (rows.len() / d)];
-    wide(AddOuterProducts { rows, d, panels: &mut panels, out });
-}
-
-struct AddOuterProducts<'a> {
-    rows: &'a [f64],
-    d: usize,
-    /// Work space of zeros, for the rows by panels: a panel holds its columns of each row.
-    panels: &'a mut [f64],
-    out: &'a mut [f64],
+    add_outer_products_wide(rows, d, &mut panels, out);
 }
 
 vectorised! {
-    fn call(self: AddOuterProducts<'_>) {
-        let Self { rows, d, panels, out } = self;
+    /// [`add_outer_products`] with SIMD.
+    ///
+    /// * `panels` — work space of zeros, for the rows by panels: a panel holds its columns of each row.
+    fn add_outer_products_wide(rows: &[f64], d: usize, panels: &mut [f64], out: &mut [f64]) {
         let length = (PANEL * (rows.len() / d)).max(1);
         for (panel, at) in panels.chunks_exact_mut(length).zip((0..d).step_by(PANEL)) {
             let width = PANEL.min(d - at);

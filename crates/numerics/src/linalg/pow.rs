@@ -6,25 +6,14 @@
 //! The constants are those of `e_pow.c`: "Copyright (C) 2004 by Sun Microsystems, Inc. All rights reserved. Permission to
 //! use, copy, modify, and distribute this software is freely granted, provided that this notice is preserved."
 
-use super::wide;
 use crate::vectorised;
-
-/// Replaces every number `x` by `x^exponent`.
-pub fn pow(values: &mut [f64], exponent: f64) {
-    wide(Pow { values, exponent });
-}
-
-struct Pow<'a> {
-    values: &'a mut [f64],
-    exponent: f64,
-}
 
 /// Number of values whose range is checked together.
 const BLOCK: usize = 16;
 
 vectorised! {
-    fn call(self: Pow<'_>) {
-        let Self { values, exponent } = self;
+    /// Replaces every number `x` by `x^exponent`.
+    pub fn pow(values: &mut [f64], exponent: f64) {
         pow_inlined(values, exponent);
     }
 }

@@ -27,7 +27,6 @@ fn scaled(a: &[f64], n: usize) -> Option<(f64, DMatrix<f64>)> {
 /// Computes the eigenvalues of a symmetric matrix (`n x n`, row-major), in no particular order.
 ///
 /// They are the bits of [`eigen_symmetric`], for a third of its time. `None` if an entry is not finite.
-#[must_use]
 pub fn eigenvalues_symmetric(a: &[f64], n: usize) -> Option<Vec<f64>> {
     if n == 0 {
         return Some(Vec::new());
@@ -39,7 +38,6 @@ pub fn eigenvalues_symmetric(a: &[f64], n: usize) -> Option<Vec<f64>> {
 /// Computes the eigenvalues and eigenvectors of a symmetric matrix (`n x n`, row-major).
 ///
 /// Errors are about `n` roundings of the largest eigenvalue. `None` if an entry is not finite or the iterations do not converge.
-#[must_use]
 pub fn eigen_symmetric(a: &[f64], n: usize) -> Option<Eigen> {
     if n == 0 {
         return Some(Eigen { values: Vec::new(), vectors: Vec::new() });
@@ -55,7 +53,6 @@ pub fn eigen_symmetric(a: &[f64], n: usize) -> Option<Eigen> {
 
 impl Eigen {
     /// Returns `f(A) = sum_i f(value_i) v_i v_i^T`, `n x n` row-major, symmetric to the last bit.
-    #[must_use]
     pub fn function(&self, f: impl Fn(f64) -> f64) -> Vec<f64> {
         let n = self.values.len();
         let mut out = vec![0.0; n * n];

@@ -19,30 +19,22 @@ pub struct TriangleSums {
 impl TriangleSums {
     /// Returns the sums of the lower triangle of `n x n` numbers, row-major; within a tile of four columns the entries above
     /// the diagonal must be zero.
-    #[must_use]
     pub fn of(rows: &[f64], n: usize) -> Self {
         debug_assert_eq!(rows.len(), n * n);
-        pulp::Arch::new().dispatch(Sums { rows, n })
+        sum_entries(rows, n)
     }
 
     /// Returns a bound on the square of the largest singular value.
     ///
     /// The bound is the smaller of the squared Frobenius norm and the product of the largest absolute row and column
     /// sums, rounded up.
-    #[must_use]
     pub fn spectral(&self) -> f64 {
         1.000_001 * (self.largest_row * self.largest_column).min(self.squares)
     }
 }
 
-struct Sums<'a> {
-    rows: &'a [f64],
-    n: usize,
-}
-
 vectorised! {
-    fn call(self: Sums<'_>) -> TriangleSums {
-        let Self { rows, n } = self;
+    fn sum_entries(rows: &[f64], n: usize) -> TriangleSums {
         let mut columns = vec![0.0_f64; n.next_multiple_of(TILE)];
         let (mut squares, mut largest_row) = ([0.0; TILE], 0.0_f64);
         for (i, row) in rows.chunks_exact(n.max(1)).enumerate() {

@@ -7,15 +7,9 @@ use crate::vectorised;
 /// Bound on |x| below which `libm::log1p` of a negative x extracts no power of two.
 const NEAR: f64 = f64::from_bits(0x3fd2_bec5_0000_0000);
 
-/// Replaces words, as the bits of numbers, by Laplace numbers of this scale.
-pub(super) struct LaplaceOfWords<'a> {
-    pub scale: f64,
-    pub values: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: LaplaceOfWords<'_>) {
-        let Self { scale, values } = self;
+    /// Replaces words, as the bits of numbers, by Laplace numbers of this scale.
+    pub(super) fn laplace_of_words(scale: f64, values: &mut [f64]) {
         for value in values {
             let u = open_uniform(value.to_bits()) - 0.5;
             *value = -scale * 1.0_f64.copysign(u) * log1p(-2.0 * u.abs());
@@ -36,7 +30,6 @@ fn log1p(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::wide;
     use crate::rng::{Purpose, Streams};
 
     /// Returns the Laplace number of a word as [`Stream::laplace`](crate::rng::Stream::laplace) computes it.
@@ -62,7 +55,7 @@ mod tests {
         );
         for scale in [1.0, 0.3, 1e-310, 1e300] {
             let mut found: Vec<f64> = words.iter().map(|&word| f64::from_bits(word)).collect();
-            wide(LaplaceOfWords { scale, values: &mut found });
+            laplace_of_words(scale, &mut found);
             for (&word, found) in words.iter().zip(found) {
                 assert_eq!(found.to_bits(), of_word(scale, word).to_bits(), "{word:x}");
             }

@@ -13,14 +13,11 @@ pub fn quantiles(values: &mut [f64]) {
         simd.vectorize(super::compressed::Compressed { simd, values });
         return;
     }
-    pulp::Arch::new().dispatch(NormalQuantiles(values));
+    normal_quantiles(values);
 }
 
-struct NormalQuantiles<'a>(&'a mut [f64]);
-
 vectorised! {
-    fn call(self: NormalQuantiles<'_>) {
-        let values = self.0;
+    fn normal_quantiles(values: &mut [f64]) {
         debug_assert!(values.len() <= MANY);
         // One in seven lies outside of the centre: these are gathered, so that all lanes take the same path.
         let (mut beyond, mut places, mut n) = ([0.5; MANY], [0u16; MANY], 0);
@@ -76,7 +73,7 @@ mod tests {
             // The path without AVX-512 has the same bits.
             let mut copy = stream();
             found.iter_mut().for_each(|value| *value = copy.open_uniform());
-            found.chunks_mut(MANY).for_each(|values| pulp::Arch::new().dispatch(NormalQuantiles(values)));
+            found.chunks_mut(MANY).for_each(normal_quantiles);
             assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
             assert_eq!(one.word(), many.word(), "{n}: as many words");
         }
@@ -93,7 +90,7 @@ mod tests {
         let mut copy = values.clone();
         quantiles(&mut values);
         assert!(values.iter().map(|x| x.to_bits()).eq(expected.iter().copied()));
-        pulp::Arch::new().dispatch(NormalQuantiles(&mut copy));
+        normal_quantiles(&mut copy);
         assert!(copy.iter().map(|x| x.to_bits()).eq(expected));
         let mut stream = Streams::new(6, "normals").of(0, Purpose::Noise);
         for _ in 0..100_000 {

@@ -6,7 +6,6 @@ pub const MANY: usize = 512;
 /// Returns the standard normal quantile at `p` in (0, 1), with relative error about 1e-16.
 ///
 /// The algorithm is Wichura's AS 241 (PPND16).
-#[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= CENTRE {

@@ -4,22 +4,20 @@
 //! aligned.
 
 use super::Stream;
-use super::laplace::LaplaceOfWords;
+use super::laplace::laplace_of_words;
 use super::normals::quantiles;
 use super::quantile::{MANY, normal_quantile, open_uniform};
-use crate::linalg::{pow, wide};
+use crate::linalg::pow;
 use crate::vectorised;
 use std::f64::consts::PI;
 
 /// Number of generalized normals that are raised to powers together.
 const TOGETHER: usize = 64;
 
-/// Replaces words, as the bits of numbers, by numbers on (0, 1).
-struct OpenUniforms<'a>(&'a mut [f64]);
-
 vectorised! {
-    fn call(self: OpenUniforms<'_>) {
-        for value in self.0 {
+    /// Replaces words, as the bits of numbers, by numbers on (0, 1).
+    fn open_uniforms(values: &mut [f64]) {
+        for value in values {
             *value = open_uniform(value.to_bits());
         }
     }
@@ -66,7 +64,7 @@ impl Stream {
     /// Fills `out` with the draws of [`Stream::normal`], to the last bit, with SIMD.
     pub fn normals(&mut self, out: &mut [f64]) {
         self.words_into(out, f64::from_bits);
-        wide(OpenUniforms(out));
+        open_uniforms(out);
         out.chunks_mut(MANY).for_each(quantiles);
     }
 
@@ -75,7 +73,7 @@ impl Stream {
     /// They are the draws of [`Stream::normals`], to the last bit.
     pub fn normals_of_each(streams: &mut [&mut Self], out: &mut [f64]) {
         Self::words_of_each(streams, out, f64::from_bits);
-        wide(OpenUniforms(out));
+        open_uniforms(out);
         out.chunks_mut(MANY).for_each(quantiles);
     }
 
@@ -88,7 +86,7 @@ impl Stream {
     /// Fills `out` with the draws of [`Stream::laplace`], to the last bit, with SIMD.
     pub fn laplaces(&mut self, scale: f64, out: &mut [f64]) {
         self.words_into(out, f64::from_bits);
-        wide(LaplaceOfWords { scale, values: out });
+        laplace_of_words(scale, out);
     }
 
     /// Draws Student's t with `dof` > 0 degrees of freedom; uses two words.

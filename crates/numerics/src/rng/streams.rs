@@ -61,13 +61,11 @@ impl Streams {
     }
 
     /// Returns the stream of one trial (0-based) for one purpose.
-    #[must_use]
     pub fn of(&self, trial: u64, purpose: Purpose<'_>) -> Stream {
         self.derive(Some(trial), purpose)
     }
 
     /// Returns the stream that all trials of the environment share for one purpose.
-    #[must_use]
     pub fn shared(&self, purpose: Purpose<'_>) -> Stream {
         self.derive(None, purpose)
     }
@@ -180,7 +178,6 @@ impl Stream {
     }
 
     /// Returns the number of words drawn so far: with the name, the whole state of a stream.
-    #[must_use]
     pub fn drawn(&self) -> u64 {
         self.drawn
     }

@@ -60,7 +60,6 @@ pub struct Composition {
 
 impl Composition {
     /// Makes a composition of one release.
-    #[must_use]
     pub fn of(loss: Loss) -> Self {
         Self::default().and(loss, 1)
     }
@@ -82,25 +81,21 @@ impl Composition {
     }
 
     /// Returns the releases and their counts.
-    #[must_use]
     pub fn parts(&self) -> &[(Loss, u64)] {
         &self.parts
     }
 
     /// Returns the pure loss; `None` unless every part is pure.
-    #[must_use]
     pub fn pure(&self) -> Option<f64> {
         self.parts.iter().map(|(loss, count)| loss.pure().map(|epsilon| epsilon * *count as f64)).sum()
     }
 
     /// Returns the concentrated bound; infinite if no finite bound exists.
-    #[must_use]
     pub fn rho(&self) -> f64 {
         self.parts.iter().map(|(loss, count)| loss.rho() * *count as f64).sum()
     }
 
     /// Returns `mu` of the equivalent Gaussian mechanism; `None` if a part is not Gaussian.
-    #[must_use]
     pub fn mu(&self) -> Option<f64> {
         let squares: Option<f64> = self
             .parts
@@ -114,19 +109,16 @@ impl Composition {
     }
 
     /// Returns the failure probability at `epsilon >= 0`.
-    #[must_use]
     pub fn delta(&self, epsilon: f64) -> Bracket {
         self.solver().delta(epsilon)
     }
 
     /// Returns the least epsilon at `delta`.
-    #[must_use]
     pub fn epsilon(&self, delta: Delta) -> Bracket {
         self.solver().epsilon(delta)
     }
 
     /// Computes the loss distribution once, to answer many queries.
-    #[must_use]
     pub fn solver(&self) -> Solver<'_> {
         let unbounded = self.parts.iter().any(|(loss, _)| *loss == Loss::Unbounded);
         let plds = if unbounded || self.mu().is_some() {
@@ -188,7 +180,6 @@ pub struct Solver<'a> {
 
 impl Solver<'_> {
     /// Returns the failure probability at `epsilon >= 0`.
-    #[must_use]
     pub fn delta(&self, epsilon: f64) -> Bracket {
         if self.unbounded {
             return Bracket { lower: 1.0, upper: 1.0, method: PriceMethod::Unbounded };
@@ -207,7 +198,6 @@ impl Solver<'_> {
     }
 
     /// Returns the least epsilon at `delta`.
-    #[must_use]
     pub fn epsilon(&self, delta: Delta) -> Bracket {
         let nothing = Bracket { lower: 0.0, upper: f64::INFINITY, method: PriceMethod::Unbounded };
         if self.unbounded {
@@ -244,7 +234,6 @@ impl Solver<'_> {
 /// Returns the least size of noise whose composition keeps (epsilon, delta).
 /// `of` maps a size > 0 to the composition of what is released; more noise must mean less loss. `None` if no size between 1e-12
 /// and 1e12 keeps the budget. Relative accuracy 1e-9, rounded to the private side.
-#[must_use]
 pub fn least_noise(of: impl Fn(f64) -> Composition, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
     let keeps = |size: f64| {
         let composition = of(size);

@@ -60,7 +60,6 @@ pub enum Loss {
 
 impl Loss {
     /// Returns the loss of a simulated mechanism's event, from the event's own numbers.
-    #[must_use]
     pub fn of(event: &Event) -> Self {
         let checked = |loss: Self, size: f64| if size.is_finite() && 0.0 <= size { loss } else { Self::Unbounded };
         match *event {
@@ -136,7 +135,6 @@ impl Loss {
     }
 
     /// Returns the pure privacy loss; `None` if the loss is not pure.
-    #[must_use]
     pub fn pure(&self) -> Option<f64> {
         match *self {
             Self::Laplace { epsilon }
@@ -149,7 +147,6 @@ impl Loss {
     }
 
     /// Returns the concentrated bound; infinite if no finite bound exists.
-    #[must_use]
     pub fn rho(&self) -> f64 {
         match *self {
             Self::Unbounded => f64::INFINITY,
@@ -162,7 +159,6 @@ impl Loss {
 
     /// Returns `(probability, loss)` of each value of the privacy loss under the first law.
     /// Empty for losses with infinitely many values.
-    #[must_use]
     pub fn atoms(&self) -> Vec<(f64, f64)> {
         let response = |weight: f64, epsilon: f64| {
             let lie = 1.0 / (1.0 + libm::exp(epsilon));

@@ -42,7 +42,6 @@ pub struct Pld {
 impl Pld {
     /// Discretises one release on a grid of this step.
     /// `None` for losses that are not a pair of laws (`Unbounded`, `Choice`, `Zcdp`).
-    #[must_use]
     pub fn of(loss: &Loss, side: Side, step: f64) -> Option<Self> {
         let step = libm::ldexp(step, -DOUBLINGS);
         let mut builder = Builder { side, step, masses: std::collections::BTreeMap::new() };
@@ -82,16 +81,9 @@ impl Pld {
         Some(cut)
     }
 
-    /// Returns the step of the grid.
-    #[must_use]
-    pub fn step(&self) -> f64 {
-        self.step
-    }
-
     /// Composes two releases; the second may depend on the result of the first.
     ///
     /// Both must err on the same side and have the same step.
-    #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         debug_assert!(self.side == other.side && self.step.to_bits() == other.step.to_bits());
         let mut masses = vec![0.0; self.masses.len() + other.masses.len() - 1];
@@ -118,7 +110,6 @@ impl Pld {
 
     /// Composes `count >= 1` copies of the release.
     /// The grid is coarsened whenever it would have more than `points` points.
-    #[must_use]
     pub fn repeated(&self, count: u64, points: usize) -> Self {
         let mut power = self.clone();
         let mut result: Option<Self> = None;
@@ -164,7 +155,6 @@ impl Pld {
     }
 
     /// Returns the bound on the failure probability at `epsilon`.
-    #[must_use]
     pub fn delta(&self, epsilon: f64) -> f64 {
         let mut sum = 0.0;
         for (i, &mass) in self.masses.iter().enumerate().rev() {

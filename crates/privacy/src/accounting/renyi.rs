@@ -9,7 +9,6 @@ use crate::Delta;
 
 /// Returns the Rényi divergence of order `order > 1` of a release's worst pair of laws.
 /// Infinite if no finite bound exists.
-#[must_use]
 pub fn divergence(loss: &Loss, order: f64) -> f64 {
     let less = order - 1.0;
     match *loss {
@@ -39,7 +38,6 @@ fn sum_of_powers(terms: &[(f64, f64)]) -> f64 {
 
 /// Returns delta at `epsilon` of releases whose divergences of order `a` add up to `total(a)`.
 /// The result is at most 1, and an upper bound for any `total`, whichever order the search selects.
-#[must_use]
 pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
     let log_delta = |u: f64| {
         let divergence = total(1.0 + u);
@@ -64,7 +62,6 @@ pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
 }
 
 /// Returns the least epsilon at `delta` by this method; `None` if no order gives one below 1e6.
-#[must_use]
 pub fn epsilon(total: impl Fn(f64) -> f64, wanted: Delta) -> Option<f64> {
     least_epsilon(|epsilon| delta(&total, epsilon) <= wanted.get())
 }

@@ -44,7 +44,6 @@ impl Participation {
 
 /// Returns the sensitivity of a scalar clipped to [lo, hi].
 /// `hi - lo` for replaced data, the largest absolute value for data present or left out.
-#[must_use]
 pub fn scalar(lo: f64, hi: f64, relation: Relation) -> f64 {
     match relation {
         Relation::Replace => hi - lo,
@@ -53,7 +52,6 @@ pub fn scalar(lo: f64, hi: f64, relation: Relation) -> f64 {
 }
 
 /// Returns the sensitivity of a vector clipped to L2 norm `radius`.
-#[must_use]
 pub fn vector(radius: f64, relation: Relation) -> f64 {
     match relation {
         Relation::Replace if planted::is(PlantedFault::Neighbours) => radius,
@@ -64,7 +62,6 @@ pub fn vector(radius: f64, relation: Relation) -> f64 {
 
 /// Bounds the L2 distance of vectors in `n` dimensions by their l_q distance, `q >= 2`.
 /// The bound is `n^(1/2 - 1/q) distance`; for `q <= 2` it is `distance` itself. `q` may be infinite (E24).
-#[must_use]
 pub fn from_lq(distance: f64, q: f64, n: usize) -> f64 {
     distance * libm::pow(n as f64, (0.5 - 1.0 / q).max(0.0))
 }
@@ -72,7 +69,6 @@ pub fn from_lq(distance: f64, q: f64, n: usize) -> f64 {
 /// Returns `mu²` of releasing `phi phi^T` and `y phi` with Gaussian noise, for the worst pair.
 /// The matrix has off-diagonal standard deviation `sigma_gram`, the vector `sigma_reward`; `|phi| <= 1`, `|y| <= reward`,
 /// without the corner (E7). Exact.
-#[must_use]
 pub fn gram_and_reward_mu_squared(reward: f64, sigma_gram: f64, sigma_reward: f64, relation: Relation) -> f64 {
     let (gram, other) = (1.0 / (sigma_gram * sigma_gram), reward * reward / (sigma_reward * sigma_reward));
     match relation {
@@ -88,7 +84,6 @@ pub fn gram_and_reward_mu_squared(reward: f64, sigma_gram: f64, sigma_reward: f6
 
 /// Returns the effective sensitivity of Gram matrix and reward vector at one common sigma.
 /// `1 + Y²` for `Y <= 1`, `2Y` above; 1.25 for rewards in [0, 1] centred to [-1/2, 1/2].
-#[must_use]
 pub fn gram_and_reward(reward: f64, relation: Relation) -> f64 {
     libm::sqrt(gram_and_reward_mu_squared(reward, 1.0, 1.0, relation))
 }

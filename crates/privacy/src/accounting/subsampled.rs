@@ -10,7 +10,6 @@ use crate::Delta;
 const ORDERS: std::ops::RangeInclusive<u32> = 2..=128;
 
 /// Returns an upper bound on the Rényi divergence of whole order `order` of one step.
-#[must_use]
 pub fn step_divergence(distance: f64, n_samples: u64, order: u32) -> f64 {
     let q = 1.0 / n_samples as f64;
     if n_samples <= 1 {
@@ -42,7 +41,6 @@ pub fn step_divergence(distance: f64, n_samples: u64, order: u32) -> f64 {
 
 /// Returns the least epsilon at `delta` that this bound gives for `steps` steps.
 /// Conversion: [CanonneKamathSteinke2020, proposition 12].
-#[must_use]
 pub fn epsilon(distance: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
     if !distance.is_finite() {
         return f64::INFINITY;
@@ -60,7 +58,6 @@ pub fn epsilon(distance: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
 }
 
 /// Returns the least epsilon that the bound can give at `delta`, with noise without end.
-#[must_use]
 pub fn least_epsilon(delta: Delta) -> f64 {
     let log_delta = libm::log(delta.get());
     let at = |order: u32| libm::log1p(-1.0 / f64::from(order)) - (log_delta + libm::log(f64::from(order))) / f64::from(order - 1);
@@ -70,7 +67,6 @@ pub fn least_epsilon(delta: Delta) -> f64 {
 /// Returns the largest distance (sensitivity over standard deviation) that keeps the budget.
 /// Accurate to one part in 10⁹, on the private side; 0 where the bound exceeds the budget at every distance from 1e-50 on, as it
 /// does for budgets below [`least_epsilon`].
-#[must_use]
 pub fn distance(budget: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
     let (mut yes, mut no) = (0.0, 1.0);
     while epsilon(no, n_samples, steps, delta) <= budget && no < 1e6 {

@@ -7,20 +7,17 @@ use super::search::bisect;
 use crate::{Delta, Epsilon};
 
 /// Returns `rho` of Gaussian noise: `mu²/2`, with `mu = sensitivity / sigma`.
-#[must_use]
 pub fn of_gaussian(mu: f64) -> f64 {
     0.5 * mu * mu
 }
 
 /// Returns `rho` of a pure mechanism: `epsilon²/2` [BunSteinke2016, proposition 1.4].
-#[must_use]
 pub fn of_pure(epsilon: f64) -> f64 {
     0.5 * epsilon * epsilon
 }
 
 /// Returns `rho` of one choice by the exponential mechanism: `epsilon²/8` (CesarRogers2021).
 /// The range of the scores changes by `epsilon` scales of the Gumbel noise.
-#[must_use]
 pub fn of_choice(epsilon: f64) -> f64 {
     0.125 * epsilon * epsilon
 }
@@ -28,7 +25,6 @@ pub fn of_choice(epsilon: f64) -> f64 {
 /// Returns the least delta that `rho` alone guarantees at `epsilon >= 0`.
 /// This is the infimum over orders `a > 1` of `exp((a - 1)(a rho - epsilon)) / a (1 - 1/a)^(a - 1)`, a bound for every
 /// `rho`-concentrated mechanism.
-#[must_use]
 pub fn delta(rho: f64, epsilon: f64) -> f64 {
     if rho <= 0.0 {
         return 0.0;
@@ -38,7 +34,6 @@ pub fn delta(rho: f64, epsilon: f64) -> f64 {
 
 /// Returns the least epsilon >= 0 that `rho` alone guarantees at `delta`.
 /// Rounded to the private side.
-#[must_use]
 pub fn epsilon(rho: f64, delta: Delta) -> f64 {
     let goal = libm::log(delta.get());
     if rho <= 0.0 || log_delta(rho, 0.0) <= goal {
@@ -49,7 +44,6 @@ pub fn epsilon(rho: f64, delta: Delta) -> f64 {
 }
 
 /// Returns the largest `rho` that guarantees (epsilon, delta), rounded to the private side.
-#[must_use]
 pub fn rho(epsilon: Epsilon, delta: Delta) -> f64 {
     let goal = libm::log(delta.get());
     let (mut yes, mut no) = (0.0, 1.0);
@@ -61,7 +55,6 @@ pub fn rho(epsilon: Epsilon, delta: Delta) -> f64 {
 
 /// Returns `rho` by the textbook conversion `epsilon = rho + 2 sqrt(rho ln(1/delta))`.
 /// (BunSteinke2016.) It is looser, and printed for comparison with the tight conversion.
-#[must_use]
 pub fn textbook_rho(epsilon: Epsilon, delta: Delta) -> f64 {
     let log = -libm::log(delta.get());
     let root = libm::sqrt(log + epsilon.get()) - libm::sqrt(log);

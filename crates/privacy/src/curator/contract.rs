@@ -15,26 +15,22 @@ pub struct Inputs {
 
 impl Inputs {
     /// Takes `n_rows * dimension` numbers; `dimension` must be at least 1 and divide their number.
-    #[must_use]
     pub fn new(dimension: usize, values: Arc<Vec<f64>>) -> Self {
         assert!(0 < dimension && values.len().is_multiple_of(dimension), "numbers do not fill whole rows");
         Self { dimension, values }
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn n_rows(&self) -> usize {
         self.values.len() / self.dimension
     }
 
     /// Returns the numbers per row.
-    #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// Returns all numbers, row-major.
-    #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }

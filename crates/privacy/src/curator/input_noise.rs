@@ -103,7 +103,6 @@ impl Curator for InputNoise {
 /// Returns the public projection from `d` columns to `r`, `d x r`, row-major.
 /// Its entries are normal with variance `1/r`, so that squared distances are kept on average. It is public: a seed gives
 /// everyone the same matrix.
-#[must_use]
 pub fn public_projection(d: usize, r: usize, seed: u64) -> Vec<f64> {
     let mut stream = Streams::new(seed, "public projection").shared(Purpose::Features);
     let unit = 1.0 / libm::sqrt(r as f64);
@@ -111,7 +110,6 @@ pub fn public_projection(d: usize, r: usize, seed: u64) -> Vec<f64> {
 }
 
 /// Returns `sigma_max` of a `d x r` matrix with `r <= d`.
-#[must_use]
 pub fn largest_singular_value(map: &[f64], d: usize, r: usize) -> f64 {
     let mut square = vec![0.0; r * r];
     for a in 0..r {

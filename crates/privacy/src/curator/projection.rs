@@ -132,7 +132,6 @@ impl Curator for Projection {
 
 /// Returns the inputs minus their column means, `n_rows x dimension`.
 /// [Kharkovskii2020, algorithm 1, line 2].
-#[must_use]
 pub fn centred(inputs: &Inputs) -> Vec<f64> {
     let (n, d) = (inputs.n_rows(), inputs.dimension());
     let mut values = inputs.values().to_vec();
@@ -145,7 +144,6 @@ pub fn centred(inputs: &Inputs) -> Vec<f64> {
 
 /// Returns the singular values of a centred `n x d` matrix, in descending order.
 /// Computed by the `d x d` eigenproblem; `None` if a number is not finite.
-#[must_use]
 pub fn singular_values(centred: &[f64], d: usize) -> Option<Vec<f64>> {
     let eigen = eigen_symmetric(&gram(centred, d), d)?;
     let mut values: Vec<f64> = eigen.values.iter().map(|value| libm::sqrt(value.max(0.0))).collect();
@@ -156,16 +154,12 @@ pub fn singular_values(centred: &[f64], d: usize) -> Option<Vec<f64>> {
 /// Returns `X̃`, a centred `n x d` matrix with singular values lifted to `sqrt(s² + omega²)`.
 ///
 /// They are lifted if the least is below `omega`, or always [Kharkovskii2020, algorithm 1, lines 6-10].
-///
-/// # Errors
-/// Those of [`Curator::release`].
 pub fn lifted(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>, Refusal> {
     Ok(product(centred, &lift(centred, d, omega, always)?, d, d))
 }
 
 /// Returns `Z = lifted M / sqrt(r)`, `n x r`, with `M` of `d x r`, all row-major.
 /// [Kharkovskii2020, algorithm 1, line 10].
-#[must_use]
 pub fn released_inputs(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64> {
     let unit = 1.0 / libm::sqrt(r as f64);
     let mut released_inputs = product(lifted, m, d, r);

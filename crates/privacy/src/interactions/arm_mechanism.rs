@@ -35,9 +35,6 @@ pub struct ArmMechanism {
 
 impl ArmMechanism {
     /// Calibrates the noise.
-    ///
-    /// # Errors
-    /// A refusal of a mechanism, budget or clip that does not fit.
     pub fn calibrated(need: &ChoicesNeed, facts: &ContextFacts, request: &Request) -> Result<Self, Refusal> {
         let budget = request.budget_over(facts.rounds)?;
         let ChoicesNeed { radius, warm_up, residual, stated, synthetic } = *need;
@@ -105,19 +102,16 @@ impl ArmMechanism {
     }
 
     /// Returns the parameters of the streams.
-    #[must_use]
     pub fn terms(&self) -> ChoiceTerms {
         self.terms
     }
 
     /// Makes the privatizer of a trial before its first round.
-    #[must_use]
     pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         Box::new(ArmChoices::new(self.terms))
     }
 
     /// Returns the ledger: claimed and delivered loss.
-    #[must_use]
     pub fn ledger(&self) -> Ledger {
         let unclipped = self.terms.bounds.is_none();
         let doubt = if !self.terms.synthetic {

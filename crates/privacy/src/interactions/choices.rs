@@ -78,7 +78,6 @@ pub struct ChoiceBounds {
 impl ChoiceBounds {
     /// Returns the bounds that follow from a problem's facts and a range of rewards.
     /// `residual` may lower the bound on `|zeta - r|`; contributions stay unbounded.
-    #[must_use]
     pub fn of(facts: &ContextFacts, radius: f64, range: (f64, f64), residual: Option<f64>) -> Self {
         let (least, most) = facts.link.range(facts.largest_entry * radius);
         let whole = (range.1 - least).max(most - range.0);
@@ -112,7 +111,6 @@ pub struct ArmChoices {
 
 impl ArmChoices {
     /// Makes streams before their first step.
-    #[must_use]
     pub fn new(terms: ChoiceTerms) -> Self {
         let d = terms.dimension;
         let arm = Arm { sum: vec![0.0; d], steepest: 0.0, counts: vec![0.0; d], last: ArmStep::None, step: 0 };

@@ -42,7 +42,6 @@ pub trait InteractionPrivatizer: Send {
 }
 
 /// Seals a reward together with its context and arm.
-#[must_use]
 pub fn seal(context: &[f64], arm: usize, reward: Raw<f64>) -> Raw<Interaction<'_>> {
     Raw::seal(Interaction { context, arm, reward: reward.open() })
 }

@@ -15,7 +15,6 @@ impl Link {
     pub const NAMED: [(&'static str, Self); 2] = [("linear", Self::Linear), ("logistic", Self::Logistic)];
 
     /// Returns `zeta(z)`.
-    #[must_use]
     pub fn mean(self, z: f64) -> f64 {
         match self {
             Self::Linear => z,
@@ -29,7 +28,6 @@ impl Link {
 
     /// Returns the largest slope of `zeta`.
     /// This is the smoothness beta of the loss with gradient `(zeta(<x, theta>) - r) x`, for `|x|_inf <= 1`.
-    #[must_use]
     pub fn slope(self) -> f64 {
         match self {
             Self::Linear => 1.0,

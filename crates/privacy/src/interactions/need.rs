@@ -51,9 +51,6 @@ pub enum CalibratedInteractions {
 
 impl InteractionNeed {
     /// Calibrates the mechanism for a request.
-    ///
-    /// # Errors
-    /// A refusal of a mechanism, budget or clip that does not fit.
     pub fn calibrated(&self, facts: &ContextFacts, request: &Request) -> Result<CalibratedInteractions, Refusal> {
         match self {
             Self::Unchanged => Ok(CalibratedInteractions::Unchanged(request.calibration)),

@@ -15,7 +15,6 @@ impl InteractionPrivatizer for NoPrivacy {
 }
 
 /// Returns the ledger of an experiment without privacy.
-#[must_use]
 pub fn ledger(calibration: Calibration) -> Ledger {
     Ledger::of(Claim {
         mechanism: "none",

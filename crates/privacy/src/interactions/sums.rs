@@ -129,57 +129,48 @@ impl InteractionSums {
     }
 
     /// Returns the divisor of contexts in the sums.
-    #[must_use]
     pub fn context_unit(&self) -> f64 {
         self.clip.feature_unit
     }
 
     /// Returns the divisor of rewards.
-    #[must_use]
     pub fn reward_unit(&self) -> f64 {
         self.clip.reward_unit
     }
 
     /// Returns the calibration.
-    #[must_use]
     pub fn calibration(&self) -> Calibration {
         self.terms.calibration
     }
 
     /// Returns the bound on the length of contexts, before their division.
-    #[must_use]
     pub fn context_length(&self) -> f64 {
         self.terms.context_length
     }
 
     /// Returns the standard deviation of a draw.
-    #[must_use]
     pub fn sigma(&self) -> f64 {
         self.noise.sigma
     }
 
     /// Returns the order of the entries.
-    #[must_use]
     pub fn layout(&self) -> GramLayout {
         self.terms.layout
     }
 
     /// Returns the number of releases in all.
-    #[must_use]
     pub fn releases(&self) -> u64 {
         self.terms.due.len() as u64
     }
 
     /// Returns the standard deviation of the noise on release `at`.
     /// `at` is from 1 to [`InteractionSums::releases`].
-    #[must_use]
     pub fn std(&self, at: u64) -> f64 {
         let at = at as usize - 1;
         if self.terms.local { local_std(self.noise.sigma, self.terms.due[at]) } else { self.noise.stds.at(at) }
     }
 
     /// Makes the privatizer of a trial before its first round.
-    #[must_use]
     pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
         Box::new(InteractionSumsPrivatizer {
@@ -196,7 +187,6 @@ impl InteractionSums {
     }
 
     /// Returns the ledger: claimed and delivered loss.
-    #[must_use]
     pub fn ledger(&self) -> Ledger {
         Ledger::of(Claim {
             mechanism: self.name,
@@ -216,7 +206,6 @@ impl InteractionSums {
     }
 }
 
-#[derive(Debug)]
 struct InteractionSumsPrivatizer {
     layout: GramLayout,
     due: Arc<[u64]>,

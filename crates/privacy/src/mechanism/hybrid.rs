@@ -55,13 +55,6 @@ struct Mixture {
     worst_variance: f64,
 }
 
-/// Returns the probability of the piecewise density.
-/// 0 up to the threshold, then `1 - e^(-epsilon/2)`.
-#[must_use]
-pub fn density_share(epsilon: Epsilon) -> f64 {
-    Mixture::new(epsilon).density_share
-}
-
 /// Returns the variance at the worst input on [-1, 1].
 pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
     Mixture::new(epsilon).worst_variance

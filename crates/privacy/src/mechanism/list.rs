@@ -8,7 +8,6 @@ pub static MECHANISMS: &[MechanismEntry] =
     &[none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, response::ENTRY, gaussian::ENTRY];
 
 /// Returns the name of the pure mechanism for one reward with the least variance at its worst input.
-#[must_use]
 pub fn of_least_variance(epsilon: Epsilon) -> &'static str {
     // Two levels are the bit of `hybrid` at a small epsilon, with another rounding.
     let is_less = response::worst_case(epsilon) < (1.0 - 1e-9) * hybrid::worst_case(epsilon);

@@ -18,9 +18,6 @@ struct NoMechanism {
 }
 
 /// Builds the mechanism; epsilon, delta and clip are ignored.
-///
-/// # Errors
-/// Never fails.
 pub fn build(request: &Request, _facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     Ok(Arc::new(NoMechanism { calibration: request.calibration }))
 }

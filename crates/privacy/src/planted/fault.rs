@@ -15,7 +15,6 @@ macro_rules! faults {
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
             /// Returns the name used in the environment variable.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -23,7 +22,6 @@ macro_rules! faults {
             }
 
             /// Returns what is wrong in the mechanism.
-            #[must_use]
             pub const fn summary(self) -> &'static str {
                 match self {
                     $(Self::$variant => $summary,)*

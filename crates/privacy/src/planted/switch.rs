@@ -8,7 +8,6 @@ pub const VARIABLE: &str = "PRIVATEER_PLANTED_FAULT";
 
 /// Returns false: the program is built without `planted-faults`.
 #[cfg(not(feature = "planted-faults"))]
-#[must_use]
 #[inline(always)]
 pub const fn is(_fault: PlantedFault) -> bool {
     false
@@ -17,14 +16,12 @@ pub const fn is(_fault: PlantedFault) -> bool {
 /// Returns whether this fault is planted.
 /// An unknown name plants nothing; the program refuses it at its start.
 #[cfg(feature = "planted-faults")]
-#[must_use]
 pub fn is(fault: PlantedFault) -> bool {
     named().is_ok_and(|planted| planted == Some(fault))
 }
 
 /// Returns the share of a noise's scale that is drawn: 1 without `planted-faults`.
 #[cfg(not(feature = "planted-faults"))]
-#[must_use]
 #[inline(always)]
 pub const fn noise_share(_fault: PlantedFault) -> f64 {
     1.0
@@ -32,7 +29,6 @@ pub const fn noise_share(_fault: PlantedFault) -> f64 {
 
 /// Returns the share of a noise's scale that is drawn: 1/2 if this fault is planted, else 1.
 #[cfg(feature = "planted-faults")]
-#[must_use]
 pub fn noise_share(fault: PlantedFault) -> f64 {
     if is(fault) { 0.5 } else { 1.0 }
 }

@@ -22,46 +22,39 @@ pub const SIGMA_REWARD_BOUNDED: Formula =
 
 /// Returns `sigma_X`, for half of the budget at sensitivity 1 "per element".
 /// The L2 sensitivity is sqrt(2) for the noise as specified (erratum E13, `docs/privacy.md`).
-#[must_use]
 pub fn sigma_gram(epsilon: f64, delta: f64) -> f64 {
     libm::sqrt(8.0 * libm::log(2.5 / delta)) / epsilon
 }
 
 /// Returns `sigma_u` of lemma 5, whose undefined delta is read as beta.
 /// rho² and the cross term are missing, and the sensitivity is 2Y (E14).
-#[must_use]
 pub fn sigma_reward(bound: f64, n_features: usize, epsilon: f64, delta: f64) -> f64 {
     let log = libm::log(8.0 * n_features as f64 / delta);
     libm::sqrt(8.0 * (bound * bound + 2.0 * log) * libm::log(5.0 / delta)) / epsilon
 }
 
 /// Returns `sigma_u` for bounded rewards, which violates the total claim at alpha = 10 (E14).
-#[must_use]
 pub fn sigma_reward_bounded(bound: f64, epsilon: f64, delta: f64) -> f64 {
     libm::sqrt(8.0 * bound * bound * libm::log(5.0 / delta)) / epsilon
 }
 
 /// Returns `(sigma_X, sigma_u)` of lemma 5 with the L2 sensitivities `sqrt(2)` and `2Y`.
-#[must_use]
 pub fn corrected_sensitivities(bound: f64, epsilon: f64, delta: f64) -> (f64, f64) {
     (std::f64::consts::SQRT_2 * sigma_gram(epsilon, delta), 2.0 * sigma_reward_bounded(bound, epsilon, delta))
 }
 
 /// Returns `Lambda` of lemma 6, in units of `sigma_X`; the shift `2 sigma_X Lambda` is not stated (E15).
-#[must_use]
 pub fn spectrum(n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
     let log = libm::log(2.0 * rounds as f64 / failure_prob);
     libm::sqrt(rounds as f64) * (4.0 * libm::sqrt(n_features as f64) + 2.0 * log)
 }
 
 /// Returns kappa as printed, without `sigma_X` under the root (E15).
-#[must_use]
 pub fn kappa_printed(sigma_reward: f64, spectrum: f64, n_features: usize, rounds: u64) -> f64 {
     sigma_reward * libm::sqrt(n_features as f64 * rounds as f64 / spectrum)
 }
 
 /// Returns kappa with `sigma_X`: `sigma_u sqrt(m T / (sigma_X Lambda))`.
-#[must_use]
 pub fn kappa(sigma_reward: f64, sigma_gram: f64, spectrum: f64, n_features: usize, rounds: u64) -> f64 {
     kappa_printed(sigma_reward, sigma_gram * spectrum, n_features, rounds)
 }

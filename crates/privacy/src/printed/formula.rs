@@ -27,7 +27,6 @@ pub struct Symbols<'a>(pub &'a [(&'static str, f64)]);
 
 impl Symbols<'_> {
     /// Returns a symbol's value; NaN for a symbol that has none.
-    #[must_use]
     pub fn of(&self, name: &str) -> f64 {
         self.0.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
     }
@@ -39,7 +38,6 @@ impl Formula {
     }
 
     /// Returns the formula's value at these symbols, and its words.
-    #[must_use]
     pub fn scale(&self, symbols: &[(&'static str, f64)]) -> Scale {
         Scale { size: (self.at)(&Symbols(symbols)), formula: self.to_string() }
     }

@@ -11,7 +11,6 @@ pub const LAPLACE_SCALE: Formula =
 
 /// Returns the scale of the Laplace noise in round `t >= 1`.
 /// `4 D (beta D + L) sqrt(ln(n) ln(1/delta)) / (epsilon sqrt(t))`, which is zero at n = 1 (erratum E29, `docs/privacy.md`).
-#[must_use]
 pub fn laplace_scale(diameter: f64, smoothness: f64, lipschitz: f64, rounds: u64, round: u64, epsilon: f64, delta: f64) -> f64 {
     let logs = libm::log(rounds as f64) * libm::log(1.0 / delta);
     4.0 * diameter * (smoothness * diameter + lipschitz) * libm::sqrt(logs) / (epsilon * libm::sqrt(round as f64))
@@ -19,7 +18,6 @@ pub fn laplace_scale(diameter: f64, smoothness: f64, lipschitz: f64, rounds: u64
 
 /// Returns the change of the scores' range in round `t`, `2 D (beta D + L)/(t + 1)`.
 /// Correct if the first gradient is halved (E27, E28).
-#[must_use]
 pub fn range(diameter: f64, smoothness: f64, lipschitz: f64, round: u64) -> f64 {
     2.0 * diameter * (smoothness * diameter + lipschitz) / (round as f64 + 1.0)
 }

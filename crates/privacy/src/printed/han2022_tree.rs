@@ -18,20 +18,17 @@ pub const THEOREM_3_1: Formula = Formula::new(
 
 /// Returns `sigma_+` of lemma 2.1.
 /// It is correct as `(kappa s²/2 sigma²)`-concentrated privacy (erratum E21, `docs/privacy.md`).
-#[must_use]
 pub fn sigma_plus(kappa: f64, sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     libm::sqrt(2.0 * kappa * libm::log(1.0 / delta)) * sensitivity / epsilon
 }
 
 /// Returns the number `ceil(log2 n) + 1` of levels of the tree in theorem 3.1.
-#[must_use]
 pub fn levels(rounds: u64) -> u32 {
     super::dubey2021::nodes_printed(rounds)
 }
 
 /// Returns `sigma_+` of theorem 3.1, by basic composition over the levels; loose (E25).
 /// The sensitivity is `2 (beta D + L)`.
-#[must_use]
 pub fn theorem_3_1(kappa: f64, sensitivity: f64, rounds: u64, epsilon: f64, delta: f64) -> f64 {
     let l = f64::from(levels(rounds));
     sigma_plus(kappa, sensitivity, epsilon / l, delta / l)
@@ -39,7 +36,6 @@ pub fn theorem_3_1(kappa: f64, sensitivity: f64, rounds: u64, epsilon: f64, delt
 
 /// Returns exponent and smoothness `(q_+, kappa)` of the norm as lemma 3.2 prints them.
 /// The exponent is off by one (E22).
-#[must_use]
 pub fn lemma_3_2_printed(q: f64, n: usize) -> (f64, f64) {
     let log = libm::log(n as f64);
     let exponent = (q - 1.0).min(log - 1.0);
@@ -48,7 +44,6 @@ pub fn lemma_3_2_printed(q: f64, n: usize) -> (f64, f64) {
 
 /// Returns `(q_+, kappa)` with the exponent corrected and kappa as printed (E22).
 /// The exponent is q, or ln n where `ln n >= 2` and `e² (ln n - 1) < q - 1`.
-#[must_use]
 pub fn lemma_3_2_corrected(q: f64, n: usize) -> (f64, f64) {
     let log = libm::log(n as f64);
     let other = std::f64::consts::E * std::f64::consts::E * (log - 1.0);
@@ -57,7 +52,6 @@ pub fn lemma_3_2_corrected(q: f64, n: usize) -> (f64, f64) {
 
 /// Returns the multiplier of the Euclidean norm and kappa for `1 <= q < 2` [lemma 3.3].
 /// The multiplier is `n^(1/2 - 1/p)` with 1/p = 1 - 1/q, and kappa its square.
-#[must_use]
 pub fn lemma_3_3(q: f64, n: usize) -> (f64, f64) {
     let multiplier = libm::pow(n as f64, 1.0 / q - 0.5);
     (multiplier, multiplier * multiplier)
@@ -65,7 +59,6 @@ pub fn lemma_3_3(q: f64, n: usize) -> (f64, f64) {
 
 /// Returns the exponent r of the noise norm and its constant kappa (E22).
 /// `kappa = min over 2 <= r <= q of (r - 1) n^(2/r - 2/q)`, for `q >= 2`, which may be infinite.
-#[must_use]
 pub fn noise_norm(q: f64, n: usize) -> (f64, f64) {
     let log = libm::log(n as f64);
     let kappa = |r: f64| (r - 1.0) * libm::exp((2.0 / r - 2.0 / q) * log);
@@ -82,7 +75,6 @@ pub fn noise_norm(q: f64, n: usize) -> (f64, f64) {
 }
 
 /// Returns the scale of the Gamma law of `|Z|_+²` as lemma 3.1 prints it; it must be `2 sigma_+²` (E23).
-#[must_use]
 pub fn gamma_scale_printed(sigma_plus: f64) -> f64 {
     2.0 * sigma_plus
 }

@@ -12,21 +12,18 @@ pub const OMEGA: Formula =
     });
 
 /// Returns omega in the form that gives the paper's own tables (E18).
-#[must_use]
 pub fn omega(n_columns: u32, epsilon: f64, delta: f64) -> f64 {
     let r = f64::from(n_columns);
     16.0 * libm::sqrt(r * libm::log(2.0 / delta)) * libm::log(16.0 * r / delta) / epsilon
 }
 
 /// Returns `omega = 16 sqrt(r) ln(2/delta) ln(16 r/delta)/epsilon`, as line 5 prints it (E18).
-#[must_use]
 pub fn omega_as_printed(n_columns: u32, epsilon: f64, delta: f64) -> f64 {
     let r = f64::from(n_columns);
     16.0 * libm::sqrt(r) * libm::log(2.0 / delta) * libm::log(16.0 * r / delta) / epsilon
 }
 
 /// Returns the smallest singular value of a centred `m x m` grid whose corners have norm `norm`.
-#[must_use]
 pub fn grid_singular_value(m: u32, norm: f64) -> f64 {
     let (m, a) = (f64::from(m), norm * std::f64::consts::FRAC_1_SQRT_2);
     a * libm::sqrt(m * m * (m + 1.0) / (3.0 * (m - 1.0)))

@@ -11,7 +11,6 @@ pub const SIGMA: Formula =
 
 /// Returns a node's standard deviation, `4 sqrt(n) L² ln(4/delta)/epsilon` with `L² >= |x|² + y²`.
 /// (The paper states the variance, `16 n L⁴ ln(4/delta)²/epsilon²`.)
-#[must_use]
 pub fn sigma(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
     4.0 * libm::sqrt(f64::from(nodes)) * squared_norm * libm::log(4.0 / delta) / epsilon
 }
@@ -19,7 +18,6 @@ pub fn sigma(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
 /// Returns the term that noise on the vector adds to the exploration factor.
 /// `gamma = sigma sqrt(m/Upsilon) (sqrt(n) + sqrt(2 ln(2T/alpha)))`, with `Upsilon` as in `dubey2021::spectrum`, `m` the nodes
 /// and `n` the features of all arms.
-#[must_use]
 pub fn gamma(sigma: f64, nodes: u32, upsilon: f64, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
     let log = libm::log(2.0 * rounds as f64 / failure_prob);
     sigma * libm::sqrt(f64::from(nodes) / upsilon) * (libm::sqrt(n_features as f64) + libm::sqrt(2.0 * log))
@@ -47,7 +45,6 @@ pub struct BetaTerms {
 impl BetaTerms {
     /// Returns the exploration factor in round t.
     /// `sigma sqrt(2 ln(2/alpha) + n ln(most/least + t l²/(n least))) + b sqrt(most) + gamma`.
-    #[must_use]
     pub fn beta(&self, round: u64) -> f64 {
         let ((least, most), n, t) = (self.spectrum, self.n_features as f64, round as f64);
         let volume = libm::log(most / least + t * self.length * self.length / (n * least));

@@ -9,14 +9,12 @@ pub const SIGMA: Formula = Formula::new(["Zheng2020", "algorithm 2", ""], "sigma
 });
 
 /// Returns `sigma = 6 sqrt(2 ln(2.5/delta))/epsilon` for `|x| <= 1`, `|r| <= 1`.
-#[must_use]
 pub fn sigma(epsilon: f64, delta: f64) -> f64 {
     6.0 * libm::sqrt(2.0 * libm::log(2.5 / delta)) / epsilon
 }
 
 /// Returns `Upsilon_t = sigma sqrt(t) (4 sqrt(d) + 2 ln(2T/alpha))`.
 /// Twice this number is added to the diagonal.
-#[must_use]
 pub fn spectrum(sigma: f64, round: u64, dimension: usize, rounds: u64, failure_prob: f64) -> f64 {
     let log = libm::log(2.0 * rounds as f64 / failure_prob);
     sigma * libm::sqrt(round as f64) * (4.0 * libm::sqrt(dimension as f64) + 2.0 * log)

@@ -26,7 +26,6 @@ pub struct SumsNeed {
 
 impl SumsNeed {
     /// Returns the need of a server that asks for sums of rewards alone, with at most one release after each round.
-    #[must_use]
     pub fn of_rewards(rounds: u64) -> Self {
         Self { n_features: 1, releases: rounds, rounds, epochs: Epochs::One, linear: false }
     }

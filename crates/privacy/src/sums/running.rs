@@ -19,14 +19,12 @@ pub struct Sums {
 
 impl Sums {
     /// Returns sums of no rounds, without noise.
-    #[must_use]
     pub fn empty(n_features: usize, horizon: u64) -> Self {
         let entries = vec![0.0; n_features * (n_features + 1) / 2 + n_features];
         Self { entries, users: 0, gram_std: 0.0, moment_std: 0.0, horizon }
     }
 
     /// Returns the packed matrix and the vector.
-    #[must_use]
     pub fn parts(&self, n_features: usize) -> (&[f64], &[f64]) {
         self.entries.split_at(n_features * (n_features + 1) / 2)
     }

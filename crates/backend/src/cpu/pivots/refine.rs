@@ -77,7 +77,7 @@ impl<'a> Alone<'a> {
         let Self { tables: PivotTables { by, features, .. }, fine, .. } = self;
         let point = point as usize;
         let (c, phi) = (by.row(point), features.row(point));
-        let (form, mean) = pulp::Arch::new().dispatch(RefinedSums { c, forms: &self.forms, phi, weights: &self.weights });
+        let (form, mean) = refined_sums(c, &self.forms, phi, &self.weights);
         let size = f64::from(by.size[point]);
         let (rho, trace) = (f64::from(by.rho[point]), f64::from(by.trace[point]));
         let e_own = fine.e + fine.e_size * size + fine.e_rho * rho + fine.e_trace * trace;
@@ -97,7 +97,7 @@ impl<'a> Alone<'a> {
         let Self { tables: PivotTables { by, features, .. }, fine, .. } = self;
         let (c, d) = (by.row(x.point), by.row(y.point));
         let (phi, psi) = (features.row(x.point), features.row(y.point));
-        let (apart, squares) = pulp::Arch::new().dispatch(Apart { c, d, phi, psi });
+        let (apart, squares) = apart(c, d, phi, psi);
         let mean = x.mean - y.mean + 2.0 * fine.c + fine.c_apart * squares.sqrt();
         let variance = x.variance - y.variance + x.e_own + y.e_own + fine.e_apart * apart;
         let ([x_least, x_most], [y_least, y_most]) = (x.variances(), y.variances());
@@ -123,33 +123,17 @@ impl<'a> Alone<'a> {
     }
 }
 
-/// Computes `sum c_j f_j` and `phi · w`.
-struct RefinedSums<'a> {
-    c: &'a [f32],
-    forms: &'a [f64],
-    phi: &'a [f64],
-    weights: &'a [f64],
-}
-
 vectorised! {
-    fn call(self: RefinedSums<'_>) -> (f64, f64) {
-        let Self { c, forms, phi, weights } = self;
+    /// Computes `sum c_j f_j` and `phi · w`.
+    fn refined_sums(c: &[f32], forms: &[f64], phi: &[f64], weights: &[f64]) -> (f64, f64) {
         let of_forms = folded(c, forms, |c, f| f64::from(c) * f);
         (of_forms, folded(phi, weights, |phi, w| phi * w))
     }
 }
 
-/// Computes `|c - d|_1` and `|phi - psi|²`.
-struct Apart<'a> {
-    c: &'a [f32],
-    d: &'a [f32],
-    phi: &'a [f64],
-    psi: &'a [f64],
-}
-
 vectorised! {
-    fn call(self: Apart<'_>) -> (f64, f64) {
-        let Self { c, d, phi, psi } = self;
+    /// Computes `|c - d|_1` and `|phi - psi|²`.
+    fn apart(c: &[f32], d: &[f32], phi: &[f64], psi: &[f64]) -> (f64, f64) {
         let of_rows = folded(c, d, |c, d| (f64::from(c) - f64::from(d)).abs());
         (of_rows, folded(phi, psi, |a, b| (a - b) * (a - b)))
     }

@@ -2,7 +2,6 @@
 //!
 //! Trials over a common basis share them; a trial over inputs of its own has its own.
 
-use super::checks::BlockChecks;
 use super::covariance::{Covariance, Entries};
 use super::formula::Formula;
 use super::interpolation::InterpolationGrid;
@@ -24,7 +23,7 @@ pub struct Blocks {
     /// Points where means are kept exactly, and posterior variances too where they are corners.
     pub by_reference: ReferenceBounds,
     /// Bounds to ask for before a block is scored; for features over a plane.
-    pub checks: Option<Arc<dyn BlockChecks>>,
+    pub checks: Option<Arc<InterpolationGrid>>,
     /// `n_blocks x size`: prior variances.
     pub prior: Vec<f64>,
     /// Relative rounding error of `prior`.
@@ -64,7 +63,7 @@ impl Blocks {
         let (order, source, by_reference, checks) = match Self::by_lattice(table, coordinates, scale) {
             Some((order, source, by_reference)) => {
                 let checks = InterpolationGrid::of_table(table, &order, &source);
-                (order, source, by_reference, checks.map(|grid| Arc::new(grid) as Arc<dyn BlockChecks>))
+                (order, source, by_reference, checks.map(Arc::new))
             }
             None => {
                 let order = BlockOrder::halved(n, BlockOrder::size_for(n), coordinates);

@@ -10,7 +10,7 @@ use super::largest::{First, Largest, OverReferencePoints};
 use super::snapshots::{Along, Now, SnapshotSums, Snapshots};
 use crate::Band;
 use crate::cpu::vector::larger;
-use privateer_numerics::linalg::{dot, wide};
+use privateer_numerics::linalg::dot;
 use privateer_numerics::vectorised;
 use pulp::Arch;
 
@@ -179,7 +179,7 @@ impl Bounds {
         self.theta.open.steps += mean_step;
         self.theta.open.squares += scale * scale;
         let (mean, variance) = (&mut self.reference_points.mean, &mut self.reference_points.variance);
-        wide(ApplyBounds { p: &self.reference_points.p, square: scale * scale, step: mean_step, mean, variance });
+        apply_bounds(&self.reference_points.p, scale * scale, mean_step, mean, variance);
     }
 
     /// Computes the bounds of all blocks at this exploration factor `width`.
@@ -214,7 +214,7 @@ impl Bounds {
             then: Some(&self.blocks.mean_then),
             out: &mut self.of_block,
         });
-        wide(BoundLoop { bounds: self, beta, shared });
+        bound_loop(self, beta, shared);
     }
 
     /// Bounds the rounding error that one streak adds to a squared distance.
@@ -232,7 +232,7 @@ impl Bounds {
 
     /// Lowers the bounds to those from the present scores of the reference points.
     pub fn refine(&mut self, beta: f64, shared: &Blocks) {
-        wide(Refine { bounds: self, beta });
+        refine_wide(self, beta);
         let reference_points = &shared.by_reference.reference_points;
         Arch::new().dispatch(OverReferencePoints {
             reference_points,
@@ -241,7 +241,7 @@ impl Bounds {
             out: &mut self.of_block,
         });
         let apart = self.length + beta;
-        wide(Lower { bounds: self, apart, radii: &shared.by_reference.radii });
+        lower(self, apart, &shared.by_reference.radii);
         for &(block, score) in &self.raised {
             if f64::NEG_INFINITY < self.blocks.now[block] {
                 self.blocks.now[block] = larger(self.blocks.now[block], score);
@@ -389,16 +389,9 @@ impl Fusible for StartBounds<'_> {
 
 // Loops over plain slices: loops over chunks compile to a single loop with gathered SIMD lanes.
 
-/// Computes the bounds from their parts, vectorised.
-struct BoundLoop<'a> {
-    bounds: &'a mut Bounds,
-    beta: f64,
-    shared: &'a Blocks,
-}
-
 vectorised! {
-    fn call(self: BoundLoop<'_>) {
-        let Self { bounds, beta, shared } = self;
+    /// Computes the bounds from their parts, vectorised.
+    fn bound_loop(bounds: &mut Bounds, beta: f64, shared: &Blocks) {
         let n = shared.by_reference.radii.len();
         let Bounds { blocks, of_block, .. } = bounds;
         let BlockBounds { now: bound, largest, deviation, beta: then, reach, root, .. } = blocks;
@@ -413,15 +406,9 @@ vectorised! {
     }
 }
 
-/// Computes the scores of the reference points, vectorised.
-struct Refine<'a> {
-    bounds: &'a mut Bounds,
-    beta: f64,
-}
-
 vectorised! {
-    fn call(self: Refine<'_>) {
-        let Self { bounds, beta } = self;
+    /// Computes the scores of the reference points, vectorised.
+    fn refine_wide(bounds: &mut Bounds, beta: f64) {
         let Bounds { reference_points: ReferencePointValues { mean, variance, .. }, of_reference_point, .. } = bounds;
         for ((score, &mean), &variance) in of_reference_point.iter_mut().zip(mean.iter()).zip(variance.iter()) {
             *score = mean + beta * root_above(larger(0.0, variance));
@@ -429,19 +416,14 @@ vectorised! {
     }
 }
 
-/// Lowers each bound to that from the largest score of the block's reference points.
-struct Lower<'a> {
-    bounds: &'a mut Bounds,
-    /// Sum of `|theta|` and the exploration factor.
-    apart: f64,
-    radii: &'a [f64],
-}
-
 vectorised! {
-    fn call(self: Lower<'_>) {
-        let Bounds { blocks: BlockBounds { now: bound, .. }, of_block, .. } = self.bounds;
-        for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(self.radii) {
-            let fresh = most + self.apart * radius;
+    /// Lowers each bound to that from the largest score of the block's reference points.
+    ///
+    /// * `apart` — sum of `|theta|` and the exploration factor.
+    fn lower(bounds: &mut Bounds, apart: f64, radii: &[f64]) {
+        let Bounds { blocks: BlockBounds { now: bound, .. }, of_block, .. } = bounds;
+        for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(radii) {
+            let fresh = most + apart * radius;
             *bound = if fresh < *bound { fresh } else { *bound };
         }
     }
@@ -455,21 +437,13 @@ fn root_above(square: f64) -> f64 {
     if square < 1e38 { small } else { square }
 }
 
-/// `variance -= square p²`, `mean += step p`, vectorised.
-struct ApplyBounds<'a> {
-    p: &'a [f64],
-    square: f64,
-    step: f64,
-    mean: &'a mut [f64],
-    variance: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: ApplyBounds<'_>) {
-        if self.variance.is_empty() {
-            self.mean.iter_mut().zip(self.p).for_each(|(mean, &p)| *mean += self.step * p);
+    /// `variance -= square p²`, `mean += step p`, vectorised.
+    fn apply_bounds(p: &[f64], square: f64, step: f64, mean: &mut [f64], variance: &mut [f64]) {
+        if variance.is_empty() {
+            mean.iter_mut().zip(p).for_each(|(mean, &p)| *mean += step * p);
         } else {
-            apply(self.mean, self.variance, self.p, self.square, self.step);
+            apply(mean, variance, p, square, step);
         }
     }
 }

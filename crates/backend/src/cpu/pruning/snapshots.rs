@@ -6,7 +6,7 @@
 //! of the largest `|theta|²` per streak.
 
 use super::kernels::Fusible;
-use privateer_numerics::linalg::{dot, four_dots, wide};
+use privateer_numerics::linalg::{dot, four_dots};
 use privateer_numerics::vectorised;
 
 /// Sums over a streak: the summed `mean_step`, squared, over the summed `scale²`.
@@ -100,12 +100,12 @@ impl Snapshots {
 
     /// Adds the open streak to the closed ones.
     pub fn close(&mut self, open: SnapshotSums, row_square: f64, rounded: f64) {
-        wide(Close { snapshots: self, open, row_square, rounded });
+        close_wide(self, open, row_square, rounded);
     }
 
     /// Computes the bounds of the present model.
     pub fn update(&mut self, now: Now) {
-        wide(Update { snapshots: self, now });
+        update_wide(self, now);
     }
 
     /// Returns the lists `reach` and `root`.
@@ -120,17 +120,9 @@ fn innovation(squares: f64, steps: f64) -> f64 {
     if 0.0 < squares { steps * steps / squares } else { 0.0 }
 }
 
-/// [`Snapshots::close`], vectorised.
-struct Close<'a> {
-    snapshots: &'a mut Snapshots,
-    open: SnapshotSums,
-    row_square: f64,
-    rounded: f64,
-}
-
 vectorised! {
-    fn call(self: Close<'_>) {
-        let Self { snapshots, open, row_square, rounded: more } = self;
+    /// [`Snapshots::close`], vectorised.
+    fn close_wide(snapshots: &mut Snapshots, open: SnapshotSums, row_square: f64, more: f64) {
         let Snapshots { square, along, rounded, innovations, squares, steps, .. } = snapshots;
         for (innovations, (squares, steps)) in innovations.iter_mut().zip(squares.iter_mut().zip(steps.iter_mut())) {
             *innovations += innovation(open.squares - *squares, open.steps - *steps);
@@ -174,15 +166,9 @@ impl Fusible for Along<'_> {
     }
 }
 
-/// [`Snapshots::update`], vectorised.
-struct Update<'a> {
-    snapshots: &'a mut Snapshots,
-    now: Now,
-}
-
 vectorised! {
-    fn call(self: Update<'_>) {
-        let Self { snapshots, now } = self;
+    /// [`Snapshots::update`], vectorised.
+    fn update_wide(snapshots: &mut Snapshots, now: Now) {
         let Snapshots { square, along, rounded, innovations, squares, steps, reach, root, .. } = snapshots;
         let (n, a) = (square.len(), now.open.steps);
         let (square, along, rounded, reach) = (&square[..n], &along[..n], &rounded[..n], &mut reach[..n]);

@@ -34,7 +34,6 @@ impl DomainRoot {
     /// Computes the root over a domain of 64 to 256 points.
     ///
     /// `None` for other domains, and where K is near to singular.
-    #[must_use]
     pub fn of(gram: &dyn GramSource) -> Option<Self> {
         let n = gram.n_points();
         if !(LEAST_POINTS..=MOST_WHOLE).contains(&n) {
@@ -55,7 +54,6 @@ impl DomainRoot {
     /// Returns whether a dictionary lacks few enough points.
     ///
     /// Up to a rank of 3 n of all corrections, these cost less than a factor of `K_D` and its polar factor.
-    #[must_use]
     pub fn reaches(&self, dictionary: &[u32]) -> bool {
         let n = self.root.n();
         self.fractions().shifts.len() * n.saturating_sub(dictionary.len()) <= 3 * n

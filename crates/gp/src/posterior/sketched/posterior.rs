@@ -50,7 +50,6 @@ impl SketchedPosterior {
     /// Creates the prior over this domain (noise variance `ridge > 0`) with an empty dictionary.
     ///
     /// `prior_bound` is the largest `k(x, x)`; `follows` says whether dictionaries live for many observations.
-    #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64, follows: bool) -> Self {
         let whole = gram.n_points() <= MOST_WHOLE;
         let mut posterior = Self {
@@ -76,9 +75,6 @@ impl SketchedPosterior {
     /// Restores a saved posterior over the same domain; the caller then sets the weights.
     ///
     /// Its coordinates are `c`: if they were those of the symmetric root, set the dictionary so again, and refresh.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(
         gram: Arc<dyn GramSource>,
         prior_bound: f64,
@@ -253,19 +249,16 @@ impl SketchedPosterior {
     }
 
     /// Returns the number of features: the numerical rank of the dictionary.
-    #[must_use]
     pub fn m(&self) -> usize {
         self.points.columns.n_rows()
     }
 
     /// Returns the dictionary, ascending.
-    #[must_use]
     pub fn dictionary(&self) -> &[u32] {
         &self.state.dictionary
     }
 
     /// Returns the visited points with their counts.
-    #[must_use]
     pub fn visits(&self) -> &Visits {
         &self.state.visits
     }
@@ -277,7 +270,6 @@ impl SketchedPosterior {
     }
 
     /// Returns `sum over visited points of c(x) s_x`; `sums` has one `s` per slot.
-    #[must_use]
     pub fn moment(&self, sums: &[f64]) -> Vec<f64> {
         let mut padded = vec![0.0; self.points.columns.stride()];
         sums.iter().enumerate().for_each(|(slot, &sum)| padded[self.column_of(slot)] = sum);
@@ -287,7 +279,6 @@ impl SketchedPosterior {
     /// Returns [`SketchedPosterior::moment`] of many lists of sums; column j belongs to list j.
     ///
     /// `sums` is `n_visited x n_lists` row-major.
-    #[must_use]
     pub fn moments(&self, sums: &[f64], n_lists: usize) -> Columns {
         let n = self.state.visits.n_distinct();
         let mut lists = Columns::zeros(n, n_lists);
@@ -306,7 +297,6 @@ impl SketchedPosterior {
     }
 
     /// Returns `|V^{-1/2} c|²` of a visited point; it is below 1 for an observed point.
-    #[must_use]
     pub fn leverage_of(&self, slot: usize) -> f64 {
         self.precision.leverages[self.column_of(slot)]
     }
@@ -323,7 +313,6 @@ impl SketchedPosterior {
     }
 
     /// Returns the posterior variance of each visited point, by slot.
-    #[must_use]
     pub fn variances(&self) -> Vec<f64> {
         let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
         columns.map(|column| self.points.residual[column] + self.ridge * self.precision.leverages[column]).collect()
@@ -344,14 +333,12 @@ impl SketchedPosterior {
     }
 
     /// Returns the symmetric `V^{-1/2}`; `None` if `V` is not finite.
-    #[must_use]
     pub fn inverse_root(&self) -> Option<InverseRoot> {
         // Excludes the rounding discs around the least eigenvalue, which is at least the ridge.
         InverseRoot::of(&self.precision.entries, self.m(), 0.9 * self.ridge)
     }
 
     /// Returns `V^{-1/2}` and its product with every column, in symmetric coordinates; `None` in others.
-    #[must_use]
     pub fn whitened(&self) -> Option<(&InverseRoot, &Columns)> {
         self.precision.root.as_ref().map(|root| (root, &self.precision.whitened))
     }
@@ -382,7 +369,6 @@ impl SketchedPosterior {
     }
 
     /// Returns the change since the last [`SketchedPosterior::screened`], for the scoring backend.
-    #[must_use]
     pub fn change(&self) -> Change<'_> {
         if self.n_observations() == 0 { Change::None } else { self.screen.moved.change(&self.screen.weights) }
     }
@@ -393,7 +379,6 @@ impl SketchedPosterior {
     }
 
     /// Returns the posterior mean of one point, with the same bits as [`ScoreModel::exact`].
-    #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
         if self.points.whole { self.points.means[point] } else { dot(&self.screen.weights, &self.dictionary_covariances(point)) }
     }
@@ -416,13 +401,11 @@ impl SketchedPosterior {
     }
 
     /// Returns the basis that a backend opens.
-    #[must_use]
     pub fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
     }
 
     /// Returns the state as plain data with a version number, for [`SketchedPosterior::restore`].
-    #[must_use]
     pub fn save(&self) -> serde_json::Value {
         let mut state = self.state.clone();
         if let Some(followed) = &mut state.followed {

@@ -45,9 +45,6 @@ impl SketchState {
     /// Reads a saved state over a domain of `n_points`, and its updated numbers.
     ///
     /// The updated numbers are present exactly if `follows`, that is, if dictionaries are long-lived.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn read(
         saved: serde_json::Value,
         n_points: usize,
@@ -75,9 +72,6 @@ impl SketchState {
 
 impl TrackedMoments {
     /// Checks that the numbers fit `m` features and `n` columns.
-    ///
-    /// # Errors
-    /// If they do not fit.
     pub fn check(&self, m: usize, n: usize) -> Result<(), serde_json::Error> {
         let sized = [self.precision.len(), self.inverse.len()] == [m * m; 2] && self.leverages.len() == n;
         let finite = self.precision.iter().chain(&self.inverse).all(|x| x.is_finite());

@@ -85,7 +85,6 @@ pub fn cholesky_repaired(a: &mut [f64], n: usize) -> Result<Repair, NotPositive>
 }
 
 /// Returns `ln det(L L^T) = 2 Σ ln L_ii` of a lower factor `l`, `n x n` row-major.
-#[must_use]
 pub fn log_determinant(l: &[f64], n: usize) -> f64 {
     (0..n).map(|i| 2.0 * libm::log(l[i * n + i])).sum()
 }

@@ -30,7 +30,6 @@ pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
 ///
 /// A row whose pivot is not finite or does not exceed its entry of `least` becomes zero and does not affect later rows.
 /// The retained rows are ascending.
-#[must_use]
 pub fn cholesky_upper_kept(a: &mut [f64], n: usize, least: &[f64]) -> Vec<usize> {
     debug_assert_eq!((a.len(), least.len()), (n * n, n));
     // With `least`, no row is an error.
@@ -215,20 +214,10 @@ impl WithSimd for Inversion<'_> {
     }
 }
 
-/// Replaces `b` by `(U^T U)^{-1} b`.
-pub fn solve_upper(u: &[f64], b: &mut [f64]) {
-    debug_assert_eq!(u.len(), b.len() * b.len());
-    pulp::Arch::new().dispatch(Substitution { u, b });
-}
-
-struct Substitution<'a> {
-    u: &'a [f64],
-    b: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: Substitution<'_>) {
-        let Self { u, b } = self;
+    /// Replaces `b` by `(U^T U)^{-1} b`.
+    pub fn solve_upper(u: &[f64], b: &mut [f64]) {
+        debug_assert_eq!(u.len(), b.len() * b.len());
         let n = b.len();
         for k in 0..n {
             let value = b[k] / u[k * n + k];

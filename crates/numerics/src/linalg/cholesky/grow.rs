@@ -2,7 +2,7 @@
 //!
 //! `A = L L^T`, `L` lower triangular, columns contiguous.
 
-use crate::linalg::{dot, four_dots, wide};
+use crate::linalg::{dot, four_dots};
 use crate::vectorised;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 /// count; the right-hand sides are at most the root of the prior variance. The fraction 1/64 is measured: for ridges of
 /// 1e-2 to 1e-8 of the prior and counts of 10 to 10⁴, reported changes and model differed by less than half of this
 /// bound.
-#[must_use]
 pub fn lost_in_solves(prior: f64, ridge: f64, largest_count: u64) -> f64 {
     1.0 + (prior / ridge * largest_count as f64).sqrt() / 64.0
 }
@@ -28,13 +27,11 @@ pub struct GrowingCholesky {
 
 impl GrowingCholesky {
     /// Returns the number of rows of the factor.
-    #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
     /// Creates the factor from the row-major factor of an `n x n` matrix.
-    #[must_use]
     pub fn from_rows(rows: &[f64], n: usize) -> Self {
         let mut factor = Self { n: 0, stride: 0, columns: Vec::new() };
         factor.reserve(n);
@@ -48,7 +45,6 @@ impl GrowingCholesky {
     }
 
     /// Returns whether a stored value is consistent.
-    #[must_use]
     pub fn is_sound(&self) -> bool {
         self.n <= self.stride
             && self.stride.checked_mul(self.stride) == Some(self.columns.len())
@@ -94,12 +90,12 @@ impl GrowingCholesky {
 
     /// Solves `L x = b` in place; entries of `b` before `first` must be zero and stay zero.
     pub fn solve_lower(&self, b: &mut [f64], first: usize) {
-        wide(SolveLowerGrowing { factor: self, b, first });
+        solve_lower_growing(self, b, first);
     }
 
     /// Solves `L^T x = b` in place.
     pub fn solve_transposed(&self, b: &mut [f64]) {
-        wide(SolveTransposed { factor: self, b });
+        solve_transposed_wide(self, b);
     }
 
     /// Writes `L^T x`.
@@ -119,7 +115,7 @@ impl GrowingCholesky {
         scratch.clear();
         scratch.resize(self.n, 0.0);
         scratch[index] = delta.sqrt();
-        wide(LowerDiagonal { factor: self, index, scratch });
+        lower_diagonal_wide(self, index, scratch);
     }
 }
 
@@ -147,16 +143,9 @@ impl GrowingCholesky {
     }
 }
 
-/// [`GrowingCholesky::solve_lower`] with SIMD.
-struct SolveLowerGrowing<'a> {
-    factor: &'a GrowingCholesky,
-    b: &'a mut [f64],
-    first: usize,
-}
-
 vectorised! {
-    fn call(self: SolveLowerGrowing<'_>) {
-        let Self { factor, b, first } = self;
+    /// [`GrowingCholesky::solve_lower`] with SIMD.
+    fn solve_lower_growing(factor: &GrowingCholesky, b: &mut [f64], first: usize) {
         let (n, mut k) = (factor.n, first);
         while k + TOGETHER <= n {
             let Triangle { inverses, below } = factor.triangle(k);
@@ -188,15 +177,9 @@ vectorised! {
     }
 }
 
-/// [`GrowingCholesky::solve_transposed`] with SIMD.
-struct SolveTransposed<'a> {
-    factor: &'a GrowingCholesky,
-    b: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: SolveTransposed<'_>) {
-        let Self { factor, b } = self;
+    /// [`GrowingCholesky::solve_transposed`] with SIMD.
+    fn solve_transposed_wide(factor: &GrowingCholesky, b: &mut [f64]) {
         let n = factor.n;
         let whole = n / TOGETHER * TOGETHER;
         for k in (whole..n).rev() {
@@ -219,17 +202,12 @@ vectorised! {
     }
 }
 
-/// [`GrowingCholesky::lower_diagonal`] with SIMD.
-struct LowerDiagonal<'a> {
-    factor: &'a mut GrowingCholesky,
-    index: usize,
-    /// The root of delta at `index`, zeros elsewhere.
-    scratch: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: LowerDiagonal<'_>) {
-        let Self { factor: GrowingCholesky { n, stride, columns }, index, scratch } = self;
+    /// [`GrowingCholesky::lower_diagonal`] with SIMD.
+    ///
+    /// * `scratch` — the root of delta at `index`, zeros elsewhere.
+    fn lower_diagonal_wide(factor: &mut GrowingCholesky, index: usize, scratch: &mut [f64]) {
+        let GrowingCholesky { n, stride, columns } = factor;
         for k in index..*n {
             let column = &mut columns[k * *stride + k..k * *stride + *n];
             let Some((pivot, below)) = column.split_first_mut() else { return };

@@ -32,7 +32,6 @@ pub fn solve_spd(l: &[f64], b: &mut [f64]) {
 }
 
 /// Returns `(L L^T)^{-1}` from the lower factor `l`, `n x n` row-major; exactly symmetric.
-#[must_use]
 pub fn inverse_spd(l: &[f64], n: usize) -> Vec<f64> {
     debug_assert_eq!(l.len(), n * n);
     // Row j of `columns` is column j of M = L^{-1}: zero before entry j.

@@ -28,7 +28,6 @@ impl Fractions {
     /// Creates the fractions for values in `least ..= most`, both positive and finite.
     ///
     /// `None` if they are not, or if they are too far apart.
-    #[must_use]
     pub fn of(least: f64, most: f64) -> Option<Self> {
         if !(0.0 < least && most.is_finite()) {
             return None;

@@ -2,7 +2,7 @@
 
 use super::super::columns::Columns;
 use super::super::dot::sum_of;
-use super::super::lanes::{LANES, wide};
+use super::super::lanes::LANES;
 use super::Fractions;
 use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_dot, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;
@@ -28,7 +28,6 @@ impl InverseRoot {
     /// Entries above the diagonal must be finite, and do not enter the root.
     ///
     /// `None` if the matrix or its form is not finite, or if its eigenvalues may be 2^128 times as large as `least`.
-    #[must_use]
     pub fn of(a: &[f64], n: usize, least: f64) -> Option<Self> {
         let form = TridiagonalForm::of(a, n)?;
         let most = form.most().max(least);
@@ -40,7 +39,6 @@ impl InverseRoot {
     /// * `ratio` — a power of two
     ///
     /// `None` where a bound of the largest by Gershgorin's circles leaves that open, and where squares of entries underflow.
-    #[must_use]
     pub fn of_conditioned(a: &[f64], n: usize, ratio: f64) -> Option<Self> {
         let form = TridiagonalForm::of(a, n)?;
         let most = form.most();
@@ -68,13 +66,11 @@ impl InverseRoot {
     }
 
     /// Returns the fractions of the root.
-    #[must_use]
     pub fn fractions(&self) -> &Fractions {
         &self.fractions
     }
 
     /// Returns `(A + s_j I)^{-1} x` in row j, for the shifts `s_j` of the fractions.
-    #[must_use]
     pub fn resolvents(&self, x: &[f64]) -> Columns {
         let (n, mut x) = (self.reflections.n(), x.to_vec());
         take(&[self.reflect(true)], Vectors::Rows { values: &mut x, stride: n }, n);
@@ -111,13 +107,7 @@ impl TridiagonalForm {
         debug_assert_eq!(a.len(), n * n);
         let (mut reflections, mut diagonal, mut beside) = (Reflections::none(n), vec![0.0; n], vec![0.0; n]);
         let scale = largest(a)?;
-        wide(Tridiagonalize {
-            a: &mut Padded::of(a, n),
-            scale,
-            reflections: &mut reflections,
-            diagonal: &mut diagonal,
-            beside: &mut beside,
-        });
+        tridiagonalize(&mut Padded::of(a, n), scale, &mut reflections, &mut diagonal, &mut beside);
         if diagonal.iter().chain(&beside).any(|entry| !entry.is_finite()) {
             return None;
         }
@@ -149,17 +139,8 @@ impl TridiagonalForm {
     }
 }
 
-struct Tridiagonalize<'a> {
-    a: &'a mut Padded,
-    scale: f64,
-    reflections: &'a mut Reflections,
-    diagonal: &'a mut [f64],
-    beside: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: Tridiagonalize<'_>) {
-        let Self { a, scale, reflections, diagonal, beside } = self;
+    fn tridiagonalize(a: &mut Padded, scale: f64, reflections: &mut Reflections, diagonal: &mut [f64], beside: &mut [f64]) {
         let (n, stride) = (a.n, a.stride);
         // The reflection before: its vector v and w, for the update `A - v w^T - w v^T` that is due. Products of the
         // updated matrix with the next vector: below the diagonal row by row, above it column by column.

@@ -1,7 +1,7 @@
 //! The orthogonal polar factor of a matrix.
 
 use super::super::dot::sum_of;
-use super::super::lanes::{LANES, wide};
+use super::super::lanes::LANES;
 use super::Fractions;
 use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;
@@ -22,20 +22,12 @@ impl Polar {
     /// Computes the factor of an invertible matrix (`n x n`, row-major).
     ///
     /// `None` if the matrix is not finite or not invertible in f64.
-    #[must_use]
     pub fn of(l: &[f64], n: usize) -> Option<Self> {
         debug_assert_eq!(l.len(), n * n);
         let scale = largest(l)?;
         let (mut left, mut right) = (Reflections::none(n), Reflections::none(n));
         let (mut diagonal, mut below) = (vec![0.0; n], vec![0.0; n]);
-        wide(Bidiagonalize {
-            a: &mut Padded::of(l, n),
-            scale,
-            left: &mut left,
-            right: &mut right,
-            diagonal: &mut diagonal,
-            below: &mut below,
-        });
+        bidiagonalize(&mut Padded::of(l, n), scale, &mut left, &mut right, &mut diagonal, &mut below);
         left.pair();
         right.pair();
         // The squared norm of the inverse, row by row: (1 + e_(k-1)² r_(k-1)) / d_k².
@@ -77,18 +69,15 @@ impl Polar {
     }
 }
 
-struct Bidiagonalize<'a> {
-    a: &'a mut Padded,
-    scale: f64,
-    left: &'a mut Reflections,
-    right: &'a mut Reflections,
-    diagonal: &'a mut [f64],
-    below: &'a mut [f64],
-}
-
 vectorised! {
-    fn call(self: Bidiagonalize<'_>) {
-        let Self { a, scale, left, right, diagonal, below } = self;
+    fn bidiagonalize(
+        a: &mut Padded,
+        scale: f64,
+        left: &mut Reflections,
+        right: &mut Reflections,
+        diagonal: &mut [f64],
+        below: &mut [f64],
+    ) {
         let (n, stride) = (a.n, a.stride);
         // `A^T v` of the coming left reflection, whose vector is column k but for its last entry.
         let (mut along, mut next) = (vec![0.0; stride], vec![0.0; stride]);

@@ -1,7 +1,7 @@
 //! Reflections, and the matrices that they reduce.
 
 use super::super::dot::sum_of;
-use super::super::lanes::{LANES, wide};
+use super::super::lanes::LANES;
 use crate::vectorised;
 use pulp::Simd;
 
@@ -12,7 +12,6 @@ const LEAST_SQUARE: f64 = 1e-290;
 pub type Lanes = [f64; LANES];
 
 /// Returns the length of a row that holds a vector of `n` entries.
-#[must_use]
 pub fn padded_length(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
@@ -77,17 +76,11 @@ impl Padded {
     }
 }
 
-/// Returns the largest absolute entry; `None` if an entry is not finite.
-pub fn largest(a: &[f64]) -> Option<f64> {
-    wide(LargestEntry(a))
-}
-
-struct LargestEntry<'a>(&'a [f64]);
-
 vectorised! {
-    fn call(self: LargestEntry<'_>) -> Option<f64> {
+    /// Returns the largest absolute entry; `None` if an entry is not finite.
+    pub fn largest(a: &[f64]) -> Option<f64> {
         let (mut most, mut zero) = ([0.0f64; LANES], [0.0f64; LANES]);
-        let (blocks, rest) = self.0.as_chunks::<LANES>();
+        let (blocks, rest) = a.as_chunks::<LANES>();
         for block in blocks {
             for lane in 0..LANES {
                 let size = block[lane].abs();
@@ -176,7 +169,7 @@ impl Reflections {
 
     /// Prepares the reflections for [`Reflections::apply`]; all must have been made.
     pub fn pair(&mut self) {
-        wide(Pair(self));
+        pair_wide(self);
     }
 
     /// Applies all reflections to vectors in lanes, in descending order if `last_first`, otherwise ascending.
@@ -221,11 +214,8 @@ impl Reflections {
     }
 }
 
-struct Pair<'a>(&'a mut Reflections);
-
 vectorised! {
-    fn call(self: Pair<'_>) {
-        let reflections = self.0;
+    fn pair_wide(reflections: &mut Reflections) {
         for pair in 0..reflections.overlaps.len() {
             let size = reflections.stride;
             reflections.overlaps[pair] = fused_dot(reflections.vector(2 * pair, size), reflections.vector(2 * pair + 1, size));

@@ -1,6 +1,6 @@
 //! Inverse roots of tridiagonal matrices, without eigenvalues: a solution for each of a few shifts.
 
-use super::super::lanes::{LANES, wide};
+use super::super::lanes::LANES;
 use super::Fractions;
 use super::reflections::Lanes;
 use crate::vectorised;
@@ -23,10 +23,9 @@ pub struct ShiftedFactors {
 impl ShiftedFactors {
     /// Factors a tridiagonal matrix.
     /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is 0
-    #[must_use]
     pub fn of_tridiagonal(fractions: &Fractions, diagonal: &[f64], beside: &[f64]) -> Self {
         let mut shifted = Self::sized(fractions, diagonal.len());
-        wide(FactorTridiagonal { shifted: &mut shifted, shifts: &fractions.shifts, diagonal, beside });
+        factor_tridiagonal(&mut shifted, &fractions.shifts, diagonal, beside);
         shifted
     }
 
@@ -34,10 +33,9 @@ impl ShiftedFactors {
     ///
     /// `B` has these entries on its diagonal and, `below[i]` in row i + 1, below the diagonal. All sums have positive
     /// terms, so small singular values keep their digits.
-    #[must_use]
     pub fn of_bidiagonal(fractions: &Fractions, diagonal: &[f64], below: &[f64]) -> Self {
         let mut shifted = Self::sized(fractions, diagonal.len());
-        wide(FactorBidiagonal { shifted: &mut shifted, shifts: &fractions.shifts, diagonal, below });
+        factor_bidiagonal(&mut shifted, &fractions.shifts, diagonal, below);
         shifted
     }
 
@@ -108,16 +106,8 @@ impl ShiftedFactors {
     }
 }
 
-struct FactorTridiagonal<'a> {
-    shifted: &'a mut ShiftedFactors,
-    shifts: &'a [f64],
-    diagonal: &'a [f64],
-    beside: &'a [f64],
-}
-
 vectorised! {
-    fn call(self: FactorTridiagonal<'_>) {
-        let Self { shifted, shifts, diagonal, beside } = self;
+    fn factor_tridiagonal(shifted: &mut ShiftedFactors, shifts: &[f64], diagonal: &[f64], beside: &[f64]) {
         let blocks = shifted.blocks();
         for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
             // Amount that the index before subtracts from the pivot.
@@ -136,16 +126,8 @@ vectorised! {
     }
 }
 
-struct FactorBidiagonal<'a> {
-    shifted: &'a mut ShiftedFactors,
-    shifts: &'a [f64],
-    diagonal: &'a [f64],
-    below: &'a [f64],
-}
-
 vectorised! {
-    fn call(self: FactorBidiagonal<'_>) {
-        let Self { shifted, shifts, diagonal, below } = self;
+    fn factor_bidiagonal(shifted: &mut ShiftedFactors, shifts: &[f64], diagonal: &[f64], below: &[f64]) {
         let (n, blocks) = (diagonal.len(), shifted.blocks());
         for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
             // t_0 = s + d_0²; D_i = t_i + e_i²; t_(i+1) = s + d_(i+1)² t_i / D_i.

@@ -16,14 +16,11 @@
 //! observations, and at most the number of visited points.
 
 use super::stencil::weights;
-use super::values::GridValues;
-use crate::cpu::pruning::checks::{BlockChecks, TrialChecks};
 use crate::cpu::pruning::order::{BlockCoordinates, BlockOrder};
 use crate::cpu::pruning::products::{BlockProducts, Components, LANES, ROWS};
 use crate::cpu::pruning::source::{Cosines, Source};
 use privateer_gp::score::FeatureTable;
 use pulp::Scalar;
-use std::sync::Arc;
 
 /// Nodes per axis in the stencil of a point.
 pub const STENCIL: usize = 8;
@@ -238,14 +235,9 @@ impl InterpolationGrid {
         let first = (middle - (STENCIL - 1) as f64 / 2.0).round();
         (first.max(0.0) as usize).min(nodes.len() - STENCIL)
     }
-}
 
-impl BlockChecks for InterpolationGrid {
-    fn open(self: Arc<Self>, prior: f64) -> Box<dyn TrialChecks> {
-        Box::new(GridValues::new(self, prior))
-    }
-
-    fn work_of_a_streak(&self, products: &BlockProducts) -> usize {
+    /// Returns the multiply-adds of a new streak.
+    pub fn work_of_a_streak(&self, products: &BlockProducts) -> usize {
         products.work_at_nodes(self.counts)
     }
 }

@@ -5,3 +5,4 @@ mod stencil;
 mod values;
 
 pub use grid::InterpolationGrid;
+pub use values::GridValues;

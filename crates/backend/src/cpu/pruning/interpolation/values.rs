@@ -5,9 +5,8 @@
 
 use super::grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
 use super::stencil::{Interpolate, Nodes};
-use crate::cpu::pruning::checks::{Slack, TrialChecks};
+use crate::cpu::pruning::checks::Slack;
 use crate::cpu::pruning::products::BlockProducts;
-use privateer_numerics::linalg::wide;
 use privateer_numerics::vectorised;
 use pulp::Arch;
 use std::sync::Arc;
@@ -46,32 +45,36 @@ impl GridValues {
             steps: 0.0,
         }
     }
-}
 
-impl TrialChecks for GridValues {
-    fn start_streak(&mut self, products: &BlockProducts, matrix: &[f64]) {
+    /// Opens a streak whose row is this matrix over both axes.
+    pub fn start_streak(&mut self, products: &BlockProducts, matrix: &[f64]) {
         self.update();
         products.at_nodes(matrix, self.grid.components(), &mut self.half, &mut self.p);
     }
 
-    fn observe(&mut self, scale: f64, mean_step: f64) {
+    /// Adds an observation to the open streak.
+    pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.squares += scale * scale;
         self.steps += mean_step;
     }
 
-    fn update(&mut self) {
+    /// Applies the pending observations; call it before [`GridValues::bound`].
+    pub fn update(&mut self) {
         if self.squares != 0.0 || self.steps != 0.0 {
             let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
-            wide(ApplyGrid { values: self, square, step });
+            apply_grid(self, square, step);
         }
     }
 
-    fn work(&self) -> usize {
+    /// Returns the multiply-adds of [`GridValues::bound`] per point of the block.
+    pub fn work(&self) -> usize {
         2 * STENCIL * (STENCIL + 1)
     }
 
-    /// The weights of a point sum to 1, so its posterior variance is interpolated from those of the nodes.
-    fn bound(&self, block: usize, slack: Slack) -> Option<(f64, f64)> {
+    /// Returns upper bounds on the scores and on the posterior variances of a block, as of the last update.
+    ///
+    /// `None` where they do not suit the block. The weights of a point sum to 1, so its posterior variance is interpolated from those of the nodes.
+    pub fn bound(&self, block: usize, slack: Slack) -> Option<(f64, f64)> {
         let grid = &*self.grid;
         if !grid.suits(block) {
             return None;
@@ -106,22 +109,16 @@ impl TrialChecks for GridValues {
 /// root and a score.
 const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
 
-/// `mean += step p`, `variance -= square p²`.
-struct ApplyGrid<'a> {
-    values: &'a mut GridValues,
-    square: f64,
-    step: f64,
-}
-
 vectorised! {
-    fn call(self: ApplyGrid<'_>) {
-        let GridValues { p, mean, variance, rounded_mean, rounded_variance, .. } = self.values;
+    /// `mean += step p`, `variance -= square p²`.
+    fn apply_grid(values: &mut GridValues, square: f64, step: f64) {
+        let GridValues { p, mean, variance, rounded_mean, rounded_variance, .. } = values;
         for ((mean, rounded), &p) in mean.iter_mut().zip(rounded_mean.iter_mut()).zip(p.iter()) {
-            *mean += self.step * p;
+            *mean += step * p;
             *rounded = *mean as f32;
         }
         for ((variance, rounded), &p) in variance.iter_mut().zip(rounded_variance.iter_mut()).zip(p.iter()) {
-            *variance -= self.square * (p * p);
+            *variance -= square * (p * p);
             *rounded = *variance as f32;
         }
     }
@@ -134,7 +131,8 @@ mod tests {
     use crate::cpu::pruning::covariance::Covariance;
     use crate::scale::Scale;
     use privateer_gp::Points;
-    use privateer_gp::features::quadrature_table::quadrature_fourier;
+    use privateer_gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
+    use privateer_gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
     use privateer_gp::score::{Basis, FeatureTable};
     use privateer_numerics::linalg::dot;
     use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -142,7 +140,9 @@ mod tests {
 
     fn table(lengthscale: f64, nodes: usize, stream: &mut Stream) -> Arc<FeatureTable> {
         let points = Points::random_in(&[(-0.3, 1.1); 2], 4800, stream);
-        Arc::new(quadrature_fourier(&points, nodes, lengthscale))
+        let kernel = SquaredExponential::new(Lengthscales::Isotropic(lengthscale), 1.0);
+        let form = QuadratureFourier { nodes, max_error: 2.0 };
+        Arc::new(QuadratureMap::new(&kernel, &extents(&points), form).expect("a map").table(&points, None))
     }
 
     /// The grid that the blocks of a table check from.
