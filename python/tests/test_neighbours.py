@@ -4,6 +4,7 @@ import importlib
 import inspect
 import json
 import pickle
+import sqlite3
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_optuna_stores_released_values_alone(tmp_path: Path, monkeypatch: pytest
 
     study = optuna.create_study(direction="maximize", sampler=sampler, storage=kept)
     study.optimize(outcome, n_trials=6)
-    told = [told["released"] for told in json.loads((tmp_path / "state").read_text())["session"]["told"]]
+    told = [released for (released,) in sqlite3.connect(tmp_path / "state").execute("SELECT released FROM releases ORDER BY round")]
     assert [trial.value for trial in study.trials] == told and study.best_value == max(told)
     # Every file, every object that the study and the sampler reach, and their pickles.
     reached = [value for value in held([study, sampler], {}) if isinstance(value, float)]

@@ -1,6 +1,7 @@
 """The package itself: stubs, documentation, import time."""
 
 import inspect
+import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ def test_stubs_are_those_of_the_native_half(tmp_path: Path) -> None:
     maturin = shutil.which("maturin", path=str(Path(sys.executable).parent)) or shutil.which("maturin")
     if maturin is None or shutil.which("cargo") is None:
         pytest.skip("needs maturin and cargo")
-    command = [maturin, "generate-stubs", "--profile", "release", "--out", str(tmp_path)]
+    command = [maturin, "generate-stubs", "--profile", os.environ.get("PRIVATEER_PROFILE", "release"), "--out", str(tmp_path)]
     subprocess.run(command, cwd=SOURCE, check=True, capture_output=True, timeout=900)
     (made,) = tmp_path.rglob("_native*.pyi")
     stored = SOURCE / "privateer" / "_native.pyi"
