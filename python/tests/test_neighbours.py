@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import json
 import pickle
 import sqlite3
 import struct

@@ -116,6 +116,8 @@ pub struct SpendRow {
     pub column: i64,
     pub record: i64,
     pub time: i64,
+    /// The number of the command that made it.
+    pub command: i64,
     /// The name of the answer: that of whoever made it.
     pub name: Seal,
 }
@@ -476,7 +478,7 @@ impl DeploymentFile {
             let read = || -> rusqlite::Result<_> {
                 let number: i64 = row.get(0)?;
                 let name = row.get::<_, Option<Seal>>(5)?.unwrap_or(sealed);
-                let spend = SpendRow { column: row.get(1)?, record: row.get(2)?, time: row.get(3)?, name };
+                let spend = SpendRow { column: row.get(1)?, record: row.get(2)?, time: row.get(3)?, command: row.get(4)?, name };
                 let kept = match (row.get(8)?, row.get(9)?, row.get(10)?, row.get::<_, Option<Vec<u8>>>(11)?) {
                     (Some(released), None, None, None) => Some(KeptRelease::Reward(released)),
                     (None, Some(reward), Some(key), None) => Some(KeptRelease::Raw { reward, key }),

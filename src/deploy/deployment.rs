@@ -457,13 +457,33 @@ pub(super) fn open_with_odometer(
     Ok((file, column))
 }
 
-/// Says that a file was not written, and what became of the spend.
+/// Ends a transaction; where that fails, says whether it is on the disk all the same: the last step of a commit may fail after it.
+/// * `kept` — what to do where it is
+///
+/// # Errors
+/// As [`DeploymentFile::commit`].
+pub(super) fn keep(file: &DeploymentFile, kept: &str) -> Result<(), Error> {
+    let expected = file.ticket(Side::Own)?;
+    file.commit().map_err(|why| {
+        let Error::Io { action, path, source } = &why else { return why };
+        let problem = format!("cannot {action} `{}`: {source}", path.display());
+        let is_kept =
+            DeploymentFile::open_to_read(file.path()).and_then(|file| file.ticket(Side::Own)).map(|found| found == expected);
+        let hint = match is_kept {
+            Ok(true) => format!("what was asked for is kept, and counts: {kept}"),
+            Ok(false) => NOTHING.to_owned(),
+            Err(_) => format!("whether it counts, the next command says: {kept}"),
+        };
+        Error::Failed { problem, hint }
+    })
+}
+
+const NOTHING: &str = "nothing was spent: the answer was not kept and not given out; mend the cause and try again";
+
+/// Says of a failure before the end of a transaction that nothing of it was kept.
 pub(super) fn not_kept(why: Error) -> Error {
     let Error::Io { action, path, source } = &why else { return why };
-    Error::Failed {
-        problem: format!("cannot {action} `{}`: {source}", path.display()),
-        hint: "nothing was spent: the answer was not kept and not given out; mend the cause and try again".to_owned(),
-    }
+    Error::Failed { problem: format!("cannot {action} `{}`: {source}", path.display()), hint: NOTHING.to_owned() }
 }
 
 /// Returns the error for a spend that is refused.

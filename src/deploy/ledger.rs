@@ -411,7 +411,7 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
         terms: None,
         odometer,
         columns: vec![column],
-        spends: vec![SpendRow { column: 1, record: EVERY, time: 0, name }],
+        spends: vec![SpendRow { column: 1, record: EVERY, time: 0, command: 0, name }],
         ids: BTreeMap::new(),
         naming: Naming::Rows,
         notes: Vec::new(),

@@ -43,7 +43,7 @@ const QUERIES: [(&str, &str); 5] = [
 /// What is read of a file for its books.
 struct Books {
     file: SpendingFile,
-    /// What was spent in the period under way; over all time where the budget is never renewed.
+    /// What was spent in the period of the newest answer; over all time where the budget is never renewed.
     now: Odometer,
     /// First and last moment of the answers about each record.
     times: BTreeMap<i64, (i64, i64)>,
@@ -83,17 +83,21 @@ pub fn write_csv(state: &Path, out: &Path) -> Result<(), Error> {
     let columns: BTreeMap<i64, &Column> = file.columns.iter().map(|column| (column.number, column)).collect();
     let times: Vec<i64> = file.spends.iter().map(|row| row.time).collect();
     let dates = dates_of(state, times.into_iter())?;
-    let mut text = "answer,time,record,id,measured,mechanism,epsilon,delta,name\n".to_owned();
+    let open = DeploymentFile::open_to_read(state)?;
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, [row.get(1)?, row.get(2)?, row.get(3)?]));
+    let commands: BTreeMap<i64, [String; 3]> = open.rows(Side::Own, ("commands", "1"), &[], read)?.into_iter().collect();
+    let mut text = "answer,time,record,id,measured,mechanism,epsilon,delta,version,command,who,name\n".to_owned();
     for (at, row) in file.spends.iter().enumerate() {
         let Some((column, spend)) = columns.get(&row.column).and_then(|column| Some((column, column.spend.as_ref()?))) else {
             continue;
         };
         let record = if row.record == EVERY { "every".to_owned() } else { row.record.to_string() };
         let id = file.ids.get(&(row.record as u64)).map_or(String::new(), |id| quoted(id));
+        let command = commands.get(&row.command).map_or(String::new(), |all| all.each_ref().map(|text| quoted(text)).join(","));
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{},{},{record},{id},{},{},{},{},{}",
+            "{},{},{record},{id},{},{},{},{},{command},{}",
             at + 1,
             dates.text(row.time),
             quoted(&column.name),
@@ -144,7 +148,7 @@ fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
     open.begin_to_read()?;
     let mut now = file.odometer.clone();
     if terms.per.is_some() {
-        let period = open.period(terms, super::file::now().max(file.spends.last().map_or(0, |row| row.time)))?;
+        let period = open.period(terms, file.spends.last().map_or(0, |row| row.time))?;
         now = open.account(Side::Own, (terms, &file.columns), None, Some(period))?.read_at(delta);
     }
     let mut times: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
@@ -198,7 +202,7 @@ fn page(books: &Books) -> Markup {
                     p { "The deployment is an SQLite database: " code { "sqlite3 -readonly " (name) } "." }
                     dl { @for (words, sql) in QUERIES { dt { (words) } dd { code { (sql) } } } }
                 }
-                section id="notes" { h2 { "Notes" } ul { @for note in ledger.notes.iter().chain(&file.notes) { li { (note) } } } }
+                section id="notes" { h2 { "Notes" } ul { @for note in ledger.notes.iter().chain(&file.notes) { li { (with_code(note)) } } } }
                 footer { "Every row was checked against its digest, and the totals against the answers; " code { "privateer ledger " (name) } " does it again." }
             } }
         }
@@ -207,6 +211,17 @@ fn page(books: &Books) -> Markup {
 
 fn who(file: &SpendingFile, record: u64) -> String {
     file.ids.get(&record).cloned().unwrap_or_else(|| record.to_string())
+}
+
+/// Says of which period the figures are.
+fn when(file: &SpendingFile) -> Option<String> {
+    let period = file.terms.as_ref()?.per?;
+    Some(format!("They are of the {period} of the newest answer."))
+}
+
+/// Returns a sentence with what stands between backquotes as code.
+fn with_code(line: &str) -> Markup {
+    html! { @for (at, part) in line.split('`').enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 
 fn per(terms: &BudgetTerms) -> String {
@@ -249,7 +264,7 @@ fn promised(file: &SpendingFile) -> Markup {
                 @if let Some(spend) = &column.spend {
                     tr {
                         td { (column.name) } td { code { (spend.mechanism) } } td { (loss(spend.epsilon, spend.delta)) }
-                        td { (spend.loss.named()) } td { (spend.adversary) } td { (column.form) } td { (column.n) }
+                        td { (with_code(&spend.loss.named().to_string())) } td { (spend.adversary) } td { (column.form) } td { (column.n) }
                     }
                 }
             } }
@@ -286,7 +301,7 @@ fn spent(books: &Books) -> Markup {
         privateer_privacy::odometer::FilterKind::GaussianDp => "mu squared",
     });
     html! {
-        p { (records.len()) " records were answered about one by one; " (total.of_all) " releases were about every record. " (capital_for(&total)) }
+        p { (records.len()) " records were answered about one by one; " (total.of_all) " releases were about every record. " (with_code(&capital_for(&total))) @if let Some(when) = when(file) { " " (when) } }
         @if !records.is_empty() {
             svg viewBox="0 0 520 190" role="img" aria-label="Records by what they have spent" width="100%" style="max-width: 40rem" {
                 @for (at, n) in bins.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::anchor::Ticket;
 use super::columns::{Column, DECLARATION};
-use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer};
+use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, keep, not_kept, open_with_odometer};
 use super::file::{DeploymentFile, Naming, NewFile, Side, new_name};
 use super::notes::Note;
 use super::people::{Absence, IdKey, read_key};
@@ -152,7 +152,7 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
         ));
     }
     // On the disk before it leaves: spend and answer in one transaction.
-    counter.file.commit().map_err(not_kept)?;
+    keep(&counter.file, "the same command gives out the same answer")?;
     counter.say_begun(note);
     note(&format!("record {name} has spent {}", given.spent));
     Ok(given.text)
@@ -211,7 +211,7 @@ pub fn release_table(
             Err(other) => return Err(other),
         }
     }
-    counter.file.commit().map_err(not_kept)?;
+    keep(&counter.file, "the same command gives out the same answers")?;
     counter.say_begun(note);
     Ok(TableRelease { answers, repeated, refused })
 }
@@ -289,7 +289,7 @@ impl Counter {
                 let mut mechanism = ChannelRelease::of(&self.channel).map_err(|why| failed(&why))?;
                 let (_, kept) = mechanism.release_to_keep(&Query::default(), Raw::seal(value)).map_err(|why| failed(&why))?;
                 let KeptRelease::Reward(released) = kept else { return Err(file.altered(Side::Own, "a column")) };
-                let ticket = account.pay(row, (self.column.number, round, &kept), None)?;
+                let ticket = account.pay(row, (self.column.number, round, &kept), None).map_err(not_kept)?;
                 (released, ticket, spent)
             }
         };

@@ -3,7 +3,7 @@
 use super::anchor::Ticket;
 use super::books::BudgetTerms;
 use super::columns::{Column, SessionRow};
-use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, not_kept, open_with_odometer};
+use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, keep, not_kept, open_with_odometer};
 use super::file::{DeploymentFile, NewFile, Side, new_name};
 use super::notes::Note;
 use super::odometer::refuse_large_delta;
@@ -158,7 +158,7 @@ pub fn init(
         fingerprint: fingerprint.to_owned(),
         asked: None,
     })?;
-    file.commit()?;
+    keep(&file, "go on with `privateer ask`")?;
     note(&format!(
         "{n} rows (fingerprint {fingerprint}), {rounds} rounds; `privateer ask {}` names the first row",
         state.display()
@@ -309,8 +309,8 @@ pub fn ask(registry: &Registry, state: &Path, best: bool, choice: &SessionChoice
             }
         }
         if open.row.asked != session.asked() {
-            open.keep(session.asked())?;
-            open.file.commit().map_err(not_kept)?;
+            open.keep(session.asked()).map_err(not_kept)?;
+            keep(&open.file, "ask again")?;
         }
         Ok(AskedRow { row, round: told + 1, rounds, best: false })
     })
@@ -408,12 +408,12 @@ pub fn tell(
         // On the disk before anything is returned: noise that was seen is never drawn again.
         let kept = (open.column.number, round, &told.kept);
         match &mut account {
-            Some(account) => drop(account.pay(row as u64, kept, name)?),
-            None => drop(open.file.pay_nothing(row as u64, kept, &occasion)?),
+            Some(account) => drop(account.pay(row as u64, kept, name).map_err(not_kept)?),
+            None => drop(open.file.pay_nothing(row as u64, kept, &occasion).map_err(not_kept)?),
         }
         drop(account);
-        open.keep(None)?;
-        open.file.commit().map_err(not_kept)?;
+        open.keep(None).map_err(not_kept)?;
+        keep(&open.file, "go on with `privateer ask`")?;
         Ok(ToldRow { row: told.row, released: told.released(), round, rounds, spent })
     })
 }
@@ -483,7 +483,7 @@ pub fn undo(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result
         return Err(Error::input(Diagnostic::new(problem).hint("rewards are taken back in the reverse order")));
     }
     open.keep(session.asked())?;
-    open.file.commit().map_err(not_kept)?;
+    keep(&open.file, "go on with `privateer ask`")?;
     let (told, rounds) = session.progress();
     Ok(AskedRow { row: session.ask()?, round: told + 1, rounds, best: false })
 }

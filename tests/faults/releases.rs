@@ -1,6 +1,6 @@
 //! Releases and sessions: a fault never makes two of one, and never leaves what would tell more than was released.
 
-use super::campaign::{Campaign, assert_tidy, counted, files, fine, said};
+use super::campaign::{Campaign, assert_tidy, counted, files, fine, said, says_kept};
 use super::problems::{CURATE, spec};
 use privateer::env::CuratedLedger;
 use privateer::record::hash_bytes;
@@ -81,7 +81,7 @@ fn init() {
     let campaign = Campaign::new("init", &words, |folder| modeler(folder, SUMS.0, SUMS.1)).on_database();
     campaign.run(|faulted| {
         let made = counted(faulted.folder.path(), "state", "SELECT count(*) FROM sessions") == 1;
-        assert!(faulted.killed() || made == (faulted.code() == Some(0)), "{}: {}", faulted.case, said(&faulted.output));
+        assert!(faulted.killed() || made == says_kept(faulted), "{}: {}", faulted.case, said(&faulted.output));
         let again = faulted.then(&words, &[0, 2]);
         assert_eq!(again.status.code() == Some(2), made, "{}: {}", faulted.case, said(&again));
         faulted.then(&["ask", "state"], &[0]);
@@ -104,7 +104,7 @@ fn tells(name: &'static str, spec: (&str, &str)) {
             releases
         };
         let taken = told() == 3;
-        assert!(faulted.killed() || taken == (faulted.code() == Some(0)), "{}: {}", faulted.case, said(&faulted.output));
+        assert!(faulted.killed() || taken == says_kept(faulted), "{}: {}", faulted.case, said(&faulted.output));
         let asked = faulted.then(&["ask", "state"], &[0]);
         assert_tidy(faulted);
         if !taken {
