@@ -18,6 +18,7 @@ mod curators;
 pub mod deployment;
 mod finding;
 mod fit;
+mod ftrl;
 mod gradients;
 mod interactions;
 mod list;

@@ -1,6 +1,6 @@
 //! Lists the learners that a spec can name, and the noises that they take.
 
-use super::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
+use super::{LearnerPlan, dp_ftrl, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
 use privateer_config::params::{List, Named};
 
 /// Learners of online convex optimization.
@@ -16,6 +16,12 @@ pub static LEARNERS: List<LearnerPlan> = &[
         summary: "Frank-Wolfe on noisily chosen vertices",
         paper: "Han2022",
         build: |_| LearnerPlan::new(true, dp_pofw::prepare),
+    },
+    Named {
+        name: "dp-ftrl",
+        summary: "follow the regularised leader on noisy prefix sums of gradients, mean iterate",
+        paper: "Kairouz2021",
+        build: dp_ftrl::parse,
     },
     Named {
         name: "noisy-sfw",

@@ -3,6 +3,7 @@
 //! A learner is two objects, a privatizer of `privacy::gradients` and a server that stores released values alone.
 
 mod contract;
+pub mod dp_ftrl;
 pub mod dp_pofw;
 pub mod dp_tofw;
 mod frank_wolfe;

@@ -113,7 +113,7 @@ fn ledgers_tell_the_truth() {
                 let (data, backend) = (DataFolder::default(), Cpu::default());
                 let ledger = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger.reward;
                 let shown = format!("{} on {set} at {epsilon} {calibration}: {}", entry.name, ledger.guarantee);
-                let private = ["dp-tofw", "dp-pofw", "noisy-sfw", "noisy-sgd", "local-md"].contains(&entry.name);
+                let private = ["dp-tofw", "dp-ftrl", "dp-pofw", "noisy-sfw", "noisy-sgd", "local-md"].contains(&entry.name);
                 match (private, ledger.calibration) {
                     (false, _) => assert_eq!(ledger.guarantee, Guarantee::NotPrivate, "{shown}"),
                     (true, Calibration::AsPrinted) => {

@@ -27,6 +27,6 @@ pub use contract::{Clip, Gradient, GradientQuery, Sample, SampleClip, Start, Vec
 pub use noise::{GeneralizedGaussian, IsotropicGaussian, LaplaceVector, NoNoise};
 pub use prefix::PrefixGradients;
 pub use sample::SampleGradients;
-pub use stored::StoredSamples;
+pub use stored::{SampleStore, StoredSamples};
 pub use terms::{BatchNoise, ChoiceNoise, Constants, PricedNoise, StepNoise, SumNoise, Terms, VectorLaw};
 pub use vertex::{Choice, VertexChoice};
