@@ -20,6 +20,7 @@ mod finding;
 mod fit;
 mod ftrl;
 mod gradients;
+mod hidden;
 mod interactions;
 mod list;
 #[doc(hidden)]

@@ -1,16 +1,17 @@
-//! The answers of `dp-ftrl` on stored samples and draws are those of a NumPy program, `data/numpy_learners.py`.
+//! The answers of `dp-ftrl`, `phased-sgd` and `snowball-sgd` on stored samples and draws are those of a NumPy program, `data/numpy_learners.py`.
 
 use crate::support::{stream, sweep};
 use privateer::oco::learner::dp_ftrl::Ftrl;
-use privateer::oco::learner::{LearnerBatch, LearnerStreams};
+use privateer::oco::learner::snowball_sgd::Snowball;
+use privateer::oco::learner::{LearnerBatch, LearnerStreams, phased_sgd};
 use privateer::oco::loss::{LinearModel, squared::Squared};
 use privateer::oco::problem::ProblemContext;
-use privateer::oco::set::LpBall;
+use privateer::oco::set::{ConstraintSet, LpBall};
 use privateer::spec::Task;
 use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Stream, Streams};
 use privateer_privacy::Raw;
-use privateer_privacy::gradients::{PrefixGradients, Sample, Start, VectorNoise};
+use privateer_privacy::gradients::{HiddenDescent, PrefixGradients, Projection, Sample, Start, VectorNoise};
 use privateer_privacy::quote;
 use privateer_privacy::streams::{Factorisation, blt::Blt};
 use std::sync::Arc;
@@ -18,10 +19,10 @@ use std::sync::Arc;
 const D: usize = 3;
 const N: u32 = 12;
 /// As the program prints them with NumPy 2: mean iterate and last iterate.
-const ANSWERS: [(&str, [f64; 2 * D]); 5] = [
+const ANSWERS: [(&str, &[f64]); 9] = [
     (
         "tree",
-        [
+        &[
             0.06436313987152024,
             0.013589467021717441,
             -0.04877743650668152,
@@ -32,7 +33,7 @@ const ANSWERS: [(&str, [f64; 2 * D]); 5] = [
     ),
     (
         "honaker",
-        [
+        &[
             0.03126451060280126,
             -0.05292010153349177,
             0.00853223920774196,
@@ -43,7 +44,7 @@ const ANSWERS: [(&str, [f64; 2 * D]); 5] = [
     ),
     (
         "blt",
-        [
+        &[
             0.04816857870692164,
             0.012216304979956287,
             -0.05459785868754923,
@@ -54,7 +55,7 @@ const ANSWERS: [(&str, [f64; 2 * D]); 5] = [
     ),
     (
         "sqrt-toeplitz",
-        [
+        &[
             0.05396701673705567,
             0.011394658812133867,
             -0.05545470181150142,
@@ -65,7 +66,7 @@ const ANSWERS: [(&str, [f64; 2 * D]); 5] = [
     ),
     (
         "two passes",
-        [
+        &[
             0.10801208990271931,
             -0.18137440527632576,
             0.07512023405301861,
@@ -74,9 +75,13 @@ const ANSWERS: [(&str, [f64; 2 * D]); 5] = [
             0.24252220057435767,
         ],
     ),
+    ("phased", &[-0.15261343623278575, -0.017593369294634054, 0.21830087813706406]),
+    ("snowball", &[0.12347246859168126, 0.2683042676415094, -0.4582913741519643]),
+    ("phased, exact", &[0.0858048573470789, -0.12067633012716894, 0.03604109301713643]),
+    ("snowball, exact", &[0.03291164310565664, 0.11945459117274859, -0.15352401316591827]),
 ];
 
-fn expected(name: &str) -> [f64; 2 * D] {
+fn expected(name: &str) -> &'static [f64] {
     ANSWERS.iter().find(|(of, _)| *of == name).expect("an answer").1
 }
 
@@ -127,23 +132,57 @@ fn every_factorisation_gives_the_iterates_of_numpy() {
             let set = Arc::new(LpBall::new(Norm::of(1.5).expect("a norm"), 0.8, D));
             learned(&mut Ftrl::of_trials(sums, set, 1, 0.8, answers_mean), N)
         };
-        assert_near(name, &[answer(true), answer(false)].concat(), &expected(name));
+        assert_near(name, &[answer(true), answer(false)].concat(), expected(name));
     }
 }
 
 /// By the learner of a spec, which computes the step from the constants that the spec states.
 #[test]
 fn two_passes_give_the_iterates_of_numpy() {
-    let answer = |of: &str| {
-        let sweep = sweep(&format!(
-            "rounds = 6\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = {{ kind = \"lp-ball\", p = 1.5, radius = 0.8 }}\n\
-             test_samples = 50\n[[learner]]\nkind = \"dp-ftrl\"\npasses = 2\nanswer = \"{of}\"\n"
-        ));
-        let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
-        let streams = Streams::new(1, "numpy");
-        let problem = (online.problem)(&ProblemContext { streams: &streams, rounds: 6, memory_bytes: 1e9 }).expect("a problem");
-        let prepared = online.learner.prepare(&problem.setting, &online.request, 1.0).expect("a learner");
-        learned((prepared.make)(1).as_mut(), 6)
-    };
-    assert_near("two passes", &[answer("mean"), answer("last")].concat(), &expected("two passes"));
+    let answer = |of: &str| from_spec(6, &format!("kind = \"dp-ftrl\"\npasses = 2\nanswer = \"{of}\""));
+    assert_near("two passes", &[answer("mean"), answer("last")].concat(), expected("two passes"));
+}
+
+/// What the learner of a spec answers after these rounds, without noise.
+fn from_spec(rounds: u32, learner: &str) -> Vec<f64> {
+    let sweep = sweep(&format!(
+        "rounds = {rounds}\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = {{ kind = \"lp-ball\", p = 1.5, radius = 0.8 }}\n\
+         test_samples = 50\n[[learner]]\n{learner}\n"
+    ));
+    let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
+    let streams = Streams::new(1, "numpy");
+    let problem = (online.problem)(&ProblemContext { streams: &streams, rounds: u64::from(rounds), memory_bytes: 1e9 });
+    let prepared = online.learner.prepare(&problem.expect("a problem").setting, &online.request, 1.0).expect("a learner");
+    learned((prepared.make)(1).as_mut(), rounds)
+}
+
+/// The ball of the program.
+#[derive(Debug)]
+struct Ball(LpBall);
+
+impl Projection for Ball {
+    fn project(&self, theta: &mut [f64]) {
+        self.0.project(theta);
+    }
+}
+
+#[test]
+fn hidden_descents_release_the_points_of_numpy() {
+    for (name, steps) in
+        [("phased", phased_sgd::phases(u64::from(N), 0.6, 1.5)), ("snowball", Snowball::of(u64::from(N), 2.9).steps(0.6, 1.5))]
+    {
+        let gradient = Arc::new(LinearModel { loss: Arc::new(Squared { clip: f64::INFINITY }) });
+        let ball = Arc::new(Ball(LpBall::new(Norm::of(1.5).expect("a norm"), 0.8, D)));
+        let mut descent = HiddenDescent::new(gradient, vec![0.0; D], None, ball, steps, Box::new(StoredDraws(0)));
+        let (mut stream, mut last) = (stream("mechanism"), Vec::new());
+        for (x, y) in (1..=N).map(sample) {
+            if let Some(released) = descent.release(Raw::seal(Sample { x: &x, y }), &mut stream) {
+                last = released.value().to_vec();
+            }
+        }
+        assert_near(name, &last, expected(name));
+    }
+    for kind in ["phased", "snowball"] {
+        assert_near(kind, &from_spec(N, &format!("kind = \"{kind}-sgd\"")), expected(&format!("{kind}, exact")));
+    }
 }

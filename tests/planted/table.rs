@@ -156,6 +156,7 @@ pub const ROWS: &[Row] = &[
         &["ftrl-gaussian", "ftrl-generalized-gaussian"],
         "mechanisms::prices::sums_of_plain_gradients_cover_a_replaced_sample",
     ),
+    row(HiddenSteps, &["phased-gaussian", "snowball-gaussian"], "mechanisms::prices::a_hidden_descent_covers_a_replaced_sample"),
     row(
         TreeNodes,
         &["tree", "sums-tree", "discrete-gaussian-sums"],

@@ -12,7 +12,9 @@ pub mod local_md;
 pub mod noisy_sfw;
 pub mod noisy_sgd;
 pub mod ofw;
+pub mod phased_sgd;
 pub mod projected_sgd;
+pub mod snowball_sgd;
 
 pub use contract::{
     GradientRequest, Learner, LearnerBatch, LearnerPlan, LearnerStreams, MakeLearners, PreparedLearner, Rates, Setting, each,

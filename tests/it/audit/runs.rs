@@ -80,6 +80,8 @@ fn kinds() -> Vec<(String, f64)> {
         (bandit(PEOPLE, "kind = \"dp-hdb\"\n"), 0.1),
         (learner(ball, "dp-tofw"), 0.3),
         (learner(ball, "dp-ftrl"), 0.4),
+        (learner(ball, "phased-sgd"), 0.4),
+        (learner(ball, "snowball-sgd"), 0.1),
         (learner(cross, "dp-pofw"), 0.1),
         (learner(ball, "noisy-sfw"), 0.4),
         (learner(ball, "local-md"), 0.4),

@@ -101,3 +101,36 @@ for name, noise in [("tree", tree()), ("honaker", honaker()), ("blt", blt()), ("
 # Two passes over six samples, without noise, at the step R/sqrt(n L (L + 2 b)): R the radius (p < 2), L = 1 in l_3.
 lipschitz = D ** (1 / 2 - 1 / 3)
 show("two passes", *ftrl(np.zeros((N, D)), RADIUS / np.sqrt(N * lipschitz**2), list(range(6)) * 2))
+
+
+def phased(eta: float, unit: float) -> np.ndarray:
+    """Returns the last released mean: half of the rest of the samples in each phase, steps shorter by 4 from phase to phase."""
+    z, theta, t, phase = draws(N), np.zeros(D), 0, 0
+    while t < N:
+        iterates, size = [], (N - t + 1) // 2
+        for _ in range(size):
+            theta = project(theta - eta / 4**phase * gradient(theta, t))
+            iterates.append(theta)
+            t += 1
+        released = np.mean(iterates, axis=0) + unit * eta / 4**phase * z[phase]
+        theta, phase = project(released), phase + 1
+    return released
+
+
+def snowball(eta: float, size: float, sigma: float) -> np.ndarray:
+    """Returns the last iterate; the step with k to go has ceil(size/sqrt(k)) samples."""
+    sizes = []
+    while sum(sizes) + max(1, int(np.ceil(size / np.sqrt(len(sizes) + 1)))) <= N:
+        sizes.append(max(1, int(np.ceil(size / np.sqrt(len(sizes) + 1)))))
+    z, theta, t = draws(N), np.zeros(D), 0
+    for step, batch in enumerate(reversed(sizes)):
+        mean = np.mean([gradient(theta, i) for i in range(t, t + batch)], axis=0)
+        theta, t = project(theta - eta * mean + eta * sigma * z[step]), t + batch
+    return theta
+
+
+show("phased", phased(0.6, 1.5))
+show("snowball", snowball(0.6, 2.9, 1.5))
+# Without noise, at the steps R/(L sqrt(2 n/3)) and R/(L sqrt(n)), at most 2/beta = 1/L² here.
+show("phased, exact", phased(min(RADIUS / lipschitz / np.sqrt(2 * N / 3), 1 / lipschitz**2), 0))
+show("snowball, exact", snowball(min(RADIUS / lipschitz / np.sqrt(N), 1 / lipschitz**2), 0, 0))

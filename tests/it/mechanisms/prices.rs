@@ -45,12 +45,11 @@ fn every_node_that_holds_a_round_is_priced() {
     }
 }
 
-/// By hand: a replaced sample moves a gradient by twice its bound, and each of its rounds moves the draws of the tree that hold it.
-#[test]
-fn sums_of_plain_gradients_cover_a_replaced_sample() {
+/// Gradients of length 3 at most.
+fn gradient_terms() -> Terms {
     let norm = Norm::of(2.0).expect("a norm");
     let constants = Constants { diameter: 2.0, smoothness: 5.0, lipschitz: 3.0 };
-    let terms = Terms {
+    Terms {
         calibration: Calibration::Tight,
         budget: Some((e(1.0), d(1e-3))),
         rounds: 8,
@@ -59,7 +58,13 @@ fn sums_of_plain_gradients_cover_a_replaced_sample() {
         actual: constants,
         stated: constants,
         clip: Some(SampleClip { norm, radius: 1.0 }),
-    };
+    }
+}
+
+/// By hand: a replaced sample moves a gradient by twice its bound, and each of its rounds moves the draws of the tree that hold it.
+#[test]
+fn sums_of_plain_gradients_cover_a_replaced_sample() {
+    let terms = gradient_terms();
     // Rounds 1 and 5 of 8: nodes of 1, 2 and 4 rounds hold one of them each, the root both.
     for (count, norm_of_columns) in [(1, 2.0), (2, (3.0_f64 + 3.0 + 4.0).sqrt())] {
         let participation = Participation { count, separation: 4 };
@@ -67,6 +72,15 @@ fn sums_of_plain_gradients_cover_a_replaced_sample() {
         let VectorLaw::Gaussian { sigma } = priced.noise else { panic!("{:?}", priced.noise) };
         let by_hand = 2.0 * 3.0 * norm_of_columns / gdp_mu(e(1.0), d(1e-3));
         assert!((sigma - by_hand).abs() < 1e-9 * by_hand, "{count}: {sigma} {by_hand}");
+    }
+}
+
+#[test]
+fn a_hidden_descent_covers_a_replaced_sample() {
+    for share in [1.0, 0.25] {
+        let VectorLaw::Gaussian { sigma } = gradient_terms().hidden_noise(share).expect("noise").noise else { panic!("a law") };
+        let by_hand = 2.0 * 3.0 * share / gdp_mu(e(1.0), d(1e-3));
+        assert!((sigma - by_hand).abs() < 1e-9 * by_hand, "{share}: {sigma} {by_hand}");
     }
 }
 

@@ -308,6 +308,17 @@ impl Terms {
         self.vector(generalized, sensitivities, 1.0, &han2022_tree::SIGMA_PLUS)
     }
 
+    /// Calibrates Gaussian noise on hidden steps of length 1, of which one sample moves a point by `share` of twice a gradient.
+    ///
+    /// It suits steps that never increase distances; others only the noise of [`Terms::step_noise`] protects.
+    ///
+    /// # Errors
+    /// A law that the calibration does not offer.
+    pub fn hidden_noise(&self, share: f64) -> Result<PricedNoise<StepNoise>, Refusal> {
+        let replaced = if planted::is(PlantedFault::HiddenSteps) { 1.0 } else { 2.0 };
+        self.vector(false, (replaced * self.actual.lipschitz, 2.0 * self.stated.lipschitz), share, &han2022_tree::SIGMA_PLUS)
+    }
+
     /// Calibrates the noise of batch means with steps `eta`.
     ///
     /// Each sample is in one batch, so the price is the larger of the two prices.
