@@ -151,11 +151,7 @@ pub const ROWS: &[Row] = &[
         "mechanisms::prices::every_participation_is_priced",
     ),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),
-    row(
-        PlainSums,
-        &["ftrl-gaussian", "ftrl-generalized-gaussian"],
-        "mechanisms::prices::sums_of_plain_gradients_cover_a_replaced_sample",
-    ),
+    row(PlainSums, &["ftrl-gaussian"], "mechanisms::prices::sums_of_plain_gradients_cover_a_replaced_sample"),
     row(HiddenSteps, &["phased-gaussian", "snowball-gaussian"], "mechanisms::prices::a_hidden_descent_covers_a_replaced_sample"),
     row(
         TreeNodes,
