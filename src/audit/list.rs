@@ -1,6 +1,6 @@
 //! Lists the audits: one line per mechanism, and one per false claim.
 
-use super::{Case, curators, gradients, interactions, prefix, printed, release, rewards, steps, sums, vertices};
+use super::{Case, curators, ftrl, gradients, hidden, interactions, prefix, printed, release, rewards, steps, sums, vertices};
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise, response};
@@ -50,6 +50,12 @@ pub static AUDITS: &[AuditEntry] = &[
         .of(&["dp-tofw with gaussian"]),
     sound("gradients-generalized-gaussian", "the same, generalised Gaussian", || gradients::sums(true))
         .of(&["dp-tofw with generalized-gaussian"]),
+    sound("ftrl-gaussian", "running sums of plain gradients, independent normals", || ftrl::cases(false))
+        .of(&["dp-ftrl with gaussian"]),
+    sound("ftrl-generalized-gaussian", "the same, generalised Gaussian", || ftrl::cases(true))
+        .of(&["dp-ftrl with generalized-gaussian"]),
+    sound("phased-gaussian", "noisy means of phases of a hidden descent", hidden::phases).of(&["phased-sgd with gaussian"]),
+    sound("snowball-gaussian", "the last iterate of a hidden descent", hidden::snowball).of(&["snowball-sgd with gaussian"]),
     sound("choices-gumbel", "choices of a vertex by the exponential mechanism", || vertices::choices(true))
         .of(&["dp-pofw with gumbel"]),
     sound("choices-laplace", "choices of a vertex with Laplace noise", || vertices::choices(false)).of(&["dp-pofw with laplace"]),

@@ -18,7 +18,9 @@ mod curators;
 pub mod deployment;
 mod finding;
 mod fit;
+mod ftrl;
 mod gradients;
+mod hidden;
 mod interactions;
 mod list;
 #[doc(hidden)]

@@ -27,6 +27,7 @@ mod mechanisms;
 mod messages;
 mod metamorphic;
 mod numpy_choices;
+mod numpy_learners;
 mod outside;
 mod outsourced;
 mod own_tables;

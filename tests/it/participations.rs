@@ -241,6 +241,16 @@ fn samples_of_one_user_are_a_group_or_refused() {
     let Some(quote) = quotes.first() else { panic!("no price for {text}") };
     assert!(epsilon_of(&priced(&text, 1, &[]).0[0]) < epsilon_of(quote));
     assert_eq!(quote["threat_model"]["unit"]["kind"], "sample");
+    // What the noise covers is stated and free; one sample more is priced as a group.
+    let text = spec("dp-ftrl") + "participations = 3\nseparation = 60\n";
+    let of = |k: u64| priced(&text, k, &[]);
+    for (k, holds) in [(1, true), (3, true), (4, false)] {
+        let (quotes, exit) = of(k);
+        assert_eq!((quotes[0]["guarantee"] == "holds", exit), (holds, Some(i32::from(!holds))), "{k}: {quotes:?}");
+        assert_eq!(quotes[0]["threat_model"]["participations"]["covered"], 3);
+        assert!((epsilon_of(&quotes[0]) - 4.0).abs() < 1e-6 || !holds, "{k}");
+    }
+    assert!(of(3).0[0]["notes"].to_string().contains("at least 60 rounds apart"));
     let (quotes, exit) = priced(&spec("noisy-sgd"), 2, &[]);
     assert_eq!((quotes.len(), exit), (0, Some(2)), "steps on secretly drawn samples have no price for a group");
 }

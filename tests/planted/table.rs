@@ -145,8 +145,14 @@ pub const ROWS: &[Row] = &[
     row(BatchSum, &["batch-gaussian"], "mechanisms::draws::a_batch_holds_nothing_of_the_one_before"),
     row(RowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_an_exact_sum_are_cleared"),
     row(OwnNoise, &["visits-own"], "mechanisms::draws::every_local_interaction_has_noise_of_its_own"),
-    row(Participations, &["tree", "honaker", "blt", "sqrt-toeplitz"], "mechanisms::prices::every_participation_is_priced"),
+    row(
+        Participations,
+        &["tree", "honaker", "blt", "sqrt-toeplitz", "ftrl-gaussian"],
+        "mechanisms::prices::every_participation_is_priced",
+    ),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),
+    row(PlainSums, &["ftrl-gaussian"], "mechanisms::prices::sums_of_plain_gradients_cover_a_replaced_sample"),
+    row(HiddenSteps, &["phased-gaussian", "snowball-gaussian"], "mechanisms::prices::a_hidden_descent_covers_a_replaced_sample"),
     row(
         TreeNodes,
         &["tree", "sums-tree", "discrete-gaussian-sums"],

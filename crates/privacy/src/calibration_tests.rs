@@ -55,7 +55,7 @@ fn sound(ledger: &Ledger) {
 #[track_caller]
 fn sound_noise<N>(noise: Result<PricedNoise<N>, Refusal>, (epsilon, delta): (Epsilon, Delta), calibration: Calibration) {
     let PricedNoise { event, noise_formula, .. } = noise.expect("calibrated");
-    let unit = ClaimUnit::Sample { clipped: true, local: false };
+    let unit = ClaimUnit::Sample { clipped: true, local: false, covered: 1 };
     let budget = (epsilon, delta).into();
     let (doubt, notes) = (None, Vec::new());
     sound(&Ledger::of(Claim { mechanism: "gradients", calibration, unit, event, budget, noise_formula, doubt, notes }));

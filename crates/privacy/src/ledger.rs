@@ -118,7 +118,8 @@ impl Ledger {
     pub fn composition(&self, participations: u64) -> Option<Composition> {
         let loss = Loss::of(&self.event);
         match self.threat_model.participations.growth {
-            _ if participations <= 1 => Some(Composition::of(loss)),
+            // The event is that of all participations that the claim covers.
+            _ if participations <= self.threat_model.participations.covered.max(1) => Some(Composition::of(loss)),
             // Steps on secretly drawn samples have no known pair of output laws, and so no price for a group.
             _ if matches!(self.event, Event::Subsampled { .. }) => None,
             Growth::SeparateReleases => Some(Composition::of(loss).times(participations)),

@@ -6,7 +6,8 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
-use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic};
+use privateer_privacy::streams::Factorisation;
+use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic, quote};
 use std::fmt;
 use std::sync::Arc;
 
@@ -202,7 +203,7 @@ impl GradientRequest {
         let claim = Claim {
             mechanism,
             calibration: self.spec.calibration,
-            unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local },
+            unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local, covered: 1 },
             event: priced.event,
             budget: terms.budget.map(Budget::from).unwrap_or_default(),
             noise_formula: priced.noise_formula,
@@ -210,6 +211,18 @@ impl GradientRequest {
             notes: notes.iter().map(|note| (*note).to_owned()).collect(),
         };
         (claim, priced.noise)
+    }
+
+    /// Returns the factorisation of prefix sums over this number of rounds.
+    ///
+    /// # Errors
+    /// If there is none of the stated name.
+    pub fn factorisation(&self, rounds: u64) -> Result<Arc<dyn Factorisation>, Refusal> {
+        let name = automatic(self.factorisation, Protects::PrefixSums, self.spec.calibration);
+        quote::factorisation(name, rounds).ok_or_else(|| {
+            let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
+            Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected)
+        })
     }
 
     /// Returns the gradient for privatizers, with the loss's own clip only if the run clips.

@@ -9,17 +9,13 @@ use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{PrefixGradients, Sample, Start};
-use privateer_privacy::{Protects, Raw, Refusal, automatic, quote};
+use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 /// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-    let name = automatic(request.factorisation, Protects::PrefixSums, request.spec.calibration);
-    let Some(factorisation) = quote::factorisation(name, setting.rounds) else {
-        let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
-        return Err(Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected));
-    };
+    let factorisation = request.factorisation(setting.rounds)?;
     let priced = terms.sum_noise(generalized, factorisation.as_ref(), learning_rate)?;
     let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
     if terms.budget.is_some() {

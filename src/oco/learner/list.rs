@@ -1,6 +1,8 @@
 //! Lists the learners that a spec can name, and the noises that they take.
 
-use super::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
+use super::{
+    LearnerPlan, dp_ftrl, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, phased_sgd, projected_sgd, snowball_sgd,
+};
 use privateer_config::params::{List, Named};
 
 /// Learners of online convex optimization.
@@ -16,6 +18,12 @@ pub static LEARNERS: List<LearnerPlan> = &[
         summary: "Frank-Wolfe on noisily chosen vertices",
         paper: "Han2022",
         build: |_| LearnerPlan::new(true, dp_pofw::prepare),
+    },
+    Named {
+        name: "dp-ftrl",
+        summary: "follow the regularised leader on noisy prefix sums of gradients, mean iterate",
+        paper: "Kairouz2021",
+        build: dp_ftrl::parse,
     },
     Named {
         name: "noisy-sfw",
@@ -34,6 +42,18 @@ pub static LEARNERS: List<LearnerPlan> = &[
         summary: "mirror descent in phases, 1 < p <= 2; one pass, our reading",
         paper: "Asi2021",
         build: |_| LearnerPlan::new(true, local_md::prepare),
+    },
+    Named {
+        name: "phased-sgd",
+        summary: "descent in phases, one noisy mean a phase",
+        paper: "FeldmanKorenTalwar2020",
+        build: |_| LearnerPlan::new(true, phased_sgd::prepare),
+    },
+    Named {
+        name: "snowball-sgd",
+        summary: "noisy descent on growing batches; last iterate, our reading",
+        paper: "FeldmanKorenTalwar2020",
+        build: |_| LearnerPlan::new(true, snowball_sgd::prepare),
     },
     Named {
         name: "ofw",

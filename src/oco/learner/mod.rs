@@ -3,6 +3,7 @@
 //! A learner is two objects, a privatizer of `privacy::gradients` and a server that stores released values alone.
 
 mod contract;
+pub mod dp_ftrl;
 pub mod dp_pofw;
 pub mod dp_tofw;
 mod frank_wolfe;
@@ -11,7 +12,9 @@ pub mod local_md;
 pub mod noisy_sfw;
 pub mod noisy_sgd;
 pub mod ofw;
+pub mod phased_sgd;
 pub mod projected_sgd;
+pub mod snowball_sgd;
 
 pub use contract::{
     GradientRequest, Learner, LearnerBatch, LearnerPlan, LearnerStreams, MakeLearners, PreparedLearner, Rates, Setting, each,

@@ -2,7 +2,8 @@
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::params::Args;
-use privateer_numerics::linalg::Norm;
+use privateer_numerics::linalg::{Norm, wide};
+use privateer_numerics::vectorised;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
@@ -161,12 +162,20 @@ fn shrink(theta: &mut [f64], p: f64, radius: f64) {
     // Returns sum u^p and its derivative in m.
     let mut at = |m: f64| {
         let (mut sum, mut slope) = (0.0, 0.0);
-        for (u, &x) in found.iter_mut().zip(&sizes).filter(|(_, x)| 0.0 < **x) {
-            let raised;
-            (*u, raised) = coordinate(x, m * p, e, *u);
-            sum += *u * raised;
-            // du/dm = -p u^(p - 1)/(1 + m p (p - 1) u^(p - 2))
-            slope -= p * raised * p * raised / (1.0 + m * p * e * raised / *u);
+        for (u, x) in found.chunks_mut(LANES).zip(sizes.chunks(LANES)) {
+            let mut raised = [0.0; LANES];
+            if e == 0.5 {
+                raised = wide(SquareRootCoordinates { x, c: m * p, u });
+            } else {
+                for ((u, &x), raised) in u.iter_mut().zip(x).zip(&mut raised).filter(|((_, x), _)| 0.0 < **x) {
+                    (*u, *raised) = coordinate(x, m * p, e, *u);
+                }
+            }
+            for ((&u, _), raised) in u.iter().zip(x).zip(raised).filter(|((_, x), _)| 0.0 < **x) {
+                sum += u * raised;
+                // du/dm = -p u^(p - 1)/(1 + m p (p - 1) u^(p - 2))
+                slope -= p * raised * p * raised / (1.0 + m * p * e * raised / u);
+            }
         }
         (sum, slope)
     };
@@ -194,6 +203,54 @@ fn shrink(theta: &mut [f64], p: f64, radius: f64) {
         m = next;
     }
     theta.iter_mut().zip(&found).for_each(|(theta, u)| *theta = (radius * u).copysign(*theta));
+}
+
+/// Coordinates that are solved together.
+const LANES: usize = 8;
+
+/// Solves up to [`LANES`] coordinates for e = 1/2 by the steps of [`coordinate`], with its bits; writes roots, returns their powers.
+struct SquareRootCoordinates<'a> {
+    x: &'a [f64],
+    c: f64,
+    /// Starts, replaced by the roots; zero where x is.
+    u: &'a mut [f64],
+}
+
+vectorised! {
+    fn call(self: SquareRootCoordinates<'_>) -> [f64; LANES] {
+        let (mut x, mut u, mut raised) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        x[..self.x.len()].copy_from_slice(self.x);
+        u[..self.u.len()].copy_from_slice(self.u);
+        let (c, mut low, mut high) = (self.c, [0.0; LANES], x);
+        // Lanes without a positive entry are solved.
+        let mut open = x.map(|x| 0.0 < x);
+        for lane in 0..LANES {
+            u[lane] = if 0.0 < u[lane] && u[lane] <= high[lane] { u[lane] } else { high[lane] };
+        }
+        for _ in 0..200 {
+            for lane in 0..LANES {
+                let here = u[lane];
+                let root = here.sqrt();
+                let gap = here + c * root - x[lane];
+                let (below, above) = if gap < 0.0 { (here, high[lane]) } else { (low[lane], here) };
+                let step = here - gap / (1.0 + c * 0.5 * root / here);
+                let next = if below < step && step < above { step } else { 0.5 * (below + above) };
+                let done = (next - here).abs() <= 4e-16 * here || next <= below || above <= next;
+                raised[lane] = if open[lane] { root } else { raised[lane] };
+                open[lane] &= !done;
+                (low[lane], high[lane]) = (below, above);
+                u[lane] = if open[lane] { next } else { here };
+            }
+            if open == [false; LANES] {
+                break;
+            }
+        }
+        for lane in 0..LANES {
+            raised[lane] = if open[lane] { u[lane].sqrt() } else { raised[lane] };
+        }
+        self.u.copy_from_slice(&u[..self.u.len()]);
+        raised
+    }
 }
 
 /// Returns the root of `u + c u^e = x` in [0, x] and its power `u^e`, for x > 0, c >= 0, e > 0.

@@ -8,10 +8,12 @@ use privateer_backend::Cpu;
 /// Nine trials of more rounds than a block of the square-root noise has, for each factorisation.
 #[test]
 fn trials_do_not_mix() {
-    for factorisation in ["tree", "honaker", "blt", "sqrt-toeplitz"] {
+    let factorisations = ["tree", "honaker", "blt", "sqrt-toeplitz"];
+    let learners = ["dp-tofw\"", "dp-ftrl\"", "dp-ftrl\"\npasses = 2"];
+    for (factorisation, learner) in factorisations.into_iter().flat_map(|of| learners.map(|learner| (of, learner))) {
         let sweep = sweep(&format!(
             "seed = 3\nrounds = 700\ntrials = 9\naccepted_warnings = [\"delta\"]\n[problem]\nkind = \"linear-regression\"\ndimension = 3\n\
-             set = {{ kind = \"lp-ball\", p = 1.5, radius = 2.0 }}\n[privacy]\nepsilon = 1.0\ndelta = 1e-3\nfactorisation = \"{factorisation}\"\n[[learner]]\nkind = \"dp-tofw\"\n"
+             set = {{ kind = \"lp-ball\", p = 1.5, radius = 2.0 }}\n[privacy]\nepsilon = 1.0\ndelta = 1e-3\nfactorisation = \"{factorisation}\"\n[[learner]]\nkind = \"{learner}\n"
         ));
         let run = |batch: Option<usize>| {
             let options = Options { batch, ..Options::default() };
@@ -19,7 +21,7 @@ fn trials_do_not_mix() {
         };
         let alone = run(Some(1));
         for batch in [Some(2), Some(4), Some(9), None] {
-            assert!(run(batch) == alone, "{factorisation}, {batch:?}");
+            assert!(run(batch) == alone, "{factorisation}, {learner}, {batch:?}");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Sensitivities that noise is calibrated with, against what they are by hand.
 
 use super::parts::{d, e, rewards};
+use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
+use privateer_privacy::gradients::{Constants, SampleClip, Terms, VectorLaw};
 use privateer_privacy::mechanism::laplace;
 use privateer_privacy::quote;
 use privateer_privacy::release::{RowsRelease, SamplerLaw};
@@ -40,6 +42,45 @@ fn a_group_in_one_stream_is_priced_as_a_group() {
 fn every_node_that_holds_a_round_is_priced() {
     for (rounds, nodes) in [(64, 7.0_f64), (8, 4.0), (7, 3.0), (1, 1.0)] {
         assert_eq!(Tree::new(rounds).sensitivity(Participation::ONCE), nodes.sqrt(), "{rounds}");
+    }
+}
+
+/// Gradients of length 3 at most.
+fn gradient_terms() -> Terms {
+    let norm = Norm::of(2.0).expect("a norm");
+    let constants = Constants { diameter: 2.0, smoothness: 5.0, lipschitz: 3.0 };
+    Terms {
+        calibration: Calibration::Tight,
+        budget: Some((e(1.0), d(1e-3))),
+        rounds: 8,
+        dimension: 4,
+        norm,
+        actual: constants,
+        stated: constants,
+        clip: Some(SampleClip { norm, radius: 1.0 }),
+    }
+}
+
+/// By hand: a replaced sample moves a gradient by twice its bound, and each of its rounds moves the draws of the tree that hold it.
+#[test]
+fn sums_of_plain_gradients_cover_a_replaced_sample() {
+    let terms = gradient_terms();
+    // Rounds 1 and 5 of 8: nodes of 1, 2 and 4 rounds hold one of them each, the root both.
+    for (count, norm_of_columns) in [(1, 2.0), (2, (3.0_f64 + 3.0 + 4.0).sqrt())] {
+        let participation = Participation { count, separation: 4 };
+        let priced = terms.plain_sum_noise(false, &Tree::new(8), participation).expect("noise");
+        let VectorLaw::Gaussian { sigma } = priced.noise else { panic!("{:?}", priced.noise) };
+        let by_hand = 2.0 * 3.0 * norm_of_columns / gdp_mu(e(1.0), d(1e-3));
+        assert!((sigma - by_hand).abs() < 1e-9 * by_hand, "{count}: {sigma} {by_hand}");
+    }
+}
+
+#[test]
+fn a_hidden_descent_covers_a_replaced_sample() {
+    for share in [1.0, 0.25] {
+        let VectorLaw::Gaussian { sigma } = gradient_terms().hidden_noise(share).expect("noise").noise else { panic!("a law") };
+        let by_hand = 2.0 * 3.0 * share / gdp_mu(e(1.0), d(1e-3));
+        assert!((sigma - by_hand).abs() < 1e-9 * by_hand, "{share}: {sigma} {by_hand}");
     }
 }
 

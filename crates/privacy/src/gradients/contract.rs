@@ -59,6 +59,8 @@ pub enum Start {
     /// `d_1 = grad` [Han2022, algorithm 2, line 4]: twice the weight of the first sample.
     /// See erratum E28, `docs/privacy.md`.
     Full,
+    /// The estimate is not recursive: every contribution is `grad` (Kairouz2021).
+    Never,
 }
 
 /// The ball into which features are moved.

@@ -99,7 +99,7 @@ impl Leaf {
     }
 
     /// Computes `g_t = (t + 1) grad(now) - t grad(before)` [Han2022, equation 3.1].
-    /// In round 1 both iterates are equal.
+    /// In round 1 both iterates are equal. Without recursion it is `grad(now)` in every round.
     pub(super) fn recursive<'s>(
         &mut self,
         query: GradientQuery<'_>,
@@ -109,7 +109,7 @@ impl Leaf {
     ) -> &[f64] {
         let t = round as f64;
         let weights = match (round, start) {
-            (1, Start::Half) => (1.0, 0.0),
+            (1, Start::Half) | (_, Start::Never) => (1.0, 0.0),
             (1, Start::Full) => (2.0, 0.0),
             _ => (t + 1.0, t),
         };

@@ -3,14 +3,15 @@
 //!
 //! A learner passes public queries (its iterates) and receives the releases; the samples stay inside. In reading order: the
 //! interface of a loss ([`Gradient`]), noise vectors ([`VectorNoise`]), the contribution of one sample (`leaf`), the
-//! privatizers ([`PrefixGradients`], [`VertexChoice`], [`BatchGradients`], [`SampleGradients`], [`StoredSamples`]) and their
+//! privatizers ([`PrefixGradients`], [`VertexChoice`], [`BatchGradients`], [`SampleGradients`], [`StoredSamples`], [`HiddenDescent`]) and their
 //! calibration ([`Terms`]). Proof: `docs/proofs/gradients.md`.
 //!
 //! **Invariant:** a sample that is not finite, or of the wrong length, counts as a sample with zero gradient. With a clip,
-//! privacy depends on the clip only, not on the constants that a loss states.
+//! privacy depends on the clip only, not on the constants that a loss states; [`HiddenDescent`] alone needs a convex and smooth loss.
 
 mod batch;
 mod contract;
+mod hidden;
 mod leaf;
 mod noise;
 mod prefix;
@@ -24,9 +25,10 @@ mod sampler_tests;
 
 pub use batch::{BatchGradients, BatchPlan};
 pub use contract::{Clip, Gradient, GradientQuery, Sample, SampleClip, Start, VectorNoise, Vertices};
+pub use hidden::{HiddenDescent, HiddenRelease, HiddenStep, HiddenSteps, Projection};
 pub use noise::{GeneralizedGaussian, IsotropicGaussian, LaplaceVector, NoNoise};
 pub use prefix::PrefixGradients;
 pub use sample::SampleGradients;
-pub use stored::StoredSamples;
+pub use stored::{SampleStore, StoredSamples};
 pub use terms::{BatchNoise, ChoiceNoise, Constants, PricedNoise, StepNoise, SumNoise, Terms, VectorLaw};
 pub use vertex::{Choice, VertexChoice};

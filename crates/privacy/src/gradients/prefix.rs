@@ -1,5 +1,5 @@
-//! Releases noisy prefix sums of recursive gradients, by any factorisation.
-//! Source: [Han2022, algorithm 1, lines 3 and 4; algorithm 5].
+//! Releases noisy prefix sums of gradients, recursive or plain, by any factorisation.
+//! Source: [Han2022, algorithm 1, lines 3 and 4; algorithm 5]; for plain gradients (Kairouz2021).
 
 use super::leaf::Leaf;
 use super::{Clip, Gradient, GradientQuery, Sample, Start, VectorNoise};

@@ -8,25 +8,18 @@ use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// Holds a data set that answers queries with noisy gradients.
-/// Memory: one row per sample.
-#[derive(Debug)]
-pub struct StoredSamples {
-    leaf: Leaf,
+/// Holds samples, sealed; memory: one row per sample.
+#[derive(Debug, Clone, Default)]
+pub struct SampleStore {
     dimension: usize,
     rows: Vec<f64>,
-    noise: Box<dyn VectorNoise>,
-    drawn: Vec<f64>,
-    released: Vec<f64>,
 }
 
-impl StoredSamples {
-    /// Makes an empty data set; `clip.gradient` bounds each gradient.
+impl SampleStore {
+    /// Makes an empty store.
     #[must_use]
-    pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
-        let zeros = || vec![0.0; dimension];
-        let leaf = Leaf::new(gradient, dimension, clip);
-        Self { leaf, dimension, rows: Vec::new(), noise, drawn: zeros(), released: zeros() }
+    pub fn new(dimension: usize) -> Self {
+        Self { dimension, rows: Vec::new() }
     }
 
     /// Stores a sample.
@@ -54,6 +47,51 @@ impl StoredSamples {
         self.rows.is_empty()
     }
 
+    /// Returns sample `at`, 0-based; `None` if there is no such sample.
+    #[must_use]
+    pub fn sample(&self, at: usize) -> Option<Raw<Sample<'_>>> {
+        let row = self.rows.get(at * (self.dimension + 1)..(at + 1) * (self.dimension + 1))?;
+        let (y, x) = row.split_last()?;
+        Some(Raw::seal(Sample { x, y: *y }))
+    }
+}
+
+/// Holds a data set that answers queries with noisy gradients.
+#[derive(Debug)]
+pub struct StoredSamples {
+    leaf: Leaf,
+    samples: SampleStore,
+    noise: Box<dyn VectorNoise>,
+    drawn: Vec<f64>,
+    released: Vec<f64>,
+}
+
+impl StoredSamples {
+    /// Makes an empty data set; `clip.gradient` bounds each gradient.
+    #[must_use]
+    pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
+        let zeros = || vec![0.0; dimension];
+        let leaf = Leaf::new(gradient, dimension, clip);
+        Self { leaf, samples: SampleStore::new(dimension), noise, drawn: zeros(), released: zeros() }
+    }
+
+    /// Stores a sample, as [`SampleStore::keep`].
+    pub fn keep(&mut self, sample: Raw<Sample<'_>>) {
+        self.samples.keep(sample);
+    }
+
+    /// Returns the number of stored samples.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// Returns whether no sample is stored.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
     /// Releases the noisy gradient of a uniformly drawn sample; `None` for an empty data set.
     pub fn gradient(&mut self, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
         let n = self.len();
@@ -68,9 +106,7 @@ impl StoredSamples {
     /// `None` if there is no such sample.
     #[doc(hidden)]
     pub fn gradient_of(&mut self, at: usize, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
-        let row = self.rows.get(at * (self.dimension + 1)..(at + 1) * (self.dimension + 1))?;
-        let (y, x) = row.split_last()?;
-        let gradient = self.leaf.plain(theta, Sample { x, y: *y });
+        let gradient = self.leaf.plain(theta, self.samples.sample(at)?.open());
         self.noise.draw(stream, &mut self.drawn);
         for ((out, gradient), noise) in self.released.iter_mut().zip(gradient).zip(&self.drawn) {
             *out = gradient + noise;

@@ -9,6 +9,7 @@ use super::{BatchPlan, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip,
 use crate::accounting::sensitivity::{Participation, from_lq};
 use crate::accounting::{subsampled, zcdp};
 use crate::calibration::NoiseTerms;
+use crate::planted::{self, PlantedFault};
 use crate::printed::{Formula, bassily2020, han2022_choice, han2022_tree};
 use crate::streams::Factorisation;
 use crate::{Calibration, Delta, Epsilon, Event, Refusal, Scale, gdp_mu};
@@ -85,6 +86,18 @@ impl VectorLaw {
             Self::Generalized { exponent, multiplier, sigma } => {
                 Some(Box::new(GeneralizedGaussian::new(exponent, multiplier, sigma)))
             }
+        }
+    }
+
+    /// Bounds the root mean square of a draw's Euclidean length in `d` dimensions; exact for independent normals.
+    #[must_use]
+    pub fn length(self, d: usize) -> f64 {
+        let root = libm::sqrt(d as f64);
+        match self {
+            Self::None => 0.0,
+            Self::Gaussian { sigma } => sigma * root,
+            // The mean of |z|_+² is d sigma², and |z|_+ = multiplier |z|_e.
+            Self::Generalized { exponent, multiplier, sigma } => from_lq(sigma * root / multiplier, exponent, d),
         }
     }
 }
@@ -269,6 +282,23 @@ impl Terms {
         self.vector(generalized, sensitivities, factor_norm, &han2022_tree::THEOREM_3_1)
     }
 
+    /// Calibrates the noise of the draws for prefix sums of plain gradients.
+    ///
+    /// One user gives the samples of `participation`, or one sample is used in these rounds.
+    ///
+    /// # Errors
+    /// A law that the calibration does not offer.
+    pub fn plain_sum_noise(
+        &self,
+        generalized: bool,
+        factorisation: &dyn Factorisation,
+        participation: Participation,
+    ) -> Result<PricedNoise<SumNoise>, Refusal> {
+        let replaced = if planted::is(PlantedFault::PlainSums) { 1.0 } else { 2.0 };
+        let sensitivities = (replaced * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
+        self.vector(generalized, sensitivities, factorisation.sensitivity(participation), &han2022_tree::THEOREM_3_1)
+    }
+
     /// Calibrates the noise of one gradient per sample.
     ///
     /// # Errors
@@ -276,6 +306,17 @@ impl Terms {
     pub fn step_noise(&self, generalized: bool) -> Result<PricedNoise<StepNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
         self.vector(generalized, sensitivities, 1.0, &han2022_tree::SIGMA_PLUS)
+    }
+
+    /// Calibrates Gaussian noise on hidden steps of length 1, of which one sample moves a point by `share` of twice a gradient.
+    ///
+    /// It suits steps that never increase distances; others only the noise of [`Terms::step_noise`] protects.
+    ///
+    /// # Errors
+    /// A law that the calibration does not offer.
+    pub fn hidden_noise(&self, share: f64) -> Result<PricedNoise<StepNoise>, Refusal> {
+        let replaced = if planted::is(PlantedFault::HiddenSteps) { 1.0 } else { 2.0 };
+        self.vector(false, (replaced * self.actual.lipschitz, 2.0 * self.stated.lipschitz), share, &han2022_tree::SIGMA_PLUS)
     }
 
     /// Calibrates the noise of batch means with steps `eta`.

@@ -72,6 +72,8 @@ faults! {
     OwnNoise "own-noise" "Local interactions carry one user's noise per release, not one for each user."
     Participations "participations" "Noise of running sums is calibrated for one participation whatever is stated."
     GroupPrice "group-price" "Several rounds of a user in one stream are priced as separate releases."
+    PlainSums "plain-sums" "Noise of sums of plain gradients covers a sample that is left out, not one that is replaced."
+    HiddenSteps "hidden-steps" "Noise of a hidden descent covers a sample that is left out, not one that is replaced."
     TreeNodes "tree-nodes" "The sensitivity of the tree counts one node too few."
     Neighbours "neighbours" "The sensitivity of a vector that is replaced is that of one that is left out."
     GridRounding "grid-rounding" "Rounding to the grid of a release is not paid for."
