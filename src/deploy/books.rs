@@ -11,7 +11,7 @@ use privateer_privacy::release::KeptRelease;
 use privateer_privacy::{Delta, Epsilon};
 use rusqlite::OptionalExtension;
 use rusqlite::types::{Value, ValueRef};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -250,9 +250,9 @@ impl DeploymentFile {
     ///
     /// # Errors
     /// [`Error::Corrupt`] for an altered row.
-    pub(super) fn totals(&self) -> Result<HashMap<(i64, i64), u64>, Error> {
+    pub(super) fn totals(&self) -> Result<BTreeMap<(i64, i64), u64>, Error> {
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(3)?));
-        let mut totals: HashMap<(i64, i64), u64> = HashMap::new();
+        let mut totals: BTreeMap<(i64, i64), u64> = BTreeMap::new();
         for (record, column, n) in self.rows(Side::Own, ("accounts", "0 < n"), &[], read)? {
             *totals.entry((record, column)).or_default() += n as u64;
         }
@@ -325,11 +325,12 @@ impl DeploymentFile {
             };
             release = vec![Value::Integer(column), Value::Integer(round as i64), released, reward, key, item];
         }
-        let own = [number].into_iter().chain(spend).map(Value::Integer).chain([name.clone()]);
+        let salt = salt()?;
+        let own = [number].into_iter().chain(spend).map(Value::Integer).chain([name.clone(), Value::Integer(salt)]);
         let values: Vec<Value> = own.chain(release.iter().cloned()).collect();
         let sealed = chained(self.seed(side), before.map(|last| last.name), values.iter().map(ValueRef::from));
-        let add = format!("INSERT INTO {schema}.spends VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-        let row = (number, paid.column, record, occasion.time, command, name, sealed);
+        let add = format!("INSERT INTO {schema}.spends VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+        let row = (number, paid.column, record, occasion.time, command, name, salt, sealed);
         self.statement(&add)?.execute(row).map_err(|why| self.failed(&why))?;
         if let [column, round, released, reward, key, item] = &release[..] {
             let add = format!("INSERT INTO {schema}.releases VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
@@ -451,7 +452,7 @@ impl DeploymentFile {
     ) -> Result<(), Error> {
         let (schema, path) = (side.schema(), self.path_of(side).to_owned());
         let sql = format!(
-            "SELECT s.spend_id, s.column_id, s.record, s.time, s.command_id, s.name, \
+            "SELECT s.spend_id, s.column_id, s.record, s.time, s.command_id, s.name, s.salt, \
              r.column_id, r.round, r.released, r.reward, r.noise_key, r.item, s.digest, r.record = s.record \
              FROM {schema}.spends s LEFT JOIN {schema}.releases r USING (spend_id) \
              WHERE ?1 IS NULL OR s.spend_id = ?1 ORDER BY s.spend_id"
@@ -467,11 +468,11 @@ impl DeploymentFile {
         let refuse = |why: rusqlite::Error| super::file::refused(&path, &why);
         let mut rows = statement.query([only]).map_err(refuse)?;
         while let Some(row) = rows.next().map_err(refuse)? {
-            let n_values = if matches!(row.get_ref(6).map_err(refuse)?, ValueRef::Null) { 6 } else { 12 };
+            let n_values = if matches!(row.get_ref(7).map_err(refuse)?, ValueRef::Null) { 7 } else { 13 };
             let values = (0..n_values).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>().map_err(refuse)?;
             let sealed = chained(self.seed(side), before, values);
-            let is_its_own = matches!(row.get_ref(12).map_err(refuse)?, ValueRef::Blob(bytes) if bytes == sealed);
-            let is_whole = is_its_own && !matches!(row.get_ref(13).map_err(refuse)?, ValueRef::Integer(0));
+            let is_its_own = matches!(row.get_ref(13).map_err(refuse)?, ValueRef::Blob(bytes) if bytes == sealed);
+            let is_whole = is_its_own && !matches!(row.get_ref(14).map_err(refuse)?, ValueRef::Integer(0));
             if !is_whole {
                 return Err(self.altered(side, &format!("answer {}", last + 1)));
             }
@@ -479,7 +480,7 @@ impl DeploymentFile {
                 let number: i64 = row.get(0)?;
                 let name = row.get::<_, Option<Seal>>(5)?.unwrap_or(sealed);
                 let spend = SpendRow { column: row.get(1)?, record: row.get(2)?, time: row.get(3)?, command: row.get(4)?, name };
-                let kept = match (row.get(8)?, row.get(9)?, row.get(10)?, row.get::<_, Option<Vec<u8>>>(11)?) {
+                let kept = match (row.get(9)?, row.get(10)?, row.get(11)?, row.get::<_, Option<Vec<u8>>>(12)?) {
                     (Some(released), None, None, None) => Some(KeptRelease::Reward(released)),
                     (None, Some(reward), Some(key), None) => Some(KeptRelease::Raw { reward, key }),
                     (None, None, None, Some(item)) => Some(KeptRelease::Item(unpacked(&item))),
@@ -496,6 +497,12 @@ impl DeploymentFile {
         }
         Ok(())
     }
+}
+
+/// Returns a random number of the operating system.
+fn salt() -> Result<i64, Error> {
+    let name = super::file::new_name()?;
+    Ok(seal::bytes::<16>(&name).map_or(0, |bytes| i64::from_le_bytes(std::array::from_fn(|at| bytes[at]))))
 }
 
 /// Returns the digest of an answer, which depends on all answers before it.

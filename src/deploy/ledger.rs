@@ -14,7 +14,7 @@ use privateer_privacy::odometer::{DeploymentLedger, FilterKind, Odometer, Spend,
 use privateer_privacy::{Delta, Ledger};
 use rusqlite::types::Value;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Compares what files state with the exact losses of what was released, file by file and together.
@@ -449,7 +449,7 @@ pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result
             kinds.insert(column.number, odometer.add_kind_of(&Spend { session: column.source.clone(), ..spend.clone() }));
         }
     }
-    let mut counts: HashMap<(i64, i64), u64> = HashMap::new();
+    let mut counts: BTreeMap<(i64, i64), u64> = BTreeMap::new();
     for row in &spends {
         *counts.entry((row.record, row.column)).or_default() += 1;
     }

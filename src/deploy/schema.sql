@@ -53,6 +53,7 @@ CREATE TABLE spends (               -- one row for each answer, never changed
   record INTEGER NOT NULL,          -- -1 for every record
   time INTEGER NOT NULL, command_id INTEGER NOT NULL,
   name BLOB,                        -- of an answer that was made elsewhere; an own one is named by its digest
+  salt INTEGER NOT NULL,            -- random, so that no two copies of a file give an answer the same name
   digest BLOB NOT NULL);
 CREATE TABLE releases (             -- the answers themselves
   spend_id INTEGER PRIMARY KEY,

@@ -127,13 +127,7 @@ pub fn init(
     if !DeploymentFile::is_absent(state) {
         let file = DeploymentFile::open(state)?;
         file.begin_to_read()?;
-        if file.sessions()?.iter().any(|known| known.name == named) {
-            return Err(Error::Folder {
-                path: state.to_owned(),
-                problem: format!("is there already, with a session `{named}`"),
-                hint: "a session is not overwritten: name another file, or another `--session` in this one".to_owned(),
-            });
-        }
+        refuse_session(&file, state, named)?;
     }
     let new = NewFile { anchor: budget.anchor.clone(), ..NewFile::default() };
     let entered = Column {
@@ -148,6 +142,8 @@ pub fn init(
         n: 0,
     };
     let (file, entered, terms) = enter(state, &new, budget, entered, None::<&()>, Some(n as u64))?;
+    // Another command may have begun it since.
+    refuse_session(&file, state, named)?;
     file.add_session(&SessionRow {
         column: entered.number,
         name: named.to_owned(),
@@ -186,6 +182,18 @@ pub fn init(
         note(&about_copies(&entered));
     }
     Ok(())
+}
+
+/// Fails where a file has a session of this name.
+fn refuse_session(file: &DeploymentFile, state: &Path, named: &str) -> Result<(), Error> {
+    if file.sessions()?.iter().all(|known| known.name != named) {
+        return Ok(());
+    }
+    Err(Error::Folder {
+        path: state.to_owned(),
+        problem: format!("is there already, with a session `{named}`"),
+        hint: "a session is not overwritten: name another file, or another `--session` in this one".to_owned(),
+    })
 }
 
 /// Says how answers about one row add up.

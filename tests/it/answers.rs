@@ -28,7 +28,7 @@ struct Question {
 }
 
 /// Where one number stands, and what is right.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Answer {
     /// File that a run wrote; without it, the standard output of the last run.
@@ -41,6 +41,8 @@ struct Answer {
     pointer: Option<String>,
     /// Text directly before the number; its first place counts.
     after: Option<String>,
+    /// A query of a deployment whose only value is the number.
+    sql: Option<String>,
     equals: Option<f64>,
     at_least: Option<f64>,
     at_most: Option<f64>,
@@ -135,6 +137,12 @@ fn ask(question: &Path) -> Vec<String> {
     }
     let fault = |answer: &Answer| match &answer.file {
         None => answer.fault(&printed),
+        Some(file) if answer.sql.is_some() => {
+            let sql = answer.sql.as_deref().unwrap_or_default();
+            let found: i64 = crate::database::one(copy.path(), &file.to_string_lossy(), sql);
+            Answer { sql: None, after: Some("is".to_owned()), row: BTreeMap::new(), ..answer.clone() }
+                .fault(&format!("is {found}"))
+        }
         Some(file) => match fs::read_to_string(copy.path().join(file)) {
             Ok(text) => answer.fault(&text),
             Err(why) => Some(format!("{}: {why}", file.display())),
