@@ -4,7 +4,6 @@ use super::file::{DeploymentFile, Side, refused};
 use super::seal::{self, Seal};
 use privateer_config::error::Error;
 use rusqlite::{OptionalExtension, Row};
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// The newest answer of a file: how many there are, and the digest of the last, which depends on all.
@@ -49,10 +48,6 @@ impl DeploymentFile {
         let corrupt = |problem: String, hint: &str| Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() });
         let text = match std::fs::read_to_string(anchor) {
             Ok(text) => text,
-            // Killed after the first commit and before its anchor was written: nothing had left yet.
-            Err(source) if source.kind() == ErrorKind::NotFound && self.ticket(side)?.is_none_or(|last| last.number <= 1) => {
-                return Ok(());
-            }
             Err(source) => return Err(Error::io("read the anchor", anchor, source)),
         };
         let mut words = text.split_whitespace();
@@ -91,8 +86,17 @@ impl DeploymentFile {
     }
 
     pub(super) fn write_anchor(&self, side: Side) -> Result<(), Error> {
-        let (Some(anchor), Some(last)) = (self.anchor_of(side), self.ticket(side)?) else { return Ok(()) };
-        let text = format!("{} {} {}\n", self.seed(side), last.number, seal::hex(&last.name));
+        let Some(anchor) = self.anchor_of(side) else { return Ok(()) };
+        let last = self.ticket(side)?.unwrap_or(Ticket { number: 0, name: [0; seal::N_BYTES] });
+        let place = if side == Side::Own { self.path() } else { self.path_of(side) };
+        let text = format!("{} {} {} {}\n", self.seed(side), last.number, seal::hex(&last.name), place.display());
         crate::record::write_whole(anchor, text.as_bytes(), "write the anchor")
     }
+}
+
+/// Whether an anchor is of the file at this place, before its first answer.
+pub(super) fn is_unused(anchor: &Path, place: &Path) -> bool {
+    let text = std::fs::read_to_string(anchor).unwrap_or_default();
+    let words: Vec<&str> = text.trim_end().splitn(4, ' ').collect();
+    matches!(words[..], [_, "0", _, whose] if Path::new(whose) == place)
 }

@@ -94,6 +94,8 @@ impl BudgetTerms {
 pub struct Occasion {
     /// The moment, in seconds since 1970.
     pub time: i64,
+    /// Whether it was stated, and is not what the clock says.
+    pub is_stated: bool,
     /// The command, without its values.
     pub command: &'static str,
     /// Who made it, where that is stated.

@@ -132,9 +132,9 @@ pub fn curate(
     let pay = || {
         let Some(path) = &options.odometer else { return Ok(None) };
         let file = DeploymentFile::open(path)?;
-        // To the end: of several commands at once, those that come late have spent nothing.
-        file.hold()?;
         file.begin()?;
+        // To the end: of several commands at once, those that come late have spent nothing. Whoever still waits holds nothing.
+        file.hold()?;
         if let Some(path) = [out, ledger_path.as_path()].into_iter().find(|path| path.symlink_metadata().is_ok()) {
             return Err(already(path));
         }
@@ -231,7 +231,7 @@ fn spend(file: &DeploymentFile, options: &CurateOptions, ledger: &CuratedLedger)
     let (Some(spend), Some(name)) = (ledger.spend(), ledger.sha256.get(..2 * seal::N_BYTES).and_then(seal::bytes)) else {
         return refuse("the release states no loss that can be added up", "a release of rows", "release without `--odometer`");
     };
-    let occasion = options.occasion.of("curate")?;
+    let occasion = options.occasion.of("curate")?.after(file, Side::Own)?;
     let period = file.period(&terms, occasion.time)?;
     let columns = file.columns(Side::Own)?;
     file.account(Side::Own, (&terms, &columns), None, Some(period))?.check(&spend).map_err(refused)?;

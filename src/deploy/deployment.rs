@@ -3,7 +3,7 @@
 use super::anchor::Ticket;
 use super::books::{BudgetTerms, Occasion, Paid, Period};
 use super::columns::{Column, OdometerLink};
-use super::file::{DeploymentFile, NewFile, Side, now};
+use super::file::{DeploymentFile, Naming, NewFile, Side, now};
 use super::seal::Seal;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{
@@ -86,7 +86,30 @@ impl OccasionOptions {
                     .expected("a moment until now, UTC, as in `2026-03-01T12:00:00Z`"),
             ));
         }
-        Ok(Occasion { time, command, who: self.who.clone().unwrap_or_default() })
+        Ok(Occasion { time, is_stated: self.time.is_some(), command, who: self.who.clone().unwrap_or_default() })
+    }
+}
+
+/// Clocks of machines that share a file may differ by so much, in seconds.
+const CLOCKS: i64 = 300;
+
+impl Occasion {
+    /// Fails where an answer would be before the newest one of a file; a clock that is a little late takes the moment of that.
+    pub(super) fn after(mut self, file: &DeploymentFile, side: Side) -> Result<Self, Error> {
+        let Some(newest) = file.newest(side)?.filter(|newest| self.time < *newest) else { return Ok(self) };
+        if !self.is_stated && newest - self.time <= CLOCKS {
+            self.time = newest;
+            return Ok(self);
+        }
+        Err(Error::input(
+            Diagnostic::new(format!(
+                "the clock, or `--time`, is {} s before the newest answer of `{}`",
+                newest - self.time,
+                file.path_of(side).display()
+            ))
+            .expected("answers in the order of their times")
+            .hint("a budget that is renewed by the calendar rests on them: set the clock right"),
+        ))
     }
 }
 
@@ -121,6 +144,13 @@ pub(super) fn enter(
                         "a `[privacy]` mechanism where `--budget`, `--filter`, `--odometer` or `--form data-holder` is given",
                     )
                     .hint("add `[privacy]` with `mechanism`, `epsilon` and `clip` to the spec"),
+            ));
+        }
+        if new.anchor.is_some() {
+            return Err(Error::input(
+                Diagnostic::new("`--anchor` is given where rewards pass no mechanism")
+                    .expected("an anchor for answers that spend a budget")
+                    .hint("rewards without a mechanism may be taken back with `privateer undo`, and an anchor knows no way back"),
             ));
         }
         let file = if is_new { DeploymentFile::create(path, new, None)? } else { DeploymentFile::open(path)? };
@@ -158,6 +188,15 @@ pub(super) fn enter(
         file.begin()?;
         file
     };
+    refuse_ids(&file, rows)?;
+    let columns = file.columns(Side::Own)?;
+    if let (None, Some(link)) = (&file.shared, columns.iter().find_map(|column| column.odometer.as_ref())) {
+        return Err(Error::input(
+            Diagnostic::new(format!("`{}` counts in the odometer `{}`", path.display(), link.path.display()))
+                .expected(format!("`--odometer {}` for its new column too", link.path.display()))
+                .hint("name another file for a column that this budget does not count"),
+        ));
+    }
     let own = match file.budget(Side::Own)? {
         None => stated,
         Some(terms) => {
@@ -204,13 +243,31 @@ pub(super) fn enter(
     }
     let own =
         if file.shared.is_some() && file.budget(Side::Own)?.is_none() { BudgetTerms { filter: held.filter, ..own } } else { own };
-    file.set_budget(&own)?;
+    if file.budget(Side::Own)?.is_none() {
+        file.set_budget(&own)?;
+    }
     column.number = file.add_column(Side::Own, &column, declaration)?;
     Ok((file, column, Some(held)))
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Fails where two files would count different people under one number: ids are numbered by each file in the order of joining.
+/// * `rows` — records of the table, where a session is begun
+fn refuse_ids(file: &DeploymentFile, rows: Option<u64>) -> Result<(), Error> {
+    let shared = file.shared.as_ref().filter(|shared| shared.naming != Naming::Rows).map(|shared| shared.path.as_path());
+    let own = (file.naming != Naming::Rows && (rows.is_some() || file.shared.is_some())).then(|| file.path());
+    let Some(named) = own.or(shared) else { return Ok(()) };
+    Err(Error::input(
+        Diagnostic::new(format!(
+            "`{}` names records by ids, and here they are rows or are numbered by another file",
+            named.display()
+        ))
+        .expected("one file for all that is released of people with ids")
+        .hint(format!("release every column in `{}` itself: one budget counts all of them", named.display())),
+    ))
 }
 
 fn refuse_other_rows(path: &Path, known: u64, rows: u64) -> Result<(), Error> {
@@ -282,23 +339,16 @@ impl<'a> Account<'a> {
         let spend = Spend { session: column.source.clone(), ..spend.clone() };
         let sides = [Some(Side::Own), column.odometer.as_ref().map(|_| Side::Shared)];
         let mut purses = Vec::new();
+        let mut occasion = occasion;
+        for side in sides.into_iter().flatten() {
+            occasion = occasion.after(file, side)?;
+        }
         for side in sides.into_iter().flatten() {
             let columns = file.columns(side)?;
             let terms = file.budget(side)?.ok_or_else(|| file.altered(side, "its budget"))?;
             let Some(number) = columns.iter().find(|known| known.source == column.source).map(|known| known.number) else {
                 return Err(not_known(file));
             };
-            if let Some(newest) = file.newest(side)?.filter(|newest| occasion.time < *newest) {
-                return Err(Error::input(
-                    Diagnostic::new(format!(
-                        "the clock, or `--time`, is {} seconds before the newest answer of `{}`",
-                        newest - occasion.time,
-                        file.path_of(side).display()
-                    ))
-                    .expected("answers in the order of their times")
-                    .hint("a budget that is renewed by the calendar rests on them: set the clock right"),
-                ));
-            }
             let period = file.period(&terms, occasion.time)?;
             purses.push(Purse { side, terms, columns, column: number, period });
         }
@@ -330,6 +380,9 @@ impl<'a> Account<'a> {
         let spend = self.spend_of(record);
         let mut words = String::new();
         for purse in &self.purses {
+            if self.file.has_left(purse.side, record)? {
+                return Err(self.file.gone(name));
+            }
             // What a column releases first may be a change that the budget has not held for: then every record counts.
             let is_of_one = 0 < purse.n_answers() && spend.records != SpentRecords::All;
             let mut odometer = self.odometer_of(purse, is_of_one.then_some(record))?;
@@ -463,12 +516,11 @@ pub(super) fn open_with_odometer(
 /// # Errors
 /// As [`DeploymentFile::commit`].
 pub(super) fn keep(file: &DeploymentFile, kept: &str) -> Result<(), Error> {
-    let expected = file.ticket(Side::Own)?;
+    let expected = file.count_change().map_err(not_kept)?;
     file.commit().map_err(|why| {
         let Error::Io { action, path, source } = &why else { return why };
         let problem = format!("cannot {action} `{}`: {source}", path.display());
-        let is_kept =
-            DeploymentFile::open_to_read(file.path()).and_then(|file| file.ticket(Side::Own)).map(|found| found == expected);
+        let is_kept = DeploymentFile::open_to_read(file.path()).and_then(|file| file.changes()).map(|found| found == expected);
         let hint = match is_kept {
             Ok(true) => format!("what was asked for is kept, and counts: {kept}"),
             Ok(false) => NOTHING.to_owned(),
@@ -478,11 +530,15 @@ pub(super) fn keep(file: &DeploymentFile, kept: &str) -> Result<(), Error> {
     })
 }
 
-const NOTHING: &str = "nothing was spent: the answer was not kept and not given out; mend the cause and try again";
+const NOTHING: &str = "nothing was spent: nothing of this command was kept or given out; mend the cause and try again";
 
 /// Says of a failure before the end of a transaction that nothing of it was kept.
 pub(super) fn not_kept(why: Error) -> Error {
     let Error::Io { action, path, source } = &why else { return why };
+    // What cannot be read was never begun.
+    if action.starts_with("read the ") {
+        return why;
+    }
     Error::Failed { problem: format!("cannot {action} `{}`: {source}", path.display()), hint: NOTHING.to_owned() }
 }
 

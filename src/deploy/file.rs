@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Tells the files of this program from other databases.
 const APPLICATION: i32 = 0x7072_6976;
-/// The version of the schema. An older one is brought up to date when it is opened for writing (see [`migrate`]).
+/// The version of the schema.
 const VERSION: i32 = 1;
 /// How long a command waits at least: several share a file, each for a moment.
 const SHARED: Duration = Duration::from_secs(2);
@@ -83,12 +83,14 @@ pub struct DeploymentFile {
     pub(super) shared: Option<SharedFile>,
     /// Whether nothing was committed so far.
     is_new: Cell<bool>,
+    /// Keeps the number of a new file from being given to another one; closed last, since closing it frees every lock.
+    _held: Option<File>,
 }
 
 impl Drop for DeploymentFile {
     fn drop(&mut self) {
-        if self.is_new.get() && self.path.metadata().is_ok_and(|found| found.len() == 0) {
-            // Nothing is left of a file that was not made.
+        // Nothing is left of a file that was not made. While the transaction is open, nobody else makes it.
+        if self.is_new.get() && !self.db.is_autocommit() && self.path.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -98,6 +100,7 @@ impl Drop for DeploymentFile {
 pub(super) struct SharedFile {
     pub id: String,
     pub path: PathBuf,
+    pub naming: Naming,
     pub anchor: Option<PathBuf>,
 }
 
@@ -208,11 +211,14 @@ impl DeploymentFile {
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&place).map_err(|source| Error::io(action, path, source))?;
-        Self::begun(path, &place, new, odometer)
+        if let Some(anchor) = &new.anchor {
+            refuse_anchor(anchor, &place)?;
+        }
+        let held = options.open(&place).map_err(|source| Error::io(action, path, source))?;
+        Self::begun(path, &place, held, new, odometer)
     }
 
-    fn begun(shown: &Path, place: &Path, new: &NewFile, odometer: Option<&Path>) -> Result<Self, Error> {
+    fn begun(shown: &Path, place: &Path, held: File, new: &NewFile, odometer: Option<&Path>) -> Result<Self, Error> {
         let db = once_free(SHARED, || connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|why| refused(shown, &why)))?;
         let anchor = new.anchor.as_ref().map(|anchor| absolute(anchor)).transpose()?;
         let mut made = Self {
@@ -225,6 +231,7 @@ impl DeploymentFile {
             anchor,
             shared: None,
             is_new: Cell::new(true),
+            _held: Some(held),
         };
         if let Some(odometer) = odometer {
             made.share(odometer, None)?;
@@ -235,6 +242,11 @@ impl DeploymentFile {
         if known.map_err(|why| refused(place, &why))? != 0 {
             made.is_new.set(false);
             Self::refuse_existing(place)?;
+        }
+        if !made.is_in_place() {
+            // One that gave up has removed it meanwhile.
+            made.is_new.set(false);
+            return Err(Error::InUse { path: shown.to_owned(), holder: "another command", hint: "then try again".to_owned() });
         }
         let refuse = |why: rusqlite::Error| refused(place, &why);
         made.db.execute_batch(include_str!("schema.sql")).map_err(refuse)?;
@@ -253,9 +265,34 @@ impl DeploymentFile {
                 text(made.naming.text()),
                 made.key_check.clone().map_or(Value::Null, Value::Blob),
                 made.anchor.as_deref().map(place_of).transpose()?.map_or(Value::Null, text),
+                Value::Integer(0),
             ],
         )?;
+        // Before the first answer: an anchor that is missing later was taken away.
+        made.write_anchor(Side::Own)?;
         Ok(made)
+    }
+
+    /// Whether a new file still stands at its place.
+    fn is_in_place(&self) -> bool {
+        #[cfg(unix)]
+        if let Some(held) = &self._held {
+            use std::os::unix::fs::MetadataExt;
+            let number = |found: std::io::Result<std::fs::Metadata>| found.map(|found| (found.dev(), found.ino())).ok();
+            return number(held.metadata()) == number(self.path.metadata());
+        }
+        true
+    }
+
+    /// Counts the transaction under way; returns how many there were with it.
+    pub(super) fn count_change(&self) -> Result<i64, Error> {
+        self.update(Side::Own, "deployment", self.seed(Side::Own), "changes = changes + 1", "1", &[])?;
+        self.changes()
+    }
+
+    /// Returns how many transactions were counted.
+    pub(super) fn changes(&self) -> Result<i64, Error> {
+        self.db.query_row("SELECT changes FROM main.deployment", [], |row| row.get(0)).map_err(|why| self.failed(&why))
     }
 
     /// Opens a file to write to it; a transaction must be begun before anything is read.
@@ -318,6 +355,7 @@ impl DeploymentFile {
             anchor: None,
             shared: None,
             is_new: Cell::new(false),
+            _held: None,
         };
         once_free(SHARED, || made.check_version(Side::Own, path))?;
         let head = once_free(SHARED, || made.head(Side::Own, path))?;
@@ -361,7 +399,7 @@ impl DeploymentFile {
                 hint: "name the one it was started with, by `--odometer FILE` if it has moved".to_owned(),
             });
         }
-        self.shared = Some(SharedFile { id: head.id, path: real, anchor: head.anchor });
+        self.shared = Some(SharedFile { id: head.id, path: real, naming: head.naming, anchor: head.anchor });
         self.check_anchor(Side::Shared)
     }
 
@@ -409,8 +447,15 @@ impl DeploymentFile {
     pub fn commit(&self) -> Result<(), Error> {
         once_free(SHARED, || self.db.execute_batch("COMMIT").map_err(|why| self.failed(&why)))?;
         self.is_new.set(false);
-        self.write_anchor(Side::Own)?;
-        if self.shared.is_some() { self.write_anchor(Side::Shared) } else { Ok(()) }
+        if self.anchor.is_none() && self.shared.as_ref().is_none_or(|shared| shared.anchor.is_none()) {
+            return Ok(());
+        }
+        // Of two commands the later one states what both have done: never a lower number after a higher one.
+        self.begin()?;
+        let written = self.write_anchor(Side::Own);
+        let written = written.and_then(|()| if self.shared.is_some() { self.write_anchor(Side::Shared) } else { Ok(()) });
+        self.roll_back();
+        written
     }
 
     /// Ends a transaction as if it had not been.
@@ -457,9 +502,7 @@ impl DeploymentFile {
                 format!("has version {version}; this program reads version {VERSION}"),
                 "use the program that wrote it, or a newer one",
             ),
-            version => migrate(version).ok_or(()).or_else(|()| {
-                corrupt(format!("has version {version}, which no program has written"), "restore the file from a copy")
-            }),
+            version => corrupt(format!("has version {version}, which no program has written"), "restore the file from a copy"),
         }
     }
 
@@ -545,9 +588,13 @@ struct Head {
     anchor: Option<PathBuf>,
 }
 
-/// Brings a schema of an older version up to date; `None` where there never was one. There is one version so far.
-fn migrate(_version: i32) -> Option<()> {
-    None
+/// Refuses an anchor that is there already, but for one that a killed command left of the same file before its first answer.
+fn refuse_anchor(anchor: &Path, place: &Path) -> Result<(), Error> {
+    if anchor.symlink_metadata().is_err() || super::anchor::is_unused(anchor, place) {
+        return Ok(());
+    }
+    let hint = "an anchor belongs to one deployment and overwrites nothing: name another file, or delete this one".to_owned();
+    Err(Error::Folder { path: anchor.to_owned(), problem: "is there already".to_owned(), hint })
 }
 
 /// Rolls back what a killed command left in a file, if it did: the journal beside it says so.

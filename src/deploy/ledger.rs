@@ -233,7 +233,7 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
     if let Some(file) = named {
         return Err(Error::input(
             Diagnostic::new(format!("`{}` names records by ids, which other files do not have", file.path.display())).hint(
-                "files that are shown together are about the same rows: show these apart, or let all of them share one odometer",
+                "files that are shown together are about the same rows: show these apart; columns of one file share its budget",
             ),
         ));
     }

@@ -121,6 +121,12 @@ impl DeploymentFile {
         })
     }
 
+    /// Whether the record of this number has left.
+    pub(super) fn has_left(&self, side: Side, record: u64) -> Result<bool, Error> {
+        let whose = ("people", "record = ?1 AND left_at IS NOT NULL");
+        Ok(!self.rows(side, whose, &[Value::Integer(record as i64)], |_| Ok(()))?.is_empty())
+    }
+
     /// Takes a person in, or back; returns the number of the record and whether it is new.
     ///
     /// # Errors

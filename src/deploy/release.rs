@@ -109,7 +109,9 @@ struct Counter {
 
 /// One value that was released now or before.
 struct Given {
-    text: String,
+    row: u64,
+    released: f64,
+    ticket: Ticket,
     is_repeated: bool,
     spent: String,
 }
@@ -131,7 +133,7 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
         // A slip leaves no file with a clip that cannot be changed.
         refuse_far("value", *value, options.clip.map(|(lo, hi)| [lo, hi]), *yes)?;
     }
-    let counter = Counter::open(state, options)?;
+    let counter = Counter::open(state, options).map_err(not_kept)?;
     let occasion = options.occasion.of("release")?;
     let mut account =
         Account::open(&counter.file, &counter.column, occasion)?.ok_or_else(|| counter.file.altered(Side::Own, "a column"))?;
@@ -144,18 +146,19 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
             }
             return Err(refusal);
         }
-        outcome => outcome?,
+        outcome => outcome.map_err(not_kept)?,
     };
     if given.is_repeated {
         note(&format!(
             "record {name} was released for round {round} before: the stored value is printed again, and nothing is spent"
         ));
     }
+    let text = counter.sealed((name, *round), &given, counter.file.ticket(Side::Own)?);
     // On the disk before it leaves: spend and answer in one transaction.
     keep(&counter.file, "the same command gives out the same answer")?;
     counter.say_begun(note);
     note(&format!("record {name} has spent {}", given.spent));
-    Ok(given.text)
+    Ok(text)
 }
 
 /// Releases the values of a table in one transaction.
@@ -171,11 +174,11 @@ pub fn release_table(
     note: Note<'_>,
 ) -> Result<TableRelease, Error> {
     refuse_round(round)?;
-    let counter = Counter { is_table: true, ..Counter::open(state, options)? };
+    let counter = Counter { is_table: true, ..Counter::open(state, options).map_err(not_kept)? };
     let occasion = options.occasion.of("release --table")?;
     let mut account =
         Account::open(&counter.file, &counter.column, occasion)?.ok_or_else(|| counter.file.altered(Side::Own, "a column"))?;
-    let (mut answers, mut repeated, mut refused) = (Vec::new(), 0, Vec::new());
+    let (mut given, mut refused) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for (at, (record, value)) in rows.iter().enumerate() {
         let mut refuse = |why: String| refused.push(RefusedRecord { line: at + 1, record: record.clone(), why });
@@ -195,10 +198,7 @@ pub fn release_table(
             }
         };
         match counter.give(&mut account, (record, round), value, yes) {
-            Ok(given) => {
-                repeated += usize::from(given.is_repeated);
-                answers.push(given.text);
-            }
+            Ok(one) => given.push((record, one)),
             Err(refusal @ Error::NotReleased { .. }) => {
                 if let Ok(row) = counter.file.record(record, counter.ids.as_ref())? {
                     account.note_refusal(row, &refusal)?;
@@ -211,6 +211,10 @@ pub fn release_table(
             Err(other) => return Err(other),
         }
     }
+    let repeated = given.iter().filter(|(_, one)| one.is_repeated).count();
+    // The lines of a table are one answer: the newest is the same for all, in whatever order they are told.
+    let newest = counter.file.ticket(Side::Own)?;
+    let answers = given.iter().map(|(record, one)| counter.sealed((record, round), one, newest)).collect();
     keep(&counter.file, "the same command gives out the same answers")?;
     counter.say_begun(note);
     Ok(TableRelease { answers, repeated, refused })
@@ -293,12 +297,13 @@ impl Counter {
                 (released, ticket, spent)
             }
         };
-        let newest = file.ticket(Side::Own)?.unwrap_or(ticket);
-        let text = self.sealed((name, row, round), released, ticket, newest);
-        Ok(Given { text, is_repeated, spent })
+        Ok(Given { row, released, ticket, is_repeated, spent })
     }
 
-    fn sealed(&self, (name, row, round): (&str, u64, u64), released: f64, ticket: Ticket, newest: Ticket) -> String {
+    /// * `newest` — the newest answer of the file
+    fn sealed(&self, (name, round): (&str, u64), given: &Given, newest: Option<Ticket>) -> String {
+        let &Given { row, released, ticket, .. } = given;
+        let newest = newest.unwrap_or(ticket);
         let Declaration { mechanism, epsilon, delta, clip, column } = self.declaration.clone();
         let answer = HolderRelease {
             format: HolderRelease::FORMAT.to_owned(),

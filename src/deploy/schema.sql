@@ -7,6 +7,7 @@ CREATE TABLE deployment (
   naming TEXT NOT NULL,             -- what names a record: rows, ids, or keyed (a keyed hash of the id)
   key_check BLOB,                   -- tells the key of `keyed` from another
   anchor TEXT,                      -- the file, on another disk, that knows the newest answer
+  changes INTEGER NOT NULL,         -- commands that have changed the file
   digest BLOB NOT NULL);
 CREATE TABLE budgets (              -- at most one row
   filter TEXT NOT NULL,             -- how losses add up

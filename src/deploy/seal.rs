@@ -71,9 +71,9 @@ fn flatten(name: &str, data: &Json, found: &mut Vec<(String, Value)>) {
         )),
         Json::String(text) => found.push((name.to_owned(), Value::Text(text.clone()))),
         Json::Array(items) if items.is_empty() => found.push((format!("{name}[]"), Value::Null)),
-        // Numbers of three digits stay in their order.
+        // Numbers of six digits stay in their order.
         Json::Array(items) => {
-            items.iter().enumerate().for_each(|(at, item)| flatten(&below(&format!("{at:03}")), item, found));
+            items.iter().enumerate().for_each(|(at, item)| flatten(&below(&format!("{at:06}")), item, found));
         }
         Json::Object(members) if members.is_empty() => found.push((format!("{name}{{}}"), Value::Null)),
         Json::Object(members) => members.iter().for_each(|(key, member)| flatten(&below(key), member, found)),
@@ -101,7 +101,7 @@ pub fn of_terms<T: DeserializeOwned>(terms: &[(String, Value)]) -> Result<T, ser
 /// Returns the place of a path, which is made where it is missing.
 fn place<'a>(whole: &'a mut Json, path: &str) -> &'a mut Json {
     path.split('.').filter(|key| !key.is_empty()).fold(whole, |at, key| {
-        if key.len() == 3 && key.bytes().all(|digit| digit.is_ascii_digit()) {
+        if key.len() == 6 && key.bytes().all(|digit| digit.is_ascii_digit()) {
             if !at.is_array() {
                 *at = Json::Array(Vec::new());
             }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn data_and_their_terms_are_the_same() {
-        let space = InputSpace::new(&["a.b".to_owned(), "c?".to_owned(), "001".to_owned()], &[1.0, 2.5, 1e-300]);
+        let space = InputSpace::new(&["a.b".to_owned(), "c?".to_owned(), "000001".to_owned()], &[1.0, 2.5, 1e-300]);
         for loss in [
             ReleaseLoss::Value {
                 column: "y".to_owned(),
@@ -147,7 +147,8 @@ mod tests {
             let terms = terms(&loss).expect("terms");
             assert_eq!(of_terms::<ReleaseLoss>(&terms).expect("a loss"), loss);
         }
-        let data = serde_json::json!({"a": [], "b": {}, "c": [true, null, [1, 2.0]], "d": "", "e": (0..40).collect::<Vec<_>>()});
+        let data =
+            serde_json::json!({"a": [], "b": {}, "c": [true, null, [1, 2.0]], "d": "", "e": (0..1200).collect::<Vec<_>>()});
         assert_eq!(of_terms::<Json>(&terms(&data).expect("terms")).expect("data"), data);
     }
 

@@ -400,10 +400,12 @@ pub fn tell(
         let occasion = choice.occasion.of("tell")?;
         let mut account = Account::open(&open.file, &payer, occasion.clone())?;
         let mut spent = None;
-        if let Some(account) = &account {
+        if let Some(account) = &mut account {
             let checked = account.check(row as u64, &row.to_string());
             if let Err(why) = &checked {
                 open.file.start_again()?;
+                // The column of a first answer is gone with the transaction.
+                account.column = open.column.clone();
                 noted(&open.file, account, row, why)?;
             }
             spent = Some(checked.map_err(|why| stopped(why, state))?);
@@ -439,7 +441,7 @@ fn received_column(open: &OpenSession, answer: &HolderRelease) -> Result<(Column
         return Err(Error::input(
             Diagnostic::new(format!("the answer `{}` of `{}` was told before", answer.name, answer.source))
                 .expected("an answer with a name of its own, as `privateer release` gives out")
-                .hint("ask the data holder to release this round again"),
+                .hint("ask the data holder for a round of its own: each answer is told once, to one session of a file"),
         ));
     }
     let newest = Ticket { number: answer.newest.0, name: newest };
