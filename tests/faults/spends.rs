@@ -113,7 +113,11 @@ fn release_with_an_anchor() {
     campaign.put_back = Some((anchor.clone(), known.clone()));
     campaign.run(|faulted| {
         let printed = !faulted.output.stdout.is_empty();
-        let newer = fs::read(&anchor).expect("an anchor") != known;
+        // Without its place, which is another one in each copy.
+        let answer = |anchor: &[u8]| -> Vec<String> {
+            String::from_utf8_lossy(anchor).split_whitespace().take(3).map(str::to_owned).collect()
+        };
+        let newer = answer(&fs::read(&anchor).expect("an anchor")) != answer(&known);
         let spent = spends(faulted, "holder");
         assert!(!printed || newer && spent == 2, "{}", faulted.case);
         assert!(!newer || spent == 2, "{}: the anchor knows of an answer that the file does not have", faulted.case);
