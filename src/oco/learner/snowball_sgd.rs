@@ -21,7 +21,7 @@ pub struct Snowball {
 }
 
 impl Snowball {
-    /// Divides n samples; the first ones may stay unused.
+    /// Divides n samples; the last ones may stay unused.
     #[must_use]
     pub fn of(n: u64, size: f64) -> Self {
         let mut plan = Self { n_steps: 0, size, n };

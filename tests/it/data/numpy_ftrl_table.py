@@ -1,5 +1,5 @@
 # DP-FTRL with square-root sums and the mean iterate on Table 5.1 of Han et al. (2022), p = 1.5, (1, 1/T): prints mean SubOpt and twice its
-# standard error over 20 trials, for `docs/papers/dp-ftrl.md`. Needs NumPy; T = 10 000 takes minutes. Usage: T RATE D...
+# standard error over 20 trials, for `docs/papers/dp-ftrl.md`. Needs NumPy. Usage: T RATE D...
 import sys
 from math import erf, exp, sqrt
 
