@@ -5,7 +5,7 @@ use super::budget_args::{BudgetArgs, OccasionArgs};
 use super::output::{note, say};
 use super::session::number;
 use super::wait::WaitArgs;
-use crate::deploy::{RecordValue, ReleaseOptions, release as released, release_table};
+use crate::deploy::{RecordValue, ReleaseOptions, TableRow, release as released, release_table};
 use crate::env::csv_table::{CellKind, Cells, MOST_BYTES, read_columns};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -144,7 +144,7 @@ fn of_table(args: &ReleaseArgs, options: &ReleaseOptions) -> Result<(), Error> {
 }
 
 /// Returns the name of each record of a table, and its value or why it has none.
-fn table_rows(table: &Path, value: &str, record: Option<&str>) -> Result<Vec<(String, Result<f64, String>)>, Error> {
+fn table_rows(table: &Path, value: &str, record: Option<&str>) -> Result<Vec<TableRow>, Error> {
     let columns: Vec<(String, CellKind)> =
         [Some(value), record].into_iter().flatten().map(|name| (name.to_owned(), CellKind::Text)).collect();
     let mut cells = read_columns(table, &columns, MOST_BYTES)?.into_iter().map(|cells| match cells {

@@ -34,5 +34,5 @@ pub use odometer::{OdometerOptions, odometer};
 pub use page::{write_csv, write_page};
 pub use people::people;
 pub use price::{AnswerPrices, AnswersPrice, ComposedLoss, DeploymentPrice};
-pub use release::{RecordValue, RefusedRecord, ReleaseOptions, TableRelease, release, release_table};
+pub use release::{RecordValue, RefusedRecord, ReleaseOptions, TableRelease, TableRow, release, release_table};
 pub use session::{AskedRow, Reward, SessionChoice, SessionOptions, ToldRow, ask, init, received, received_text, tell, undo};

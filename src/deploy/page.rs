@@ -13,6 +13,7 @@ use privateer_privacy::odometer::{ChangeLedger, Odometer, RecordSpend};
 use privateer_privacy::quote::short;
 use rusqlite::OptionalExtension;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -126,10 +127,10 @@ fn dates_of(state: &Path, times: impl Iterator<Item = i64>) -> Result<Dates, Err
     let file = DeploymentFile::open_to_read(state)?;
     let mut known = BTreeMap::new();
     for time in times {
-        if !known.contains_key(&time) {
+        if let Entry::Vacant(entry) = known.entry(time) {
             let text =
                 file.statement("SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')")?.query_row([time], |row| row.get(0));
-            known.insert(time, text.map_err(|why| file.failed(&why))?);
+            entry.insert(text.map_err(|why| file.failed(&why))?);
         }
     }
     Ok(Dates(known))

@@ -60,6 +60,9 @@ struct SealedAnswer<'a> {
     ledger: Option<&'a Ledger>,
 }
 
+/// The name of a record of a table, and its value or why it has none.
+pub type TableRow = (String, Result<f64, String>);
+
 /// What became of the values of a table.
 #[derive(Debug, Serialize)]
 pub struct TableRelease {
@@ -168,7 +171,7 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
 /// Options that the file does not declare, no entropy; those of the files. Nothing is released then.
 pub fn release_table(
     state: &Path,
-    rows: &[(String, Result<f64, String>)],
+    rows: &[TableRow],
     (round, yes): (u64, bool),
     options: &ReleaseOptions,
     note: Note<'_>,

@@ -78,7 +78,7 @@ pub enum Reward {
         yes: bool,
     },
     /// As the data holder released it, with a seal that was checked.
-    Released(HolderRelease),
+    Released(Box<HolderRelease>),
 }
 
 /// Starts a session.
@@ -310,11 +310,11 @@ pub fn ask(registry: &Registry, state: &Path, best: bool, choice: &SessionChoice
         let row = session.ask()?;
         // A row that may not be answered is not asked for.
         let occasion = choice.occasion.of("ask")?;
-        if let Some(account) = Account::open(&open.file, &open.column, occasion)? {
-            if let Err(why) = account.check(row as u64, &row.to_string()) {
-                noted(&open.file, &account, row, &why)?;
-                return Err(stopped(why, state));
-            }
+        if let Some(account) = Account::open(&open.file, &open.column, occasion)?
+            && let Err(why) = account.check(row as u64, &row.to_string())
+        {
+            noted(&open.file, &account, row, &why)?;
+            return Err(stopped(why, state));
         }
         if open.row.asked != session.asked() {
             open.keep(session.asked()).map_err(not_kept)?;
@@ -539,7 +539,7 @@ pub fn received_text(path: &str, mut text: String, key: Option<&Path>) -> Result
                 .hint("ask the data holder for the answer again: it costs nothing; an answer that was sealed with a key needs `--key`"),
         ));
     }
-    Ok(Reward::Released(read))
+    Ok(Reward::Released(Box::new(read)))
 }
 
 /// Says how a session that reached its budget ends.
