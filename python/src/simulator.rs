@@ -76,7 +76,7 @@ impl Simulators {
             }
             // No trial goes on where one of them cannot.
             for (trial, &point) in trials.iter().zip(&points) {
-                trial.check(point).map_err(|error| (String::new(), Some(error)))?;
+                trial.check(point).map_err(|error| (String::new(), Some(Box::new(error))))?;
             }
             if self.failed.load(Ordering::Relaxed) {
                 return Err(("the environment failed in an earlier step: create new trials".to_owned(), None));
@@ -86,7 +86,7 @@ impl Simulators {
             let steps = match catch_unwind(AssertUnwindSafe(all)) {
                 Ok(steps) => {
                     let steps: Result<Vec<SimulatorStep>, Error> = steps;
-                    steps.map_err(|error| (String::new(), Some(error)))
+                    steps.map_err(|error| (String::new(), Some(Box::new(error))))
                 }
                 Err(_) => Err(("the environment failed: these trials cannot go on".to_owned(), None)),
             };
