@@ -259,7 +259,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 fn refuse_ids(file: &DeploymentFile, rows: Option<u64>) -> Result<(), Error> {
     let shared = file.shared.as_ref().filter(|shared| shared.naming != Naming::Rows).map(|shared| shared.path.as_path());
     let own = (file.naming != Naming::Rows && (rows.is_some() || file.shared.is_some())).then(|| file.path());
-    let Some(named) = own.or(shared) else { return Ok(()) };
+    let Some(named) = shared.or(own) else { return Ok(()) };
     Err(Error::input(
         Diagnostic::new(format!(
             "`{}` names records by ids, and here they are rows or are numbered by another file",
@@ -381,7 +381,7 @@ impl<'a> Account<'a> {
         let mut words = String::new();
         for purse in &self.purses {
             if self.file.has_left(purse.side, record)? {
-                return Err(self.file.gone(name));
+                return Err(self.file.gone(purse.side, name));
             }
             // What a column releases first may be a change that the budget has not held for: then every record counts.
             let is_of_one = 0 < purse.n_answers() && spend.records != SpentRecords::All;

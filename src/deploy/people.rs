@@ -196,8 +196,8 @@ impl DeploymentFile {
     }
 
     /// Returns the error for a record that has left.
-    pub(super) fn gone(&self, name: &str) -> Error {
-        let shown = self.path().display();
+    pub(super) fn gone(&self, side: Side, name: &str) -> Error {
+        let shown = self.path_of(side).display();
         let record = shortened(name);
         let why = format!("record `{record}` has left");
         let hint = Some(format!("`privateer people {shown} --join ID` takes a person back"));

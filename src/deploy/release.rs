@@ -283,7 +283,7 @@ impl Counter {
             Ok(row) => row,
             Err(Absence::Unknown) if self.join => file.join(name, self.ids.as_ref(), super::file::now())?.0,
             Err(Absence::Unknown) => return Err(file.unknown(name)),
-            Err(Absence::Left) => return Err(file.gone(name)),
+            Err(Absence::Left) => return Err(file.gone(Side::Own, name)),
         };
         let known = file.released(self.column.number, row, round)?;
         let is_repeated = known.is_some();

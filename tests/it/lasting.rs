@@ -345,3 +345,75 @@ fn full_disks_and_foreign_databases_spend_nothing() {
         }
     }
 }
+
+/// One number means one person in all files that count together, and whoever has left is answered about by none of them.
+#[test]
+fn files_that_count_together_mean_the_same_people() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fine(here, &["odometer", "people", "--ids", "--budget", "epsilon=2", "--filter", "sum"]);
+    fine(here, &["odometer", "rows", "--rows", "9", "--budget", "epsilon=2", "--filter", "sum"]);
+    for odometer in ["people", "rows"] {
+        refused(here, &words(&["--ids", "--join", "--odometer", odometer, "ann", "0.5"]), &["by ids", "one file for all"]);
+        assert!(!here.join("dep").exists());
+    }
+    refused(here, &words(&["--odometer", "people", "0", "0.5"]), &["`people`", "by ids"]);
+
+    fine(here, &words(&["--odometer", "rows", "0", "0.5"]));
+    // A second column counts where the first one does.
+    let second = ["--column", "second", "0", "0.5"];
+    refused(here, &words(&second), &["counts in the odometer", "--odometer"]);
+    fine(here, &words(&[&["--odometer", "rows"], &second[..]].concat()));
+    fine(here, &["people", "rows", "--leave", "1"]);
+    let left = run(here, &["release", "--state", "dep", "--column", "reward", "1", "0.5"]);
+    assert!(code(&left) == Some(1) && stderr(&left).contains("has left"), "{}", stderr(&left));
+
+    crate::deployments::three_rows(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [0.0, 1.0]\n");
+    fine(here, &["init", "session", "modeler.toml"]);
+    let row = fine(here, &["ask", "session"]).trim().to_owned();
+    fine(here, &["people", "session", "--leave", &row]);
+    for words in [&["ask", "session"][..], &["tell", "session", &row, "0.5"]] {
+        let left = run(here, words);
+        assert!(code(&left) == Some(1) && stderr(&left).contains("has left"), "{}", stderr(&left));
+    }
+}
+
+/// An anchor overwrites no file, and one that is missing was taken away: also after a first table.
+#[test]
+fn an_anchor_overwrites_nothing_and_is_there_from_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::write(here.join("notes"), "precious").expect("written");
+    refused(here, &words(&["--anchor", "notes", "0", "0.5"]), &["`notes` is there already"]);
+    assert_eq!(fs::read_to_string(here.join("notes")).expect("there"), "precious");
+    assert!(!here.join("dep").exists());
+    table(here, "day", &[("0", "0.5"), ("1", "0.5"), ("2", "0.5")]);
+    fine(here, &words(&["--anchor", "anchor", "--table", "day", "--value", "outcome", "--record", "id", "--round", "1"]));
+    fs::remove_file(here.join("anchor")).expect("removed");
+    refused(here, &words(&["--round", "2", "0", "0.5"]), &["cannot read the anchor"]);
+    fs::write(here.join("anchor"), "another").expect("written");
+    refused(here, &["odometer", "od", "--rows", "9", "--budget", "epsilon=2", "--anchor", "anchor"], &["is there already"]);
+}
+
+/// Curated tables keep the order of times that releases keep.
+#[test]
+fn a_curated_table_is_never_made_before_the_newest_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    crate::two_parties::table(here);
+    let budget = "epsilon=1000,delta=1e-3";
+    fine(here, &["odometer", "od", "--budget", budget, "--filter", "sum", "--rows", "60", "--per", "month"]);
+    let at = |out: &str, time: &str| -> Vec<String> {
+        let words = crate::two_parties::CURATE.iter().map(|word| if *word == "released.csv" { out } else { word });
+        words.chain(["--odometer", "od", "--time", time]).map(str::to_owned).collect()
+    };
+    let run_at = |out: &str, time: &str| {
+        let words = at(out, time);
+        run(here, &words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let first = run_at("one.csv", "2026-03-02T00:00:00Z");
+    assert_eq!(code(&first), Some(0), "{}", stderr(&first));
+    let back = run_at("two.csv", "2026-02-03T00:00:00Z");
+    assert!(code(&back) == Some(2) && stderr(&back).contains("before the newest answer"), "{}", stderr(&back));
+    assert_eq!(one::<i64>(here, "od", "SELECT count(*) FROM spends"), 1);
+}
