@@ -357,7 +357,7 @@ fn files_that_count_together_mean_the_same_people() {
         refused(here, &words(&["--ids", "--join", "--odometer", odometer, "ann", "0.5"]), &["by ids", "one file for all"]);
         assert!(!here.join("dep").exists());
     }
-    refused(here, &words(&["--odometer", "people", "0", "0.5"]), &["`people`", "by ids"]);
+    refused(here, &words(&["--odometer", "people", "0", "0.5"]), &["people` names records by ids"]);
 
     fine(here, &words(&["--odometer", "rows", "0", "0.5"]));
     // A second column counts where the first one does.
@@ -392,7 +392,11 @@ fn an_anchor_overwrites_nothing_and_is_there_from_the_start() {
     fs::remove_file(here.join("anchor")).expect("removed");
     refused(here, &words(&["--round", "2", "0", "0.5"]), &["cannot read the anchor"]);
     fs::write(here.join("anchor"), "another").expect("written");
-    refused(here, &["odometer", "od", "--rows", "9", "--budget", "epsilon=2", "--anchor", "anchor"], &["is there already"]);
+    refused(
+        here,
+        &["odometer", "od", "--rows", "9", "--budget", "epsilon=2", "--filter", "sum", "--anchor", "anchor"],
+        &["is there already"],
+    );
 }
 
 /// Curated tables keep the order of times that releases keep.
