@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "account", "allow_frames", "arrow_stream", "ask", "audit", "cost", "curate", "finish", "init", "ledger", "main", "manifest", "mean_interval", "merge", "plan", "release", "rows", "run", "spec_text", "tell", "toml_as_json"]
+__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "account", "allow_frames", "arrow_stream", "ask", "audit", "books", "cost", "curate", "finish", "init", "ledger", "main", "manifest", "mean_interval", "merge", "people", "plan", "release", "release_table", "rows", "run", "spec_text", "tell", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -195,7 +195,7 @@ def arrow_stream(columns: SupportsGetItem[int, tuple[str, Any]]) -> CapsuleType:
     Returns a capsule `arrow_array_stream` of one batch with these columns, of equal length.
     """
 
-def ask(state: str | PathLike[str], best: bool, moved: Any) -> tuple[Any, list[str]]:
+def ask(state: str | PathLike[str], best: bool, choice: Any) -> tuple[Any, list[str]]:
     """
     Returns the row that a session wants observed next, or the best so far, and notes.
     """
@@ -203,6 +203,11 @@ def ask(state: str | PathLike[str], best: bool, moved: Any) -> tuple[Any, list[s
 def audit(sweep: Sweep, *, backend: str, samples: SupportsIndex, seed: SupportsIndex, confidence: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> str:
     """
     Attacks every cell of a sweep that claims privacy; returns the findings as JSON.
+    """
+
+def books(state: str | PathLike[str], out: str | PathLike[str], delta: SupportsFloat | SupportsIndex | None = None) -> tuple[Any, list[str]]:
+    """
+    Writes the books of a deployment as a page or, where the name ends with `.csv`, its answers; returns None and notes.
     """
 
 def cost(stated: Any) -> tuple[Any, list[str]]:
@@ -225,7 +230,7 @@ def init(state: str | PathLike[str], spec: Sweep, stated: Any, data: str | PathL
     Starts a session; returns None and notes.
     """
 
-def ledger(files: SupportsGetItem[int, str | PathLike[str]]) -> tuple[Any, list[str]]:
+def ledger(files: SupportsGetItem[int, str | PathLike[str]], delta: SupportsFloat | SupportsIndex | None = None) -> tuple[Any, list[str]]:
     """
     Returns what each record has spent by the files of deployments, and notes.
     """
@@ -250,6 +255,11 @@ def merge(folders: SupportsGetItem[int, str | PathLike[str]], out: str | PathLik
     Joins the folders of shares into one with a report; returns None and notes.
     """
 
+def people(state: str | PathLike[str], join: SupportsGetItem[int, str], leave: SupportsGetItem[int, str], key: str | PathLike[str] | None = None) -> tuple[Any, list[str]]:
+    """
+    Takes people in and lets people go; returns how many of each, and notes.
+    """
+
 def plan(sweep: Sweep, seconds: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> list[tuple[str, float]]:
     """
     Deals the units of a sweep to tasks of about this many seconds of one thread.
@@ -257,9 +267,14 @@ def plan(sweep: Sweep, seconds: SupportsFloat | SupportsIndex, data: str | PathL
     Returns each task's units and seconds.
     """
 
-def release(state: str | PathLike[str], record: tuple[SupportsIndex, SupportsIndex], value: SupportsFloat | SupportsIndex, yes: bool, stated: Any) -> tuple[Any, list[str]]:
+def release(state: str | PathLike[str], record: tuple[str, SupportsIndex], value: SupportsFloat | SupportsIndex, yes: bool, stated: Any) -> tuple[Any, list[str]]:
     """
     Releases a value of a record; returns the sealed line and notes.
+    """
+
+def release_table(state: str | PathLike[str], names: SupportsGetItem[int, str], values: SupportsGetItem[int, SupportsFloat | SupportsIndex | None], round: SupportsIndex, yes: bool, stated: Any) -> tuple[Any, list[str]]:
+    """
+    Releases the values of a table, None where one is missing; returns the sealed lines, the refused records and notes.
     """
 
 def rows(folder: str | PathLike[str]) -> dict:
@@ -279,7 +294,7 @@ def spec_text(path: str | PathLike[str]) -> str:
     Reads a spec file.
     """
 
-def tell(state: str | PathLike[str], row: SupportsIndex, reward: SupportsFloat | SupportsIndex | str | PathLike[str], moved: Any, *, yes: bool = False, key: str | PathLike[str] | None = None) -> tuple[Any, list[str]]:
+def tell(state: str | PathLike[str], row: SupportsIndex, reward: SupportsFloat | SupportsIndex | str | PathLike[str], choice: Any, *, yes: bool = False, key: str | PathLike[str] | None = None) -> tuple[Any, list[str]]:
     """
     Tells a session a reward; returns what was released and notes.
     """
