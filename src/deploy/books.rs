@@ -5,6 +5,7 @@ use super::columns::Column;
 use super::deployment::bad_budget;
 use super::file::{DeploymentFile, Side};
 use super::seal::{self, Seal};
+use crate::engine::ToldRound;
 use privateer_config::error::Error;
 use privateer_privacy::odometer::{BudgetChange, FilterKind, Odometer, PrivacyBudget, Spend, SpentRecords};
 use privateer_privacy::release::KeptRelease;
@@ -131,7 +132,7 @@ fn number_of(record: SpentRecords) -> i64 {
     }
 }
 
-fn records_of(number: i64) -> SpentRecords {
+pub(super) fn records_of(number: i64) -> SpentRecords {
     if number == EVERY { SpentRecords::All } else { SpentRecords::One { row: number as u64 } }
 }
 
@@ -231,20 +232,7 @@ impl DeploymentFile {
         for (record, column, n) in self.rows(side, ("accounts", &whose), &[], read)? {
             *counts.entry((record, column)).or_default() += n as u64;
         }
-        let mut kinds: BTreeMap<i64, usize> = BTreeMap::new();
-        for column in columns.iter().filter(|column| 0 < column.n) {
-            if let Some(spend) = &column.spend {
-                kinds.insert(column.number, odometer.add_kind_of(&Spend { session: column.source.clone(), ..spend.clone() }));
-            }
-        }
-        for ((record, column), n) in counts {
-            let Some(&kind) = kinds.get(&column) else { continue };
-            // The first answer, and those that repeat it.
-            odometer.add_kind(kind, records_of(record), 1);
-            if 1 < n {
-                odometer.add_kind(kind, records_of(record), n - 1);
-            }
-        }
+        add_counts(&mut odometer, columns, counts);
         Ok(odometer)
     }
 
@@ -405,7 +393,7 @@ impl DeploymentFile {
     ///
     /// # Errors
     /// [`Error::Corrupt`] where one was altered.
-    pub(super) fn told(&self, column: i64) -> Result<Vec<(u64, KeptRelease, SpendRow)>, Error> {
+    pub(super) fn told(&self, column: i64) -> Result<Vec<ToldRound>, Error> {
         let sql = "SELECT spend_id, round FROM releases WHERE column_id = ?1 ORDER BY round";
         let mut statement = self.statement(sql)?;
         let found = statement.query_map([column], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
@@ -416,7 +404,7 @@ impl DeploymentFile {
                 return Err(self.altered(Side::Own, "the order of its rounds"));
             }
             let (row, kept, _) = self.answer(number)?;
-            told.push((row.record as u64, kept, row));
+            told.push(ToldRound { row: row.record as u64, kept });
         }
         Ok(told)
     }
@@ -498,6 +486,24 @@ impl DeploymentFile {
             each(spend, kept, sealed);
         }
         Ok(())
+    }
+}
+
+/// Adds what columns have answered about records to an account, by record and column; columns without a loss spend nothing.
+pub(super) fn add_counts(odometer: &mut Odometer, columns: &[Column], counts: BTreeMap<(i64, i64), u64>) {
+    let mut kinds: BTreeMap<i64, usize> = BTreeMap::new();
+    for column in columns.iter().filter(|column| 0 < column.n) {
+        if let Some(spend) = &column.spend {
+            kinds.insert(column.number, odometer.add_kind_of(&Spend { session: column.source.clone(), ..spend.clone() }));
+        }
+    }
+    for ((record, column), n) in counts {
+        let Some(&kind) = kinds.get(&column) else { continue };
+        odometer.add_kind(kind, records_of(record), 1);
+        // In two steps, so that an account that drops repeated answers (a planted fault) drops them here too.
+        if 1 < n {
+            odometer.add_kind(kind, records_of(record), n - 1);
+        }
     }
 }
 

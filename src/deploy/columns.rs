@@ -2,6 +2,7 @@
 
 use super::file::{DeploymentFile, Side};
 use super::seal;
+use crate::env::CuratedLedger;
 use privateer_config::error::Error;
 use privateer_privacy::Ledger;
 use privateer_privacy::odometer::{DeploymentForm, Spend};
@@ -31,6 +32,25 @@ pub struct Column {
     pub odometer: Option<OdometerLink>,
     /// Answers so far.
     pub n: u64,
+}
+
+impl Column {
+    /// Returns the column of a curated table, with the name of its one release; `None` where it states no loss that can be added up.
+    pub fn of_table(ledger: &CuratedLedger) -> Option<(Self, seal::Seal)> {
+        let (spend, name) = (ledger.spend()?, seal::bytes(ledger.sha256.get(..2 * seal::N_BYTES)?)?);
+        let column = Self {
+            number: 0,
+            source: spend.session.clone(),
+            is_own: false,
+            form: DeploymentForm::DataHolder,
+            name: ledger.sources.join(", "),
+            spend: Some(spend),
+            ledger: None,
+            odometer: None,
+            n: 0,
+        };
+        Some((column, name))
+    }
 }
 
 /// States where a shared odometer is, and which one it is.

@@ -2,17 +2,16 @@
 
 use super::books::Paid;
 use super::columns::Column;
-use super::deployment::{OccasionOptions, refused};
+use super::deployment::{OccasionOptions, refuse_other_rows, refused};
 use super::file::{DeploymentFile, Side};
 use super::notes::{Note, say_removed};
 use super::odometer::refuse_large_delta;
 use super::release::failed;
-use super::seal;
 use crate::env::CuratedLedger;
 use crate::record::{Leftover, PreparedFile, hash_bytes, once_free, remove_file, remove_leftovers_of, unfinished_of};
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_config::input::Input;
-use privateer_privacy::odometer::{DeploymentForm, SpentRecords};
+use privateer_privacy::odometer::SpentRecords;
 use privateer_privacy::planted::{self, PlantedFault};
 use privateer_privacy::release::{MOST_BOUND, RowsRelease};
 use privateer_privacy::{Delta, Epsilon, Raw};
@@ -217,35 +216,18 @@ impl PublicNumbers {
 
 /// Takes a release from the budget of every record, on the disk before anything is given out.
 fn spend(file: &DeploymentFile, options: &CurateOptions, ledger: &CuratedLedger) -> Result<(), Error> {
-    let path = file.path().display();
-    let Some(terms) = file.budget(Side::Own)? else {
-        return refuse(&format!("`{path}` states no budget"), "an odometer that `privateer odometer` made", "make one");
-    };
-    if let Some(known) = terms.rows.filter(|known| *known != ledger.rows) {
-        return refuse(
-            &format!("the odometer `{path}` is of {known} records, and the table has {}", ledger.rows),
-            "the odometer of this table",
-            "record i of an odometer is row i of the table",
-        );
+    let terms = file.stated_budget(Side::Own)?;
+    if let Some(known) = terms.rows {
+        refuse_other_rows(file.path(), known, ledger.rows)?;
     }
-    let (Some(spend), Some(name)) = (ledger.spend(), ledger.sha256.get(..2 * seal::N_BYTES).and_then(seal::bytes)) else {
+    let Some((column, name)) = Column::of_table(ledger) else {
         return refuse("the release states no loss that can be added up", "a release of rows", "release without `--odometer`");
     };
     let occasion = options.occasion.of("curate")?.after(file, Side::Own)?;
     let period = file.period(&terms, occasion.time)?;
     let columns = file.columns(Side::Own)?;
-    file.account(Side::Own, (&terms, &columns), None, Some(period))?.check(&spend).map_err(refused)?;
-    let column = Column {
-        number: 0,
-        source: spend.session.clone(),
-        is_own: false,
-        form: DeploymentForm::DataHolder,
-        name: ledger.sources.join(", "),
-        spend: Some(spend),
-        ledger: None,
-        odometer: None,
-        n: 0,
-    };
+    let account = file.account(Side::Own, (&terms, &columns), None, Some(period))?;
+    column.spend.iter().try_for_each(|spend| account.check(spend)).map_err(refused)?;
     let column = file.add_column(Side::Own, &column, None::<&()>)?;
     file.pay(Side::Own, &Paid { column, record: SpentRecords::All, name: Some(name), kept: None }, &occasion, period)?;
     file.commit()

@@ -197,10 +197,11 @@ pub(super) fn enter(
                 .hint("name another file for a column that this budget does not count"),
         ));
     }
-    let own = match file.budget(Side::Own)? {
+    let declared = file.budget(Side::Own)?;
+    let own = match &declared {
         None => stated,
         Some(terms) => {
-            if let Some((option, stated, declared)) = options.unlike(&terms) {
+            if let Some((option, stated, declared)) = options.unlike(terms) {
                 return Err(Error::input(
                     Diagnostic::new(format!("`{option}` is {stated}, and `{}` was begun with {declared}", path.display()))
                         .hint("leave the option out, or name another file; a shared `--odometer` counts both"),
@@ -209,45 +210,42 @@ pub(super) fn enter(
             if let (Some(rows), Some(known)) = (rows, terms.rows) {
                 refuse_other_rows(path, known, rows)?;
             }
-            terms
+            terms.clone()
         }
     };
     let mut held = own.clone();
     if let Some(shared) = &file.shared {
         let path = shared.path.clone();
-        let Some(terms) = file.budget(Side::Shared)? else {
-            let problem = Diagnostic::new(format!("`{}` states no budget", path.display()));
-            return Err(Error::input(problem.expected("an odometer that `privateer odometer` made")));
-        };
+        let terms = file.stated_budget(Side::Shared)?;
         if let (Some(rows), Some(known)) = (rows, terms.rows) {
             refuse_other_rows(&path, known, rows)?;
         }
-        allows_one(&terms, &spend)?;
-        // One record may have spent its budget; what refuses every record is said now.
-        let columns = file.columns(Side::Shared)?;
-        match file.account(Side::Shared, (&terms, &columns), None, None)?.check(&spend) {
-            Ok(()) | Err(SpendRefusal::Exceeded { .. } | SpendRefusal::NoRecord { .. }) => {}
-            Err(why) => return Err(refused(why)),
-        }
+        allows_some(&file, Side::Shared, &terms, &spend)?;
         column.odometer = Some(OdometerLink { path, id: shared.id.clone() });
         let mirrored = Column { is_own: false, odometer: None, ..column.clone() };
         file.add_column(Side::Shared, &mirrored, None::<&()>)?;
         held = terms;
     } else if !is_new {
-        allows_one(&own, &spend)?;
-        let columns = file.columns(Side::Own)?;
-        match file.account(Side::Own, (&own, &columns), None, None)?.check(&spend) {
-            Ok(()) | Err(SpendRefusal::Exceeded { .. } | SpendRefusal::NoRecord { .. }) => {}
-            Err(why) => return Err(refused(why)),
-        }
+        allows_some(&file, Side::Own, &held, &spend)?;
     }
-    let own =
-        if file.shared.is_some() && file.budget(Side::Own)?.is_none() { BudgetTerms { filter: held.filter, ..own } } else { own };
-    if file.budget(Side::Own)?.is_none() {
-        file.set_budget(&own)?;
+    if declared.is_none() {
+        file.set_budget(&BudgetTerms { filter: held.filter, ..own })?;
     }
     column.number = file.add_column(Side::Own, &column, declaration)?;
     Ok((file, column, Some(held)))
+}
+
+impl DeploymentFile {
+    /// Returns the budget of an odometer.
+    ///
+    /// # Errors
+    /// A file that states none.
+    pub(super) fn stated_budget(&self, side: Side) -> Result<BudgetTerms, Error> {
+        self.budget(side)?.ok_or_else(|| {
+            let problem = Diagnostic::new(format!("`{}` states no budget", self.path_of(side).display()));
+            Error::input(problem.expected("an odometer that `privateer odometer` made"))
+        })
+    }
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
@@ -270,7 +268,7 @@ fn refuse_ids(file: &DeploymentFile, rows: Option<u64>) -> Result<(), Error> {
     ))
 }
 
-fn refuse_other_rows(path: &Path, known: u64, rows: u64) -> Result<(), Error> {
+pub(super) fn refuse_other_rows(path: &Path, known: u64, rows: u64) -> Result<(), Error> {
     if known == rows {
         return Ok(());
     }
@@ -289,6 +287,15 @@ fn allows_one(terms: &BudgetTerms, spend: &Spend) -> Result<(), Error> {
                 .hint("state a larger budget, a mechanism with a smaller epsilon, or the filter `sum` for few pure answers"),
         )
     })
+}
+
+/// Fails where a file refuses a new column for every record; that one of them has spent its budget is no reason.
+fn allows_some(file: &DeploymentFile, side: Side, terms: &BudgetTerms, spend: &Spend) -> Result<(), Error> {
+    allows_one(terms, spend)?;
+    match file.account(side, (terms, &file.columns(side)?), None, None)?.check(spend) {
+        Ok(()) | Err(SpendRefusal::Exceeded { .. } | SpendRefusal::NoRecord { .. }) => Ok(()),
+        Err(why) => Err(refused(why)),
+    }
 }
 
 /// Returns how copies of a file are noticed, in a sentence.
@@ -322,8 +329,6 @@ impl Purse {
 /// What the answers of a column are paid from, in a transaction that is under way.
 pub(super) struct Account<'a> {
     file: &'a DeploymentFile,
-    /// The column.
-    pub column: Column,
     spend: Spend,
     purses: Vec<Purse>,
     occasion: Occasion,
@@ -355,7 +360,7 @@ impl<'a> Account<'a> {
         if let [own, shared] = &purses[..] {
             agree(file, own.n_answers(), shared.n_answers())?;
         }
-        Ok(Some(Self { file, column: column.clone(), spend, purses, occasion }))
+        Ok(Some(Self { file, spend, purses, occasion }))
     }
 
     /// Returns what one answer about a record takes.
@@ -445,15 +450,15 @@ impl<'a> Account<'a> {
         first.ok_or_else(|| self.file.altered(Side::Own, "its budget"))
     }
 
-    /// Notes that an answer was refused, in a transaction of its own.
+    /// Notes that an answer of a column was refused, in a transaction of its own.
     ///
     /// # Errors
     /// Those of the files.
-    pub fn note_refusal(&self, record: u64, refusal: &Error) -> Result<(), Error> {
+    pub fn note_refusal(&self, column: &Column, record: u64, refusal: &Error) -> Result<(), Error> {
         let Error::NotReleased { spent, budget, .. } = refusal else { return Ok(()) };
         // Without its name: a file of keyed hashes holds no ids.
         let why = if spent.is_empty() { "the record has left".to_owned() } else { format!("{spent} of {budget} were spent") };
-        self.file.note_refusal(Some(self.column.number), Some(record), &why, &self.occasion)
+        self.file.note_refusal(Some(column.number), Some(record), &why, &self.occasion)
     }
 }
 
@@ -486,28 +491,27 @@ fn not_known(file: &DeploymentFile) -> Error {
 }
 
 /// Opens a file and, where one of its columns shares an odometer, that; then begins a transaction.
-/// * `whose` — the column in question, by its number
+/// * `whose` — finds the column in question, and what else the caller needs; `None` where there is none
 /// * `moved` — where the shared odometer is now, if it has moved
 ///
 /// # Errors
-/// Those of the files.
-pub(super) fn open_with_odometer(
+/// Those of the files and of `whose`.
+pub(super) fn open_with_odometer<T>(
     path: &Path,
-    whose: impl Fn(&DeploymentFile) -> Result<Option<Column>, Error>,
+    whose: impl Fn(&DeploymentFile) -> Result<Option<(Column, T)>, Error>,
     moved: Option<&Path>,
-) -> Result<(DeploymentFile, Option<Column>), Error> {
+) -> Result<Option<(DeploymentFile, Column, T)>, Error> {
     let mut file = DeploymentFile::open(path)?;
     file.begin_to_read()?;
     let found = whose(&file);
     file.roll_back();
-    let found = found?;
-    if let Some(link) = found.as_ref().and_then(|column| column.odometer.clone()) {
+    let Some((column, _)) = found? else { return Ok(None) };
+    if let Some(link) = column.odometer {
         file.share(moved.unwrap_or(&link.path), Some(&link.id))?;
     }
     file.begin()?;
     // What it was may have changed meanwhile.
-    let column = whose(&file)?;
-    Ok((file, column))
+    Ok(whose(&file)?.map(|(column, more)| (file, column, more)))
 }
 
 /// Ends a transaction; where that fails, says whether it is on the disk all the same: the last step of a commit may fail after it.

@@ -1,17 +1,17 @@
 //! What sessions, releases, curated tables and odometers have spent, one by one and together.
 
-use super::books::{BudgetTerms, EVERY, SpendRow};
+use super::books::{BudgetTerms, EVERY, SpendRow, add_counts, records_of};
 use super::columns::Column;
 use super::deployment::about_copies;
 use super::file::{DeploymentFile, Naming, Side};
 use super::notes::Note;
-use super::seal::{self, Seal};
+use super::seal::Seal;
 use crate::audit::deployment::{self, Fact, StatedFile, StatedLoss};
 use crate::env::CuratedLedger;
 use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::Delta;
 use privateer_privacy::Growth;
-use privateer_privacy::odometer::{DeploymentLedger, FilterKind, Odometer, Spend, SpentRecords};
-use privateer_privacy::{Delta, Ledger};
+use privateer_privacy::odometer::{DeploymentLedger, FilterKind, Odometer, Spend};
 use rusqlite::types::Value;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -272,17 +272,13 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
                     kind
                 }
             };
-            all.add_kind(kind, records(row.record), 1);
+            all.add_kind(kind, records_of(row.record), 1);
         }
         if is_counted {
             note(&format!("the spends of `{}` are counted by another file that is shown, and not twice", file.path.display()));
         }
     }
     Ok(all)
-}
-
-fn records(record: i64) -> SpentRecords {
-    if record == EVERY { SpentRecords::All } else { SpentRecords::One { row: record as u64 } }
 }
 
 impl SpendingFile {
@@ -386,28 +382,16 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
         return read_deployment(path, stated);
     }
     let ledger = CuratedLedger::read(path)?;
-    let spend = ledger.spend().ok_or_else(|| corrupt("states no loss that can be added up"))?;
-    let name =
-        ledger.sha256.get(..2 * seal::N_BYTES).and_then(seal::bytes).ok_or_else(|| corrupt("has no digest of its inputs"))?;
+    let found = Column::of_table(&ledger).and_then(|(column, name)| Some((column.spend.clone()?, column, name)));
+    let (spend, column, name) = found.ok_or_else(|| corrupt("states no loss that can be added up"))?;
     let filter = stated.unwrap_or(spend.natural_filter());
     let mut odometer = Odometer::new(filter, None, Some(ledger.rows)).map_err(|why| corrupt(&why.to_string()))?;
     odometer.add(&spend);
-    let id = spend.session.clone();
-    let column = Column {
-        number: 1,
-        source: id.clone(),
-        is_own: true,
-        form: privateer_privacy::odometer::DeploymentForm::DataHolder,
-        name: ledger.sources.join(", "),
-        spend: Some(spend),
-        ledger: None::<Ledger>,
-        odometer: None,
-        n: 1,
-    };
+    let column = Column { number: 1, is_own: true, n: 1, ..column };
     Ok(SpendingFile {
         path: path.to_owned(),
         kind: FileKind::CuratedInputs,
-        id,
+        id: column.source.clone(),
         terms: None,
         odometer,
         columns: vec![column],
@@ -422,6 +406,11 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
 pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
     let file = DeploymentFile::open_to_read(path)?;
     file.begin_to_read()?;
+    read_open(&file, path, stated)
+}
+
+/// As [`read_deployment`], in the transaction that is under way.
+pub(super) fn read_open(file: &DeploymentFile, path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
     file.check_all()?;
     let columns = file.columns(Side::Own)?;
     let is_open = |column: &Column| column.spend.is_none() && 0 < column.n;
@@ -442,13 +431,6 @@ pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result
     }
     let mut spends = Vec::new();
     file.each_answer(Side::Own, None, |row, _, _| spends.push(row))?;
-    let mut odometer = terms.fresh()?;
-    let mut kinds = BTreeMap::new();
-    for column in columns.iter().filter(|column| 0 < column.n) {
-        if let Some(spend) = &column.spend {
-            kinds.insert(column.number, odometer.add_kind_of(&Spend { session: column.source.clone(), ..spend.clone() }));
-        }
-    }
     let mut counts: BTreeMap<(i64, i64), u64> = BTreeMap::new();
     for row in &spends {
         *counts.entry((row.record, row.column)).or_default() += 1;
@@ -456,13 +438,12 @@ pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result
     if file.totals()? != counts {
         return Err(file.altered(Side::Own, "a total of its table `accounts`"));
     }
-    for ((record, column), n) in counts {
-        let kind = *kinds.get(&column).ok_or_else(|| file.altered(Side::Own, "the number of answers of a column"))?;
-        odometer.add_kind(kind, records(record), 1);
-        if 1 < n {
-            odometer.add_kind(kind, records(record), n - 1);
-        }
+    let answered: BTreeSet<i64> = columns.iter().filter(|column| 0 < column.n).map(|column| column.number).collect();
+    if counts.keys().any(|(_, column)| !answered.contains(column)) {
+        return Err(file.altered(Side::Own, "the number of answers of a column"));
     }
+    let mut odometer = terms.fresh()?;
+    add_counts(&mut odometer, &columns, counts);
     let ids =
         file.rows(Side::Own, ("people", "id IS NOT NULL"), &[], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Value>(1)?)))?;
     let ids = ids.into_iter().filter_map(|(record, id)| match id {

@@ -3,13 +3,13 @@
 use super::books::{BudgetTerms, EVERY};
 use super::columns::Column;
 use super::file::{DeploymentFile, Side};
-use super::ledger::{SpendingFile, read_deployment};
+use super::ledger::{SpendingFile, read_open};
 use super::seal;
 use crate::record::PreparedFile;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Delta;
-use privateer_privacy::odometer::{ChangeLedger, Odometer, RecordSpend};
+use privateer_privacy::odometer::{ChangeLedger, DeploymentLedger, RecordSpend};
 use privateer_privacy::quote::short;
 use rusqlite::OptionalExtension;
 use std::collections::BTreeMap;
@@ -44,8 +44,11 @@ const QUERIES: [(&str, &str); 5] = [
 /// What is read of a file for its books.
 struct Books {
     file: SpendingFile,
-    /// What was spent in the period of the newest answer; over all time where the budget is never renewed.
-    now: Odometer,
+    /// What was spent over all time.
+    ledger: DeploymentLedger,
+    /// What was spent in the period of the newest answer, for the largest change and by whom most; over all time where the budget is
+    /// never renewed.
+    now: Option<ChangeLedger>,
     /// First and last moment of the answers about each record.
     times: BTreeMap<i64, (i64, i64)>,
     /// The newest refusals: moment, record, why; and how many there were.
@@ -80,11 +83,11 @@ pub fn write_page(state: &Path, out: &Path, delta: Option<Delta>) -> Result<(), 
 /// # Errors
 /// As [`write_page`].
 pub fn write_csv(state: &Path, out: &Path) -> Result<(), Error> {
-    let file = read_deployment(state, None)?;
-    let columns: BTreeMap<i64, &Column> = file.columns.iter().map(|column| (column.number, column)).collect();
-    let times: Vec<i64> = file.spends.iter().map(|row| row.time).collect();
-    let dates = dates_of(state, times.into_iter())?;
     let open = DeploymentFile::open_to_read(state)?;
+    open.begin_to_read()?;
+    let file = read_open(&open, state, None)?;
+    let columns: BTreeMap<i64, &Column> = file.columns.iter().map(|column| (column.number, column)).collect();
+    let dates = dates_of(&open, file.spends.iter().map(|row| row.time))?;
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, [row.get(1)?, row.get(2)?, row.get(3)?]));
     let commands: BTreeMap<i64, [String; 3]> = open.rows(Side::Own, ("commands", "1"), &[], read)?.into_iter().collect();
     let mut text = "answer,time,record,id,measured,mechanism,epsilon,delta,version,command,who,name\n".to_owned();
@@ -123,8 +126,7 @@ fn write_new(out: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Returns each of these moments as text, UTC.
-fn dates_of(state: &Path, times: impl Iterator<Item = i64>) -> Result<Dates, Error> {
-    let file = DeploymentFile::open_to_read(state)?;
+fn dates_of(file: &DeploymentFile, times: impl Iterator<Item = i64>) -> Result<Dates, Error> {
     let mut known = BTreeMap::new();
     for time in times {
         if let Entry::Vacant(entry) = known.entry(time) {
@@ -137,7 +139,9 @@ fn dates_of(state: &Path, times: impl Iterator<Item = i64>) -> Result<Dates, Err
 }
 
 fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
-    let mut file = read_deployment(state, None)?;
+    let open = DeploymentFile::open_to_read(state)?;
+    open.begin_to_read()?;
+    let mut file = read_open(&open, state, None)?;
     file.odometer = file.odometer.read_at(delta);
     let Some(terms) = &file.terms else {
         return Err(Error::input(
@@ -145,12 +149,11 @@ fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
                 .expected("a file that `privateer odometer`, `init` or `release` made"),
         ));
     };
-    let open = DeploymentFile::open_to_read(state)?;
-    open.begin_to_read()?;
-    let mut now = file.odometer.clone();
+    let ledger = file.odometer.ledger();
+    let mut now = ledger.total.clone();
     if terms.per.is_some() {
         let period = open.period(terms, file.spends.last().map_or(0, |row| row.time))?;
-        now = open.account(Side::Own, (terms, &file.columns), None, Some(period))?.read_at(delta);
+        now = open.account(Side::Own, (terms, &file.columns), None, Some(period))?.read_at(delta).ledger().total;
     }
     let mut times: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     for row in &file.spends {
@@ -170,15 +173,14 @@ fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
         open.db.query_row("SELECT created FROM deployment", [], |row| row.get(0)).optional().map_err(|why| open.failed(&why))?;
     let refused: Vec<(i64, Option<i64>, String)> = refused;
     let moments = times.values().flat_map(|of| [of.0, of.1]).chain(refused.iter().map(|of| of.0)).chain(created);
-    let days = dates_of(state, moments)?;
+    let days = dates_of(&open, moments)?;
     drop(statement);
-    Ok(Books { now, times, refusals: (refused, n as u64), commands, days, file })
+    Ok(Books { ledger, now, times, refusals: (refused, n as u64), commands, days, file })
 }
 
 fn page(books: &Books) -> Markup {
     let file = &books.file;
     let name = file.path.display().to_string();
-    let ledger = file.odometer.ledger();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -203,7 +205,7 @@ fn page(books: &Books) -> Markup {
                     p { "The deployment is an SQLite database: " code { "sqlite3 -readonly " (name) } "." }
                     dl { @for (words, sql) in QUERIES { dt { (words) } dd { code { (sql) } } } }
                 }
-                section id="notes" { h2 { "Notes" } ul { @for note in ledger.notes.iter().chain(&file.notes) { li { (with_code(note)) } } } }
+                section id="notes" { h2 { "Notes" } ul { @for note in books.ledger.notes.iter().chain(&file.notes) { li { (with_code(note)) } } } }
                 footer { "Every row was checked against its digest, and the totals against the answers; " code { "privateer ledger " (name) } " does it again." }
             } }
         }
@@ -229,9 +231,11 @@ fn per(terms: &BudgetTerms) -> String {
     terms.per.map_or(String::new(), |period| format!(" each {period}"))
 }
 
-/// Returns what was spent for the largest change, and by whom most.
-fn total(odometer: &Odometer) -> Option<ChangeLedger> {
-    odometer.ledger().total
+/// Returns the records of a statement, those that have spent most first.
+fn by_spend(total: &ChangeLedger) -> Vec<&RecordSpend> {
+    let mut records: Vec<&RecordSpend> = total.records.iter().collect();
+    records.sort_by(|a, b| b.amount.total_cmp(&a.amount).then(a.record.cmp(&b.record)));
+    records
 }
 
 fn loss(epsilon: f64, delta: f64) -> String {
@@ -244,8 +248,8 @@ fn loss(epsilon: f64, delta: f64) -> String {
 
 fn lead(books: &Books) -> String {
     let n = books.file.spends.len();
-    let Some(total) = total(&books.now) else { return "Nothing has been released.".to_owned() };
-    let most = total.largest;
+    let Some(total) = &books.now else { return "Nothing has been released.".to_owned() };
+    let most = &total.largest;
     let terms = books.file.terms.as_ref();
     let budget = terms.and_then(|terms| Some(format!(" of {}{}", terms.budget?, per(terms)))).unwrap_or_default();
     let whose = if total.records.is_empty() {
@@ -284,11 +288,10 @@ fn promised(file: &SpendingFile) -> Markup {
 }
 
 fn spent(books: &Books) -> Markup {
-    let Some(total) = total(&books.now) else { return html! { p { "Nothing." } } };
+    let Some(total) = &books.now else { return html! { p { "Nothing." } } };
     let file = &books.file;
     let limit = file.terms.as_ref().and_then(|terms| terms.filter.limit(terms.budget?).ok()).map(|cost| cost.amount);
-    let mut records = total.records.clone();
-    records.sort_by(|a, b| b.amount.total_cmp(&a.amount).then(a.record.cmp(&b.record)));
+    let records = by_spend(total);
     let top = records.first().map_or(0.0, |first| first.amount).max(limit.unwrap_or(0.0));
     let mut bins = [0usize; BINS];
     for record in &records {
@@ -302,7 +305,7 @@ fn spent(books: &Books) -> Markup {
         privateer_privacy::odometer::FilterKind::GaussianDp => "mu squared",
     });
     html! {
-        p { (records.len()) " records were answered about one by one; " (total.of_all) " releases were about every record. " (with_code(&capital_for(&total))) @if let Some(when) = when(file) { " " (when) } }
+        p { (records.len()) " records were answered about one by one; " (total.of_all) " releases were about every record. " (with_code(&format!("The figures are for {}, against {}.", total.neighbours, total.against))) @if let Some(when) = when(file) { " " (when) } }
         @if !records.is_empty() {
             svg viewBox="0 0 520 190" role="img" aria-label="Records by what they have spent" width="100%" style="max-width: 40rem" {
                 @for (at, n) in bins.iter().enumerate() {
@@ -323,10 +326,6 @@ fn spent(books: &Books) -> Markup {
             }
         }
     }
-}
-
-fn capital_for(total: &ChangeLedger) -> String {
-    format!("The figures are for {}, against {}.", total.neighbours, total.against)
 }
 
 fn line(books: &Books, record: &RecordSpend, limit: Option<f64>) -> Markup {
@@ -376,18 +375,16 @@ fn made(books: &Books) -> Markup {
 /// States the sums of three records as whoever has a calculator can repeat them.
 fn by_hand(books: &Books) -> Markup {
     let file = &books.file;
-    let Some(total) = total(&file.odometer) else { return html! { p { "Nothing has been released." } } };
-    let mut records = total.records.clone();
-    records.sort_by(|a, b| b.amount.total_cmp(&a.amount).then(a.record.cmp(&b.record)));
+    let Some(total) = &books.ledger.total else { return html! { p { "Nothing has been released." } } };
+    let records = by_spend(total);
     let picked = [0, records.len() / 2, records.len().saturating_sub(1)];
+    let spends = file.odometer.spends();
     let mut lines: Vec<(u64, String)> = Vec::new();
     for at in picked {
         let Some(record) = records.get(at).filter(|record| lines.iter().all(|(known, _)| *known != record.record)) else {
             continue;
         };
-        let parts: Vec<String> = file
-            .odometer
-            .spends()
+        let parts: Vec<String> = spends
             .iter()
             .filter(|spend| spend.records.hold(record.record))
             .filter_map(|spend| {

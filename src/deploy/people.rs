@@ -5,7 +5,6 @@ use super::seal;
 use hmac::{Hmac, KeyInit, Mac};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
-use rusqlite::OptionalExtension;
 use rusqlite::types::Value;
 use sha2::Sha256;
 use std::path::Path;
@@ -61,7 +60,8 @@ pub(super) fn read_key(path: &Path) -> Result<Vec<u8>, Error> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absence {
     Unknown,
-    Left,
+    /// With the number of the record.
+    Left(u64),
 }
 
 impl DeploymentFile {
@@ -108,7 +108,7 @@ impl DeploymentFile {
                 ));
             };
             let found = known("record = ?1", Value::Integer(row as i64))?;
-            return Ok(if found.is_some_and(|(_, left)| left.is_some()) { Err(Absence::Left) } else { Ok(row) });
+            return Ok(if found.is_some_and(|(_, left)| left.is_some()) { Err(Absence::Left(row)) } else { Ok(row) });
         }
         if name.is_empty() || MOST_ID < name.len() {
             let problem = Diagnostic::new(format!("an id has {} bytes", name.len()));
@@ -116,7 +116,7 @@ impl DeploymentFile {
         }
         Ok(match known("id = ?1", self.stored(name, key))? {
             None => Err(Absence::Unknown),
-            Some((_, Some(_))) => Err(Absence::Left),
+            Some((record, Some(_))) => Err(Absence::Left(record as u64)),
             Some((record, None)) => Ok(record as u64),
         })
     }
@@ -135,16 +135,9 @@ impl DeploymentFile {
         let name = name.trim();
         match self.record(name, key)? {
             Ok(record) => return Ok((record, false)),
-            Err(Absence::Left) if self.naming == Naming::Rows => {
-                self.set_left(name.parse().unwrap_or(0), None)?;
-                return Ok((name.parse().unwrap_or(0), true));
-            }
-            Err(Absence::Left) => {
-                let sql = "SELECT record FROM people WHERE id = ?1";
-                let record: i64 =
-                    self.db.query_row(sql, [self.stored(name, key)], |row| row.get(0)).map_err(|why| self.failed(&why))?;
-                self.set_left(record, None)?;
-                return Ok((record as u64, true));
+            Err(Absence::Left(record)) => {
+                self.set_left(record as i64, None)?;
+                return Ok((record, true));
             }
             Err(Absence::Unknown) => {}
         }
@@ -161,20 +154,14 @@ impl DeploymentFile {
     /// A name that nobody has.
     pub(super) fn leave(&self, name: &str, key: Option<&IdKey>, time: i64) -> Result<bool, Error> {
         match self.record(name, key)? {
-            Err(Absence::Left) => Ok(false),
+            Err(Absence::Left(_)) => Ok(false),
             Err(Absence::Unknown) => Err(self.unknown(name)),
-            Ok(record) => {
-                if self.naming == Naming::Rows {
-                    let known =
-                        self.db.query_row("SELECT 1 FROM people WHERE record = ?1", [record as i64], |_| Ok(())).optional();
-                    if known.map_err(|why| self.failed(&why))?.is_none() {
-                        let row = vec![Value::Integer(record as i64), Value::Null, Value::Null, Value::Integer(time)];
-                        self.insert(Side::Own, "people", self.seed(Side::Own), row)?;
-                        return Ok(true);
-                    }
-                }
-                self.set_left(record as i64, Some(time)).map(|()| true)
+            Ok(record) if self.naming == Naming::Rows => {
+                // Rows of a table stand here once they have left, and have neither ids nor days on which they joined.
+                let row = vec![Value::Integer(record as i64), Value::Null, Value::Null, Value::Integer(time)];
+                self.insert(Side::Own, "people", self.seed(Side::Own), row).map(|()| true)
             }
+            Ok(record) => self.set_left(record as i64, Some(time)).map(|()| true),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::deployment::bad_budget;
 use super::file::{DeploymentFile, Side};
-use super::ledger::read_deployment;
+use super::ledger::read_open;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
 use crate::spec::Sweep;
@@ -105,16 +105,15 @@ pub fn of_file(path: &Path, participations: u64) -> Result<Option<Priced>, Error
     if !DeploymentFile::is_one(path)? {
         return Ok(None);
     }
-    let (session, first) = {
-        let file = DeploymentFile::open_to_read(path)?;
-        file.begin_to_read()?;
-        (file.sessions()?.into_iter().next(), file.columns(Side::Own)?.into_iter().find(|column| column.is_own))
-    };
+    let file = DeploymentFile::open_to_read(path)?;
+    file.begin_to_read()?;
+    let session = file.sessions()?.into_iter().next();
+    let first = file.columns(Side::Own)?.into_iter().find(|column| column.is_own);
     let Some((first, ledger)) = first.and_then(|column| column.ledger.clone().map(|ledger| (column, ledger))) else {
-        let odometer = read_deployment(path, None)?.odometer;
+        let odometer = read_open(&file, path, None)?.odometer;
         return Ok(Some((None, DeploymentPrice { answers: None, spent: Some(odometer.ledger()) })));
     };
-    let own = if first.spend.is_some() { Some(read_deployment(path, None)?.odometer) } else { None };
+    let own = if first.spend.is_some() { Some(read_open(&file, path, None)?.odometer) } else { None };
     // A session asks for some record at most once a round of its spec; a data holder knows of no last round.
     let text = session.and_then(|session| session.spec.parse::<toml::Table>().ok());
     let rounds = text.and_then(|spec| u64::try_from(spec.get("rounds")?.as_integer()?).ok());

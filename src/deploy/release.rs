@@ -144,7 +144,7 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
         Err(refusal @ Error::NotReleased { .. }) if !counter.is_new => {
             counter.file.start_again()?;
             if let Ok(Ok(row)) = counter.file.record(name, counter.ids.as_ref()) {
-                account.note_refusal(row, &refusal)?;
+                account.note_refusal(&counter.column, row, &refusal)?;
                 counter.file.commit()?;
             }
             return Err(refusal);
@@ -204,7 +204,7 @@ pub fn release_table(
             Ok(one) => given.push((record, one)),
             Err(refusal @ Error::NotReleased { .. }) => {
                 if let Ok(row) = counter.file.record(record, counter.ids.as_ref())? {
-                    account.note_refusal(row, &refusal)?;
+                    account.note_refusal(&counter.column, row, &refusal)?;
                 }
                 if let Error::NotReleased { why, .. } = refusal {
                     refuse(why);
@@ -235,45 +235,24 @@ impl Counter {
     fn open(state: &Path, options: &ReleaseOptions) -> Result<Self, Error> {
         let key = options.key.as_deref().map(read_key).transpose()?;
         let ids = options.id_key.as_deref().map(IdKey::read).transpose()?;
-        let declared = if DeploymentFile::is_absent(state) { None } else { declared_in(state, options.column.as_deref())? };
-        let Some((source, declaration)) = declared else {
-            let (file, column, declaration) = begin(state, options, ids.as_ref())?;
-            file.check_key(ids.as_ref())?;
-            let channel = channel_of(&declaration)?;
-            let ledger = ledger_of(&channel);
-            return Ok(Self {
-                file,
-                column,
-                declaration,
-                channel,
-                ledger,
-                ids,
-                key,
-                is_new: true,
-                is_table: false,
-                join: options.join,
-            });
+        let whose = |file: &DeploymentFile| {
+            let found = declared_in(file, state, options.column.as_deref())?;
+            found.iter().try_for_each(|(_, declaration)| options.agree_with(declaration)).map(|()| found)
         };
-        options.agree_with(&declaration)?;
-        let whose = |file: &DeploymentFile| Ok(file.columns(Side::Own)?.into_iter().find(|column| column.source == source));
-        let (file, column) = open_with_odometer(state, whose, options.budget.odometer.as_deref())?;
-        let column = column.ok_or_else(|| file.altered(Side::Own, "a column"))?;
+        let moved = options.budget.odometer.as_deref();
+        let known = if DeploymentFile::is_absent(state) { None } else { open_with_odometer(state, whose, moved)? };
+        let is_new = known.is_none();
+        let (file, column, declaration) = match known {
+            Some(known) => known,
+            None => begin(state, options, ids.as_ref())?,
+        };
         file.check_key(ids.as_ref())?;
-        if options.ids && file.naming == Naming::Rows {
-            return Err(differs("--ids", "given", "rows"));
-        }
-        if let (Some(path), None) = (&options.budget.odometer, &column.odometer)
-            && path.canonicalize().ok().as_deref() != Some(file.path())
-        {
-            return Err(differs("--odometer", &path.display().to_string(), "none"));
-        }
-        let terms = file.budget(Side::Own)?.ok_or_else(|| file.altered(Side::Own, "its budget"))?;
-        if let Some((option, stated, declared)) = options.budget.unlike(&terms) {
-            return Err(differs(option, &stated, &declared));
+        if !is_new {
+            options.agree_with_file(&file, &column)?;
         }
         let channel = channel_of(&declaration)?;
         let ledger = ledger_of(&channel);
-        Ok(Self { file, column, declaration, channel, ledger, ids, key, is_new: false, is_table: false, join: options.join })
+        Ok(Self { file, column, declaration, channel, ledger, ids, key, is_new, is_table: false, join: options.join })
     }
 
     /// Releases a value and pays for it, or finds the one that was released for this record and round before.
@@ -283,7 +262,7 @@ impl Counter {
             Ok(row) => row,
             Err(Absence::Unknown) if self.join => file.join(name, self.ids.as_ref(), super::file::now())?.0,
             Err(Absence::Unknown) => return Err(file.unknown(name)),
-            Err(Absence::Left) => return Err(file.gone(Side::Own, name)),
+            Err(Absence::Left(_)) => return Err(file.gone(Side::Own, name)),
         };
         let known = file.released(self.column.number, row, round)?;
         let is_repeated = known.is_some();
@@ -344,14 +323,12 @@ impl Counter {
     }
 }
 
-/// Returns source and declaration of the column of this name, or of the only one.
-fn declared_in(state: &Path, name: Option<&str>) -> Result<Option<(String, Declaration)>, Error> {
-    let file = DeploymentFile::open(state)?;
-    file.begin_to_read()?;
+/// Returns the column of this name, or the only one, with its declaration.
+fn declared_in(file: &DeploymentFile, state: &Path, name: Option<&str>) -> Result<Option<(Column, Declaration)>, Error> {
     let mut found = Vec::new();
     for column in file.columns(Side::Own)?.into_iter().filter(|column| column.is_own) {
         if let Some(declaration) = file.part::<Declaration>(Side::Own, column.number, DECLARATION)? {
-            found.push((column.source, declaration));
+            found.push((column, declaration));
         }
     }
     let Some(name) = name else {
@@ -451,6 +428,23 @@ fn ledger_of(channel: &Channel) -> Ledger {
 }
 
 impl ReleaseOptions {
+    /// Fails where an option is stated and is not what the file was begun with.
+    fn agree_with_file(&self, file: &DeploymentFile, column: &Column) -> Result<(), Error> {
+        if self.ids && file.naming == Naming::Rows {
+            return Err(differs("--ids", "given", "rows"));
+        }
+        if let (Some(path), None) = (&self.budget.odometer, &column.odometer)
+            && path.canonicalize().ok().as_deref() != Some(file.path())
+        {
+            return Err(differs("--odometer", &path.display().to_string(), "none"));
+        }
+        let terms = file.budget(Side::Own)?.ok_or_else(|| file.altered(Side::Own, "its budget"))?;
+        match self.budget.unlike(&terms) {
+            Some((option, stated, declared)) => Err(differs(option, &stated, &declared)),
+            None => Ok(()),
+        }
+    }
+
     /// Fails where an option is stated and is not what the state declares.
     fn agree_with(&self, declared: &Declaration) -> Result<(), Error> {
         if let Some(mechanism) = self.mechanism.as_ref().filter(|name| **name != declared.mechanism) {

@@ -4,7 +4,7 @@ use super::anchor::Ticket;
 use super::books::BudgetTerms;
 use super::columns::{Column, SessionRow};
 use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, keep, not_kept, open_with_odometer};
-use super::file::{DeploymentFile, NewFile, Side, new_name};
+use super::file::{DeploymentFile, NewFile, Side, altered, new_name};
 use super::notes::Note;
 use super::odometer::refuse_large_delta;
 use super::people::read_key;
@@ -222,11 +222,10 @@ impl OpenSession {
     fn of(registry: &Registry, path: &Path, choice: &SessionChoice) -> Result<Self, Error> {
         let find = |file: &DeploymentFile| {
             let row = chosen(file, choice.session.as_deref())?;
-            Ok(file.columns(Side::Own)?.into_iter().find(|column| column.number == row.column))
+            Ok(Some((column_of(file, &row)?, row)))
         };
-        let (file, column) = open_with_odometer(path, find, choice.odometer.as_deref())?;
-        let row = chosen(&file, choice.session.as_deref())?;
-        let column = column.ok_or_else(|| file.altered(Side::Own, "a session"))?;
+        let found = open_with_odometer(path, find, choice.odometer.as_deref())?;
+        let (file, column, row) = found.ok_or_else(|| altered(path, "a session"))?;
         let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
         if sweep.hash != row.spec_hash {
             return Err(Error::input(
@@ -239,8 +238,7 @@ impl OpenSession {
     }
 
     fn told(&self) -> Result<Vec<ToldRound>, Error> {
-        let told = self.file.told(self.column.number)?;
-        Ok(told.into_iter().map(|(row, kept, _)| ToldRound { row, kept }).collect())
+        self.file.told(self.column.number)
     }
 
     /// Restores the session, and hands it to `act`.
@@ -271,6 +269,12 @@ impl OpenSession {
         self.row.asked = asked;
         self.file.add_session(&self.row)
     }
+}
+
+/// Returns the column of a session.
+fn column_of(file: &DeploymentFile, row: &SessionRow) -> Result<Column, Error> {
+    let found = file.columns(Side::Own)?.into_iter().find(|column| column.number == row.column);
+    found.ok_or_else(|| file.altered(Side::Own, "a session"))
 }
 
 /// Returns the session of this name, or the only one.
@@ -313,7 +317,7 @@ pub fn ask(registry: &Registry, state: &Path, best: bool, choice: &SessionChoice
         if let Some(account) = Account::open(&open.file, &open.column, occasion)?
             && let Err(why) = account.check(row as u64, &row.to_string())
         {
-            noted(&open.file, &account, row, &why)?;
+            noted(open, &account, row, &why)?;
             return Err(stopped(why, state));
         }
         if open.row.asked != session.asked() {
@@ -325,10 +329,11 @@ pub fn ask(registry: &Registry, state: &Path, best: bool, choice: &SessionChoice
 }
 
 /// Keeps a refusal by a budget, and nothing else of the transaction.
-fn noted(file: &DeploymentFile, account: &Account<'_>, row: usize, why: &Error) -> Result<(), Error> {
+fn noted(open: &OpenSession, account: &Account<'_>, row: usize, why: &Error) -> Result<(), Error> {
     if let Error::NotReleased { .. } = why {
-        account.note_refusal(row as u64, why)?;
-        file.commit()?;
+        // Of the session's column: that of a data holder's first answer is gone with the transaction.
+        account.note_refusal(&open.column, row as u64, why)?;
+        open.file.commit()?;
     }
     Ok(())
 }
@@ -338,8 +343,7 @@ fn best_row(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result
     let file = DeploymentFile::open_to_read(state)?;
     file.begin_to_read()?;
     let row = chosen(&file, choice.session.as_deref())?;
-    let column = file.columns(Side::Own)?.into_iter().find(|column| column.number == row.column);
-    let column = column.ok_or_else(|| file.altered(Side::Own, "a session"))?;
+    let column = column_of(&file, &row)?;
     let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
     let data = DataFolder::new(Some(choice.data.clone().unwrap_or_else(|| row.data.clone())));
     OpenSession { file, row, column, sweep, data }.with(|session, _| {
@@ -400,13 +404,11 @@ pub fn tell(
         let occasion = choice.occasion.of("tell")?;
         let mut account = Account::open(&open.file, &payer, occasion.clone())?;
         let mut spent = None;
-        if let Some(account) = &mut account {
+        if let Some(account) = &account {
             let checked = account.check(row as u64, &row.to_string());
             if let Err(why) = &checked {
                 open.file.start_again()?;
-                // The column of a first answer is gone with the transaction.
-                account.column = open.column.clone();
-                noted(&open.file, account, row, why)?;
+                noted(open, account, row, why)?;
             }
             spent = Some(checked.map_err(|why| stopped(why, state))?);
         }

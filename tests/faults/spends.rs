@@ -5,6 +5,11 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
+/// Makes the file of a data holder with a first answer; another round of the same record.
+const FIRST: [&str; 11] =
+    ["release", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "-1,1", "--state", "holder", "1", "0.5"];
+const AGAIN: [&str; 7] = ["release", "--state", "holder", "--round", "2", "1", "0.5"];
+
 fn three_rows(folder: &Path) {
     fs::write(folder.join("points.csv"), "x,y\n0.0,0.0\n1.0,0.5\n0.2,1.0\n").expect("written");
     let text = "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"points.csv\"\ninputs = [\"x\", \"y\"]\nstandardise = false\n\
@@ -90,23 +95,8 @@ fn releases(name: &'static str, words: &[&'static str], prepare: impl FnOnce(&Pa
 /// The anchor is never ahead of the file, and never lets an answer leave that it does not know.
 #[test]
 fn release_with_an_anchor() {
-    let words = ["release", "--state", "holder", "--round", "2", "1", "0.5"];
-    let first = [
-        "release",
-        "--mechanism",
-        "hybrid",
-        "--epsilon",
-        "2",
-        "--clip",
-        "-1,1",
-        "--state",
-        "holder",
-        "--anchor",
-        "anchor",
-        "1",
-        "0.5",
-    ];
-    let mut campaign = Campaign::new("release anchor", &words, |folder| drop(fine(folder, &first))).on_database();
+    let first = [&FIRST[..], &["--anchor", "anchor"]].concat();
+    let mut campaign = Campaign::new("release anchor", &AGAIN, |folder| drop(fine(folder, &first))).on_database();
     // The anchor of the copies is that of the folder in which they were made.
     let anchor = campaign.prepared().join("anchor");
     let known = fs::read(&anchor).expect("an anchor");
@@ -121,7 +111,7 @@ fn release_with_an_anchor() {
         let spent = spends(faulted, "holder");
         assert!(!printed || newer && spent == 2, "{}", faulted.case);
         assert!(!newer || spent == 2, "{}: the anchor knows of an answer that the file does not have", faulted.case);
-        faulted.then(&words, &[0]);
+        faulted.then(&AGAIN, &[0]);
         assert_eq!(spends(faulted, "holder"), 2, "{}", faulted.case);
     });
 }
@@ -164,41 +154,22 @@ fn release_of_a_table() {
 
 #[test]
 fn release_first() {
-    let words = ["release", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "-1,1", "--state", "holder", "1", "0.5"];
-    releases("release first", &words, |_| {});
+    releases("release first", &FIRST, |_| {});
 }
 
 #[test]
 fn release_again() {
-    let first = ["release", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "-1,1", "--state", "holder", "1", "0.5"];
-    releases("release again", &["release", "--state", "holder", "--round", "2", "1", "0.5"], |folder| {
-        fine(folder, &first);
+    releases("release again", &AGAIN, |folder| {
+        fine(folder, &FIRST);
     });
 }
 
 #[test]
 fn release_on_a_shared_odometer() {
-    let words = [
-        "release",
-        "--state",
-        "holder",
-        "--round",
-        "2",
-        "1",
-        "0.5",
-        "--mechanism",
-        "hybrid",
-        "--epsilon",
-        "2",
-        "--clip",
-        "-1,1",
-        "--odometer",
-        "shared",
-    ];
+    let first = [&FIRST[..], &["--odometer", "shared"]].concat();
+    let words = [&first[..], &["--round", "2"]].concat();
     releases("release shared", &words, |folder| {
         three_rows(folder);
-        let mut first = words;
-        first[4] = "1";
         fine(folder, &first);
     });
 }

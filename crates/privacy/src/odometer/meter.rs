@@ -306,10 +306,8 @@ impl Odometer {
 
     /// Adds what was spent already, whatever the budget.
     pub fn add(&mut self, spend: &Spend) {
-        let kind = self.kinds.iter().position(|known| known.is_alike(spend)).unwrap_or_else(|| {
-            self.kinds.push(Spend { records: SpentRecords::All, count: 1, ..spend.clone() });
-            self.kinds.len() - 1
-        });
+        let kind = self.kinds.iter().position(|known| known.is_alike(spend));
+        let kind = kind.unwrap_or_else(|| self.add_kind_of(spend));
         self.add_kind(kind, spend.records, spend.count);
     }
 
