@@ -1,6 +1,7 @@
 //! The newest answer of a deployment, and the file on another disk that knows it.
 
-use super::file::{DeploymentFile, Side, refused};
+use super::failure::refused;
+use super::file::{DeploymentFile, Side};
 use super::seal::{self, Seal};
 use privateer_config::error::Error;
 use rusqlite::{OptionalExtension, Row};

@@ -2,10 +2,11 @@
 
 use super::books::Paid;
 use super::columns::Column;
-use super::deployment::{OccasionOptions, refuse_other_rows, refused};
+use super::deployment::{refuse_other_rows, refused};
 use super::file::{DeploymentFile, Side};
 use super::notes::{Note, say_removed};
 use super::odometer::refuse_large_delta;
+use super::options::OccasionOptions;
 use super::release::failed;
 use crate::env::CuratedLedger;
 use crate::record::{Leftover, PreparedFile, hash_bytes, once_free, remove_file, remove_leftovers_of, unfinished_of};

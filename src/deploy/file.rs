@@ -4,49 +4,24 @@
 //! files or none. That is why the journal is a rollback journal: a write-ahead log commits each file by itself, leaves the newest
 //! answers beside the file, where a copy misses them, and does not work on network folders.
 
-use super::rows::is_sealed;
+use super::failure::{altered, refused};
+use super::identity::{APPLICATION, Naming, VERSION};
+use super::place::{absolute, place_of, refuse_anchor, refuse_copy_of, refuse_hard_links, refuse_others, roll_back_killed};
 use crate::record::once_free;
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::Error;
 use privateer_privacy::release::random_name;
 use rusqlite::types::Value;
-use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Row};
+use rusqlite::{CachedStatement, Connection, OpenFlags};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Tells the files of this program from other databases.
-const APPLICATION: i32 = 0x7072_6976;
-/// The version of the schema.
-const VERSION: i32 = 1;
 /// How long a command waits at least: several share a file, each for a moment.
 const SHARED: Duration = Duration::from_secs(2);
 /// How long SQLite tries by itself before the wait is told of.
 const TRY: Duration = Duration::from_millis(100);
-
-/// What names a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Naming {
-    /// Its row in the table, from 0.
-    Rows,
-    /// An id.
-    Ids,
-    /// A keyed hash of its id: the file holds no ids.
-    Keyed,
-}
-
-impl Naming {
-    const ALL: [Self; 3] = [Self::Rows, Self::Ids, Self::Keyed];
-
-    fn text(self) -> &'static str {
-        match self {
-            Self::Rows => "rows",
-            Self::Ids => "ids",
-            Self::Keyed => "keyed",
-        }
-    }
-}
 
 /// What a new file states beside its budget.
 #[derive(Debug, Clone)]
@@ -133,46 +108,6 @@ pub fn now() -> i64 {
 pub fn new_name() -> Result<String, Error> {
     random_name()
         .map_err(|why| Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() })
-}
-
-/// Returns what SQLite refused as an error about a file.
-pub(super) fn refused(path: &Path, why: &rusqlite::Error) -> Error {
-    let corrupt =
-        |problem: &str, hint: &str| Error::Corrupt { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() };
-    match why.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::InUse { path: path.to_owned(), holder: "another command", hint: "then try again".to_owned() }
-        }
-        Some(ErrorCode::NotADatabase) => corrupt("is not a deployment of this program", NAME_ONE),
-        Some(ErrorCode::DatabaseCorrupt) => {
-            corrupt("is damaged: SQLite cannot read it as it was written", "restore the file from a copy")
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-            let source = std::io::Error::new(ErrorKind::PermissionDenied, "the file or its folder cannot be written");
-            Error::io("write the deployment", path, source)
-        }
-        Some(ErrorCode::DiskFull) => {
-            Error::io("write the deployment", path, std::io::Error::new(ErrorKind::StorageFull, "the disk is full"))
-        }
-        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
-            Error::io("read or write the deployment", path, std::io::Error::other(why.to_string()))
-        }
-        _ => Error::Corrupt {
-            path: path.to_owned(),
-            problem: format!("is not a deployment as this program writes it ({why})"),
-            hint: "restore the file from a copy".to_owned(),
-        },
-    }
-}
-
-const NAME_ONE: &str = "name a file that `privateer odometer`, `init` or `release` made";
-
-pub(super) fn altered(path: &Path, what: &str) -> Error {
-    Error::Corrupt {
-        path: path.to_owned(),
-        problem: format!("was altered: {what} is not what was written"),
-        hint: "restore the file from a copy; rows are added by this program alone".to_owned(),
-    }
 }
 
 impl DeploymentFile {
@@ -486,60 +421,6 @@ impl DeploymentFile {
         refused(&self.shown, why)
     }
 
-    fn check_version(&self, side: Side, path: &Path) -> Result<(), Error> {
-        let pragma = |name: &str| -> Result<i32, Error> {
-            let found = self.db.query_row(&format!("PRAGMA {}.{name}", side.schema()), [], |row| row.get(0));
-            found.map_err(|why| refused(path, &why))
-        };
-        let corrupt = |problem: String, hint: &str| Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() });
-        if pragma("application_id")? != APPLICATION {
-            // Also what a command left that was killed before its first transaction ended.
-            return corrupt("is not a deployment of this program".to_owned(), NAME_ONE);
-        }
-        match pragma("user_version")? {
-            VERSION => Ok(()),
-            version if VERSION < version => corrupt(
-                format!("has version {version}; this program reads version {VERSION}"),
-                "use the program that wrote it, or a newer one",
-            ),
-            version => corrupt(format!("has version {version}, which no program has written"), "restore the file from a copy"),
-        }
-    }
-
-    fn head(&self, side: Side, path: &Path) -> Result<Head, Error> {
-        let sql = format!("SELECT * FROM {}.deployment", side.schema());
-        let read = |row: &Row<'_>| -> rusqlite::Result<Option<Head>> {
-            let id: String = row.get("id")?;
-            if !is_sealed(row, "deployment", &[id.as_bytes()])? {
-                return Ok(None);
-            }
-            let naming: String = row.get("naming")?;
-            let place: String = row.get("place")?;
-            let anchor: Option<String> = row.get("anchor")?;
-            let naming = Naming::ALL.into_iter().find(|known| known.text() == naming);
-            let key_check = row.get("key_check")?;
-            Ok(naming.map(|naming| Head { id, place: place.into(), naming, key_check, anchor: anchor.map(PathBuf::from) }))
-        };
-        match self.db.query_row(&sql, [], read).optional().map_err(|why| refused(path, &why))? {
-            Some(Some(head)) => Ok(head),
-            _ => Err(altered(path, "who the file is")),
-        }
-    }
-
-    /// Notes that the file has moved.
-    fn move_to(&self, real: &Path) -> Result<(), Error> {
-        self.begin()?;
-        self.update(
-            Side::Own,
-            "deployment",
-            self.seed(Side::Own),
-            "place = ?1",
-            "1",
-            &[Value::Text(place_of(real)?.to_owned())],
-        )?;
-        self.commit()
-    }
-
     /// Returns what digests of a file begin with: its random name, so that no row of another file fits.
     pub(super) fn seed(&self, side: Side) -> &str {
         match (side, &self.shared) {
@@ -579,37 +460,7 @@ impl DeploymentFile {
     }
 }
 
-/// Who a file is.
-struct Head {
-    id: String,
-    place: PathBuf,
-    naming: Naming,
-    key_check: Option<Vec<u8>>,
-    anchor: Option<PathBuf>,
-}
-
-/// Refuses an anchor that is there already, but for one that a killed command left of the same file before its first answer.
-fn refuse_anchor(anchor: &Path, place: &Path) -> Result<(), Error> {
-    if anchor.symlink_metadata().is_err() || super::anchor::is_unused(anchor, place) {
-        return Ok(());
-    }
-    let hint = "an anchor belongs to one deployment and overwrites nothing: name another file, or delete this one".to_owned();
-    Err(Error::Folder { path: anchor.to_owned(), problem: "is there already".to_owned(), hint })
-}
-
-/// Rolls back what a killed command left in a file, if it did: the journal beside it says so.
-fn roll_back_killed(path: &Path) {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    if Path::new(&journal).exists()
-        && let Ok(db) = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-    {
-        // The first read does it. Where it cannot be done now, whoever opens the file says why.
-        let _ = db.query_row("PRAGMA schema_version", [], |row| row.get::<_, i64>(0));
-    }
-}
-
-fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     db.busy_timeout(TRY)?;
     db.set_prepared_statement_cache_capacity(64);
@@ -617,65 +468,4 @@ fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY;";
     db.execute_batch(settings)?;
     Ok(db)
-}
-
-/// Fails where a file is no deployment.
-fn refuse_others(shown: &Path, real: &Path) -> Result<(), Error> {
-    if DeploymentFile::is_one(real)? {
-        return Ok(());
-    }
-    let (problem, hint) = if DeploymentFile::is_absent(real) {
-        ("is empty: a command that was killed before it made anything leaves such a file", "make it again: it counts as absent")
-    } else {
-        ("is not a deployment of this program", NAME_ONE)
-    };
-    Err(Error::Corrupt { path: shown.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
-}
-
-fn refuse_hard_links(shown: &Path, real: &Path) -> Result<(), Error> {
-    #[cfg(unix)]
-    if real.metadata().is_ok_and(|found| 1 < std::os::unix::fs::MetadataExt::nlink(&found)) {
-        return Err(Error::Corrupt {
-            path: shown.to_owned(),
-            problem: "is one file under several names (hard links)".to_owned(),
-            hint: "delete the other hard links: a write through one name would not be seen through another".to_owned(),
-        });
-    }
-    let _ = (shown, real);
-    Ok(())
-}
-
-/// Fails where the file of this random name still stands where this one was.
-fn refuse_copy_of(id: &str, shown: &Path, real: &Path, place: &Path) -> Result<(), Error> {
-    let Some(place) = place.canonicalize().ok().filter(|place| place != real) else { return Ok(()) };
-    if !DeploymentFile::is_one(&place).unwrap_or(true) {
-        return Ok(());
-    }
-    let other = connect(&place, OpenFlags::SQLITE_OPEN_READ_ONLY);
-    let other = other.ok().and_then(|db| db.query_row("SELECT id FROM deployment", [], |row| row.get::<_, String>(0)).ok());
-    // What stands there and cannot be read may be the original.
-    if other.is_some_and(|other| other != id) {
-        return Ok(());
-    }
-    Err(Error::Corrupt {
-        path: shown.to_owned(),
-        problem: format!("is a copy: the deployment still stands at `{}`", place.display()),
-        hint: format!(
-            "go on with `{}`, or delete it if this one takes its place: what one of the two spends, the other would not know",
-            place.display()
-        ),
-    })
-}
-
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|source| Error::io("find the anchor", path, source))
-}
-
-/// Returns a path as the text that a file keeps of it.
-fn place_of(path: &Path) -> Result<&str, Error> {
-    path.to_str().ok_or_else(|| {
-        let hint =
-            "rename the folder or the file: a deployment keeps its place as text, to tell a copy from a file that has moved";
-        Error::input(Diagnostic::new(format!("`{}` is a path that is not UTF-8", path.display())).hint(hint))
-    })
 }

@@ -1,9 +1,11 @@
 //! What sessions, releases, curated tables and odometers have spent, one by one and together.
 
-use super::books::{BudgetTerms, EVERY, SpendRow, add_counts, records_of};
+use super::answers::SpendRow;
+use super::books::{BudgetTerms, EVERY, add_counts, records_of};
 use super::columns::Column;
 use super::deployment::about_copies;
-use super::file::{DeploymentFile, Naming, Side};
+use super::file::{DeploymentFile, Side};
+use super::identity::Naming;
 use super::notes::Note;
 use super::seal::Seal;
 use crate::audit::deployment::{self, Fact, StatedFile, StatedLoss};

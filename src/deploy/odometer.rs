@@ -1,7 +1,8 @@
 //! Makes the file in which several sessions, releases and curated tables count what each record has spent.
 
 use super::books::{BudgetTerms, Period};
-use super::file::{DeploymentFile, Naming, NewFile};
+use super::file::{DeploymentFile, NewFile};
+use super::identity::Naming;
 use super::people::IdKey;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{BudgetChange, FilterKind, PrivacyBudget};

@@ -1,6 +1,7 @@
 //! Records that are named by ids: who is among them, who has joined and who has left.
 
-use super::file::{DeploymentFile, Naming, Side};
+use super::file::{DeploymentFile, Side};
+use super::identity::Naming;
 use super::seal;
 use hmac::{Hmac, KeyInit, Mac};
 use privateer_config::error::{Diagnostic, Error};

@@ -1,8 +1,8 @@
 //! Prices a deployment: before it starts, from the spec of its session, and while it runs, from a session's file.
 
-use super::deployment::bad_budget;
 use super::file::{DeploymentFile, Side};
 use super::ledger::read_open;
+use super::options::bad_budget;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
 use crate::spec::Sweep;

@@ -2,9 +2,11 @@
 
 use super::anchor::Ticket;
 use super::columns::{Column, DECLARATION};
-use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, keep, not_kept, open_with_odometer};
-use super::file::{DeploymentFile, Naming, NewFile, Side, new_name};
+use super::deployment::{Account, about_copies, enter, keep, not_kept, open_with_odometer};
+use super::file::{DeploymentFile, NewFile, Side, new_name};
+use super::identity::Naming;
 use super::notes::Note;
+use super::options::{BudgetOptions, OccasionOptions};
 use super::people::{Absence, IdKey, read_key};
 use super::price::placed;
 use super::seal;

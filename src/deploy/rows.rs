@@ -1,6 +1,7 @@
 //! Rows of a deployment, each with the digest of its values at its end.
 
-use super::file::{DeploymentFile, Side, altered, refused};
+use super::failure::{altered, refused};
+use super::file::{DeploymentFile, Side};
 use super::seal::{self, Seal};
 use privateer_config::error::Error;
 use rusqlite::types::{Value, ValueRef};

@@ -1,23 +1,21 @@
 //! A session: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
-use super::anchor::Ticket;
 use super::books::BudgetTerms;
 use super::columns::{Column, SessionRow};
-use super::deployment::{Account, BudgetOptions, OccasionOptions, about_copies, enter, keep, not_kept, open_with_odometer};
-use super::file::{DeploymentFile, NewFile, Side, altered, new_name};
+use super::deployment::{Account, about_copies, enter, keep, not_kept, open_with_odometer};
+use super::failure::altered;
+use super::file::{DeploymentFile, NewFile, Side, new_name};
 use super::notes::Note;
 use super::odometer::refuse_large_delta;
-use super::people::read_key;
-use super::seal::{self, Seal};
+use super::options::{BudgetOptions, OccasionOptions};
+use super::received::received_column;
 use crate::engine::{Preparation, Session, ToldRound};
 use crate::env::DataFolder;
-use crate::record::is_sealed;
 use crate::registry::Registry;
 use crate::spec::Sweep;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_config::input::Input;
-use privateer_privacy::odometer::{DeploymentForm, ReleaseLoss};
+use privateer_privacy::odometer::DeploymentForm;
 use privateer_privacy::release::HolderRelease;
 use privateer_privacy::{Guarantee, Unit};
 use serde::{Deserialize, Serialize};
@@ -210,10 +208,10 @@ fn budget_words(terms: &BudgetTerms, column: &Column) -> String {
 }
 
 /// A session of an open file, with what it was told so far.
-struct OpenSession {
-    file: DeploymentFile,
+pub(super) struct OpenSession {
+    pub file: DeploymentFile,
     row: SessionRow,
-    column: Column,
+    pub column: Column,
     sweep: Sweep,
     data: DataFolder,
 }
@@ -430,56 +428,6 @@ pub fn tell(
     })
 }
 
-/// Returns the column of a data holder's answers and the name of the answer; refuses one that was told before, or that comes from an
-/// older copy of the holder's file.
-fn received_column(open: &OpenSession, answer: &HolderRelease) -> Result<(Column, Seal), Error> {
-    let (Some(name), Some(newest)) = (seal::bytes(&answer.name), seal::bytes(&answer.newest.1)) else {
-        return Err(Error::input(
-            Diagnostic::new(format!("the answer `{}` of `{}` has no name as answers have", answer.name, answer.source))
-                .expected("an answer as `privateer release` gives it out"),
-        ));
-    };
-    if open.file.knows(name)? {
-        return Err(Error::input(
-            Diagnostic::new(format!("the answer `{}` of `{}` was told before", answer.name, answer.source))
-                .expected("an answer with a name of its own, as `privateer release` gives out")
-                .hint("ask the data holder for a round of its own: each answer is told once, to one session of a file"),
-        ));
-    }
-    let newest = Ticket { number: answer.newest.0, name: newest };
-    let is_older = |known: &Ticket| newest.number < known.number || newest.number == known.number && newest.name != known.name;
-    if let Some(known) = open.file.newest_of(&answer.source)?.filter(is_older) {
-        return Err(Error::input(
-            Diagnostic::new(format!(
-                "the answer comes from an older copy of the data holder's file: that had made {} answers, and {} are known here",
-                newest.number, known.number
-            ))
-            .hint("the data holder goes on with the newest file: what the older copy spends, the other has spent already"),
-        ));
-    }
-    open.file.set_newest_of(&answer.source, newest)?;
-    let known = open.file.columns(Side::Own)?.into_iter().find(|column| column.source == answer.source);
-    let column = match known {
-        Some(column) => column,
-        None => {
-            let mut column = Column {
-                source: answer.source.clone(),
-                name: answer.column.clone(),
-                is_own: false,
-                odometer: None,
-                n: 0,
-                ..open.column.clone()
-            };
-            if let Some(ReleaseLoss::Value { column: measured, .. }) = column.spend.as_mut().map(|spend| &mut spend.loss) {
-                measured.clone_from(&answer.column);
-            }
-            column.number = open.file.add_column(Side::Own, &column, None::<&()>)?;
-            column
-        }
-    };
-    Ok((column, name))
-}
-
 /// Takes back the last reward of a session without a mechanism; returns the row asked for again.
 ///
 /// # Errors
@@ -498,50 +446,6 @@ pub fn undo(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result
     keep(&open.file, "go on with `privateer ask`")?;
     let (told, rounds) = session.progress();
     Ok(AskedRow { row: session.ask()?, round: told + 1, rounds, best: false })
-}
-
-/// Reads a file that `privateer release` wrote; `-` is standard input.
-///
-/// # Errors
-/// As [`received_text`], and a file that cannot be read.
-pub fn received(path: &str, key: Option<&Path>) -> Result<Reward, Error> {
-    let input = Input::small("released value", "the line that `privateer release` printed");
-    let bytes = if path == "-" {
-        input.read_stream(Path::new("standard input"), std::io::stdin())?
-    } else {
-        input.read(Path::new(path))?
-    };
-    // Bytes that are not text fit no seal.
-    received_text(path, String::from_utf8_lossy(&bytes).into_owned(), key)
-}
-
-/// Reads the line that `privateer release` printed; `path` names it in messages.
-///
-/// # Errors
-/// A text that is no answer, or whose seal does not fit; a key that cannot be read.
-pub fn received_text(path: &str, mut text: String, key: Option<&Path>) -> Result<Reward, Error> {
-    let key = key.map(read_key).transpose()?;
-    // What was pasted may have lost its line end.
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    let read: HolderRelease = serde_json::from_str(&text).map_err(|source| {
-        // The parser's own words would repeat what may be a raw value.
-        let (line, column) = (source.line(), source.column());
-        Error::input(
-            Diagnostic::new(format!("`{path}` is not a released value (line {line}, column {column})"))
-                .expected("the line that `privateer release` printed")
-                .hint("with `--released` the last argument names a file, or `-` for standard input"),
-        )
-    })?;
-    if !is_sealed(&text, key.as_deref()) {
-        return Err(Error::input(
-            Diagnostic::new(format!("`{path}` is not what `privateer release` printed: its seal does not fit"))
-                .expected(if key.is_some() { "an answer sealed with the key of `--key`" } else { "the line as it was printed" })
-                .hint("ask the data holder for the answer again: it costs nothing; an answer that was sealed with a key needs `--key`"),
-        ));
-    }
-    Ok(Reward::Released(Box::new(read)))
 }
 
 /// Says how a session that reached its budget ends.
