@@ -56,9 +56,15 @@ pub fn odometer(args: &OdometerArgs) -> Result<(), Error> {
     write(&args.file, &OdometerOptions { budget, filter, change, rows, per, id_key, anchor, allow_large_delta })?;
     let file = args.file.display();
     let who = rows.map_or("each person".to_owned(), |rows| format!("each of {rows} records"));
+    // People are numbered by one file: no other one can share it.
+    let how = if rows.is_some() {
+        format!("share it with `--odometer {file}`")
+    } else {
+        format!("release from it with `--state {file}`")
+    };
     note(&format!(
         "{who} may spend {budget}{}{}, added up by the filter `{filter}`: {}\n\
-         share it with `--odometer {file}`; `privateer ledger {file}` shows what is spent",
+         {how}; `privateer ledger {file}` shows what is spent",
         per.map_or(String::new(), |period| format!(" each {period} (UTC)")),
         change.map_or(String::new(), |change| format!(" for the change `{change}`, and for the largest that a release names")),
         filter.theorem(),
