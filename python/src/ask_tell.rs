@@ -1,6 +1,6 @@
 //! Trials of a cell whose rewards the caller measures.
 
-use super::failure::named;
+use super::failure::{Phase, exception, named};
 use super::guard::RunGuard;
 use super::run::{raised, refuse_fork};
 use super::spec::Sweep;
@@ -105,7 +105,7 @@ impl AskedTrials {
 
     /// Returns the state, as JSON.
     fn save(&self, py: Python<'_>) -> PyResult<String> {
-        let state = self.attached(py).save();
+        let state = self.attached(py).save().map_err(|error| exception(py, &error, Phase::Reading))?;
         serde_json::to_string(&state).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

@@ -32,7 +32,7 @@ use std::ops::Range;
 /// let mut trials = AskTell::new(&preparation, &sweep.cells[0], 0..4)?;
 /// while !trials.is_over() {
 ///     let points = trials.ask()?.to_vec();
-///     let saved = serde_json::to_string(&trials.save()).expect("plain data");
+///     let saved = serde_json::to_string(&trials.save()?).expect("plain data");
 ///     let state: AskTellState = serde_json::from_str(&saved).expect("plain data");
 ///     trials = AskTell::restore(&preparation, &sweep.cells[0], &state)?;
 ///     let rewards: Vec<f64> = points.iter().map(|&point| 0.1 * point as f64).collect();
@@ -120,16 +120,24 @@ impl AskTell {
     }
 
     /// Returns what the trials were told, from which [`AskTell::restore`] makes them again.
-    #[must_use]
-    pub fn save(&self) -> AskTellState {
-        AskTellState {
+    ///
+    /// # Errors
+    /// If the policy is one from outside, which promises nothing of what it asks when it is told the same again.
+    pub fn save(&self) -> Result<AskTellState, Error> {
+        if self.part.players.are_outside() {
+            return Err(Error::input(
+                Diagnostic::new(format!("`{}` is a policy from outside, which keeps no state to save", self.cell.plan.policy))
+                    .hint("tell the same rewards again to new trials: they ask for the same points"),
+            ));
+        }
+        Ok(AskTellState {
             spec_hash: self.spec_hash.clone(),
             cell: self.cell.plan.index,
             first: self.first,
             n_trials: self.part.sources.len() as u64,
             told: self.told.clone(),
             is_asked: self.is_asked,
-        }
+        })
     }
 
     /// Returns the point that each trial observes next; the same points until their rewards are told.

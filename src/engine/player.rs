@@ -202,6 +202,11 @@ impl Players {
         }
     }
 
+    /// Returns whether an algorithm from outside chooses.
+    pub(super) fn are_outside(&self) -> bool {
+        matches!(self.decider, Decider::Outside(_))
+    }
+
     /// Returns whether the trials wait for a device, together with others.
     pub(super) fn is_on_device(&self) -> bool {
         matches!(&self.decider, Decider::Screened { screen, .. } if screen.is_on_device())

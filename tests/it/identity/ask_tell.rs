@@ -106,7 +106,7 @@ fn trials_whose_rewards_are_told_play_what_a_run_plays_whenever_they_are_saved()
 }
 
 fn saved_and_restored(trials: &AskTell, preparation: &Preparation<'_>, plan: &CellPlan) -> AskTell {
-    let text = serde_json::to_string(&trials.save()).expect("plain data");
+    let text = serde_json::to_string(&trials.save().expect("a state")).expect("plain data");
     AskTell::restore(preparation, plan, &serde_json::from_str(&text).expect("plain data")).expect("restored")
 }
 
@@ -122,7 +122,7 @@ fn wrong_rewards_and_damaged_states_are_refused_and_change_nothing() {
         assert!(said(trials.tell(&[0.0, f64::NAN]).expect_err("no number")).contains("the reward of trial 1 is NaN"));
         assert_eq!(trials.ask().expect("as before"), points);
         assert!(said(AskTell::new(preparation, plan, 3..3).err().expect("no trial")).contains("no trial is asked for"));
-        let state = serde_json::to_value(trials.save()).expect("plain data");
+        let state = serde_json::to_value(trials.save().expect("a state")).expect("plain data");
         let refused = |change: &dyn Fn(&mut serde_json::Value), plan: &CellPlan| {
             let mut state = state.clone();
             change(&mut state);
