@@ -202,8 +202,8 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
         (cell.info.facts["tuned_factor_of_beta"].as_f64(), &cell.info.facts["pilot_trials_of_each_factor"].as_u64())
     {
         sentences.push(format!(
-            "{pilot} pilot trials of each factor, apart from those reported, chose the exploration factor of every cell, private or not \
-             (here {}, in the facts for the others): that choice is not private.",
+            "{pilot} pilot trials of each factor, apart from those reported, chose the exploration factor here, {}; every cell has its own, \
+             private or not, and added references four times as many trials (facts): that choice is not private.",
             short(factor)
         ));
     }

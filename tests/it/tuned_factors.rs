@@ -79,13 +79,17 @@ fn the_chosen_factor_is_played() {
 fn a_policy_and_the_same_without_privacy_have_their_own() {
     let text = spec("{ kind = \"tuned\", factors = [0.02, 2.0], pilot = 6 }", 2).replace("references = false\n", "");
     prepared(&text.replace("epsilon = 4.0", "epsilon = 0.2"), &DataFolder::default(), |sweep, preparation| {
-        let of = |cell: usize| {
+        let fact = |cell: usize, wanted: &str| {
             let facts = preparation.facts(&sweep.cells[cell]).expect("facts").facts;
-            facts.into_iter().find(|(name, _)| name == "tuned_factor_of_beta").map(|(_, value)| value)
+            facts.into_iter().find(|(name, _)| name == wanted).map(|(_, value)| value)
         };
+        let of = |cell: usize| fact(cell, "tuned_factor_of_beta");
         let labels: Vec<&str> = sweep.cells.iter().map(|cell| cell.policy.as_str()).collect();
         assert_eq!(labels, ["igp-ucb", "uniform", "igp-ucb without privacy"]);
         assert!(of(0).is_some() && of(2).is_some() && of(1).is_none());
+        // All prices of a problem rest on the factor of its reference.
+        let pilots = |cell: usize| fact(cell, "pilot_trials_of_each_factor");
+        assert_eq!((pilots(0), pilots(2)), (Some(6.into()), Some(24.into())));
     });
 }
 
