@@ -27,7 +27,9 @@ fn cases<'a>(entries: impl IntoIterator<Item = &'a AuditEntry>) -> Vec<Case> {
 }
 
 /// What releases something and is in no audit of these.
-fn uncovered(audits: &[&AuditEntry]) -> Vec<String> {
+///
+/// * `pairs` — who releases with which noise
+fn uncovered(audits: &[&AuditEntry], pairs: &[String]) -> Vec<String> {
     let named = |name: &str| audits.iter().any(|entry| entry.name == name);
     let mut missing: Vec<String> = MECHANISMS
         .iter()
@@ -40,8 +42,7 @@ fn uncovered(audits: &[&AuditEntry]) -> Vec<String> {
     missing.extend(SUMS.iter().map(|entry| format!("sums-{}", entry.name)));
     missing.extend(CURATORS.iter().map(|entry| entry.name.to_owned()));
     missing.retain(|name| !named(name));
-    let with = gradients_with_noise().into_iter().chain(interactions_with_noise());
-    missing.extend(with.filter(|pair| !audits.iter().any(|entry| entry.of.contains(&pair.as_str()))));
+    missing.extend(pairs.iter().filter(|pair| !audits.iter().any(|entry| entry.of.contains(&pair.as_str()))).cloned());
     missing
 }
 
@@ -92,12 +93,13 @@ fn interactions_with_noise() -> Vec<String> {
 fn everything_that_releases_has_an_audit() {
     // Curators without a guarantee are among the false claims.
     let all: Vec<&AuditEntry> = AUDITS.iter().chain(PRINTED).collect();
-    assert_eq!(uncovered(&all), Vec::<String>::new());
+    let pairs = [gradients_with_noise(), interactions_with_noise()].concat();
+    assert_eq!(uncovered(&all, &pairs), Vec::<String>::new());
     // The planted fault: each of these audits left out is missed.
     for (at, entry) in all.iter().enumerate().filter(|(_, entry)| entry.erratum.is_none()) {
         let without: Vec<&AuditEntry> =
             all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, entry)| *entry).collect();
-        assert!(!uncovered(&without).is_empty(), "`{}` audits nothing that is registered", entry.name);
+        assert!(!uncovered(&without, &pairs).is_empty(), "`{}` audits nothing that is registered", entry.name);
     }
     for entry in AUDITS {
         let cases = cases([entry]);
