@@ -176,7 +176,7 @@ fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     };
     let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
     format!(
-        "{points}{} users, {noise}, {} trials, {} pilot trials of each exploration factor",
+        "{points}{} users, {noise}, {} trials, {} pilot trials of each exploration factor, four times as many without privacy",
         rounds.join(", "),
         args.trials,
         args.pilots

@@ -76,7 +76,10 @@ impl DataFolder {
             if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
         Err(Error::input(Diagnostic::new(format!("data file `{name}`{what} is not {place}")).hint({
             let near = similar_file(&path).map(|near| format!("did you mean `{}`? otherwise ", near.display()));
-            format!("{}name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}", near.unwrap_or_default())
+            format!(
+                "{}name the folder that holds it with `--data DIR` (`data=` in Python) or PRIVATEER_DATA{instead}",
+                near.unwrap_or_default()
+            )
         })))
     }
 }

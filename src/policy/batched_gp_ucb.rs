@@ -20,9 +20,6 @@ use std::sync::Arc;
 
 const NAME: &str = "batched-gp-ucb";
 
-/// Version of the saved state.
-const STATE_VERSION: u64 = 1;
-
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let doc = "users that play one point before their sum of rewards is released; `auto`: by mechanism, clip, prior variance and `rounds`";
@@ -129,7 +126,7 @@ impl PolicyMaker for BatchedMaker {
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME, STATE_VERSION)?;
+        check_saved(&state, NAME)?;
         let (batch, batched) = self.batched(setting);
         let inner = self.inner.restore(&batched, state["model"].clone())?;
         let (point, users) = (state["point"].as_u64(), state["users"].as_u64());
@@ -184,7 +181,6 @@ impl Policy for BatchedPolicy {
     fn save(&self) -> serde_json::Value {
         serde_json::json!({
             "policy": NAME,
-            "version": STATE_VERSION,
             "point": self.point,
             "users": self.users,
             "model": self.inner.save(),

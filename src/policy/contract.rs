@@ -76,7 +76,7 @@ pub trait Policy: Send {
     /// Returns the number of signals observed.
     fn told(&self) -> u64;
 
-    /// Returns the state as plain data with a version, for [`PolicyMaker::restore`].
+    /// Returns the state as plain data, for [`PolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
 
     /// Returns the privatizer's query for a play of `point`; empty where rewards are released.
@@ -404,20 +404,20 @@ pub trait PolicyMaker: Send + Sync {
     /// Restores a policy from its saved state.
     ///
     /// # Errors
-    /// If the state is not one of this policy and version.
+    /// If the state is not one of this policy.
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
 }
 
-/// Refuses a saved state of another policy or version.
-pub(super) fn check_saved(state: &serde_json::Value, policy: &str, version: u64) -> Result<(), Error> {
-    let (found, its) = (state["policy"].as_str().unwrap_or("none"), state["version"].as_u64().unwrap_or(0));
-    if found == policy && its == version {
+/// Refuses a saved state of another policy.
+pub(super) fn check_saved(state: &serde_json::Value, policy: &str) -> Result<(), Error> {
+    let found = state["policy"].as_str().unwrap_or("none");
+    if found == policy {
         return Ok(());
     }
     Err(Error::input(
-        Diagnostic::new(format!("the state is of policy `{found}`, version {its}"))
-            .expected(format!("policy `{policy}`, version {version}"))
-            .hint("restore with the spec and the program version that saved it"),
+        Diagnostic::new(format!("the state is of policy `{found}`"))
+            .expected(format!("policy `{policy}`"))
+            .hint("restore it with the spec that saved it"),
     ))
 }
 

@@ -208,7 +208,7 @@ impl PolicyMaker for GpMaker {
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
         let name = self.name;
-        check_saved(&state, name, STATE_VERSION)?;
+        check_saved(&state, name)?;
         let Some(round) = state["round"].as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
             return Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1"))));
         };
@@ -221,9 +221,6 @@ impl PolicyMaker for GpMaker {
         self.assemble(setting, posterior, round)
     }
 }
-
-/// Version of the saved state.
-const STATE_VERSION: u64 = 1;
 
 /// Largest number of rounds that f64 counts exactly.
 const MOST_ROUNDS: u64 = 1 << 53;
@@ -278,7 +275,6 @@ impl Policy for GpPolicy {
     fn save(&self) -> serde_json::Value {
         serde_json::json!({
             "policy": self.name,
-            "version": STATE_VERSION,
             "round": self.round,
             "posterior": self.posterior.save(),
         })

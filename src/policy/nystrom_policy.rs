@@ -173,9 +173,6 @@ impl LazyRoot {
     }
 }
 
-/// Version of the saved states of both policies.
-pub const STATE_VERSION: u64 = 3;
-
 impl PreparedSketch {
     /// Allows coordinates of the symmetric root, for a policy that truncates by coordinates.
     #[must_use]
@@ -216,9 +213,9 @@ impl PreparedSketch {
     /// Restores the saved model of policy `name`; the caller must then set its weights.
     ///
     /// # Errors
-    /// If the state is of another policy or version, or is inconsistent.
+    /// If the state is of another policy, or is inconsistent.
     pub fn restore(&self, name: &str, saved: &serde_json::Value) -> Result<SketchModel, Error> {
-        check_saved(saved, name, STATE_VERSION)?;
+        check_saved(saved, name)?;
         let unreadable = |why: String| unreadable(name, &why);
         let state: NystromState =
             serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
@@ -372,7 +369,6 @@ impl SketchModel {
     pub fn save(&self, name: &str) -> serde_json::Value {
         serde_json::json!({
             "policy": name,
-            "version": STATE_VERSION,
             "sketch": self.state,
             "posterior": self.posterior.save(),
         })

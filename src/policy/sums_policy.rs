@@ -10,7 +10,7 @@ use super::parse_features;
 use super::release_rule::ReleaseRule;
 use super::sums_server::{SumsKeys, SumsPolicyShared, SumsServer};
 pub use super::sums_state::SumsPolicyKind;
-use super::sums_state::{STATE_VERSION, SumsParameters, SumsPolicyState};
+use super::sums_state::{SumsParameters, SumsPolicyState};
 use super::{ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -178,7 +178,7 @@ impl PolicyMaker for SumsMaker {
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
         let shared = &self.0;
         let name = shared.kind.name;
-        check_saved(&state, name, STATE_VERSION)?;
+        check_saved(&state, name)?;
         let refuse = |why: &str| Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}"))));
         if shared.axes.is_some() {
             return refuse("plays over a product domain are not part of it");

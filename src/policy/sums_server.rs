@@ -2,7 +2,7 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-use super::sums_state::{STATE_VERSION, SumsParameters, SumsPolicyKind, SumsPolicyState};
+use super::sums_state::{SumsParameters, SumsPolicyKind, SumsPolicyState};
 use super::{
     ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyModel, PolicyStreams, Problem, Proposal, RandomSource, Setting,
 };
@@ -353,7 +353,6 @@ impl Policy for SumsServer {
     fn save(&self) -> serde_json::Value {
         serde_json::json!(SumsPolicyState {
             policy: self.shared.kind.name.to_owned(),
-            version: STATE_VERSION,
             round: self.round,
             released: SumsParameters::of(&self.sums),
             items: self.items.as_ref().map(SumsParameters::of),

@@ -14,16 +14,11 @@ pub struct SumsPolicyKind {
     pub linear: bool,
 }
 
-/// Version of the saved state.
-pub const STATE_VERSION: u64 = 1;
-
 /// Holds the saved state of a server over sums.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumsPolicyState {
     /// Registered name of the policy.
     pub policy: String,
-    /// Version of this form.
-    pub version: u64,
     /// The coming round, 1-based.
     pub round: u64,
     /// The sums that the model is computed from.

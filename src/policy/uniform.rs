@@ -32,7 +32,7 @@ impl PolicyMaker for UniformMaker {
     }
 
     fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME, 1)?;
+        check_saved(&state, NAME)?;
         let unreadable =
             |why: String| Error::input(Diagnostic::new(format!("the saved visits of `{NAME}` cannot be read: {why}")));
         let visits: Visits = serde_json::from_value(state["visits"].clone()).map_err(|source| unreadable(source.to_string()))?;
@@ -75,6 +75,6 @@ impl Policy for VisitsPolicy {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": self.name, "version": 1, "visits": self.visits })
+        serde_json::json!({ "policy": self.name, "visits": self.visits })
     }
 }

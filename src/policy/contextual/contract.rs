@@ -22,7 +22,7 @@ pub trait ContextPolicy: Send {
     /// Updates the state with the released signal of the round.
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>);
 
-    /// Returns the state as plain data with a version, for [`ContextPolicyMaker::restore`].
+    /// Returns the state as plain data, for [`ContextPolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
 
     /// Returns what it keeps of its model after the last round; stored where the spec says `record = { parameters = true }`.
@@ -145,26 +145,23 @@ impl ContextPolicyMaker {
     /// Restores a policy from its saved state.
     ///
     /// # Errors
-    /// If the state is not one of this policy and version.
+    /// If the state is not one of this policy.
     pub fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
         (self.restore)(state)
     }
 }
 
-/// Version of saved states.
-const STATE_VERSION: u64 = 1;
-
-/// Wraps a state with its policy name and version.
+/// Wraps a state with its policy name.
 pub(super) fn saved(policy: &str, state: &impl serde::Serialize) -> serde_json::Value {
-    serde_json::json!({ "policy": policy, "version": STATE_VERSION, "state": state })
+    serde_json::json!({ "policy": policy, "state": state })
 }
 
 /// Reads a saved state of this policy.
 ///
 /// # Errors
-/// If the state is of another policy or version, or has another form.
+/// If the state is of another policy, or has another form.
 fn restored<T: DeserializeOwned>(policy: &str, state: &serde_json::Value) -> Result<T, Error> {
-    check_saved(state, policy, STATE_VERSION)?;
+    check_saved(state, policy)?;
     serde_json::from_value(state["state"].clone())
         .map_err(|source| Error::input(Diagnostic::new(format!("the saved state of `{policy}` cannot be read: {source}"))))
 }

@@ -78,7 +78,8 @@ fn the_best_row_of_each_axis_by_hand() {
         }
     }
     assert!(3 < known.len(), "{known:?}");
-    let broken = serde_json::json!({"version": 1, "plays": [[0, 4, 3]], "model": posterior.save()["model"], "visits": posterior.save()["visits"]});
+    let broken =
+        serde_json::json!({"plays": [[0, 4, 3]], "model": posterior.save()["model"], "visits": posterior.save()["visits"]});
     assert!(FeaturePosterior::restore(table, Some(axes), broken).is_err(), "row 3 is not of the third axis");
 }
 

@@ -50,7 +50,7 @@ pub trait Posterior: ScoreModel {
     /// Returns the basis that a backend opens for this posterior.
     fn basis(&self) -> Basis;
 
-    /// Returns the state as plain data with a version number, for the `restore` of the same type.
+    /// Returns the state as plain data, for the `restore` of the same type.
     fn save(&self) -> serde_json::Value;
 
     /// Returns the posterior mean and variance of every point of the domain.

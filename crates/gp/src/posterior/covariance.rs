@@ -73,7 +73,6 @@ pub struct CovariancePosterior {
 /// The saved state: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct CovarianceState {
-    version: u32,
     form: Cow<'static, str>,
     ridge: f64,
     /// Interactions and information gain when the state was last recomputed.
@@ -126,7 +125,6 @@ impl CovariancePosterior {
     /// * `ridge` — noise variance, > 0
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = CovarianceState {
-            version: 1,
             form: Cow::Borrowed(FORM),
             ridge,
             start: Visits::default(),
@@ -160,16 +158,13 @@ impl CovariancePosterior {
     /// Restores a saved posterior over the same domain.
     ///
     /// # Errors
-    /// If the value is not a saved state of this form and version, or if it is inconsistent.
+    /// If the value is not a saved state of this form, or if it is inconsistent.
     pub fn restore(gram: Arc<dyn GramSource>, prior_bound: f64, mut saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         use serde::de::Error;
         let visits: Visits = serde_json::from_value(saved["visits"].take())?;
         let mut state: CovarianceState = serde_json::from_value(saved)?;
-        if state.version != 1 || state.form != FORM {
-            return Err(Error::custom(format!(
-                "the posterior's state is \"{}\", version {}; this program reads \"{FORM}\", version 1",
-                state.form, state.version
-            )));
+        if state.form != FORM {
+            return Err(Error::custom(format!("the posterior's state is \"{}\", not \"{FORM}\"", state.form)));
         }
         if !(0.0 < state.ridge && state.ridge.is_finite() && 0.0 <= state.start_gain && state.start_gain.is_finite()) {
             return Err(Error::custom("ridge or gain are not possible"));

@@ -113,7 +113,7 @@ fn states_that_do_not_hang_together_are_refused() {
     let spoil: [fn(&mut serde_json::Value); 10] = [
         |state| state["visits"]["sums"][2] = 1e3.into(),
         |state| state["streaks"][3]["sum"] = serde_json::Value::Null,
-        |state| state["version"] = 2.into(),
+        |state| state["form"] = "other".into(),
         |state| state["ridge"] = (-1.0).into(),
         |state| state["streaks"][3]["count"] = 0.into(),
         |state| state["streaks"][3]["count"] = u64::MAX.into(),

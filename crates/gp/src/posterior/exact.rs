@@ -24,13 +24,9 @@ pub struct ExactPosterior {
     change: PendingChange,
 }
 
-/// Version of the saved state.
-const VERSION: u32 = 2;
-
 /// The saved state: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ExactState {
-    version: u32,
     model: VisitedModel,
     visits: Visits,
 }
@@ -51,7 +47,7 @@ impl ExactPosterior {
     ///
     /// The bound is [`ExactPosterior::prior_bound`] of the domain.
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        let state = ExactState { version: VERSION, model: VisitedModel::new(ridge, 0), visits: Visits::default() };
+        let state = ExactState { model: VisitedModel::new(ridge, 0), visits: Visits::default() };
         Self { gram, own: false, prior_bound, state, change: PendingChange::default() }
     }
 
@@ -65,12 +61,6 @@ impl ExactPosterior {
     /// Restores a saved posterior over the same domain.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let mut state: ExactState = serde_json::from_value(saved)?;
-        if state.version != VERSION {
-            return Err(serde::de::Error::custom(format!(
-                "exact posterior state has version {}, this program reads {VERSION}",
-                state.version
-            )));
-        }
         state.visits.check(gram.n_points()).map_err(serde::de::Error::custom)?;
         state.model.restore(&state.visits, &gram).map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(gram, state.model.ridge());

@@ -26,12 +26,8 @@ pub struct FeaturePosterior {
     change: PendingChange,
 }
 
-/// Version of the saved state.
-const VERSION: u32 = 3;
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct FeatureState {
-    version: u32,
     model: LinearModel,
     visits: Visits,
     /// Rows of each play, over a product domain.
@@ -56,7 +52,6 @@ impl FeaturePosterior {
     /// The bound is [`FeaturePosterior::prior_bound`] of the table.
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
         let state = FeatureState {
-            version: VERSION,
             model: LinearModel::new(ridge, table.n_features, prior_bound),
             visits: Visits::default(),
             plays: Vec::new(),
@@ -83,10 +78,9 @@ impl FeaturePosterior {
         saved: serde_json::Value,
     ) -> Result<Self, serde_json::Error> {
         let mut state: FeatureState = serde_json::from_value(saved)?;
-        if state.version != VERSION || state.model.n() != table.n_features {
+        if state.model.n() != table.n_features {
             return Err(serde::de::Error::custom(format!(
-                "feature posterior state has version {} and {} features, expected version {VERSION} and {}",
-                state.version,
+                "feature posterior state has {} features, expected {}",
                 state.model.n(),
                 table.n_features
             )));

@@ -143,7 +143,7 @@ fn saved_states_go_on_with_the_same_bits() {
                 posterior.observe(point, reward);
             }
             let mut wrong = saved.clone();
-            wrong["version"] = 1.into();
+            wrong["model"] = 1.into();
             assert!(FeaturePosterior::restore(Arc::clone(&table), None, wrong).is_err());
             let mut wrong = saved;
             if let Some(points) = wrong["visits"]["points"].as_array_mut()

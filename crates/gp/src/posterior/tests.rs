@@ -279,6 +279,6 @@ fn state_survives_json_to_the_last_bit() {
         restored.screened();
     }
     let mut wrong = posterior.save();
-    wrong["version"] = 99.into();
+    wrong["model"] = 99.into();
     assert!(ExactPosterior::restore(gram, wrong).is_err());
 }

@@ -4,28 +4,18 @@ use crate::posterior::Visits;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
-/// Version of the format.
-const VERSION: u32 = 2;
-
 /// Number of observations between two recomputations of the updated numbers from the interactions.
 pub const ANEW_EVERY: u32 = 1024;
 
 /// The saved state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SketchState {
-    version: u32,
     /// Counts of interactions; their sums of rewards are not used.
     pub visits: Visits,
     /// Points, ascending.
     pub dictionary: Vec<u32>,
     /// Numbers that would round differently if they were recomputed.
     pub followed: Option<TrackedMoments>,
-}
-
-impl Default for SketchState {
-    fn default() -> Self {
-        Self { version: VERSION, visits: Visits::default(), dictionary: Vec::new(), followed: None }
-    }
 }
 
 /// Numbers that are updated with each interaction while a dictionary lives.
@@ -51,12 +41,6 @@ impl SketchState {
         follows: bool,
     ) -> Result<(Self, Option<TrackedMoments>), serde_json::Error> {
         let mut state: Self = serde_json::from_value(saved)?;
-        let version = state.version;
-        if version != VERSION {
-            return Err(serde_json::Error::custom(format!(
-                "sketched posterior state has version {version}, this program reads {VERSION}"
-            )));
-        }
         state.visits.check(n_points).map_err(serde_json::Error::custom)?;
         let ascending = state.dictionary.is_sorted_by(|a, b| a < b);
         if !ascending || state.dictionary.iter().any(|&point| n_points <= point as usize) {
