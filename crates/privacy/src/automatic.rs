@@ -52,7 +52,7 @@ pub fn automatic_for_rewards(request: &Request) -> &'static str {
     if request.mechanism != "auto" {
         return request.mechanism;
     }
-    let least = request.budget.epsilon.map_or("hybrid", of_least_variance);
+    let least = request.answer_epsilon().map_or("hybrid", of_least_variance);
     request.calibration.pick(["laplace", "laplace", least])
 }
 
@@ -77,7 +77,7 @@ mod tests {
         let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 10 };
         let mut taken = std::collections::BTreeSet::new();
         for epsilon in [1e-6, 0.1, 0.5, 0.7, 1.0, 1.6, 1.7, 2.0, 4.0, 8.0, 16.0, 18.0, 40.0, 700.0] {
-            let budget = Budget { epsilon: Epsilon::try_from(epsilon).ok(), delta: None };
+            let budget = Budget { epsilon: Epsilon::try_from(epsilon).ok(), ..Budget::default() };
             let request = |mechanism| Request { mechanism, budget, clip: Some((-1.0, 1.0)), ..Request::NONE };
             let name = automatic_for_rewards(&request("auto"));
             let variance = |name: &'static str| {
@@ -92,7 +92,7 @@ mod tests {
             taken.insert(name);
         }
         assert_eq!(taken.len(), 2, "{taken:?}");
-        let at_one = Budget { epsilon: Epsilon::try_from(1.0).ok(), delta: None };
+        let at_one = Budget { epsilon: Epsilon::try_from(1.0).ok(), ..Budget::default() };
         assert_eq!(automatic_for_rewards(&Request { mechanism: "auto", budget: at_one, ..Request::NONE }), "hybrid");
         let corrected = Request { calibration: Calibration::Corrected, mechanism: "auto", ..Request::NONE };
         assert_eq!(automatic_for_rewards(&corrected), "laplace");

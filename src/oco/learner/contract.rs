@@ -168,6 +168,7 @@ impl GradientRequest {
     /// As [`Request::budget_over`], or for a loss whose gradients are unbounded.
     pub fn terms(&self, setting: &Setting) -> Result<Terms, Refusal> {
         let budget = self.spec.budget_over(setting.rounds)?;
+        self.spec.check_participation(setting.rounds)?;
         let (radius, clips) = (setting.sample_radius, self.clips());
         let lipschitz = if clips { radius * setting.loss.lipschitz() } else { f64::INFINITY };
         if budget.is_some() && clips && lipschitz.is_infinite() {
@@ -179,6 +180,7 @@ impl GradientRequest {
         Ok(Terms {
             calibration: self.spec.calibration,
             budget,
+            participation: self.spec.budget.participation,
             rounds: setting.rounds,
             dimension: setting.set.dimension(),
             norm,
@@ -203,9 +205,9 @@ impl GradientRequest {
         let claim = Claim {
             mechanism,
             calibration: self.spec.calibration,
-            unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local, covered: 1 },
+            unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local },
             event: priced.event,
-            budget: terms.budget.map(Budget::from).unwrap_or_default(),
+            budget: terms.budget.map(|budget| Budget { participation: terms.participation, ..budget.into() }).unwrap_or_default(),
             noise_formula: priced.noise_formula,
             doubt: None,
             notes: notes.iter().map(|note| (*note).to_owned()).collect(),

@@ -297,6 +297,7 @@ fn ledgers_state_the_draws_of_sums() {
         {
             for context_length in [1.0, 2.5] {
                 let terms = SumsTerms {
+                    participation: Default::default(),
                     layout: GramLayout::single(M),
                     due: vec![1, 2, 3, 4].into(),
                     rounds: 4,

@@ -50,6 +50,7 @@ fn gradient_terms() -> Terms {
     let norm = Norm::of(2.0).expect("a norm");
     let constants = Constants { diameter: 2.0, smoothness: 5.0, lipschitz: 3.0 };
     Terms {
+        participation: Participation::ONCE,
         calibration: Calibration::Tight,
         budget: Some((e(1.0), d(1e-3))),
         rounds: 8,

@@ -20,9 +20,10 @@ use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
-use crate::streams::{Factorisation, PrefixSums};
+use crate::streams::{Factorisation, PrefixSums, columns};
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale, automatic,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale,
+    automatic,
 };
 use std::sync::Arc;
 
@@ -45,6 +46,8 @@ pub struct SumsTerms {
     pub mechanism: &'static str,
     /// Privacy budget.
     pub budget: (Epsilon, Delta),
+    /// How often one user takes part.
+    pub participation: Participation,
     /// True if every user adds their own noise.
     pub local: bool,
 }
@@ -94,7 +97,17 @@ impl InteractionSums {
                 return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
             }
         };
-        let columns = factorisation.sensitivity(Participation::ONCE);
+        let budget = Budget { participation: terms.participation, ..terms.budget.into() };
+        let ends = terms.due.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
+        // Users who add their own noise make a release in each participation.
+        let (participation, columns) = if terms.local {
+            (Participation::ONCE, libm::sqrt(budget.releases() as f64))
+        } else if terms.participation.is_once() {
+            (Participation::ONCE, factorisation.sensitivity(Participation::ONCE))
+        } else {
+            let rows = terms.participation.in_rows_of(ends.max().unwrap_or(1));
+            (rows, columns(factorisation.as_ref(), rows))
+        };
         let (lo, hi) = terms.range;
         let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
         let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
@@ -108,8 +121,13 @@ impl InteractionSums {
         };
         // In the local model every user's item is released on its own.
         let stated = if terms.local { 1 } else { releases };
-        let release =
-            GramRelease { factor, releases: stated, length: clip.length / clip.feature_unit, reward: Some(reward_bound) };
+        let release = GramRelease {
+            factor,
+            releases: stated,
+            length: clip.length / clip.feature_unit,
+            reward: Some(reward_bound),
+            participation,
+        };
         let symbols = [("epsilon", epsilon.get()), ("delta", delta.get())];
         let printed = if terms.local {
             // Printed for |x| <= 1 and |r| <= 1; other lengths scale by the square of the longer one.
@@ -192,7 +210,7 @@ impl InteractionSums {
             mechanism: self.name,
             calibration: self.terms.calibration,
             event: self.release.event(self.noise.sigma),
-            budget: self.terms.budget.into(),
+            budget: Budget { participation: self.terms.participation, ..self.terms.budget.into() },
             unit: ClaimUnit::Interaction { clip: Some(self.terms.range), local: self.terms.local },
             noise_formula: self.noise_formula.clone(),
             doubt: None,

@@ -27,6 +27,7 @@ mod contract_tests;
 #[cfg(test)]
 mod reference_tests;
 
+pub(crate) use contract::columns;
 pub use contract::{Factorisation, PrefixNoise, Shape};
 pub use deviations::Deviations;
 pub use prefix::{Exhausted, PrefixStatement, PrefixSums};
