@@ -9,7 +9,7 @@ use privateer_privacy::mechanism::OutsideEntry;
 use privateer_privacy::sums::{SumsEntry, SumsNeed};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Protection, Protects, Refusal, Request, RewardFacts, automatic,
-    automatic_for_rewards,
+    automatic_for_rewards, automatic_for_streams,
 };
 
 /// Holds a privacy request as read from a spec.
@@ -93,7 +93,10 @@ impl PrivacyPlan {
         args.finish();
         let name = match protection {
             Protection::Rewards => automatic_for_rewards(&request),
-            Protection::Sums => automatic(request.mechanism, Protects::JointSums, request.calibration),
+            Protection::Sums => {
+                let participation = request.budget.participation;
+                automatic_for_streams(request.mechanism, Protects::JointSums, request.calibration, participation)
+            }
             Protection::LocalSums => automatic(request.mechanism, Protects::LocalSums, request.calibration),
             Protection::Batches => automatic(request.mechanism, Protects::Batches, request.calibration),
         };

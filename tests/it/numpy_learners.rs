@@ -123,7 +123,7 @@ fn every_factorisation_gives_the_iterates_of_numpy() {
     for name in quote::FACTORISATIONS {
         let factorisation: Arc<dyn Factorisation> = match name {
             "blt" => Arc::new(Blt::stated(&[0.9, 0.5], &[0.4, 0.2], u64::from(N)).expect("a matrix")),
-            _ => quote::factorisation(name, u64::from(N)).expect("a factorisation"),
+            _ => quote::factorisation(name, u64::from(N), Default::default()).expect("a factorisation"),
         };
         let answer = |answers_mean: bool| {
             let gradient = Arc::new(LinearModel { loss: Arc::new(Squared { clip: f64::INFINITY }) });

@@ -3,6 +3,7 @@
 //! A calibration that follows a paper takes the paper's own mechanism; the tight one takes the mechanism with the least noise
 //! that has a proof.
 
+use crate::accounting::sensitivity::Participation;
 use crate::mechanism::of_least_variance;
 use crate::{Calibration, Request};
 
@@ -43,6 +44,22 @@ pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calib
     }
     let row = AUTOMATIC.iter().find(|(known, _)| *known == protects);
     row.map_or(mechanism, |(_, names)| names[calibration as usize])
+}
+
+/// Longest band of draws that `auto` keeps for each stream.
+const LONGEST_BAND: u64 = 1024;
+
+/// Returns the name of the factorisation that a word stands for, where a user may return.
+///
+/// For users who return the tight one is the banded square root, whose noise is the least, up to a band that fits in memory.
+pub fn automatic_for_streams(
+    mechanism: &'static str,
+    protects: Protects,
+    calibration: Calibration,
+    participation: Participation,
+) -> &'static str {
+    let bands = calibration.redesigns() && !participation.is_once() && (2..=LONGEST_BAND).contains(&participation.separation);
+    if mechanism == "auto" && bands { "banded-toeplitz" } else { automatic(mechanism, protects, calibration) }
 }
 
 /// Returns the name of the mechanism for single rewards that a request stands for: its own, unless it is `auto`.

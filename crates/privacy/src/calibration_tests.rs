@@ -169,7 +169,7 @@ fn gradients_take_the_least_noise() {
                 stated: actual,
                 clip,
             };
-            let tree = crate::Factor::Tree.factorisation(rounds);
+            let tree = crate::Factor::Tree.factorisation(rounds, Participation::ONCE);
             let plan = BatchPlan { first: 2, batch: 1, steps: rounds - 2 };
             for generalized in [true, false].into_iter().filter(|generalized| *generalized || calibration.redesigns()) {
                 sound_noise(terms.sum_noise(generalized, tree.as_ref(), 0.5), (epsilon, delta), calibration);

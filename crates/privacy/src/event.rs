@@ -3,6 +3,7 @@
 //! The price of an event is in `accountant`, the mechanism's claim in `ledger`.
 
 use super::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
+use super::streams::banded::Banded;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
@@ -139,11 +140,13 @@ pub enum Factor {
     Blt,
     /// Square root of the Toeplitz matrix of prefix sums.
     SqrtToeplitz,
+    /// The square root, cut off after a band that fits the participation.
+    BandedToeplitz,
 }
 
 impl Factor {
     /// The factorisations of running sums.
-    pub const STREAMS: [Self; 4] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz];
+    pub const STREAMS: [Self; 5] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz, Self::BandedToeplitz];
 
     /// Returns the factorisation of running sums with this name; `None` for an unknown name.
     pub fn named(name: &str) -> Option<Self> {
@@ -158,19 +161,21 @@ impl Factor {
             Self::Honaker => "honaker",
             Self::Blt => "blt",
             Self::SqrtToeplitz => "sqrt-toeplitz",
+            Self::BandedToeplitz => "banded-toeplitz",
         }
     }
 
-    /// Returns the factorisation over `releases` releases.
+    /// Returns the factorisation over `releases` releases, of which one user enters those of `participation`.
     /// For [`Factor::Own`] it has one release, because every item is released on its own.
     #[must_use]
-    pub fn factorisation(self, releases: u64) -> Arc<dyn Factorisation> {
+    pub fn factorisation(self, releases: u64, participation: Participation) -> Arc<dyn Factorisation> {
         match self {
             Self::Own => Arc::new(Tree::new(1)),
             Self::Tree => Arc::new(Tree::new(releases)),
             Self::Honaker => Arc::new(Honaker::new(releases)),
             Self::Blt => Arc::new(Blt::fitted(releases)),
             Self::SqrtToeplitz => Arc::new(SquareRoot::new(releases)),
+            Self::BandedToeplitz => Arc::new(Banded::fitted(releases, participation)),
         }
     }
 }
@@ -185,5 +190,5 @@ pub(super) fn mu_of_sums(event: &Event) -> f64 {
     // At the worst pair, equal variance on the diagonal protects like 1/sqrt(2) of isotropic noise (E13).
     let gram_sigma = if equal_diagonal { gram_sigma / SQRT_2 } else { gram_sigma };
     let item = libm::sqrt(gram_and_reward_mu_squared(reward, gram_sigma, moment_sigma, Relation::Replace));
-    item * columns(factor.factorisation(releases).as_ref(), participation)
+    item * columns(factor.factorisation(releases, participation).as_ref(), participation)
 }

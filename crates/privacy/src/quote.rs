@@ -65,6 +65,7 @@ impl PriceReport {
     /// # Errors
     /// A refusal on `participations` if no valid price is known for more than one.
     pub fn of_ledger(ledger: &Ledger, participations: u64) -> Result<Self, Refusal> {
+        let participations = participations.max(ledger.threat_model.participations.covered);
         let (Some(composition), Some(guarantee)) = (ledger.composition(participations), ledger.guarantee_for(participations))
         else {
             let message = format!(
@@ -211,11 +212,11 @@ impl StreamKind {
 }
 
 /// Names that [`factorisation`] accepts.
-pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "sqrt-toeplitz"];
+pub const FACTORISATIONS: [&str; 5] = ["blt", "tree", "honaker", "sqrt-toeplitz", "banded-toeplitz"];
 
-/// Returns the factorisation of this name over `rounds` rounds; `None` for an unknown name.
-pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> {
-    Factor::named(name).map(|factor| factor.factorisation(rounds))
+/// Returns the factorisation of this name over `rounds` rounds for this participation; `None` for an unknown name.
+pub fn factorisation(name: &str, rounds: u64, participation: Participation) -> Option<Arc<dyn Factorisation>> {
+    Factor::named(name).map(|factor| factor.factorisation(rounds, participation))
 }
 
 /// Returns the least standard deviation of a noise draw that keeps a budget.
@@ -272,7 +273,7 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
                     "|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7); times {} for {} of the factorisation over \
                      {releases} releases",
                     short(reward),
-                    short(columns(factor.factorisation(releases).as_ref(), participation)),
+                    short(columns(factor.factorisation(releases, participation).as_ref(), participation)),
                     if participation.is_once() { "a column".to_owned() } else { format!("{} columns", participation.count) }
                 ),
             };

@@ -5,9 +5,10 @@ use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
 use privateer_privacy::streams::Factorisation;
-use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic, quote};
+use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic, automatic_for_streams, quote};
 use std::fmt;
 use std::sync::Arc;
 
@@ -219,9 +220,10 @@ impl GradientRequest {
     ///
     /// # Errors
     /// If there is none of the stated name.
-    pub fn factorisation(&self, rounds: u64) -> Result<Arc<dyn Factorisation>, Refusal> {
-        let name = automatic(self.factorisation, Protects::PrefixSums, self.spec.calibration);
-        quote::factorisation(name, rounds).ok_or_else(|| {
+    pub fn factorisation(&self, rounds: u64, participation: Participation) -> Result<Arc<dyn Factorisation>, Refusal> {
+        let returns = self.spec.budget.participation;
+        let name = automatic_for_streams(self.factorisation, Protects::PrefixSums, self.spec.calibration, returns);
+        quote::factorisation(name, rounds, participation).ok_or_else(|| {
             let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
             Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected)
         })

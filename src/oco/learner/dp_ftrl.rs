@@ -58,7 +58,7 @@ fn prepare(keys: FtrlKeys, setting: &Setting, request: &GradientRequest, learnin
         return Err(Refusal::new("calibration", message, "`calibration = \"tight\"` or `\"corrected\"`"));
     }
     let generalized = request.generalized()?;
-    let factorisation = request.factorisation(steps)?;
+    let factorisation = request.factorisation(steps, participation)?;
     let priced = terms.plain_sum_noise(generalized, factorisation.as_ref(), participation)?;
     let name = GradientRequest::vector_name(generalized, is_private);
     let note = match (passes, of_user) {

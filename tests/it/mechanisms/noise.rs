@@ -246,7 +246,7 @@ fn draws_are_stated(what: &str, event: &Event, scale: f64, noise: &[Vec<f64>]) {
     let &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, .. } = event else {
         panic!("{what}: {event:?}")
     };
-    let first = factor.factorisation(releases).variance(1).sqrt();
+    let first = factor.factorisation(releases, Default::default()).variance(1).sqrt();
     let diagonal = if equal_diagonal { 1.0 } else { std::f64::consts::SQRT_2 };
     let (mut on, mut off, mut moment) = (Vec::new(), Vec::new(), Vec::new());
     for entries in noise {

@@ -23,7 +23,7 @@ use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixSums, columns};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale,
-    automatic,
+    automatic, automatic_for_streams,
 };
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct SumsTerms {
     pub range: (f64, f64),
     /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
-    /// `auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`.
+    /// `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`.
     pub mechanism: &'static str,
     /// Privacy budget.
     pub budget: (Epsilon, Delta),
@@ -77,7 +77,11 @@ impl InteractionSums {
         let (epsilon, delta) = terms.budget;
         let releases = terms.due.len().max(1) as u64;
         let protects = if terms.local { Protects::LocalSums } else { Protects::JointSums };
-        let name = automatic(terms.mechanism, protects, terms.calibration);
+        let name = if terms.local {
+            automatic(terms.mechanism, protects, terms.calibration)
+        } else {
+            automatic_for_streams(terms.mechanism, protects, terms.calibration, terms.participation)
+        };
         if terms.local && name != "local-gaussian" {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
             return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
@@ -87,27 +91,27 @@ impl InteractionSums {
         }
         let found = Factor::named(name);
         let factor = found.unwrap_or(Factor::Own);
+        let ends = terms.due.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
+        let once = terms.local || terms.participation.is_once();
+        let rows = if once { Participation::ONCE } else { terms.participation.in_rows_of(ends.max().unwrap_or(1)) };
         let factorisation: Arc<dyn Factorisation> = match found {
-            Some(factor) => factor.factorisation(releases),
+            Some(factor) => factor.factorisation(releases, rows),
             // The draws of all users add up.
             None if terms.local => Arc::new(Own::new(releases)),
             None => {
                 let of = if name == "local-gaussian" { "every user's own item" } else { "a choice" };
                 let message = format!("`{name}` is noise of {of}, and this policy releases sums");
-                return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
+                return Err(Refusal::new(
+                    "mechanism",
+                    message,
+                    "`auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`",
+                ));
             }
         };
         let budget = Budget { participation: terms.participation, ..terms.budget.into() };
-        let ends = terms.due.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
         // Users who add their own noise make a release in each participation.
-        let (participation, columns) = if terms.local {
-            (Participation::ONCE, libm::sqrt(budget.releases() as f64))
-        } else if terms.participation.is_once() {
-            (Participation::ONCE, factorisation.sensitivity(Participation::ONCE))
-        } else {
-            let rows = terms.participation.in_rows_of(ends.max().unwrap_or(1));
-            (rows, columns(factorisation.as_ref(), rows))
-        };
+        let answers = if terms.local { libm::sqrt(budget.releases() as f64) } else { 1.0 };
+        let columns = answers * columns(factorisation.as_ref(), rows);
         let (lo, hi) = terms.range;
         let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
         let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
@@ -126,7 +130,7 @@ impl InteractionSums {
             releases: stated,
             length: clip.length / clip.feature_unit,
             reward: Some(reward_bound),
-            participation,
+            participation: rows,
         };
         let symbols = [("epsilon", epsilon.get()), ("delta", delta.get())];
         let printed = if terms.local {

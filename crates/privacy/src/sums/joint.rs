@@ -24,7 +24,7 @@ use crate::{
 use std::sync::Arc;
 
 /// Registry entries.
-pub const ENTRIES: [SumsEntry; 4] = [
+pub const ENTRIES: [SumsEntry; 5] = [
     entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021", |request, facts, need| {
         build(request, facts, need, Factor::Tree)
     }),
@@ -39,6 +39,12 @@ pub const ENTRIES: [SumsEntry; 4] = [
         "square-root Toeplitz noise: the smallest largest variance of all Toeplitz factorisations; stores every draw",
         "Fichtenberger2023",
         |request, facts, need| build(request, facts, need, Factor::SqrtToeplitz),
+    ),
+    entry(
+        "banded-toeplitz",
+        "square-root Toeplitz noise cut off after a band: less for users who return; stores a band of draws",
+        "Kalinin2024",
+        |request, facts, need| build(request, facts, need, Factor::BandedToeplitz),
     ),
 ];
 
@@ -113,7 +119,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
     let participation = request.budget.participation.in_rows_of(if whole { 1 } else { u64::MAX });
     let participation = if participation.is_once() { Participation::ONCE } else { participation };
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
-        let factorisation = factor.factorisation(releases);
+        let factorisation = factor.factorisation(releases, participation);
         let release = GramRelease { factor, releases: factorisation.rounds(), length: 1.0, reward: rewards.reach, participation };
         let norm = columns(factorisation.as_ref(), participation);
         let printed = rewards.printed(need.linear, (release, norm), horizon, (epsilon, delta));
