@@ -43,6 +43,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-honaker", "sums over users by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
     sound("sums-blt", "sums over users by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
     sound("sums-sqrt-toeplitz", "sums over users by the square root", || sums::cases(&joint::ENTRIES[3])),
+    sound("sums-banded-toeplitz", "sums over users by the banded square root", || sums::cases(&joint::ENTRIES[4])),
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
     sound("sums-batch-gaussian", "sums of batches, Gaussian noise", || sums::cases(&batch::ENTRIES[1])),

@@ -149,8 +149,7 @@ fn prices_of_groups_survive_the_optimal_attack() {
             let once = ledger.composition(1).and_then(|once| once.mu()).expect("Gaussian");
             for k in [2_u64, 3, 7] {
                 let stated = ledger.composition(k).and_then(|composition| composition.mu()).expect("Gaussian");
-                let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
-                let factor = factors.into_iter().find(|factor| factor.name() == entry.name).expect("a factor");
+                let factor = Factor::STREAMS.into_iter().find(|factor| factor.name() == entry.name).expect("a factor");
                 // Item distance over sigma, for rewards centred to [-1/2, 1/2].
                 let mu_of = |rounds: u64, k: f64| {
                     let factorisation = factor.factorisation(rounds, Default::default());
@@ -267,7 +266,7 @@ fn users_who_return_spend_the_stated_budget() {
     };
     let returning = |mechanism: &str| format!("mechanism = \"{mechanism}\"\nparticipations = 4\nseparation = 16");
     let rewards = ["laplace", "duchi", "piecewise", "hybrid", "randomised-response", "gaussian"].map(|name| ("igp-ucb", name));
-    let joint = ["tree", "honaker", "blt", "sqrt-toeplitz"].map(|name| ("jdp-gp-ucb", name));
+    let joint = ["tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz"].map(|name| ("jdp-gp-ucb", name));
     let others =
         [("local-jdp-gp-ucb", "local-gaussian"), ("batched-gp-ucb", "batch-laplace"), ("batched-gp-ucb", "batch-gaussian")];
     for (policy, mechanism) in rewards.into_iter().chain(joint).chain(others) {

@@ -93,6 +93,11 @@ impl Ledger {
             }
         };
         notes.extend(unit.notes(budget));
+        let noise_formula = if 1 < covered {
+            format!("{noise_formula}; for {covered} participations of one user together")
+        } else {
+            noise_formula
+        };
         let claimed_number = epsilon.map(Epsilon::get);
         let per_unit = threat_model.per_unit();
         Self {

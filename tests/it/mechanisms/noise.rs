@@ -324,7 +324,7 @@ fn ledgers_state_the_draws_of_sums() {
             }
         }
     }
-    assert_eq!(seen, 48, "mechanisms and calibrations");
+    assert_eq!(seen, 52, "mechanisms and calibrations");
 }
 
 /// The same for rewards and rows, whose noise is a number.
