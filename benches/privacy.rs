@@ -20,7 +20,7 @@ fn streams(c: &mut Criterion) {
         b.iter(|| (0..trials).for_each(|_| shape.draw(1.0, &mut stream, black_box(&mut out))));
     });
     for name in ["blt", "tree", "honaker"] {
-        let factorisation = quote::factorisation(name, rounds).expect("a known name");
+        let factorisation = quote::factorisation(name, rounds, Default::default()).expect("a known name");
         let mut noises: Vec<_> = (0..trials).map(|_| factorisation.noise(shape)).collect();
         group.bench_function(name, |b| {
             b.iter(|| {

@@ -26,8 +26,10 @@ pub fn cases(generalized: bool) -> Result<Vec<Case>, Error> {
     let Some(terms) = terms(Calibration::Tight, 1.5, DIMENSION, CLAIM, ROUNDS, 0.0) else { return Ok(Vec::new()) };
     let (clip, direction) = (terms.bounds(1.0), direction(generalized));
     let mut cases = Vec::new();
-    for (factor, count) in [("tree", 1), ("sqrt-toeplitz", 1), ("tree", 2), ("blt", 2)] {
-        let Some(factorisation) = quote::factorisation(factor, ROUNDS) else { continue };
+    for (factor, count) in [("tree", 1), ("sqrt-toeplitz", 1), ("tree", 2), ("blt", 2), ("banded-toeplitz", 2)] {
+        let Some(factorisation) = quote::factorisation(factor, ROUNDS, Participation { count, separation: ROUNDS / 2 }) else {
+            continue;
+        };
         let separation = ROUNDS / 2;
         let priced = terms.plain_sum_noise(generalized, factorisation.as_ref(), Participation { count, separation });
         let law = priced.map_err(|refusal| refused(&refusal))?.noise;

@@ -8,6 +8,7 @@ use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::Stream;
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::gradients::{
     Constants, Gradient, GradientQuery, PrefixGradients, Sample, SampleClip, Start, Terms, VectorLaw, VectorNoise,
 };
@@ -56,6 +57,7 @@ pub(super) fn terms(
     Some(Terms {
         calibration,
         budget: Some((Epsilon::try_from(claim.epsilon).ok()?, Delta::try_from(claim.delta).ok()?)),
+        participation: Participation::ONCE,
         rounds,
         dimension,
         norm,

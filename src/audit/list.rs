@@ -36,12 +36,14 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("honaker", "running sums by the weighted tree", || Ok(prefix::cases("honaker"))),
     sound("blt", "running sums by buffered Toeplitz matrices", || Ok(prefix::cases("blt"))),
     sound("sqrt-toeplitz", "running sums by the square root", || Ok(prefix::cases("sqrt-toeplitz"))),
+    sound("banded-toeplitz", "running sums by the banded square root", || Ok(prefix::cases("banded-toeplitz"))),
     sound("gram-prefix", "running sums of phi phi^T and y phi", || Ok(prefix::gram_cases())),
     sound("sums-none", "sums over users, no privacy", || sums::cases(&sums_none::ENTRY)),
     sound("sums-tree", "sums over users by the tree", || sums::cases(&joint::ENTRIES[0])),
     sound("sums-honaker", "sums over users by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
     sound("sums-blt", "sums over users by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
     sound("sums-sqrt-toeplitz", "sums over users by the square root", || sums::cases(&joint::ENTRIES[3])),
+    sound("sums-banded-toeplitz", "sums over users by the banded square root", || sums::cases(&joint::ENTRIES[4])),
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
     sound("sums-batch-gaussian", "sums of batches, Gaussian noise", || sums::cases(&batch::ENTRIES[1])),
@@ -75,6 +77,8 @@ pub static AUDITS: &[AuditEntry] = &[
         .of(&["dp-linucb with blt"]),
     sound("visits-sqrt-toeplitz", "sums over interactions by the square root", || interactions::sums("sqrt-toeplitz"))
         .of(&["dp-linucb with sqrt-toeplitz"]),
+    sound("visits-banded-toeplitz", "sums over interactions by the banded square root", || interactions::sums("banded-toeplitz"))
+        .of(&["dp-linucb with banded-toeplitz"]),
     sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with local-gaussian"]),
     sound("visits-gumbel", "choices of every arm by the exponential mechanism", || interactions::choices("gumbel"))
         .of(&["dp-hdb with gumbel"]),

@@ -78,7 +78,9 @@ pub fn packed_square(z: &[f64]) -> Vec<f64> {
 
 /// Returns all cases of one factorisation: one participation, and three at distance 16 rounds.
 pub fn cases(name: &'static str) -> Vec<Case> {
-    let Some(factorisation) = quote::factorisation(name, ROUNDS) else { return Vec::new() };
+    let Some(factorisation) = quote::factorisation(name, ROUNDS, Participation { count: 3, separation: 16 }) else {
+        return Vec::new();
+    };
     let (what, relation) = (StreamKind::Vector { radius: 1.0 }, Relation::Replace);
     let of = |participation: Participation, changed: &[u64], words: &str| {
         let sigma = sigma(&what, StreamTerms { relation, participation }, factorisation.as_ref());
@@ -106,7 +108,7 @@ pub fn gram_cases() -> Vec<Case> {
     let of = |name: &str, kind: &str, reward: f64| {
         let terms = StreamTerms { relation: Relation::Replace, participation: Participation::ONCE };
         let what = StreamKind::Gram { reward };
-        let factorisation = quote::factorisation(kind, 16)?;
+        let factorisation = quote::factorisation(kind, 16, Participation::ONCE)?;
         let sigma = sigma(&what, terms, factorisation.as_ref());
         // The worst angle of the two feature vectors has phi·phi' = Y² (erratum E7, `docs/privacy.md`).
         let c = (reward * reward).min(1.0);

@@ -5,6 +5,7 @@
 use super::{Case, Claim};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::{
     Budget, Calibration, Ledger, MechanismEntry, Privatizer, Query, Raw, Refusal, Request, RewardFacts, RewardMechanism,
 };
@@ -35,7 +36,10 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
             known.push(ledger);
             let claims = probe.epsilon.is_some();
             let at = if claims { format!("{label} at {epsilon}") } else { label.clone() };
-            cases.push(of_ends(at, &mechanism, (1.0, -1.0), "the ends of the clip range [-1, 1]"));
+            cases.push(of_ends(at.clone(), &mechanism, (1.0, -1.0), "the ends of the clip range [-1, 1]"));
+            if claims && calibration == Calibration::Tight {
+                cases.push(of_returning(format!("{at}, {RETURNS} answers"), &returning(entry, epsilon)?));
+            }
             if claims && Some(&epsilon) == epsilons.last() {
                 let outside = [
                     ("outside", (1e6, -1e6), "far outside of the clip range [-1, 1]"),
@@ -51,6 +55,31 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
         }
     }
     Ok(cases)
+}
+
+/// Answers of one user that a claim covers.
+const RETURNS: u64 = 4;
+
+/// Returns a mechanism that is calibrated for a user who answers several times.
+fn returning(entry: &MechanismEntry, epsilon: f64) -> Result<Arc<dyn RewardMechanism>, Error> {
+    built_for(entry, Calibration::Tight, (epsilon, RETURNS), true)
+}
+
+/// Returns the attack that compares a user who always gives 1 with one who always gives -1.
+///
+/// The most telling event of pure noise is that all answers are large, that of Gaussian noise that their sum is.
+fn of_returning(name: String, mechanism: &Arc<dyn RewardMechanism>) -> Case {
+    let ledger = mechanism.ledger();
+    let (of, gaussian) = (Arc::clone(mechanism), 0.0 < ledger.delta);
+    let pair = format!("{RETURNS} rewards of one user, all 1 against all -1: the ends of the clip range [-1, 1]");
+    let score = if gaussian { "the sum of the released values" } else { "the least of the released values" };
+    let case = Case::new(name, claim(&ledger), pair, score, move |side, stream| {
+        let mut privatizer = of.privatizer();
+        let answers = (0..RETURNS).map(|_| answer(privatizer.as_mut(), side.pick(1.0, -1.0), stream));
+        if gaussian { answers.sum() } else { answers.fold(f64::INFINITY, f64::min) }
+    });
+    let case = case.source("docs/proofs/returning.md");
+    if gaussian { case.gaussian() } else { case }
 }
 
 /// Returns the claim of a ledger.
@@ -88,10 +117,20 @@ pub fn built(
     epsilon: f64,
     bounded: bool,
 ) -> Result<Arc<dyn RewardMechanism>, Error> {
+    built_for(entry, calibration, (epsilon, 1), bounded)
+}
+
+fn built_for(
+    entry: &MechanismEntry,
+    calibration: Calibration,
+    (epsilon, count): (f64, u64),
+    bounded: bool,
+) -> Result<Arc<dyn RewardMechanism>, Error> {
+    let budget = Budget::new(Some(epsilon), Some(WITH_DELTA.1)).map_err(|refusal| refused(&refusal))?;
     let request = Request {
         mechanism: entry.name,
         calibration,
-        budget: Budget::new(Some(epsilon), Some(WITH_DELTA.1)).map_err(|refusal| refused(&refusal))?,
+        budget: Budget { participation: Participation { count, separation: 1 }, ..budget },
         clip: (!bounded).then_some((-1.0, 1.0)),
     };
     let facts = RewardFacts {

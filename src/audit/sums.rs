@@ -6,6 +6,7 @@ use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
 use privateer_privacy::{
@@ -81,14 +82,24 @@ struct SumsAttackPlan {
     /// Number of rounds of the changed user, from round 1 on.
     participations: u64,
     every: u64,
+    /// Whether the claim covers all of these rounds.
+    covered: bool,
     first: Data,
     second: Data,
 }
 
 fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case>, Error> {
     let (e1, e2) = ([1.0, 0.0], [0.0, 1.0]);
-    let once =
-        |suffix, pair, rounds, first, second| SumsAttackPlan { suffix, pair, rounds, participations: 1, every: 1, first, second };
+    let once = |suffix, pair, rounds, first, second| SumsAttackPlan {
+        suffix,
+        pair,
+        rounds,
+        participations: 1,
+        every: 1,
+        covered: true,
+        first,
+        second,
+    };
     let long = [1e6, 0.0];
     // At Y = 1 the worst angle is zero: phi' = phi, y' = -y (erratum E7, `docs/privacy.md`). At a right angle the matrix
     // changes too.
@@ -115,15 +126,18 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
         // In a local model every item is its own release.
         if entry.serves != Protection::LocalSums || every == 1 {
             let (pair, first, second) = ("the same phi, y = 1 against -1, in three rounds of one user", (e1, 1.0), (e1, -1.0));
-            plans.push(SumsAttackPlan {
-                suffix,
-                pair,
-                rounds: PARTICIPATIONS,
+            let plan = SumsAttackPlan {
                 participations: PARTICIPATIONS,
                 every,
-                first,
-                second,
-            });
+                covered: false,
+                ..once(suffix, pair, PARTICIPATIONS, first, second)
+            };
+            // Exact sums are refused for users who return.
+            if noise == SumsAttackNoise::Simulated && entry.name != "none" {
+                let suffix = if every == 1 { ", 3 covered" } else { ", 3 covered in one row" };
+                plans.push(SumsAttackPlan { suffix, covered: true, ..plan });
+            }
+            plans.push(plan);
         }
     }
     if entry.serves == Protection::Batches {
@@ -134,18 +148,22 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
 }
 
 fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Result<Case, Error> {
-    let SumsAttackPlan { suffix, pair, rounds, participations, every, first, second } = plan;
+    let SumsAttackPlan { suffix, pair, rounds, participations, every, covered, first, second } = plan;
     let releases = rounds / every;
+    let budget = Budget::new(Some(BUDGET.0), Some(BUDGET.1)).map_err(|refusal| refused(&refusal))?;
     let request = Request {
         mechanism: entry.name,
         calibration: Calibration::Tight,
-        budget: Budget::new(Some(BUDGET.0), Some(BUDGET.1)).map_err(|refusal| refused(&refusal))?,
+        budget: Budget {
+            participation: Participation { count: if covered { participations } else { 1 }, separation: 1 },
+            ..budget
+        },
         clip: Some((-1.0, 1.0)),
     };
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
     let need = SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false };
     let mechanism = (entry.build)(&request, &facts, need).map_err(|refusal| refused(&refusal))?;
-    let claim = claim_of(&mechanism.ledger(), participations);
+    let claim = claim_of(&mechanism.ledger(), if covered { 1 } else { participations });
     let known = [([0.6, 0.8], 0.3), ([0.8, -0.6], 0.3)];
     let of = Arc::clone(&mechanism);
     let width = if entry.serves == Protection::Batches { 1 } else { ENTRIES };

@@ -145,7 +145,7 @@ fn refused(option: &str, found: &str, expected: &str) -> Error {
 
 /// Returns the participations that are priced, and what the stated claim covers where that is fewer.
 fn participations(quote: &PriceReport) -> String {
-    let Participations { covered, growth } = quote.threat_model.participations;
+    let Participations { covered, growth, .. } = quote.threat_model.participations;
     if quote.participations == covered {
         return quote.threat_model.participations.to_string();
     }

@@ -265,18 +265,19 @@ fn of_stream(what: &str, options: &AccountOptions) -> Result<PriceReport, Error>
     if !(1..=10_000_000).contains(&options.horizon()) {
         return Err(refused("--horizon", &options.horizon().to_string(), "1 to 10000000 rounds"));
     }
+    let participation = Participation { count: options.participations(), separation };
     let relation = options.neighbours.unwrap_or(Relation::Replace);
+    refuse_participations_beyond(options.horizon(), (options.participations(), separation), "--horizon")?;
     let names = format!("one of {}", quote::FACTORISATIONS.join(", "));
     let factorisation = options.factorisation.as_deref().unwrap_or("blt");
-    let Some(factorisation) = quote::factorisation(factorisation, options.horizon()) else {
+    let Some(factorisation) = quote::factorisation(factorisation, options.horizon(), participation) else {
         return Err(refused("--factorisation", &format!("`{factorisation}`"), &names));
     };
     let kind = match what {
         "gram-prefix" => StreamKind::Gram { reward: radius },
         _ => StreamKind::Vector { radius },
     };
-    refuse_participations_beyond(options.horizon(), (options.participations(), separation), "--horizon")?;
-    let terms = StreamTerms { relation, participation: Participation { count: options.participations(), separation } };
+    let terms = StreamTerms { relation, participation };
     let sigma = match (options.sigma, options.epsilon) {
         (Some(sigma), _) if SIZES.contains(&sigma) => sigma,
         (Some(sigma), _) => return Err(refused("--sigma", &short(sigma), SIZES_WORDS)),

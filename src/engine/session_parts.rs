@@ -67,6 +67,11 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     let channel = bandit.privacy.channel(&facts, true, cell.maker.sums(), None)?;
     let mut ledger = channel.ledger();
     cell.environment.derived_from_rewards.state_in(&mut ledger);
+    if 1 < ledger.threat_model.participations.covered {
+        let message = "a session counts the answers of each record itself, and its spec states `participations`";
+        let diagnostic = Diagnostic::new(message).expected("no `participations` in `[privacy]`, and the epsilon of one answer");
+        return Err(Error::input(diagnostic));
+    }
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(
             format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),

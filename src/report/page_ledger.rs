@@ -117,10 +117,18 @@ fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
                 }
                 @if let Some(proof) = proof { div { dt { "proof" } dd { code { (proof) } } } }
             }
+            p { "If people return twice unnoticed: " (returning(entries)) "." }
             (losses(run, entries).html())
             @if !notes.is_empty() { ul { @for note in &notes { li { (note) (explained(note)) } } } }
         }
     }
+}
+
+/// Returns the losses of a user who takes part twice as often as each ledger covers.
+fn returning(entries: &[Entry<'_>]) -> String {
+    let mut losses: Vec<String> = entries.iter().take(N_LOSSES).map(|(ledger, _)| ledger.returning_twice()).collect();
+    losses.dedup();
+    losses.join(", ")
 }
 
 /// Largest number of rows of a card's table.

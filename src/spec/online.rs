@@ -15,8 +15,18 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const KEYS: [&str; 8] =
-    ["mechanism", "calibration", "epsilon", "delta", "clip", "factorisation", "stated_smoothness", "stated_lipschitz"];
+const KEYS: [&str; 10] = [
+    "mechanism",
+    "calibration",
+    "epsilon",
+    "delta",
+    "participations",
+    "separation",
+    "clip",
+    "factorisation",
+    "stated_smoothness",
+    "stated_lipschitz",
+];
 
 /// Returns the keys of `[privacy]` in online convex runs, for listings.
 pub fn gradient_privacy_keys() -> Vec<KeyDoc> {

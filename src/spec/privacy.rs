@@ -4,11 +4,12 @@ use crate::env::ValueUnits;
 use crate::registry::{MECHANISMS, SUMS};
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::mechanism::OutsideEntry;
 use privateer_privacy::sums::{SumsEntry, SumsNeed};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Protection, Protects, Refusal, Request, RewardFacts, automatic,
-    automatic_for_rewards,
+    automatic_for_rewards, automatic_for_streams,
 };
 
 /// Holds a privacy request as read from a spec.
@@ -62,7 +63,7 @@ pub fn privacy_keys() -> Vec<KeyDoc> {
     args.documented()
 }
 
-const KEYS: [&str; 5] = ["mechanism", "calibration", "epsilon", "delta", "clip"];
+const KEYS: [&str; 7] = ["mechanism", "calibration", "epsilon", "delta", "clip", "participations", "separation"];
 
 impl PrivacyPlan {
     /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
@@ -92,7 +93,10 @@ impl PrivacyPlan {
         args.finish();
         let name = match protection {
             Protection::Rewards => automatic_for_rewards(&request),
-            Protection::Sums => automatic(request.mechanism, Protects::JointSums, request.calibration),
+            Protection::Sums => {
+                let participation = request.budget.participation;
+                automatic_for_streams(request.mechanism, Protects::JointSums, request.calibration, participation)
+            }
             Protection::LocalSums => automatic(request.mechanism, Protects::LocalSums, request.calibration),
             Protection::Batches => automatic(request.mechanism, Protects::Batches, request.calibration),
         };
@@ -154,6 +158,7 @@ impl PrivacyPlan {
         units: Option<ValueUnits>,
     ) -> Result<Channel, Error> {
         let mut request = self.request;
+        request.check_participation(facts.rounds).map_err(|refusal| self.place(refusal))?;
         if let (Some(units), Some((low, high))) = (units, request.clip) {
             let Some(range) = units.rewards(low, high) else {
                 let message = format!("the clip range [{low}, {high}] has no logarithm");
@@ -225,8 +230,16 @@ pub(super) fn request(args: &Args<'_>, mechanisms: &[&'static str], default: &'s
     let budget = Budget {
         epsilon: epsilon.and_then(|epsilon| Epsilon::try_from(epsilon).ok()),
         delta: delta.and_then(|delta| Delta::try_from(delta).ok()),
+        participation: participation(args),
     };
     Request { mechanism, calibration, budget, clip: None }
+}
+
+/// Reads how often one user takes part.
+fn participation(args: &Args<'_>) -> Participation {
+    let count = args.count("participations", "rounds of one user that the budget covers together").between(1, 1_000_000).or(1);
+    let separation = args.count("separation", "least distance in rounds between two of them").between(1, 1 << 40).or(1);
+    Participation { count, separation }
 }
 
 /// Reads the key `clip`.

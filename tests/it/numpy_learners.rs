@@ -82,6 +82,8 @@ const ANSWERS: [(&str, &[f64]); 9] = [
 ];
 
 fn expected(name: &str) -> &'static [f64] {
+    // Without users who return, the band is the whole square root.
+    let name = if name == "banded-toeplitz" { "sqrt-toeplitz" } else { name };
     ANSWERS.iter().find(|(of, _)| *of == name).expect("an answer").1
 }
 
@@ -123,7 +125,7 @@ fn every_factorisation_gives_the_iterates_of_numpy() {
     for name in quote::FACTORISATIONS {
         let factorisation: Arc<dyn Factorisation> = match name {
             "blt" => Arc::new(Blt::stated(&[0.9, 0.5], &[0.4, 0.2], u64::from(N)).expect("a matrix")),
-            _ => quote::factorisation(name, u64::from(N)).expect("a factorisation"),
+            _ => quote::factorisation(name, u64::from(N), Default::default()).expect("a factorisation"),
         };
         let answer = |answers_mean: bool| {
             let gradient = Arc::new(LinearModel { loss: Arc::new(Squared { clip: f64::INFINITY }) });

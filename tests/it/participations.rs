@@ -149,11 +149,10 @@ fn prices_of_groups_survive_the_optimal_attack() {
             let once = ledger.composition(1).and_then(|once| once.mu()).expect("Gaussian");
             for k in [2_u64, 3, 7] {
                 let stated = ledger.composition(k).and_then(|composition| composition.mu()).expect("Gaussian");
-                let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
-                let factor = factors.into_iter().find(|factor| factor.name() == entry.name).expect("a factor");
+                let factor = Factor::STREAMS.into_iter().find(|factor| factor.name() == entry.name).expect("a factor");
                 // Item distance over sigma, for rewards centred to [-1/2, 1/2].
                 let mu_of = |rounds: u64, k: f64| {
-                    let factorisation = factor.factorisation(rounds);
+                    let factorisation = factor.factorisation(rounds, Default::default());
                     let columns = factorisation.sensitivity(privateer_privacy::accounting::sensitivity::Participation::ONCE);
                     k * once / columns * worth_of_a_shift(factorisation.as_ref()).sqrt()
                 };
@@ -242,7 +241,7 @@ fn samples_of_one_user_are_a_group_or_refused() {
     assert!(epsilon_of(&priced(&text, 1, &[]).0[0]) < epsilon_of(quote));
     assert_eq!(quote["threat_model"]["unit"]["kind"], "sample");
     // What the noise covers is stated and free; one sample more is priced as a group.
-    let text = spec("dp-ftrl") + "participations = 3\nseparation = 60\n";
+    let text = spec("dp-ftrl").replace("delta = 1e-3", "delta = 1e-3\nparticipations = 3\nseparation = 60");
     let of = |k: u64| priced(&text, k, &[]);
     for (k, holds) in [(1, true), (3, true), (4, false)] {
         let (quotes, exit) = of(k);
@@ -253,6 +252,37 @@ fn samples_of_one_user_are_a_group_or_refused() {
     assert!(of(3).0[0]["notes"].to_string().contains("at least 60 rounds apart"));
     let (quotes, exit) = priced(&spec("noisy-sgd"), 2, &[]);
     assert_eq!((quotes.len(), exit), (0, Some(2)), "steps on secretly drawn samples have no price for a group");
+}
+
+/// Every mechanism for returning users spends its budget and no more; what has no price, and what does not fit, is refused.
+#[test]
+fn users_who_return_spend_the_stated_budget() {
+    let spec = |policy: &str, privacy: &str| {
+        format!(
+            "rounds = 64\ntrials = 1\naccepted_warnings = [\"delta\"]\n\n[environment]\nkind = \"rkhs\"\nbound = 0.5\n\
+             domain = {{ kind = \"grid\", dimension = 1, points = 20 }}\nkernel = {{ kind = \"squared-exponential\", lengthscale = 0.3 }}\n\
+             noise = {{ kind = \"uniform\", bound = 0.5 }}\n\n[privacy]\nepsilon = 2.0\ndelta = 1e-3\n{privacy}\n\n[[policy]]\nkind = \"{policy}\"\n"
+        )
+    };
+    let returning = |mechanism: &str| format!("mechanism = \"{mechanism}\"\nparticipations = 4\nseparation = 16");
+    let rewards = ["laplace", "duchi", "piecewise", "hybrid", "randomised-response", "gaussian"].map(|name| ("igp-ucb", name));
+    let joint = ["tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz"].map(|name| ("jdp-gp-ucb", name));
+    let others =
+        [("local-jdp-gp-ucb", "local-gaussian"), ("batched-gp-ucb", "batch-laplace"), ("batched-gp-ucb", "batch-gaussian")];
+    for (policy, mechanism) in rewards.into_iter().chain(joint).chain(others) {
+        let (quotes, exit) = priced(&spec(policy, &returning(mechanism)), 1, &[]);
+        assert_eq!(exit, Some(0), "{mechanism}");
+        let quote = &quotes[0];
+        let stated = &quote["threat_model"]["participations"];
+        assert_eq!((&stated["covered"], &stated["separation"]), (&4.into(), &16.into()), "{mechanism}");
+        let epsilon = quote["pure_epsilon"].as_f64().unwrap_or_else(|| epsilon_of(quote));
+        assert!((epsilon - 2.0).abs() < 1e-9, "{mechanism}: {epsilon}");
+        // One more breaks the claim.
+        assert_eq!(priced(&spec(policy, &returning(mechanism)), 5, &[]).1, Some(1), "{mechanism}");
+    }
+    let refused = |privacy: &str| priced(&spec("igp-ucb", privacy), 1, &[]).1;
+    assert_eq!(refused("mechanism = \"laplace\"\nparticipations = 5\nseparation = 16"), Some(2), "64 rounds have room for 4");
+    assert_eq!(refused("mechanism = \"laplace\"\ncalibration = \"as-printed\"\nparticipations = 4"), Some(2));
 }
 
 /// The radius of scaled inputs is stated in the units of the inputs: there it is what the noise covers.

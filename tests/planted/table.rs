@@ -150,6 +150,11 @@ pub const ROWS: &[Row] = &[
         &["tree", "honaker", "blt", "sqrt-toeplitz", "ftrl-gaussian"],
         "mechanisms::prices::every_participation_is_priced",
     ),
+    row(
+        ReturningRewards,
+        &["laplace", "gaussian", "duchi", "sums-batch-laplace", "sums-batch-gaussian", "sums-local-gaussian"],
+        "mechanisms::prices::noise_of_rewards_covers_every_answer",
+    ),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),
     row(PlainSums, &["ftrl-gaussian"], "mechanisms::prices::sums_of_plain_gradients_cover_a_replaced_sample"),
     row(HiddenSteps, &["phased-gaussian", "snowball-gaussian"], "mechanisms::prices::a_hidden_descent_covers_a_replaced_sample"),

@@ -51,6 +51,19 @@ impl PrivacyLoss {
         }
     }
 
+    /// Returns the loss of `count` releases with noise of their own, chosen adaptively.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        let k = count as f64;
+        match self {
+            _ if count == 1 => self,
+            Self::Pure { epsilon } => Self::Pure { epsilon: k * epsilon },
+            Self::Gaussian { mu } => Self::Gaussian { mu: libm::sqrt(k) * mu },
+            Self::Concentrated { rho } => Self::Concentrated { rho: k * rho },
+            Self::Unbounded | Self::Subsampled { .. } => Self::Unbounded,
+        }
+    }
+
     /// Returns the least factor by which all noise must grow for this loss to keep the budget.
     /// It is the inverse of [`PrivacyLoss::epsilon`]: pure losses and `mu` shrink like the factor, `rho` like its square.
     /// `None` if no noise keeps the budget.

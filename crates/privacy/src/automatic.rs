@@ -3,6 +3,7 @@
 //! A calibration that follows a paper takes the paper's own mechanism; the tight one takes the mechanism with the least noise
 //! that has a proof.
 
+use crate::accounting::sensitivity::Participation;
 use crate::mechanism::of_least_variance;
 use crate::{Calibration, Request};
 
@@ -45,6 +46,22 @@ pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calib
     row.map_or(mechanism, |(_, names)| names[calibration as usize])
 }
 
+/// Longest band of draws that `auto` keeps for each stream.
+const LONGEST_BAND: u64 = 1024;
+
+/// Returns the name of the factorisation that a word stands for, where a user may return.
+///
+/// For users who return the tight one is the banded square root, whose noise is the least, up to a band that fits in memory.
+pub fn automatic_for_streams(
+    mechanism: &'static str,
+    protects: Protects,
+    calibration: Calibration,
+    participation: Participation,
+) -> &'static str {
+    let bands = calibration.redesigns() && !participation.is_once() && (2..=LONGEST_BAND).contains(&participation.separation);
+    if mechanism == "auto" && bands { "banded-toeplitz" } else { automatic(mechanism, protects, calibration) }
+}
+
 /// Returns the name of the mechanism for single rewards that a request stands for: its own, unless it is `auto`.
 ///
 /// The papers' is `laplace`; the tight one has the least worst-case variance at the request's epsilon.
@@ -52,7 +69,7 @@ pub fn automatic_for_rewards(request: &Request) -> &'static str {
     if request.mechanism != "auto" {
         return request.mechanism;
     }
-    let least = request.budget.epsilon.map_or("hybrid", of_least_variance);
+    let least = request.answer_epsilon().map_or("hybrid", of_least_variance);
     request.calibration.pick(["laplace", "laplace", least])
 }
 
@@ -77,7 +94,7 @@ mod tests {
         let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 10 };
         let mut taken = std::collections::BTreeSet::new();
         for epsilon in [1e-6, 0.1, 0.5, 0.7, 1.0, 1.6, 1.7, 2.0, 4.0, 8.0, 16.0, 18.0, 40.0, 700.0] {
-            let budget = Budget { epsilon: Epsilon::try_from(epsilon).ok(), delta: None };
+            let budget = Budget { epsilon: Epsilon::try_from(epsilon).ok(), ..Budget::default() };
             let request = |mechanism| Request { mechanism, budget, clip: Some((-1.0, 1.0)), ..Request::NONE };
             let name = automatic_for_rewards(&request("auto"));
             let variance = |name: &'static str| {
@@ -92,7 +109,7 @@ mod tests {
             taken.insert(name);
         }
         assert_eq!(taken.len(), 2, "{taken:?}");
-        let at_one = Budget { epsilon: Epsilon::try_from(1.0).ok(), delta: None };
+        let at_one = Budget { epsilon: Epsilon::try_from(1.0).ok(), ..Budget::default() };
         assert_eq!(automatic_for_rewards(&Request { mechanism: "auto", budget: at_one, ..Request::NONE }), "hybrid");
         let corrected = Request { calibration: Calibration::Corrected, mechanism: "auto", ..Request::NONE };
         assert_eq!(automatic_for_rewards(&corrected), "laplace");

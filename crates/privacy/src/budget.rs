@@ -2,6 +2,9 @@
 //! This file does no arithmetic on budgets.
 
 use super::Refusal;
+use super::accounting::sensitivity::Participation;
+use crate::noise::ReleaseError;
+use crate::planted::{self, PlantedFault};
 use std::fmt;
 
 /// A privacy loss that is finite and greater than zero.
@@ -66,28 +69,51 @@ impl fmt::Display for BadDelta {
 
 impl std::error::Error for BadDelta {}
 
-/// A stated privacy budget, each number checked; either may be left out.
+/// A stated privacy budget of one user, each number checked; epsilon and delta may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Budget {
-    /// Privacy loss of one protected unit.
+    /// Privacy loss of one user over all stated participations.
     pub epsilon: Option<Epsilon>,
     /// Failure probability of the claim.
     pub delta: Option<Delta>,
+    /// How often one user takes part.
+    pub participation: Participation,
 }
 
 impl From<Epsilon> for Budget {
     fn from(epsilon: Epsilon) -> Self {
-        Self { epsilon: Some(epsilon), delta: None }
+        Self { epsilon: Some(epsilon), ..Self::default() }
     }
 }
 
 impl From<(Epsilon, Delta)> for Budget {
     fn from((epsilon, delta): (Epsilon, Delta)) -> Self {
-        Self { epsilon: Some(epsilon), delta: Some(delta) }
+        Self { epsilon: Some(epsilon), delta: Some(delta), participation: Participation::ONCE }
     }
 }
 
 impl Budget {
+    /// Returns the pure loss of each participation, where all together may lose `epsilon`.
+    pub(crate) fn answer(&self, epsilon: Epsilon) -> Epsilon {
+        if planted::is(PlantedFault::ReturningRewards) {
+            return epsilon;
+        }
+        Epsilon(epsilon.0 / self.participation.count.max(1) as f64)
+    }
+
+    /// Refuses exact sums for users who take part several times: items are rounded to a grid, and the grid's margin covers one.
+    pub(crate) fn exact_is_once(&self) -> Result<(), ReleaseError> {
+        if self.participation.is_once() {
+            return Ok(());
+        }
+        Err(ReleaseError::Range(format!("{} participations of one user in one sum (at most 1)", self.participation.count)))
+    }
+
+    /// Returns the number of releases of one user where each participation is a release of its own.
+    pub(crate) fn releases(&self) -> u64 {
+        if planted::is(PlantedFault::ReturningRewards) { 1 } else { self.participation.count.max(1) }
+    }
+
     /// Checks stated numbers.
     ///
     /// # Errors
@@ -99,6 +125,7 @@ impl Budget {
         Ok(Self {
             epsilon: epsilon.map_err(|bad| refused("epsilon", bad.0, "a finite number > 0"))?,
             delta: delta.map_err(|bad| refused("delta", bad.0, "a number > 0 and < 1"))?,
+            participation: Participation::ONCE,
         })
     }
 }

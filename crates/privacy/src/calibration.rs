@@ -72,9 +72,9 @@ impl Calibration {
     /// # Errors
     /// A refusal on `epsilon` if no noise keeps the budget.
     pub(crate) fn scale(self, terms: NoiseTerms<'_>) -> Result<Scale, Refusal> {
-        let NoiseTerms { budget: (epsilon, delta), event, closed, least_formula, printed } = terms;
+        let NoiseTerms { budget: (epsilon, delta), releases, event, closed, least_formula, printed } = terms;
         let least = || {
-            closed.or_else(|| price(&event(1.0)).least_noise(epsilon, delta)).ok_or_else(|| {
+            closed.or_else(|| price(&event(1.0)).times(releases).least_noise(epsilon, delta)).ok_or_else(|| {
                 let at = delta.map_or("as a pure loss".to_owned(), |delta| format!("at `delta = {}`", delta.get()));
                 let message = format!("no noise is known to keep `epsilon = {}` {at}", epsilon.get());
                 Refusal::new("epsilon", message, "a larger epsilon")
@@ -105,6 +105,8 @@ pub struct Scale {
 pub(crate) struct NoiseTerms<'a> {
     /// Privacy budget; no delta for a pure loss.
     pub(crate) budget: (Epsilon, Option<Delta>),
+    /// Releases of one user with noise of their own, which keep the budget together.
+    pub(crate) releases: u64,
     /// Returns the event at a scale.
     /// Its loss must shrink in proportion to the scale (rho: to its square).
     pub(crate) event: &'a dyn Fn(f64) -> Event,

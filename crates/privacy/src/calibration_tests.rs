@@ -1,5 +1,6 @@
 //! Tests the one calibration function over all mechanisms, against the price of the event.
 
+use crate::accounting::sensitivity::Participation;
 use crate::curator::{InputsNeed, input_noise};
 use crate::gradients::{BatchPlan, Constants, PricedNoise, SampleClip, Terms};
 use crate::gram::GramLayout;
@@ -55,7 +56,7 @@ fn sound(ledger: &Ledger) {
 #[track_caller]
 fn sound_noise<N>(noise: Result<PricedNoise<N>, Refusal>, (epsilon, delta): (Epsilon, Delta), calibration: Calibration) {
     let PricedNoise { event, noise_formula, .. } = noise.expect("calibrated");
-    let unit = ClaimUnit::Sample { clipped: true, local: false, covered: 1 };
+    let unit = ClaimUnit::Sample { clipped: true, local: false };
     let budget = (epsilon, delta).into();
     let (doubt, notes) = (None, Vec::new());
     sound(&Ledger::of(Claim { mechanism: "gradients", calibration, unit, event, budget, noise_formula, doubt, notes }));
@@ -132,7 +133,18 @@ fn interactions_take_the_least_noise() {
             for (context_length, range) in [(1.0, (0.0, 1.0)), (3.0, (-2.0, 7.0)), (0.1, (-1.0, 0.5))] {
                 let layout = GramLayout { n_blocks: 3, dimension: 2, joint: !calibration.redesigns() };
                 let (due, budget) = ((1..=rounds).collect(), (epsilon, delta));
-                let terms = SumsTerms { layout, due, rounds, context_length, range, calibration, mechanism, budget, local };
+                let terms = SumsTerms {
+                    participation: Participation::ONCE,
+                    layout,
+                    due,
+                    rounds,
+                    context_length,
+                    range,
+                    calibration,
+                    mechanism,
+                    budget,
+                    local,
+                };
                 sound(&InteractionSums::calibrated(terms).expect("a mechanism").ledger());
             }
         }
@@ -146,8 +158,18 @@ fn gradients_take_the_least_noise() {
             let norm = Norm::of(p).expect("a norm");
             let actual = Constants { diameter: 2.0, smoothness: 0.7, lipschitz: 1.3 };
             let (budget, clip) = (Some((epsilon, delta)), Some(SampleClip { norm: norm.dual(), radius: 1.0 }));
-            let terms = Terms { calibration, budget, rounds, dimension: 9, norm, actual, stated: actual, clip };
-            let tree = crate::Factor::Tree.factorisation(rounds);
+            let terms = Terms {
+                participation: Participation::ONCE,
+                calibration,
+                budget,
+                rounds,
+                dimension: 9,
+                norm,
+                actual,
+                stated: actual,
+                clip,
+            };
+            let tree = crate::Factor::Tree.factorisation(rounds, Participation::ONCE);
             let plan = BatchPlan { first: 2, batch: 1, steps: rounds - 2 };
             for generalized in [true, false].into_iter().filter(|generalized| *generalized || calibration.redesigns()) {
                 sound_noise(terms.sum_noise(generalized, tree.as_ref(), 0.5), (epsilon, delta), calibration);
@@ -167,8 +189,17 @@ fn stored_gradients_take_the_least_noise() {
         let norm = Norm::of(2.0).expect("a norm");
         let actual = Constants { diameter: 2.0, smoothness: 0.7, lipschitz: 1.3 };
         let clip = Some(SampleClip { norm, radius: 1.0 });
-        let terms =
-            Terms { calibration, budget: Some((epsilon, delta)), rounds: 30, dimension: 3, norm, actual, stated: actual, clip };
+        let terms = Terms {
+            participation: Participation::ONCE,
+            calibration,
+            budget: Some((epsilon, delta)),
+            rounds: 30,
+            dimension: 3,
+            norm,
+            actual,
+            stated: actual,
+            clip,
+        };
         sound_noise(terms.stored_noise(899), (epsilon, delta), calibration);
     }
 }

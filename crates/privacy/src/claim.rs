@@ -2,7 +2,7 @@
 //!
 //! A unit owns everything that follows from it: threat model, notes, and why a claim about it fails.
 
-use super::{Adversary, Budget, Calibration, Event, Growth, Participations, RadiusUnits, ThreatModel, Unit};
+use super::{Adversary, Budget, Calibration, Event, Growth, RadiusUnits, ThreatModel, Unit};
 
 /// Carries a mechanism's own statement; [`super::Ledger::of`] adds the price.
 #[derive(Debug, Clone)]
@@ -50,8 +50,6 @@ pub enum ClaimUnit {
         clipped: bool,
         /// True if every sample gets its own noise before it leaves its user.
         local: bool,
-        /// Number of samples of one user that the budget covers, at least 1.
-        covered: u64,
     },
     /// One user's context, arm and reward.
     Interaction {
@@ -84,10 +82,7 @@ impl ClaimUnit {
             Self::BatchedReward { .. } => joint(Unit::Reward, Adversary::Observer),
             Self::Row { radius } => ThreatModel::row(radius, RadiusUnits::Inputs),
             Self::Sample { local: true, .. } => local(Unit::Sample),
-            Self::Sample { covered, .. } => {
-                let model = joint(Unit::Sample, Adversary::Observer);
-                ThreatModel { participations: Participations { covered, ..model.participations }, ..model }
-            }
+            Self::Sample { .. } => joint(Unit::Sample, Adversary::Observer),
             Self::Interaction { local: true, .. } => local(Unit::Interaction),
             Self::Interaction { .. } => joint(Unit::Interaction, Adversary::OtherUsers),
             Self::GramItem { local: true, .. } => local(Unit::DecisionSetAndReward),

@@ -3,11 +3,12 @@
 //! The price of an event is in `accountant`, the mechanism's claim in `ledger`.
 
 use super::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
-use super::streams::Factorisation;
+use super::streams::banded::Banded;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
+use super::streams::{Factorisation, columns};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
@@ -110,6 +111,9 @@ pub enum Event {
         moment_sigma: f64,
         /// Bound on `|y|` after subtracting the public centre; `None` if unbounded.
         reward: Option<f64>,
+        /// How often one user takes part, in releases.
+        #[serde(default, skip_serializing_if = "Participation::is_once")]
+        participation: Participation,
     },
     /// A data set was multiplied from the right by a secret matrix of normal entries.
     Projection {
@@ -136,11 +140,13 @@ pub enum Factor {
     Blt,
     /// Square root of the Toeplitz matrix of prefix sums.
     SqrtToeplitz,
+    /// The square root, cut off after a band that fits the participation.
+    BandedToeplitz,
 }
 
 impl Factor {
     /// The factorisations of running sums.
-    pub const STREAMS: [Self; 4] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz];
+    pub const STREAMS: [Self; 5] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz, Self::BandedToeplitz];
 
     /// Returns the factorisation of running sums with this name; `None` for an unknown name.
     pub fn named(name: &str) -> Option<Self> {
@@ -155,31 +161,34 @@ impl Factor {
             Self::Honaker => "honaker",
             Self::Blt => "blt",
             Self::SqrtToeplitz => "sqrt-toeplitz",
+            Self::BandedToeplitz => "banded-toeplitz",
         }
     }
 
-    /// Returns the factorisation over `releases` releases.
+    /// Returns the factorisation over `releases` releases, of which one user enters those of `participation`.
     /// For [`Factor::Own`] it has one release, because every item is released on its own.
     #[must_use]
-    pub fn factorisation(self, releases: u64) -> Arc<dyn Factorisation> {
+    pub fn factorisation(self, releases: u64, participation: Participation) -> Arc<dyn Factorisation> {
         match self {
             Self::Own => Arc::new(Tree::new(1)),
             Self::Tree => Arc::new(Tree::new(releases)),
             Self::Honaker => Arc::new(Honaker::new(releases)),
             Self::Blt => Arc::new(Blt::fitted(releases)),
             Self::SqrtToeplitz => Arc::new(SquareRoot::new(releases)),
+            Self::BandedToeplitz => Arc::new(Banded::fitted(releases, participation)),
         }
     }
 }
 
-/// Returns `mu` of released sums for one participation of one user.
+/// Returns `mu` of released sums for all stated participations of one user.
 /// Infinite if rewards are unbounded, and for other events.
 pub(super) fn mu_of_sums(event: &Event) -> f64 {
-    let &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward: Some(reward) } = event else {
+    let &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward: Some(reward), participation } = event
+    else {
         return f64::INFINITY;
     };
     // At the worst pair, equal variance on the diagonal protects like 1/sqrt(2) of isotropic noise (E13).
     let gram_sigma = if equal_diagonal { gram_sigma / SQRT_2 } else { gram_sigma };
     let item = libm::sqrt(gram_and_reward_mu_squared(reward, gram_sigma, moment_sigma, Relation::Replace));
-    item * factor.factorisation(releases).sensitivity(Participation::ONCE)
+    item * columns(factor.factorisation(releases, participation).as_ref(), participation)
 }

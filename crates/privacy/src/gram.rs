@@ -153,14 +153,16 @@ pub(crate) struct GramRelease {
     pub(crate) length: f64,
     /// Largest absolute reward; `None` if unbounded.
     pub(crate) reward: Option<f64>,
+    /// How often one user takes part, in releases.
+    pub(crate) participation: Participation,
 }
 
 impl GramRelease {
     /// Returns the event for draws of this standard deviation, stated for features of length at most 1.
     pub(crate) fn event(self, sigma: f64) -> Event {
-        let Self { factor, releases, length, reward } = self;
+        let Self { factor, releases, length, reward, participation } = self;
         let (gram_sigma, moment_sigma) = (sigma / (length * length), sigma / length);
-        Event::Sums { factor, releases, gram_sigma, equal_diagonal: false, moment_sigma, reward }
+        Event::Sums { factor, releases, gram_sigma, equal_diagonal: false, moment_sigma, reward, participation }
     }
 
     /// Returns by how much one item moves the sums, in units of a draw's standard deviation.
@@ -182,6 +184,8 @@ impl GramRelease {
     ) -> Result<Scale, Refusal> {
         let scale = calibration.scale(NoiseTerms {
             budget: (epsilon, Some(delta)),
+            // `norm` holds all releases.
+            releases: 1,
             event: &|sigma| self.event(sigma),
             // The event's price would fit the factorisation again.
             closed: Some(norm * self.distance() * analytic_gaussian_sigma(epsilon, delta)),

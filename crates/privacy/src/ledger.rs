@@ -2,9 +2,10 @@
 //!
 //! The delivered loss is priced from the event here, never copied from the claim.
 
+use super::accounting::sensitivity::Participation;
 use super::accounting::{Composition, Loss};
 use super::threat_model::short;
-use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
+use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Growth, Guarantee, Participations, ThreatModel, price};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -76,8 +77,13 @@ impl Ledger {
     /// Prices the event and records the claim next to the price.
     pub fn of(claim: Claim) -> Self {
         let Claim { mechanism, calibration, unit, event, budget, noise_formula, doubt, mut notes } = claim;
-        let (Budget { epsilon, delta }, threat_model, clip) = (budget, unit.threat_model(), unit.clip());
-        let delivered_epsilon = price(&event).epsilon(delta).filter(|epsilon| epsilon.is_finite());
+        let Budget { epsilon, delta, participation: Participation { count, separation } } = budget;
+        let (mut threat_model, clip) = (unit.threat_model(), unit.clip());
+        let covered = count.max(1);
+        threat_model.participations = Participations { covered, separation, ..threat_model.participations };
+        // The event of a stream is that of all covered participations; a release of its own is that of one.
+        let releases = if threat_model.participations.growth == Growth::SeparateReleases { covered } else { 1 };
+        let delivered_epsilon = price(&event).times(releases).epsilon(delta).filter(|epsilon| epsilon.is_finite());
         let guarantee = match (epsilon, delivered_epsilon) {
             (None, _) => Guarantee::NotPrivate,
             (Some(claimed), Some(delivered)) if keeps(delivered, claimed.get()) => Guarantee::Holds,
@@ -87,6 +93,11 @@ impl Ledger {
             }
         };
         notes.extend(unit.notes(budget));
+        let noise_formula = if 1 < covered {
+            format!("{noise_formula}; for {covered} participations of one user together")
+        } else {
+            noise_formula
+        };
         let claimed_number = epsilon.map(Epsilon::get);
         let per_unit = threat_model.per_unit();
         Self {
@@ -117,16 +128,31 @@ impl Ledger {
     /// `None` if no valid price is known.
     pub fn composition(&self, participations: u64) -> Option<Composition> {
         let loss = Loss::of(&self.event);
-        match self.threat_model.participations.growth {
-            // The event is that of all participations that the claim covers.
-            _ if participations <= self.threat_model.participations.covered.max(1) => Some(Composition::of(loss)),
+        let Participations { covered, growth, .. } = self.threat_model.participations;
+        let participations = participations.max(covered);
+        match growth {
+            Growth::SeparateReleases if !matches!(self.event, Event::Subsampled { .. }) => {
+                Some(Composition::of(loss).times(participations))
+            }
+            // The event of a stream is that of all participations that the claim covers.
+            _ if participations <= covered.max(1) => Some(Composition::of(loss)),
             // Steps on secretly drawn samples have no known pair of output laws, and so no price for a group.
             _ if matches!(self.event, Event::Subsampled { .. }) => None,
-            Growth::SeparateReleases => Some(Composition::of(loss).times(participations)),
             Growth::OneStream if planted::is(PlantedFault::GroupPrice) => Some(Composition::of(loss).times(participations)),
-            Growth::OneStream => Some(Composition::of(loss.of_group(participations))),
-            Growth::Unpriced => None,
+            // Further ones are groups at the stated separation.
+            Growth::OneStream => Some(Composition::of(loss.of_group(participations.div_ceil(covered.max(1))))),
+            Growth::SeparateReleases | Growth::Unpriced => None,
         }
+    }
+
+    /// Returns what a user loses who takes part twice as often as the claim covers.
+    pub fn returning_twice(&self) -> String {
+        let twice = self.composition(2 * self.threat_model.participations.covered);
+        let spent = twice.map_or(f64::INFINITY, |twice| match Delta::try_from(self.delta) {
+            Ok(delta) => twice.epsilon(delta).upper,
+            Err(_) => twice.pure().unwrap_or(f64::INFINITY),
+        });
+        if spent.is_finite() { format!("epsilon = {}", short(spent)) } else { "epsilon = infinity".to_owned() }
     }
 
     /// Says whether the claim holds for a user who takes part `participations` times.

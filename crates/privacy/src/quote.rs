@@ -6,7 +6,7 @@
 use super::accounting::sensitivity::{self, Participation, Relation};
 use super::accounting::{Bracket, Composition, Loss, PriceMethod, least_noise};
 use super::event::mu_of_sums;
-use super::streams::{Factorisation, PrefixStatement};
+use super::streams::{Factorisation, PrefixStatement, columns};
 pub use super::threat_model::short;
 use super::{
     Adversary, Delta, Epsilon, Event, Factor, Growth, Guarantee, Ledger, Participations, Refusal, RewardMechanism, ThreatModel,
@@ -65,6 +65,7 @@ impl PriceReport {
     /// # Errors
     /// A refusal on `participations` if no valid price is known for more than one.
     pub fn of_ledger(ledger: &Ledger, participations: u64) -> Result<Self, Refusal> {
+        let participations = participations.max(ledger.threat_model.participations.covered);
         let (Some(composition), Some(guarantee)) = (ledger.composition(participations), ledger.guarantee_for(participations))
         else {
             let message = format!(
@@ -119,7 +120,11 @@ impl PriceReport {
                 adversary: Adversary::Observer,
                 neighbours: relation.into(),
                 unit: what.unit(),
-                participations: Participations { covered: participation.count, growth: Growth::OneStream },
+                participations: Participations {
+                    covered: participation.count,
+                    separation: participation.separation,
+                    growth: Growth::OneStream,
+                },
             },
             participations: participation.count,
             sensitivity: Some(distance * norm),
@@ -207,11 +212,11 @@ impl StreamKind {
 }
 
 /// Names that [`factorisation`] accepts.
-pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "sqrt-toeplitz"];
+pub const FACTORISATIONS: [&str; 5] = ["blt", "tree", "honaker", "sqrt-toeplitz", "banded-toeplitz"];
 
-/// Returns the factorisation of this name over `rounds` rounds; `None` for an unknown name.
-pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> {
-    Factor::named(name).map(|factor| factor.factorisation(rounds))
+/// Returns the factorisation of this name over `rounds` rounds for this participation; `None` for an unknown name.
+pub fn factorisation(name: &str, rounds: u64, participation: Participation) -> Option<Arc<dyn Factorisation>> {
+    Factor::named(name).map(|factor| factor.factorisation(rounds, participation))
 }
 
 /// Returns the least standard deviation of a noise draw that keeps a budget.
@@ -252,7 +257,7 @@ pub fn largest_answer(
 fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
     let unclipped = "features and gradients are not clipped: two samples can differ by anything (E3)".to_owned();
     match (&ledger.threat_model.unit, &ledger.event) {
-        (_, event @ &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward }) => {
+        (_, event @ &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward, participation }) => {
             let (one, mu) = (gram_sigma.min(moment_sigma), mu_of_sums(event));
             let derivation = match (reward, factor) {
                 (Some(reward), _) if equal_diagonal => format!(
@@ -265,10 +270,11 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
                     format!("|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own", short(reward))
                 }
                 (Some(reward), _) => format!(
-                    "|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7); times {} for a column of the factorisation over \
+                    "|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7); times {} for {} of the factorisation over \
                      {releases} releases",
                     short(reward),
-                    short(factor.factorisation(releases).sensitivity(Participation::ONCE))
+                    short(columns(factor.factorisation(releases, participation).as_ref(), participation)),
+                    if participation.is_once() { "a column".to_owned() } else { format!("{} columns", participation.count) }
                 ),
             };
             (mu.is_finite().then_some(mu * one), derivation, Some(one))

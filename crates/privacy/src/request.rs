@@ -2,6 +2,7 @@
 //!
 //! This file adds no noise: the files of `mechanism` turn a request into a mechanism.
 
+use super::accounting::sensitivity::Participation;
 use super::{Budget, Calibration, Delta, Epsilon, Refusal};
 use std::sync::Arc;
 
@@ -35,8 +36,12 @@ pub struct Request {
 
 impl Request {
     /// Asks for no privacy.
-    pub const NONE: Self =
-        Self { mechanism: "none", calibration: Calibration::DEFAULT, budget: Budget { epsilon: None, delta: None }, clip: None };
+    pub const NONE: Self = Self {
+        mechanism: "none",
+        calibration: Calibration::DEFAULT,
+        budget: Budget { epsilon: None, delta: None, participation: Participation::ONCE },
+        clip: None,
+    };
 
     /// Returns the privacy loss.
     pub fn epsilon(&self) -> Result<Epsilon, Refusal> {
@@ -45,6 +50,38 @@ impl Request {
             Refusal::new("epsilon", message, "a finite number > 0")
                 .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy")
         })
+    }
+
+    /// Returns the privacy loss of one answer of a user who gives several: pure losses add up.
+    pub fn answer_epsilon(&self) -> Result<Epsilon, Refusal> {
+        let epsilon = self.epsilon()?;
+        Ok(self.budget.answer(epsilon))
+    }
+
+    /// Checks that the stated participations fit into `rounds`, and that a calibration knows them.
+    ///
+    /// # Errors
+    /// A refusal on `participations` or `calibration`.
+    pub fn check_participation(&self, rounds: u64) -> Result<(), Refusal> {
+        let Participation { count, separation } = self.budget.participation;
+        if self.mechanism == "none" || count <= 1 {
+            return Ok(());
+        }
+        let most = rounds.div_ceil(separation.max(1));
+        if most < count {
+            let message =
+                format!("`participations` is {count}, and {rounds} rounds have room for {most} at least {separation} apart");
+            return Err(Refusal::new(
+                "participations",
+                message,
+                format!("a whole number from 1 to {most}, or a smaller `separation`"),
+            ));
+        }
+        if !self.calibration.corrects() {
+            let message = "the as-printed noise is for a user who takes part once";
+            return Err(Refusal::new("calibration", message, "`calibration = \"tight\"` or `\"corrected\"`"));
+        }
+        Ok(())
     }
 
     /// Returns the failure probability; `users` is for the hint of the refusal.

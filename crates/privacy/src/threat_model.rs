@@ -112,6 +112,9 @@ pub enum Unit {
 pub struct Participations {
     /// Participations of one user that the stated epsilon covers, at least 1.
     pub covered: u64,
+    /// Least distance in rounds between two of them, at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub separation: u64,
     /// What further participations cost.
     pub growth: Growth,
 }
@@ -130,10 +133,19 @@ pub enum Growth {
     Unpriced,
 }
 
+fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(n: &u64) -> bool {
+    *n == 1
+}
+
 impl Participations {
     /// Covers one participation.
     pub fn one(growth: Growth) -> Self {
-        Self { covered: 1, growth }
+        Self { covered: 1, separation: 1, growth }
     }
 }
 
@@ -250,7 +262,9 @@ impl fmt::Display for Unit {
 
 impl fmt::Display for Participations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { covered, growth } = self;
+        let Self { covered, separation, growth } = self;
+        let covered =
+            if *separation == 1 { covered.to_string() } else { format!("{covered}, at least {separation} rounds apart") };
         match growth {
             Growth::SeparateReleases => write!(f, "{covered}; k of one user are k separate releases, whose losses compose (E5)"),
             Growth::OneStream => write!(f, "{covered}; k of one user enter one stream and are priced as a group of k (E5)"),

@@ -156,6 +156,7 @@ pub fn sums(file: &Value) -> Read<Value> {
     let plan = built(&json!({ "failure_prob": failure_prob, "beta": "theory" }), dp_linucb::parse)?;
     let prepared = plan.prepare(&facts, &Request { mechanism, calibration, budget, clip: None }).map_err(said)?;
     let terms = SumsTerms {
+        participation: Default::default(),
         layout: GramLayout { n_blocks: k, dimension: d, joint: true },
         due: (1..=rounds).collect(),
         rounds,

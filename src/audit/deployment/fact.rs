@@ -68,8 +68,8 @@ impl Fact {
                 None => ReadPart::Unknown,
             },
             _ => match ledger.event {
-                Event::Sums { factor, releases, gram_sigma, moment_sigma, reward: Some(reward), equal_diagonal } => {
-                    let nodes = factor.factorisation(releases).sensitivity(Participation::ONCE);
+                Event::Sums { factor, releases, gram_sigma, moment_sigma, reward: Some(reward), equal_diagonal, .. } => {
+                    let nodes = factor.factorisation(releases, Participation::ONCE).sensitivity(Participation::ONCE);
                     ReadPart::Sums { mu: nodes * largest_item(reward, (gram_sigma, equal_diagonal), moment_sigma) }
                 }
                 _ => ReadPart::Unknown,

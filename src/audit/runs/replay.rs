@@ -144,7 +144,9 @@ pub(super) fn attack(
 /// Returns the proof that supports the claim.
 fn proof(ledger: &Ledger) -> &str {
     match (&ledger.event, ledger.mechanism.as_str()) {
-        (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "local-gaussian") => "sums",
+        (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "banded-toeplitz" | "local-gaussian") => {
+            "sums"
+        }
         (_, "batch-laplace" | "batch-gaussian") => "batches",
         (Event::GeneralizedGaussian { .. } | Event::Choices { .. } | Event::Subsampled { .. }, _) => "accounting",
         (Event::Gaussian { .. }, _) => "gaussian",

@@ -5,9 +5,10 @@ use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
 use privateer_privacy::streams::Factorisation;
-use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic, quote};
+use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic, automatic_for_streams, quote};
 use std::fmt;
 use std::sync::Arc;
 
@@ -168,6 +169,7 @@ impl GradientRequest {
     /// As [`Request::budget_over`], or for a loss whose gradients are unbounded.
     pub fn terms(&self, setting: &Setting) -> Result<Terms, Refusal> {
         let budget = self.spec.budget_over(setting.rounds)?;
+        self.spec.check_participation(setting.rounds)?;
         let (radius, clips) = (setting.sample_radius, self.clips());
         let lipschitz = if clips { radius * setting.loss.lipschitz() } else { f64::INFINITY };
         if budget.is_some() && clips && lipschitz.is_infinite() {
@@ -179,6 +181,7 @@ impl GradientRequest {
         Ok(Terms {
             calibration: self.spec.calibration,
             budget,
+            participation: self.spec.budget.participation,
             rounds: setting.rounds,
             dimension: setting.set.dimension(),
             norm,
@@ -203,9 +206,9 @@ impl GradientRequest {
         let claim = Claim {
             mechanism,
             calibration: self.spec.calibration,
-            unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local, covered: 1 },
+            unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local },
             event: priced.event,
-            budget: terms.budget.map(Budget::from).unwrap_or_default(),
+            budget: terms.budget.map(|budget| Budget { participation: terms.participation, ..budget.into() }).unwrap_or_default(),
             noise_formula: priced.noise_formula,
             doubt: None,
             notes: notes.iter().map(|note| (*note).to_owned()).collect(),
@@ -217,9 +220,10 @@ impl GradientRequest {
     ///
     /// # Errors
     /// If there is none of the stated name.
-    pub fn factorisation(&self, rounds: u64) -> Result<Arc<dyn Factorisation>, Refusal> {
-        let name = automatic(self.factorisation, Protects::PrefixSums, self.spec.calibration);
-        quote::factorisation(name, rounds).ok_or_else(|| {
+    pub fn factorisation(&self, rounds: u64, participation: Participation) -> Result<Arc<dyn Factorisation>, Refusal> {
+        let returns = self.spec.budget.participation;
+        let name = automatic_for_streams(self.factorisation, Protects::PrefixSums, self.spec.calibration, returns);
+        quote::factorisation(name, rounds, participation).ok_or_else(|| {
             let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
             Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected)
         })

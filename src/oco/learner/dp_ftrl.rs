@@ -11,7 +11,7 @@ use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::{Participation, from_lq};
 use privateer_privacy::gradients::{GradientQuery, PrefixGradients, Sample, SampleStore, Start, Terms};
-use privateer_privacy::{ClaimUnit, Raw, Refusal};
+use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 /// Holds the keys of this learner.
@@ -19,17 +19,14 @@ use std::sync::Arc;
 struct FtrlKeys {
     answers_mean: bool,
     passes: u64,
-    of_user: Participation,
 }
 
-/// Reads `answer`, `passes`, `participations` and `separation`.
+/// Reads `answer` and `passes`.
 pub(super) fn parse(args: &Args<'_>) -> LearnerPlan {
     let answer =
         args.word("answer", "what is answered: the mean of the iterates, or the last one", &["mean", "last"], Some("mean"));
     let passes = args.count("passes", "passes over the samples; further ones follow the last sample").between(1, 1000).or(1);
-    let count = args.count("participations", "samples of one user that the budget covers").between(1, 1_000_000).or(1);
-    let separation = args.count("separation", "least distance of a user's samples, in rounds").between(1, 1 << 40).or(1);
-    let keys = FtrlKeys { answers_mean: answer == "mean", passes, of_user: Participation { count, separation } };
+    let keys = FtrlKeys { answers_mean: answer == "mean", passes };
     LearnerPlan::new(true, move |setting, request, learning_rate| prepare(keys, setting, request, learning_rate))
 }
 
@@ -44,8 +41,9 @@ pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, noise: f64, n: u64)
 }
 
 fn prepare(keys: FtrlKeys, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
-    let FtrlKeys { answers_mean, passes, of_user } = keys;
+    let FtrlKeys { answers_mean, passes } = keys;
     let n_samples = setting.rounds;
+    let of_user = request.spec.budget.participation;
     if 1 < passes && 1 < of_user.count {
         let message = "several samples of one user in several passes have no stated distance between passes";
         return Err(Refusal::new("passes", message, "`passes = 1`, or `participations = 1`"));
@@ -60,7 +58,7 @@ fn prepare(keys: FtrlKeys, setting: &Setting, request: &GradientRequest, learnin
         return Err(Refusal::new("calibration", message, "`calibration = \"tight\"` or `\"corrected\"`"));
     }
     let generalized = request.generalized()?;
-    let factorisation = request.factorisation(steps)?;
+    let factorisation = request.factorisation(steps, participation)?;
     let priced = terms.plain_sum_noise(generalized, factorisation.as_ref(), participation)?;
     let name = GradientRequest::vector_name(generalized, is_private);
     let note = match (passes, of_user) {
@@ -70,10 +68,7 @@ fn prepare(keys: FtrlKeys, setting: &Setting, request: &GradientRequest, learnin
         }
         _ => format!("each sample is used {passes} times, once in each pass; samples are kept until the end"),
     };
-    let (mut claim, law) = request.claim(&terms, name, priced, false, &[note.as_str()]);
-    if let ClaimUnit::Sample { covered, .. } = &mut claim.unit {
-        *covered = of_user.count;
-    }
+    let (claim, law) = request.claim(&terms, name, priced, false, &[note.as_str()]);
     let (d, p) = (terms.dimension, terms.norm.exponent());
     let euclidean = |size: f64, exponent: f64| from_lq(size, exponent, d);
     let noise = law.length(d) * libm::sqrt(factorisation.largest_variance());

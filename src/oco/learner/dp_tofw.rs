@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-    let factorisation = request.factorisation(setting.rounds)?;
+    let factorisation = request.factorisation(setting.rounds, request.spec.budget.participation)?;
     let priced = terms.sum_noise(generalized, factorisation.as_ref(), learning_rate)?;
     let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
     if terms.budget.is_some() {

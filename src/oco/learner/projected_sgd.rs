@@ -17,7 +17,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let claim = Claim {
         mechanism: "none",
         calibration: request.spec.calibration,
-        unit: ClaimUnit::Sample { clipped: false, local: false, covered: 1 },
+        unit: ClaimUnit::Sample { clipped: false, local: false },
         event: Event::NonPrivate,
         budget: Budget::default(),
         noise_formula: "no noise".to_owned(),

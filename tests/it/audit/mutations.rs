@@ -64,7 +64,7 @@ fn of_streams() -> Vec<Case> {
     let of = |name: &str, factorisation: &Arc<dyn Factorisation>, sigma: f64, changed: &[u64]| {
         prefix::case(name.to_owned(), prefix::CLAIM, factorisation, vec![Part::scalar(sigma, 2.0)], changed, "x_1 = 1 against -1")
     };
-    let named = |name: &str| quote::factorisation(name, 64).expect("a factorisation");
+    let named = |name: &str| quote::factorisation(name, 64, Participation::ONCE).expect("a factorisation");
     let (tree, blt) = (named("tree"), named("blt"));
     let mut all = vec![
         of("tree with half of its noise", &tree, 0.5 * sound(tree.as_ref()), &[1]),
@@ -86,7 +86,7 @@ fn of_streams() -> Vec<Case> {
 }
 
 fn of_gram() -> Vec<Case> {
-    let own = quote::factorisation("tree", 1).expect("a factorisation");
+    let own = quote::factorisation("tree", 1, Participation::ONCE).expect("a factorisation");
     let sigma = |reward: f64| quote::least_sigma(&StreamKind::Gram { reward }, once(), own.as_ref(), budget());
     let unit = sigma(1.0) / 2.0;
     let of = |name: &str, parts: Vec<Part>| prefix::case(name.to_owned(), prefix::CLAIM, &own, parts, &[1], "one user's pair");
@@ -115,7 +115,7 @@ fn of_randomness() -> Vec<Case> {
     let claim = Claim { epsilon: 1.0, delta: 0.0 };
     let scale = mechanism.laplace_scale().expect("Laplace");
     let (of, same) = (Arc::clone(&mechanism), mechanism);
-    let blt = quote::factorisation("blt", 8).expect("a factorisation");
+    let blt = quote::factorisation("blt", 8, Participation::ONCE).expect("a factorisation");
     let sigma = sound(blt.as_ref());
     vec![
         Case::new("noise drawn from the stream of the starting points", claim, "y = 1 against -1", "", move |side, stream| {

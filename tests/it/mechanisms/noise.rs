@@ -246,7 +246,7 @@ fn draws_are_stated(what: &str, event: &Event, scale: f64, noise: &[Vec<f64>]) {
     let &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, .. } = event else {
         panic!("{what}: {event:?}")
     };
-    let first = factor.factorisation(releases).variance(1).sqrt();
+    let first = factor.factorisation(releases, Default::default()).variance(1).sqrt();
     let diagonal = if equal_diagonal { 1.0 } else { std::f64::consts::SQRT_2 };
     let (mut on, mut off, mut moment) = (Vec::new(), Vec::new(), Vec::new());
     for entries in noise {
@@ -297,6 +297,7 @@ fn ledgers_state_the_draws_of_sums() {
         {
             for context_length in [1.0, 2.5] {
                 let terms = SumsTerms {
+                    participation: Default::default(),
                     layout: GramLayout::single(M),
                     due: vec![1, 2, 3, 4].into(),
                     rounds: 4,
@@ -323,7 +324,7 @@ fn ledgers_state_the_draws_of_sums() {
             }
         }
     }
-    assert_eq!(seen, 48, "mechanisms and calibrations");
+    assert_eq!(seen, 52, "mechanisms and calibrations");
 }
 
 /// The same for rewards and rows, whose noise is a number.

@@ -52,6 +52,7 @@ pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechani
 /// Sums over interactions with two arms, contexts of two features up to length 1 and rewards in [-1, 1].
 pub fn interactions(local: bool, due: &[u64]) -> InteractionSums {
     let terms = SumsTerms {
+        participation: Default::default(),
         layout: GramLayout { n_blocks: 2, dimension: 2, joint: false },
         due: due.into(),
         rounds: due.last().copied().unwrap_or(1),

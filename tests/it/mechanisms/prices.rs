@@ -4,20 +4,50 @@ use super::parts::{d, e, rewards};
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
 use privateer_privacy::gradients::{Constants, SampleClip, Terms, VectorLaw};
-use privateer_privacy::mechanism::laplace;
+use privateer_privacy::mechanism::{MECHANISMS, laplace};
 use privateer_privacy::quote;
 use privateer_privacy::release::{RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::sums::{Epochs, SumsNeed, joint};
-use privateer_privacy::{Budget, Calibration, Request, RewardFacts, gdp_mu};
+use privateer_privacy::sums::{Epochs, SumsNeed, batch, joint};
+use privateer_privacy::{Budget, Calibration, Event, Guarantee, Request, RewardFacts, gdp_mu};
 
 #[test]
 fn every_participation_is_priced() {
     for name in quote::FACTORISATIONS {
-        let factorisation = quote::factorisation(name, 64).expect("a factorisation");
+        let factorisation = quote::factorisation(name, 64, Participation::ONCE).expect("a factorisation");
         let of = |count: u64, separation: u64| factorisation.sensitivity(Participation { count, separation });
         assert!(1.7 * of(1, 1) < of(3, 16) * 1.0001, "{name}: {} {}", of(1, 1), of(3, 16));
+    }
+}
+
+/// Four answers of one user: pure losses add up to the budget, batches pay for four in one sum.
+#[test]
+fn noise_of_rewards_covers_every_answer() {
+    let of = |mechanism, count| {
+        let budget = Budget {
+            participation: Participation { count, separation: 1 },
+            ..Budget::new(Some(2.0), Some(1e-3)).expect("a budget")
+        };
+        let request = Request { mechanism, calibration: Calibration::Tight, budget, clip: Some((-1.0, 1.0)) };
+        let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
+        match batch::ENTRIES.iter().find(|entry| entry.name == mechanism) {
+            Some(entry) => (entry.build)(&request, &facts, SumsNeed::of_rewards(8)).expect("a mechanism").ledger(),
+            None => {
+                let entry = MECHANISMS.iter().find(|entry| entry.name == mechanism).expect("registered");
+                (entry.build)(&request, &facts).expect("a mechanism").ledger()
+            }
+        }
+    };
+    let size = |mechanism, count| match of(mechanism, count).event {
+        Event::Laplace { scale, .. } => scale,
+        Event::Gaussian { sigma, .. } => sigma,
+        other => panic!("{other:?}"),
+    };
+    for (mechanism, growth) in [("laplace", 4.0), ("gaussian", 2.0), ("batch-laplace", 4.0), ("batch-gaussian", 4.0)] {
+        let (once, four) = (size(mechanism, 1), size(mechanism, 4));
+        assert!((four - growth * once).abs() < 1e-9 * four, "{mechanism}: {once} {four}");
+        assert_eq!(of(mechanism, 4).guarantee, Guarantee::Holds);
     }
 }
 
@@ -50,6 +80,7 @@ fn gradient_terms() -> Terms {
     let norm = Norm::of(2.0).expect("a norm");
     let constants = Constants { diameter: 2.0, smoothness: 5.0, lipschitz: 3.0 };
     Terms {
+        participation: Participation::ONCE,
         calibration: Calibration::Tight,
         budget: Some((e(1.0), d(1e-3))),
         rounds: 8,

@@ -170,7 +170,7 @@ fn channels() {
                 let entries = Shape::Bordered(n_features).len() as f64;
                 for (law, &length) in release.laws().iter().zip(lengths) {
                     let releases = if factor == Factor::Own { 1 } else { length };
-                    let columns = factor.factorisation(releases).sensitivity(Participation::ONCE);
+                    let columns = factor.factorisation(releases, Participation::ONCE).sensitivity(Participation::ONCE);
                     keeps(&what, *law, (distance * columns, entries.sqrt() * columns), stated, SUMS);
                 }
             }

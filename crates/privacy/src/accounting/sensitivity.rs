@@ -33,13 +33,31 @@ impl fmt::Display for Relation {
 pub struct Participation {
     /// Rounds in which one user takes part, at least 1.
     pub count: u64,
-    /// Least distance in rounds between two participations of one user, at least 1.
+    /// Least distance in rounds between two participations of one user, at least 1; 0 if they may share a row of a stream.
     pub separation: u64,
 }
 
 impl Participation {
     /// A new user in every round.
     pub const ONCE: Self = Self { count: 1, separation: 1 };
+
+    /// Returns the participation in rows that each hold at most `longest` rounds.
+    /// At separation 0 all of a user's rounds may be in one row.
+    #[must_use]
+    pub fn in_rows_of(self, longest: u64) -> Self {
+        Self { separation: self.separation / longest.max(1), ..self }
+    }
+
+    /// Returns whether there is one participation.
+    pub fn is_once(&self) -> bool {
+        self.count <= 1
+    }
+}
+
+impl Default for Participation {
+    fn default() -> Self {
+        Self::ONCE
+    }
 }
 
 /// Returns the sensitivity of a scalar clipped to [lo, hi].

@@ -41,6 +41,8 @@ pub struct Terms {
     pub calibration: Calibration,
     /// Privacy budget; `None` adds no noise.
     pub budget: Option<(Epsilon, Delta)>,
+    /// How often one user gives a sample.
+    pub participation: Participation,
     /// Number of samples.
     pub rounds: u64,
     /// Dimension d.
@@ -187,6 +189,20 @@ impl Terms {
         ))
     }
 
+    /// Returns the number of samples of one user.
+    fn group(&self) -> f64 {
+        if planted::is(PlantedFault::ReturningRewards) { 1.0 } else { self.participation.count.max(1) as f64 }
+    }
+
+    /// Refuses several samples of one user where no price is known for them.
+    fn refuse_returns(&self, what: &str) -> Result<(), Refusal> {
+        if self.participation.is_once() {
+            return Ok(());
+        }
+        let message = format!("{what} has no known price for {} samples of one user", self.participation.count);
+        Err(Refusal::new("participations", message, "`participations = 1`, or another learner, such as `dp-ftrl`"))
+    }
+
     fn smooth(&self) -> Result<Smooth, Refusal> {
         let (q, d) = (self.q(), self.dimension);
         if q < 2.0 {
@@ -256,6 +272,7 @@ impl Terms {
         let corrected = Scale { formula: format!("{} with E22 and E23 put right", printed.text), ..at(actual) };
         let terms = NoiseTerms {
             budget: (epsilon, Some(delta)),
+            releases: 1,
             event: &event,
             closed: Some(factor_norm * actual * libm::sqrt(proved.unwrap_or(kappa) / (2.0 * zcdp::rho(epsilon, delta)))),
             least_formula: "sigma_+ by concentrated privacy (E21, E25)",
@@ -278,7 +295,7 @@ impl Terms {
         learning_rate: f64,
     ) -> Result<PricedNoise<SumNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.contribution(learning_rate), 2.0 * self.stated.contribution(1.0));
-        let factor_norm = factorisation.sensitivity(Participation::ONCE);
+        let factor_norm = factorisation.sensitivity(self.participation);
         self.vector(generalized, sensitivities, factor_norm, &han2022_tree::THEOREM_3_1)
     }
 
@@ -305,7 +322,15 @@ impl Terms {
     /// A law that the calibration does not offer.
     pub fn step_noise(&self, generalized: bool) -> Result<PricedNoise<StepNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
-        self.vector(generalized, sensitivities, 1.0, &han2022_tree::SIGMA_PLUS)
+        // Each sample is a release of its own; together they are one mechanism whose squared sensitivities add up.
+        let root = libm::sqrt(self.group());
+        let mut priced = self.vector(generalized, sensitivities, root, &han2022_tree::SIGMA_PLUS)?;
+        if let Event::Gaussian { sensitivity, .. } | Event::GeneralizedGaussian { sensitivity: Some(sensitivity), .. } =
+            &mut priced.event
+        {
+            *sensitivity /= root;
+        }
+        Ok(priced)
     }
 
     /// Calibrates Gaussian noise on hidden steps of length 1, of which one sample moves a point by `share` of twice a gradient.
@@ -315,6 +340,7 @@ impl Terms {
     /// # Errors
     /// A law that the calibration does not offer.
     pub fn hidden_noise(&self, share: f64) -> Result<PricedNoise<StepNoise>, Refusal> {
+        self.refuse_returns("a hidden descent")?;
         let replaced = if planted::is(PlantedFault::HiddenSteps) { 1.0 } else { 2.0 };
         self.vector(false, (replaced * self.actual.lipschitz, 2.0 * self.stated.lipschitz), share, &han2022_tree::SIGMA_PLUS)
     }
@@ -334,8 +360,9 @@ impl Terms {
             2.0 * actual.smoothness * eta * actual.diameter / batch,
             4.0 * stated.smoothness * eta * stated.diameter / libm::sqrt(n),
         );
-        let first = self.vector(generalized, gradients, 1.0, &han2022_tree::SIGMA_PLUS)?;
-        let later = self.vector(generalized, differences, 1.0, &han2022_tree::SIGMA_PLUS)?;
+        // All of a user's samples may be in one batch.
+        let first = self.vector(generalized, gradients, self.group(), &han2022_tree::SIGMA_PLUS)?;
+        let later = self.vector(generalized, differences, self.group(), &han2022_tree::SIGMA_PLUS)?;
         let worse = |event: &Event| crate::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
         let event = if worse(&first.event) < worse(&later.event) { later.event } else { first.event };
         let noise_formula = format!("first batch: {}; later batches: {}", first.noise_formula, later.noise_formula);
@@ -357,7 +384,7 @@ impl Terms {
         // least D · 4 L/(t + 1) if the first gradient has full weight (E28).
         let contribution = 2.0 * self.actual.contribution(learning_rate);
         let moves = if self.choice_start() == Start::Full { contribution.max(4.0 * self.actual.lipschitz) } else { contribution };
-        let range = self.actual.diameter * moves;
+        let range = self.group() * self.actual.diameter * moves;
         // sum over t of (range/(t + 1))² / (scale/sqrt(t))² = (range/scale)² sum t/(t + 1)².
         let sum = choice_sum(self.rounds);
         let event = |scale: f64| Event::Choices { gumbel, squares: self.bounded(range * range * sum / (scale * scale)) };
@@ -378,6 +405,7 @@ impl Terms {
         let formula = "as printed with d_1 = grad/2 (E28), never below its price (E29)".to_owned();
         let terms = NoiseTerms {
             budget: (epsilon, Some(delta)),
+            releases: 1,
             event: &event,
             closed: Some(closed),
             least_formula,
@@ -395,6 +423,7 @@ impl Terms {
     pub fn stored_noise(&self, steps: u64) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
         self.refuse_unclipped()?;
+        self.refuse_returns("steps on secretly drawn samples")?;
         let lipschitz = from_lq(self.actual.lipschitz, self.q(), self.dimension);
         let sensitivity = self.bounded(2.0 * lipschitz);
         let event = |sigma| Event::Subsampled { sigma, sensitivity, n_samples: self.rounds, steps };
@@ -402,6 +431,7 @@ impl Terms {
         let formula = "as printed, never below its price".to_owned();
         let terms = NoiseTerms {
             budget: (epsilon, Some(delta)),
+            releases: 1,
             event: &event,
             closed: None,
             least_formula: "by the Rényi bound of secretly drawn samples",

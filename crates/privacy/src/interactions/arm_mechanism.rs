@@ -5,7 +5,7 @@
 use super::choices::{ArmChoices, ChoiceBounds, ChoiceLaw, ChoiceTerms};
 use super::{ContextFacts, InteractionPrivatizer};
 use crate::gradients::{Constants, SampleClip, Terms};
-use crate::{Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Refusal, Request, automatic};
+use crate::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Protects, Refusal, Request, automatic};
 use privateer_numerics::linalg::Norm;
 
 /// States which choices a policy needs.
@@ -28,7 +28,7 @@ pub struct ChoicesNeed {
 pub struct ArmMechanism {
     terms: ChoiceTerms,
     calibration: Calibration,
-    budget: Option<(Epsilon, Delta)>,
+    budget: Budget,
     event: Event,
     noise_formula: String,
 }
@@ -58,6 +58,7 @@ impl ArmMechanism {
         let terms = Terms {
             calibration: request.calibration,
             budget,
+            participation: request.budget.participation,
             rounds: steps,
             dimension: facts.dimension,
             norm: max_norm.dual(),
@@ -98,6 +99,8 @@ impl ArmMechanism {
             synthetic,
         };
         let (event, noise_formula) = (priced.event, priced.noise_formula);
+        let budget =
+            budget.map(|budget| Budget { participation: request.budget.participation, ..budget.into() }).unwrap_or_default();
         Ok(Self { terms, calibration: request.calibration, budget, event, noise_formula })
     }
 
@@ -130,7 +133,7 @@ impl ArmMechanism {
             mechanism,
             calibration: self.calibration,
             event: if self.terms.synthetic { self.event } else { Event::NonPrivate },
-            budget: self.budget.map(Budget::from).unwrap_or_default(),
+            budget: self.budget,
             unit: ClaimUnit::Interaction { clip: self.terms.bounds.map(|bounds| bounds.range), local: false },
             noise_formula: self.noise_formula.clone(),
             doubt: Some(doubt),

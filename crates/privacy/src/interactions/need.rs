@@ -52,6 +52,7 @@ pub enum CalibratedInteractions {
 impl InteractionNeed {
     /// Calibrates the mechanism for a request.
     pub fn calibrated(&self, facts: &ContextFacts, request: &Request) -> Result<CalibratedInteractions, Refusal> {
+        request.check_participation(facts.rounds)?;
         match self {
             Self::Unchanged => Ok(CalibratedInteractions::Unchanged(request.calibration)),
             Self::Choices(need) => ArmMechanism::calibrated(need, facts, request).map(CalibratedInteractions::Choices),
@@ -79,6 +80,7 @@ impl InteractionNeed {
                     calibration: request.calibration,
                     mechanism: request.mechanism,
                     budget,
+                    participation: request.budget.participation,
                     local: need.local,
                 })
                 .map(CalibratedInteractions::Sums)

@@ -20,9 +20,10 @@ use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
-use crate::streams::{Factorisation, PrefixSums};
+use crate::streams::{Factorisation, PrefixSums, columns};
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale, automatic,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale,
+    automatic, automatic_for_streams,
 };
 use std::sync::Arc;
 
@@ -41,10 +42,12 @@ pub struct SumsTerms {
     pub range: (f64, f64),
     /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
-    /// `auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`.
+    /// `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`.
     pub mechanism: &'static str,
     /// Privacy budget.
     pub budget: (Epsilon, Delta),
+    /// How often one user takes part.
+    pub participation: Participation,
     /// True if every user adds their own noise.
     pub local: bool,
 }
@@ -74,7 +77,11 @@ impl InteractionSums {
         let (epsilon, delta) = terms.budget;
         let releases = terms.due.len().max(1) as u64;
         let protects = if terms.local { Protects::LocalSums } else { Protects::JointSums };
-        let name = automatic(terms.mechanism, protects, terms.calibration);
+        let name = if terms.local {
+            automatic(terms.mechanism, protects, terms.calibration)
+        } else {
+            automatic_for_streams(terms.mechanism, protects, terms.calibration, terms.participation)
+        };
         if terms.local && name != "local-gaussian" {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
             return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
@@ -84,17 +91,27 @@ impl InteractionSums {
         }
         let found = Factor::named(name);
         let factor = found.unwrap_or(Factor::Own);
+        let ends = terms.due.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
+        let once = terms.local || terms.participation.is_once();
+        let rows = if once { Participation::ONCE } else { terms.participation.in_rows_of(ends.max().unwrap_or(1)) };
         let factorisation: Arc<dyn Factorisation> = match found {
-            Some(factor) => factor.factorisation(releases),
+            Some(factor) => factor.factorisation(releases, rows),
             // The draws of all users add up.
             None if terms.local => Arc::new(Own::new(releases)),
             None => {
                 let of = if name == "local-gaussian" { "every user's own item" } else { "a choice" };
                 let message = format!("`{name}` is noise of {of}, and this policy releases sums");
-                return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
+                return Err(Refusal::new(
+                    "mechanism",
+                    message,
+                    "`auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`",
+                ));
             }
         };
-        let columns = factorisation.sensitivity(Participation::ONCE);
+        let budget = Budget { participation: terms.participation, ..terms.budget.into() };
+        // Users who add their own noise make a release in each participation.
+        let answers = if terms.local { libm::sqrt(budget.releases() as f64) } else { 1.0 };
+        let columns = answers * columns(factorisation.as_ref(), rows);
         let (lo, hi) = terms.range;
         let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
         let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
@@ -108,8 +125,13 @@ impl InteractionSums {
         };
         // In the local model every user's item is released on its own.
         let stated = if terms.local { 1 } else { releases };
-        let release =
-            GramRelease { factor, releases: stated, length: clip.length / clip.feature_unit, reward: Some(reward_bound) };
+        let release = GramRelease {
+            factor,
+            releases: stated,
+            length: clip.length / clip.feature_unit,
+            reward: Some(reward_bound),
+            participation: rows,
+        };
         let symbols = [("epsilon", epsilon.get()), ("delta", delta.get())];
         let printed = if terms.local {
             // Printed for |x| <= 1 and |r| <= 1; other lengths scale by the square of the longer one.
@@ -192,7 +214,7 @@ impl InteractionSums {
             mechanism: self.name,
             calibration: self.terms.calibration,
             event: self.release.event(self.noise.sigma),
-            budget: self.terms.budget.into(),
+            budget: Budget { participation: self.terms.participation, ..self.terms.budget.into() },
             unit: ClaimUnit::Interaction { clip: Some(self.terms.range), local: self.terms.local },
             noise_formula: self.noise_formula.clone(),
             doubt: None,

@@ -4,6 +4,7 @@ use super::choices::{ArmChoices, ChoiceBounds, ChoiceLaw, ChoiceTerms};
 use super::contract::ArmStep;
 use super::sums::{InteractionSums, SumsTerms};
 use super::{InteractionPrivatizer, InteractionSignal, Link, seal};
+use crate::accounting::sensitivity::Participation;
 use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::gradients::Start;
 use crate::gram::GramLayout;
@@ -17,6 +18,7 @@ fn stream(trial: u64) -> Stream {
 fn terms(calibration: Calibration, mechanism: &'static str, epsilon: f64) -> SumsTerms {
     let rounds = 40;
     SumsTerms {
+        participation: Participation::ONCE,
         layout: GramLayout { n_blocks: 3, dimension: 2, joint: calibration != Calibration::Tight },
         due: (1..=rounds).collect(),
         rounds,

@@ -8,8 +8,7 @@ use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
-    RewardFacts, Signal,
+    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal,
 };
 use std::sync::Arc;
 
@@ -26,8 +25,7 @@ const FORMULA: &str = "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic 
 #[derive(Debug, Clone, Copy)]
 struct GaussianMechanism {
     calibration: Calibration,
-    epsilon: Epsilon,
-    delta: Delta,
+    budget: Budget,
     window: Window,
     sigma: f64,
 }
@@ -38,12 +36,14 @@ struct GaussianMechanism {
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64), `delta` (missing or outside (0, 1)) or
 /// `clip` (empty, or missing with unbounded noise).
 pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    let (epsilon, delta) = (exponential_epsilon(request)?, request.delta(facts.rounds)?);
+    exponential_epsilon(request)?;
+    let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
     let window = Window::of(request, facts)?;
     // sigma = sensitivity · sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]. Proof:
     // docs/proofs/gaussian.md
     let terms = NoiseTerms {
         budget: (epsilon, Some(delta)),
+        releases: request.budget.releases(),
         event: &|sigma| event(sigma, window),
         closed: None,
         least_formula: FORMULA,
@@ -51,7 +51,8 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     };
     let sigma = request.calibration.scale(terms)?.size;
     representable(request, sigma * sigma)?;
-    Ok(Arc::new(GaussianMechanism { calibration: request.calibration, epsilon, delta, window, sigma }))
+    let budget = Budget { delta: Some(delta), ..request.budget };
+    Ok(Arc::new(GaussianMechanism { calibration: request.calibration, budget, window, sigma }))
 }
 
 fn event(sigma: f64, window: Window) -> Event {
@@ -108,7 +109,7 @@ impl RewardMechanism for GaussianMechanism {
             calibration: self.calibration,
             unit: ClaimUnit::Reward { clip: self.clip() },
             event: event(self.sigma, self.window),
-            budget: (self.epsilon, self.delta).into(),
+            budget: self.budget,
             noise_formula: FORMULA.to_owned(),
             doubt: None,
             notes: Vec::new(),

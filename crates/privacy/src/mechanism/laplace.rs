@@ -10,8 +10,8 @@ use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::zhou2021;
 use crate::{
-    Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts,
-    Scale, Signal,
+    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Scale,
+    Signal,
 };
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 #[derive(Debug, Clone)]
 struct Laplace {
     calibration: Calibration,
-    epsilon: Epsilon,
+    budget: Budget,
     /// Stated range of the rewards.
     window: Window,
     /// Whether rewards are clipped to the range.
@@ -40,7 +40,7 @@ struct Laplace {
 /// # Errors
 /// A refusal on `epsilon` (missing, or a scale beyond f64) or `clip` (empty, or missing with unbounded noise).
 pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    let epsilon = request.epsilon()?;
+    let (epsilon, answer) = (request.epsilon()?, request.answer_epsilon()?);
     let bounded = facts.noise_bound.is_some() || facts.range.is_some();
     let clipped = bounded || request.calibration.corrects();
     if !clipped && request.clip.is_none() {
@@ -55,9 +55,10 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     let printed = zhou2021::LAPLACE_SCALE.scale(&[("B", bound), ("R", noise_bound), ("epsilon", epsilon.get())]);
     // On clipped rewards half of their range is the B + R that holds (E2, `docs/privacy.md`).
     let least_formula = "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)";
-    let corrected = Scale { size: window.width() / epsilon.get(), formula: least_formula.to_owned() };
+    let corrected = Scale { size: window.width() / answer.get(), formula: least_formula.to_owned() };
     let terms = NoiseTerms {
         budget: (epsilon, None),
+        releases: request.budget.releases(),
         event: &|scale| event(scale, window, true),
         closed: None,
         least_formula,
@@ -65,8 +66,9 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     };
     let Scale { size: scale, formula } = request.calibration.scale(terms)?;
     representable(request, 2.0 * scale * scale)?;
+    let budget = Budget { delta: None, ..request.budget };
     let formula = if clipped { formula } else { format!("{formula}, half of the stated range for B + R, nothing is clipped") };
-    Ok(Arc::new(Laplace { calibration: request.calibration, epsilon, window, clipped, scale, formula: formula.into() }))
+    Ok(Arc::new(Laplace { calibration: request.calibration, budget, window, clipped, scale, formula: formula.into() }))
 }
 
 /// Returns what is done to a reward; without a clip, one user's contribution is unbounded.
@@ -127,7 +129,7 @@ impl RewardMechanism for Laplace {
             calibration: self.calibration,
             unit: ClaimUnit::Reward { clip: self.clip() },
             event: event(self.scale, self.window, self.clipped),
-            budget: self.epsilon.into(),
+            budget: self.budget,
             noise_formula: self.formula.to_string(),
             doubt: Some(doubt),
             notes: Vec::new(),
@@ -184,9 +186,15 @@ mod tests {
     fn half_of_the_noise_is_caught() {
         let request = request("laplace", Calibration::Tight, 1.0);
         let window = Window::of(&request, &facts()).expect("a range");
-        let epsilon = request.epsilon().expect("a budget");
         let scale = window.width();
-        let right = Laplace { calibration: request.calibration, epsilon, window, clipped: true, scale, formula: "".into() };
+        let right = Laplace {
+            calibration: request.calibration,
+            budget: request.budget,
+            window,
+            clipped: true,
+            scale,
+            formula: "".into(),
+        };
         let broken = Laplace { scale: 0.5 * scale, ..right.clone() };
         let (lo, hi) = window.range();
         assert!(empirical_epsilon(&mut right.clone(), lo, hi) < 1.0);

@@ -53,7 +53,7 @@ impl RewardMechanism for NoMechanism {
             calibration: self.calibration,
             unit: ClaimUnit::Reward { clip: self.clip() },
             event: Event::NonPrivate,
-            budget: Budget { epsilon: None, delta: None },
+            budget: Budget::default(),
             noise_formula: "none".to_owned(),
             doubt: None,
             notes: Vec::new(),

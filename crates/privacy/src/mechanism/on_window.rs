@@ -55,6 +55,8 @@ pub(super) struct Description {
 struct OnWindow<R> {
     description: Description,
     calibration: Calibration,
+    budget: Budget,
+    /// Pure loss of one answer.
     epsilon: Epsilon,
     window: Window,
     randomiser: R,
@@ -73,7 +75,9 @@ pub(super) fn build<R: UnitRandomiser>(
 ) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = exponential_epsilon(request)?;
     let window = Window::of(request, facts)?;
-    let built = OnWindow { description, calibration: request.calibration, epsilon, window, randomiser: randomiser(epsilon) };
+    let budget = Budget { delta: None, ..request.budget };
+    let built =
+        OnWindow { description, calibration: request.calibration, budget, epsilon, window, randomiser: randomiser(epsilon) };
     representable(request, built.noise_variance())?;
     Ok(Arc::new(built))
 }
@@ -119,7 +123,7 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
             calibration: self.calibration,
             unit: ClaimUnit::Reward { clip: self.clip() },
             event: self.randomiser.event(),
-            budget: Budget { epsilon: Some(self.epsilon), delta: None },
+            budget: self.budget,
             noise_formula: self.description.noise_formula.to_owned(),
             doubt: None,
             notes: Vec::new(),

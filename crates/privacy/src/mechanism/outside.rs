@@ -7,8 +7,8 @@ use super::RewardMechanism;
 use super::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
-    Budget, Calibrated, Claim, ClaimUnit, Event, Guarantee, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
-    RewardFacts, Signal,
+    Calibrated, Claim, ClaimUnit, Event, Guarantee, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts,
+    Signal,
 };
 use privateer_numerics::rng::Stream;
 use std::fmt;
@@ -73,6 +73,10 @@ impl OutsideEntry {
     /// A refusal on `epsilon` (missing), on `clip` (empty, or missing with unbounded noise), or the author's own on `mechanism`.
     pub fn build(&self, request: &Request, facts: &RewardFacts) -> Calibrated<dyn RewardMechanism> {
         let epsilon = request.epsilon()?;
+        if !request.budget.participation.is_once() {
+            let message = format!("mechanism `{}` is foreign code, whose noise for several answers is not known", self.name);
+            return Err(Refusal::new("participations", message, "`participations = 1`, or another mechanism"));
+        }
         let window = Window::of(request, facts)?;
         let delta = request.budget.delta.map(|delta| delta.get());
         let budget = OutsideBudget { epsilon: epsilon.get(), delta, clip: window.range(), rounds: facts.rounds };
@@ -135,7 +139,7 @@ impl RewardMechanism for Outside {
             calibration: self.request.calibration,
             unit: ClaimUnit::Reward { clip: self.clip() },
             event: Event::Unverified,
-            budget: Budget { epsilon: self.request.budget.epsilon, delta: self.request.budget.delta },
+            budget: self.request.budget,
             noise_formula: format!("by `{name}`, from outside of this program"),
             doubt: None,
             notes: vec!["the mechanism is foreign code: this program clips before it and seals what it returns".to_owned()],

@@ -93,12 +93,12 @@ const LEAST_EPSILON: f64 = 1e-6;
 /// Above it, `e^epsilon` nears the largest f64, and almost no noise remains.
 const GREATEST_EPSILON: f64 = 700.0;
 
-/// Returns the checked epsilon of a mechanism whose probabilities are functions of `e^epsilon`.
+/// Returns the checked epsilon of one answer of a mechanism whose probabilities are functions of `e^epsilon`.
 ///
 /// # Errors
 /// A refusal on `epsilon` if it is missing or outside 1e-6 to 700.
 pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal> {
-    let epsilon = request.epsilon()?;
+    let epsilon = request.answer_epsilon()?;
     if (LEAST_EPSILON..=GREATEST_EPSILON).contains(&epsilon.get()) {
         return Ok(epsilon);
     }

@@ -71,6 +71,7 @@ faults! {
     RowSum "row-sum" "The row of an exact sum is not cleared for the next row."
     OwnNoise "own-noise" "Local interactions carry one user's noise per release, not one for each user."
     Participations "participations" "Noise of running sums is calibrated for one participation whatever is stated."
+    ReturningRewards "returning-rewards" "Noise of rewards, batches and own items is calibrated for one participation whatever is stated."
     GroupPrice "group-price" "Several rounds of a user in one stream are priced as separate releases."
     PlainSums "plain-sums" "Noise of sums of plain gradients covers a sample that is left out, not one that is replaced."
     HiddenSteps "hidden-steps" "Noise of a hidden descent covers a sample that is left out, not one that is replaced."

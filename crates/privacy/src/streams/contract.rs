@@ -122,6 +122,14 @@ pub trait Factorisation: fmt::Debug + Send + Sync {
     }
 }
 
+/// Returns the largest norm of a sum of columns, also of participations that may share a row.
+pub(crate) fn columns(factorisation: &dyn Factorisation, participation: Participation) -> f64 {
+    if participation.separation == 0 && !planted::is(PlantedFault::Participations) {
+        return participation.count as f64 * factorisation.sensitivity(Participation::ONCE);
+    }
+    factorisation.sensitivity(participation)
+}
+
 /// Generates the noise of one stream.
 pub trait PrefixNoise: fmt::Debug + Send {
     /// Returns the noise on the next prefix.

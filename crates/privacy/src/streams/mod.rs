@@ -6,9 +6,10 @@
 //!
 //! In reading order: the interface ([`Factorisation`]), the binary [`tree`], the tree with weighted nodes ([`honaker`]),
 //! buffered linear Toeplitz matrices ([`blt`], fitted in `blt_fit`), fresh noise in every item ([`own`]), the square-root
-//! Toeplitz matrix ([`toeplitz`], summed in `online`), and [`PrefixSums`], which adds noise to sealed sums. [`RowTransform`]
+//! Toeplitz matrix ([`toeplitz`], summed in `online`), the same cut off after a band ([`banded`]), and [`PrefixSums`], which adds noise to sealed sums. [`RowTransform`]
 //! computes `C x` itself, for exact releases.
 
+pub mod banded;
 pub mod blt;
 mod blt_fit;
 mod contract;
@@ -27,6 +28,7 @@ mod contract_tests;
 #[cfg(test)]
 mod reference_tests;
 
+pub(crate) use contract::columns;
 pub use contract::{Factorisation, PrefixNoise, Shape};
 pub use deviations::Deviations;
 pub use prefix::{Exhausted, PrefixStatement, PrefixSums};

@@ -54,9 +54,12 @@ fn build(request: &Request, facts: &RewardFacts, delta: Option<Delta>) -> Calibr
         None => "scale = (hi - lo) / epsilon on each sum of rewards clipped to [lo, hi]",
         Some(_) => "sigma = (hi - lo) sigma_AG(epsilon, delta) on each sum of rewards clipped to [lo, hi] [BalleWang2018]",
     };
+    // All of a user's rewards may be in one batch.
+    let moved = request.budget.releases() as f64 * window.width();
     let terms = NoiseTerms {
         budget: (epsilon, delta),
-        event: &|size| event(delta, size, window),
+        releases: 1,
+        event: &|size| event(delta, size, moved),
         closed: None,
         least_formula,
         printed: None,
@@ -65,16 +68,16 @@ fn build(request: &Request, facts: &RewardFacts, delta: Option<Delta>) -> Calibr
     if !(size * size).is_normal() {
         return Err(Refusal::overflow(request.mechanism, epsilon.get()));
     }
-    let (mechanism, budget) = (request.mechanism, Budget { epsilon: Some(epsilon), delta });
+    let (mechanism, budget) = (request.mechanism, Budget { delta, ..request.budget });
     let (calibration, formula, rounds) = (request.calibration, formula.into(), facts.rounds);
     Ok(Arc::new(Batches { mechanism, calibration, budget, window, size, formula, rounds, grid: None }))
 }
 
-/// Returns what is done to one user's reward.
-fn event(delta: Option<Delta>, size: f64, window: Window) -> Event {
+/// Returns what is done to sums that one user moves by at most `moved`.
+fn event(delta: Option<Delta>, size: f64, moved: f64) -> Event {
     match delta {
-        None => Event::Laplace { scale: size, sensitivity: Some(window.width()) },
-        Some(_) => Event::Gaussian { sigma: size, sensitivity: window.width() },
+        None => Event::Laplace { scale: size, sensitivity: Some(moved) },
+        Some(_) => Event::Gaussian { sigma: size, sensitivity: moved },
     }
 }
 
@@ -102,7 +105,7 @@ impl SumsMechanism for Batches {
         Ledger::of(Claim {
             mechanism: self.mechanism,
             calibration: self.calibration,
-            event: event(self.budget.delta, self.size, self.window),
+            event: event(self.budget.delta, self.size, self.budget.participation.count.max(1) as f64 * self.window.width()),
             budget: self.budget,
             unit: ClaimUnit::BatchedReward { clip: self.window.range() },
             doubt: None,
@@ -120,6 +123,7 @@ impl SumsMechanism for Batches {
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
+        self.budget.exact_is_once()?;
         let half = self.window.half();
         let grid = match self.budget.delta {
             None => Grid::laplace((-half, half), self.drawn())?,

@@ -16,15 +16,15 @@ use crate::gram::{GramClip, GramLayout, GramRelease, GramStream};
 use crate::mechanism::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::printed::{dubey2021, shariff2018};
-use crate::streams::{PrefixSums, Shape, toeplitz};
+use crate::streams::{PrefixSums, Shape, columns, toeplitz};
 use crate::{
-    Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
-    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
+    Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw,
+    Refusal, ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
 };
 use std::sync::Arc;
 
 /// Registry entries.
-pub const ENTRIES: [SumsEntry; 4] = [
+pub const ENTRIES: [SumsEntry; 5] = [
     entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021", |request, facts, need| {
         build(request, facts, need, Factor::Tree)
     }),
@@ -39,6 +39,12 @@ pub const ENTRIES: [SumsEntry; 4] = [
         "square-root Toeplitz noise: the smallest largest variance of all Toeplitz factorisations; stores every draw",
         "Fichtenberger2023",
         |request, facts, need| build(request, facts, need, Factor::SqrtToeplitz),
+    ),
+    entry(
+        "banded-toeplitz",
+        "square-root Toeplitz noise cut off after a band: less for users who return; stores a band of draws",
+        "Kalinin2024",
+        |request, facts, need| build(request, facts, need, Factor::BandedToeplitz),
     ),
 ];
 
@@ -70,7 +76,9 @@ struct Joint {
 struct JointSumsShared {
     factor: Factor,
     calibration: Calibration,
-    budget: (Epsilon, Delta),
+    budget: Budget,
+    /// How often one user takes part, in releases of one epoch.
+    participation: Participation,
     need: SumsNeed,
     clip: GramClip,
     /// Largest |reward - centre|; `None` if unbounded.
@@ -106,10 +114,14 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
             .hint("with `calibration = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
     }
     let rewards = Rewards::of(request, facts)?;
+    // Where rows are longer than a round, or epochs follow each other, all of a user's rounds may enter one row.
+    let whole = need.releases == need.rounds && need.epochs == Epochs::One;
+    let participation = request.budget.participation.in_rows_of(if whole { 1 } else { u64::MAX });
+    let participation = if participation.is_once() { Participation::ONCE } else { participation };
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
-        let factorisation = factor.factorisation(releases);
-        let release = GramRelease { factor, releases: factorisation.rounds(), length: 1.0, reward: rewards.reach };
-        let norm = factorisation.sensitivity(Participation::ONCE);
+        let factorisation = factor.factorisation(releases, participation);
+        let release = GramRelease { factor, releases: factorisation.rounds(), length: 1.0, reward: rewards.reach, participation };
+        let norm = columns(factorisation.as_ref(), participation);
         let printed = rewards.printed(need.linear, (release, norm), horizon, (epsilon, delta));
         let least = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards (E7), |C| the norm of a column [BalleWang2018]";
         let Scale { size, formula } = release.scale(request.calibration, (epsilon, delta), norm, least, printed)?;
@@ -128,7 +140,8 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
         shared: Arc::new(JointSumsShared {
             factor,
             calibration: request.calibration,
-            budget: (epsilon, delta),
+            budget: Budget { delta: Some(delta), ..request.budget },
+            participation,
             need,
             clip: rewards.clip,
             reach: rewards.reach,
@@ -228,11 +241,18 @@ impl SumsMechanism for Joint {
         let shared = &self.shared;
         // Epochs have independent noise: k participations, in one or several, change the releases by at most k times the worst
         // epoch's mu.
-        let mu = |epoch: &Epoch| epoch.noise.factorisation.sensitivity(Participation::ONCE) / epoch.noise.sigma;
+        let mu = |epoch: &Epoch| columns(epoch.noise.factorisation.as_ref(), shared.participation) / epoch.noise.sigma;
         let worst = shared.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
         let event = worst.map_or(Event::NonPrivate, |epoch| {
             let releases = epoch.noise.factorisation.rounds();
-            GramRelease { factor: shared.factor, releases, length: 1.0, reward: shared.reach }.event(epoch.noise.sigma)
+            GramRelease {
+                factor: shared.factor,
+                releases,
+                length: 1.0,
+                reward: shared.reach,
+                participation: shared.participation,
+            }
+            .event(epoch.noise.sigma)
         });
         let mut notes = Vec::new();
         if shared.need.releases < shared.need.rounds {
@@ -254,7 +274,7 @@ impl SumsMechanism for Joint {
             mechanism: shared.factor.name(),
             calibration: shared.calibration,
             event,
-            budget: shared.budget.into(),
+            budget: shared.budget,
             unit: ClaimUnit::GramItem { clip: shared.clip.range, centre: shared.clip.centre, local: false },
             doubt: None,
             noise_formula: shared.noise_formula.clone(),
@@ -274,6 +294,7 @@ impl SumsMechanism for Joint {
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
         let shared = &self.shared;
+        shared.budget.exact_is_once()?;
         let Some(reach) = shared.reach else {
             return Err(ReleaseError::Range("a mechanism that clips no reward".to_owned()));
         };

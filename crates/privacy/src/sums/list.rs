@@ -9,6 +9,7 @@ pub static SUMS: &[SumsEntry] = &[
     joint::ENTRIES[1],
     joint::ENTRIES[2],
     joint::ENTRIES[3],
+    joint::ENTRIES[4],
     local::ENTRY,
     batch::ENTRIES[0],
     batch::ENTRIES[1],

@@ -11,7 +11,7 @@
 
 use super::joint::Rewards;
 use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
-use crate::accounting::sensitivity::{Relation, gram_and_reward};
+use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::calibration::NoiseTerms;
 use crate::event::Factor;
 use crate::gram::{GramClip, GramLayout, GramRows};
@@ -20,8 +20,8 @@ use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
 use crate::streams::Shape;
 use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
-    Released, Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
+    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
 };
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
@@ -60,6 +60,7 @@ impl LocalSumsNoise {
             equal_diagonal: self.diagonal == 1.0,
             moment_sigma: self.moment,
             reward,
+            participation: Participation::ONCE,
         }
     }
 }
@@ -67,8 +68,7 @@ impl LocalSumsNoise {
 #[derive(Debug, Clone)]
 struct Local {
     calibration: Calibration,
-    epsilon: Epsilon,
-    delta: Delta,
+    budget: Budget,
     need: SumsNeed,
     clip: GramClip,
     reach: Option<f64>,
@@ -103,6 +103,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
     };
     let Scale { size, formula } = request.calibration.scale(NoiseTerms {
         budget: (epsilon, Some(delta)),
+        releases: request.budget.releases(),
         event: &|scale| shape.times(scale).event(rewards.reach),
         closed: None,
         least_formula: "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)",
@@ -112,8 +113,9 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
         return Err(Refusal::overflow(request.mechanism, epsilon.get()));
     }
+    let budget = Budget { delta: Some(delta), ..request.budget };
     let (clip, reach, formula) = (rewards.clip, rewards.reach, formula.into());
-    Ok(Arc::new(Local { calibration: request.calibration, epsilon, delta, need, clip, reach, noise, formula }))
+    Ok(Arc::new(Local { calibration: request.calibration, budget, need, clip, reach, noise, formula }))
 }
 
 /// Returns the noise of lemma 5 with its formula; without a logarithm for bounded rewards (section 6.1).
@@ -150,7 +152,7 @@ impl SumsMechanism for Local {
             mechanism: ENTRY.name,
             calibration: self.calibration,
             event: self.noise.event(self.reach),
-            budget: (self.epsilon, self.delta).into(),
+            budget: self.budget,
             unit: ClaimUnit::GramItem { clip: self.clip.range, centre: self.clip.centre, local: true },
             doubt: None,
             noise_formula: self.formula.to_string(),
@@ -163,6 +165,7 @@ impl SumsMechanism for Local {
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
+        self.budget.exact_is_once()?;
         let sigma = self.noise.gram;
         let Some(reach) = self.reach.filter(|_| sigma == self.noise.moment && self.noise.diagonal == SQRT_2) else {
             return Err(ReleaseError::Range(format!("calibration `{}` of own items", self.calibration)));

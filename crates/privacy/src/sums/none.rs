@@ -46,7 +46,7 @@ impl SumsMechanism for NoSumsMechanism {
             mechanism: ENTRY.name,
             calibration: self.calibration,
             event: Event::NonPrivate,
-            budget: Budget { epsilon: None, delta: None },
+            budget: Budget::default(),
             unit: ClaimUnit::GramItem { clip: None, centre: 0.0, local: false },
             doubt: None,
             noise_formula: "none".to_owned(),
