@@ -146,12 +146,14 @@ impl PrivacyPlan {
     ///
     /// * `need` — the sums that the policy needs, where sums of features are released
     /// * `units` — those in which the clip range is stated, if not those of the rewards
+    /// * `own_range` — the clip range of the problem where the spec states none
     pub fn channel(
         &self,
         facts: &RewardFacts,
         bound_stated: bool,
         need: Option<SumsNeed>,
         units: Option<ValueUnits>,
+        own_range: Option<(f64, f64)>,
     ) -> Result<Channel, Error> {
         let mut request = self.request;
         if let (Some(units), Some((low, high))) = (units, request.clip) {
@@ -165,6 +167,7 @@ impl PrivacyPlan {
             };
             request.clip = Some(range);
         }
+        request.clip = request.clip.or(own_range);
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
         let varies = !self.request.calibration.corrects()
