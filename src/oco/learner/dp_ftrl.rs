@@ -29,6 +29,13 @@ pub(super) fn parse(args: &Args<'_>) -> LearnerPlan {
     let passes = args.count("passes", "passes over the samples; further ones follow the last sample").between(1, 1000).or(1);
     let count = args.count("participations", "samples of one user that the budget covers").between(1, 1_000_000).or(1);
     let separation = args.count("separation", "least distance of a user's samples, in rounds").between(1, 1 << 40).or(1);
+    if count == 1 && args.has("separation") {
+        args.reject(
+            "separation",
+            "one sample of a user has no distance to another",
+            "`participations` above 1, or no `separation`",
+        );
+    }
     let keys = FtrlKeys { answers_mean: answer == "mean", passes, of_user: Participation { count, separation } };
     LearnerPlan::new(true, move |setting, request, learning_rate| prepare(keys, setting, request, learning_rate))
 }
