@@ -269,7 +269,7 @@ impl Instance {
     }
 
     /// Returns the clip range that unbounded noise states for private rewards.
-    pub fn clip_range(&self) -> Option<(f64, f64)> {
+    pub(crate) fn clip_range(&self) -> Option<(f64, f64)> {
         let reach = self.facts.bound + self.noise.clip_bound(self.facts.rounds)?;
         Some((-reach, reach))
     }
