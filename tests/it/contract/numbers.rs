@@ -105,7 +105,8 @@ fn bases(data: &DataFolder) -> Vec<Base> {
                 "set" => (online(learners::sets("dp-tofw").iter().find(|set| set.contains(name)).expect("a setting"), "squared", "dp-tofw"), "problem.set."),
                 "loss" => (online("\"simplex\"", name, "dp-tofw").replace(&format!("loss = \"{name}\""), &format!("loss = {{ kind = \"{name}\" }}")), "problem.loss."),
                 "gradient-noise" => (online("{ kind = \"lp-ball\", p = 2 }", "squared", "dp-tofw"), "privacy."),
-                "learner" => (online(learners::sets(name)[0], "squared", name), "learner.*."),
+                // `separation` is refused for one sample of a user.
+                "learner" => (online(learners::sets(name)[0], "squared", name) + if name == "dp-ftrl" { "participations = 2\n" } else { "" }, "learner.*."),
                 other => panic!("no spec for the kind `{other}`: add it here"),
             };
             add(text, prefix, &entry.keys);
@@ -127,6 +128,7 @@ fn noise_of(name: &str) -> String {
     let required = match name {
         "student-t" => ", dof = 3.0",
         "pareto" => ", shape = 5.0",
+        "sub-weibull" => ", tail_parameter = 1.0",
         "uniform" => ", bound = 0.5",
         "gaussian" => ", sd = 0.5",
         _ => "",
