@@ -37,7 +37,7 @@ struct KnownFile {
 const HEAVY_TAILS: &str =
     "github.com/sayakrc/Bayesian-Optimization-under-Heavy-tailed-Payoffs at 673ce5ce40cabd95f0319e0a1b338044f160143e";
 
-const KNOWN: [KnownFile; 7] = [
+const KNOWN: [KnownFile; 8] = [
     KnownFile {
         name: "light_sensor_cmu/iw_train_raw.csv",
         sha256: "74451ffd776ef1a1f077795201b1e78c26e2d88855dce9ec38167bdc30ba6256",
@@ -71,6 +71,17 @@ for row in csv.DictReader(sys.stdin):
         amount = row["loan_amount"]
         print(amount, row["int_rate"], row["annual_income"], "%.17g" % (float(row["total_payment"]) / float(amount)), sep=",")
 ' > lending_club/loans.csv"#,
+    },
+    KnownFile {
+        name: "lending_club/loans-log.csv",
+        sha256: "210b795785f2c569cbc0d01c6211840f1c109b4227656c7c269cb432af5e87f7",
+        publisher: "as lending_club/loans.csv, from which it is made",
+        made: r#"python3 -c '
+import csv, math
+print("loan_amount,int_rate,log_income,roi")
+for row in csv.DictReader(open("lending_club/loans.csv")):
+    print(row["loan_amount"], row["int_rate"], "%.6f" % math.log(float(row["annual_income"])), row["roi"], sep=",")
+' > lending_club/loans-log.csv"#,
     },
     KnownFile {
         name: "singapore_private_property/ura_private_projects_fixed.csv",

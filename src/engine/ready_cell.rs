@@ -147,7 +147,8 @@ impl ReadyCell {
     /// Makes a trial with this function before its first round.
     pub(super) fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
         let (facts, units) = (instance.facts(), instance.value_units());
-        let mechanism = self.bandit.privacy.channel(facts, instance.stated_range().is_some(), self.maker.sums(), units)?;
+        let bound_stated = instance.stated_range().is_some();
+        let mechanism = self.bandit.privacy.channel(facts, bound_stated, self.maker.sums(), units, instance.clip_range())?;
         if let Some(sums) = mechanism.sums() {
             allow(
                 self.memory_bytes,

@@ -268,6 +268,12 @@ impl Instance {
         &self.facts
     }
 
+    /// Returns the clip range that unbounded noise states for private rewards.
+    pub(crate) fn clip_range(&self) -> Option<(f64, f64)> {
+        let reach = self.facts.bound + self.noise.clip_bound(self.facts.rounds)?;
+        Some((-reach, reach))
+    }
+
     /// Returns the stated range of f; `None` where the bound is computed from the function.
     pub fn stated_range(&self) -> Option<MeanRange> {
         self.stated

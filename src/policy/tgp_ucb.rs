@@ -7,6 +7,7 @@
 //! - Laplace noise of scale L on a reward within B + R: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`,
 //!   `K = B² + R² + 2 L²`. For other unbounded mechanisms L is the scale of the Laplace noise of their variance; for
 //!   sub-Gaussian noise that is neither bounded nor clipped, its scale replaces R.
+//! - Sub-Weibull noise without a mechanism [Zhou2021, eq. (5) and (6)]: `b_t = B + L (ln t)^theta`, with the same bias term.
 //! - A bounded moment alone: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a reward.
 
 use super::exploration_factor::{ExplorationFactor, NoiseMeasure};
@@ -22,8 +23,12 @@ use std::f64::consts::SQRT_2;
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (beta, failure_prob, tails) = (ExplorationFactor::parse_measuring(args), failure_prob(args), TailKeys::parse(args));
+    let doc = "theta of sub-Weibull observation noise, which takes the place of `tails`: without a mechanism rewards beyond B + tail_scale (ln t)^theta are truncated, and under one those of a clipped reward";
+    let theta = args.number("tail_parameter", doc).at_least(0.1).at_most(10.0).optional("`tails` decides");
+    let doc = "the noise exceeds x in magnitude with probability at most exp(-(x/tail_scale)^(1/theta))";
+    let sub_weibull = theta.zip(Some(args.number("tail_scale", doc).above(0.0).or(1.0)));
     gp_plan(args, "tgp-ucb", Ridge::Stated(1.0), move |setting, ridge| {
-        let (tail, bound, root) = (Tail::of(setting, tails)?, setting.facts.bound, libm::sqrt(ridge));
+        let (tail, bound, root) = (Tail::of(setting, tails, sub_weibull)?, setting.facts.bound, libm::sqrt(ridge));
         let noise = noise_of(beta, setting, tail)?;
         let factor = move |round: &RoundFacts| {
             let s = round.round - 1;
@@ -46,7 +51,14 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
             Tail::Heavy { moment, .. } => tails.moment.fact("v, the policy's moment bound", moment, setting),
             Tail::Light | Tail::Exponential { .. } => None,
         };
-        let facts = [tails.fact(setting)].into_iter().chain(moment).chain(noise.and_then(NoiseScale::fact));
+        let assumed = match sub_weibull {
+            Some((theta, scale)) => (
+                "tails of the noise, assumed".to_owned(),
+                format!("sub-Weibull of theta {theta} and scale {scale}: stated").into(),
+            ),
+            None => tails.fact(setting),
+        };
+        let facts = [assumed].into_iter().chain(moment).chain(noise.and_then(NoiseScale::fact));
         let admit = move |reward: f64, round: u64| if tail.level(round) < reward.abs() { 0.0 } else { reward };
         Ok(Rule::new(factor).admitting(admit).stating(facts))
     })
@@ -74,14 +86,14 @@ fn noise_of(beta: ExplorationFactor, setting: &Setting, tail: Tail) -> Result<Op
 enum Tail {
     /// Nothing is truncated.
     Light,
-    /// `reward_bound` before noise with the tail of a Laplace law of this scale; `moment` is K.
-    Exponential { reward_bound: f64, scale: f64, moment: f64 },
+    /// `reward_bound` before noise with a sub-Weibull tail of this scale, `theta` = 1 for a Laplace law; `moment` is K.
+    Exponential { reward_bound: f64, scale: f64, theta: f64, moment: f64 },
     /// `moment` is v, a bound on the moment of this order.
     Heavy { moment: f64, order: f64 },
 }
 
 impl Tail {
-    fn of(setting: &Setting, keys: TailKeys) -> Result<Self, Diagnostic> {
+    fn of(setting: &Setting, keys: TailKeys, sub_weibull: Option<(f64, f64)>) -> Result<Self, Diagnostic> {
         let (facts, released) = (&setting.facts, &setting.released);
         if released.output_range.is_some() {
             return Ok(Self::Light);
@@ -92,7 +104,13 @@ impl Tail {
             )
             .hint("give `moment = …` in the policy")
         };
-        if keys.tails(setting) == Tails::Moment {
+        if let Some((theta, scale)) = sub_weibull
+            && released.mechanism_variance == 0.0
+        {
+            let moment = facts.bound * facts.bound + scale * scale * libm::tgamma(1.0 + 2.0 * theta);
+            return Ok(Self::Exponential { reward_bound: facts.bound, scale, theta, moment });
+        }
+        if sub_weibull.is_none() && keys.tails(setting) == Tails::Moment {
             let order = keys.order;
             let given = keys.moment.given("tgp-ucb", "moment", setting, order, TrainReadings::reward_moment)?;
             let second =
@@ -109,7 +127,7 @@ impl Tail {
         // K = B² + R² + 2 L²; a clip bound above B replaces B + R.
         let noise_bound = (reward_bound - facts.bound).max(0.0);
         let moment = facts.bound * facts.bound + noise_bound * noise_bound + 2.0 * scale * scale;
-        Ok(Self::Exponential { reward_bound, scale, moment })
+        Ok(Self::Exponential { reward_bound, scale, theta: 1.0, moment })
     }
 
     /// Returns the level of round `t`: larger rewards are replaced by zero.
@@ -119,7 +137,7 @@ impl Tail {
         let t = t.max(1) as f64;
         match self {
             Self::Light => f64::INFINITY,
-            Self::Exponential { reward_bound, scale, .. } => reward_bound + scale * libm::log(t),
+            Self::Exponential { reward_bound, scale, theta, .. } => reward_bound + scale * power(libm::log(t), theta),
             Self::Heavy { moment, order } => power(moment, 1.0 / order) * power(libm::sqrt(t), 1.0 / order),
         }
     }
@@ -163,9 +181,9 @@ mod tests {
     #[test]
     fn truncation_follows_the_stated_tails() {
         let auto = TailKeys { stated: None, moment: Moment::Known, order: 2.0 };
-        let of = |private, scale, keys| Tail::of(&setting(private, scale), keys).expect("known moments");
+        let of = |private, scale, keys| Tail::of(&setting(private, scale), keys, None).expect("known moments");
         assert_eq!(of(false, Some(2.0), auto), Tail::Light);
-        let exponential = Tail::Exponential { reward_bound: 7.0, scale: 5.0, moment: 9.0 + 16.0 + 50.0 };
+        let exponential = Tail::Exponential { reward_bound: 7.0, scale: 5.0, theta: 1.0, moment: 9.0 + 16.0 + 50.0 };
         assert_eq!(of(true, Some(2.0), auto), exponential);
         let moment = TailKeys { stated: Some(Tails::Moment), ..auto };
         for (scale, keys) in [(None, auto), (Some(2.0), moment)] {
@@ -174,12 +192,24 @@ mod tests {
         }
         let mut bounded = setting(true, None);
         bounded.released.output_range = Some((-9.0, 9.0));
-        assert_eq!(Tail::of(&bounded, moment).expect("bounded"), Tail::Light);
+        assert_eq!(Tail::of(&bounded, moment, None).expect("bounded"), Tail::Light);
         // Printed Laplace noise on a reward that is not clipped.
         let mut unclipped = setting(true, Some(2.0));
         (unclipped.released.clip, unclipped.released.clipped_bound) = (None, None);
-        let unclipped = Tail::of(&unclipped, auto).expect("a level");
-        assert_eq!(unclipped, Tail::Exponential { reward_bound: 5.0, scale: 5.0, moment: 9.0 + 4.0 + 50.0 });
+        let unclipped = Tail::of(&unclipped, auto, None).expect("a level");
+        assert_eq!(unclipped, Tail::Exponential { reward_bound: 5.0, scale: 5.0, theta: 1.0, moment: 9.0 + 4.0 + 50.0 });
+    }
+
+    /// Checks that Weibull noise passes the level of round t with probability 1/t, and that a mechanism takes its place.
+    #[test]
+    fn levels_of_sub_weibull_noise() {
+        let auto = TailKeys { stated: None, moment: Moment::Known, order: 2.0 };
+        for theta in [0.5, 1.0, 2.0] {
+            let of = |private| Tail::of(&setting(private, None), auto, Some((theta, 0.3))).expect("known");
+            let beyond = |t: u64| libm::exp(-libm::pow((of(false).level(t) - 3.0) / 0.3, 1.0 / theta));
+            assert!([2u64, 50, 3000].iter().all(|&t| (beyond(t) * t as f64 - 1.0).abs() < 1e-9), "{theta}");
+            assert_eq!(of(true), Tail::Exponential { reward_bound: 7.0, scale: 5.0, theta: 1.0, moment: 9.0 + 16.0 + 50.0 });
+        }
     }
 
     /// Checks [Chowdhury2019, Algorithm 1], and the bias term against the sum that it bounds.

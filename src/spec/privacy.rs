@@ -150,12 +150,14 @@ impl PrivacyPlan {
     ///
     /// * `need` — the sums that the policy needs, where sums of features are released
     /// * `units` — those in which the clip range is stated, if not those of the rewards
+    /// * `own_range` — the clip range of the problem where the spec states none
     pub fn channel(
         &self,
         facts: &RewardFacts,
         bound_stated: bool,
         need: Option<SumsNeed>,
         units: Option<ValueUnits>,
+        own_range: Option<(f64, f64)>,
     ) -> Result<Channel, Error> {
         let mut request = self.request;
         request.check_participation(facts.rounds).map_err(|refusal| self.place(refusal))?;
@@ -170,6 +172,7 @@ impl PrivacyPlan {
             };
             request.clip = Some(range);
         }
+        request.clip = request.clip.or(own_range);
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
         let varies = !self.request.calibration.corrects()
@@ -239,6 +242,9 @@ pub(super) fn request(args: &Args<'_>, mechanisms: &[&'static str], default: &'s
 fn participation(args: &Args<'_>) -> Participation {
     let count = args.count("participations", "rounds of one user that the budget covers together").between(1, 1_000_000).or(1);
     let separation = args.count("separation", "least distance in rounds between two of them").between(1, 1 << 40).or(1);
+    if args.has("separation") && !args.has("participations") {
+        args.reject("separation", "one round of a user has no distance to another", "`participations` too, or no `separation`");
+    }
     Participation { count, separation }
 }
 

@@ -11,6 +11,7 @@ mod commands;
 mod conformance;
 mod contract;
 mod cost;
+mod coverage;
 mod database;
 mod deploy_functions;
 mod deployment_ledgers;

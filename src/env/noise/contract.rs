@@ -15,6 +15,13 @@ pub trait Noise: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Returns R of unbounded noise: private rewards are clipped at B + R where the spec states no clip range.
+    ///
+    /// What lies beyond is bias and never a loss of privacy (E3, `docs/privacy.md`).
+    fn clip_bound(&self, _rounds: u64) -> Option<f64> {
+        None
+    }
+
     /// Returns the variance of the reward at the worst mean; `None` if it is infinite.
     fn variance(&self) -> Option<f64>;
 

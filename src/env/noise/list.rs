@@ -1,6 +1,6 @@
 //! Lists the noises that a spec can name.
 
-use super::{Noise, bernoulli, gaussian, pareto, silent, student_t, uniform};
+use super::{Noise, bernoulli, gaussian, pareto, silent, student_t, sub_weibull, uniform};
 use privateer_config::params::{Args, List, Named};
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ pub static NOISES: List<Arc<dyn Noise>> = &[
     Named::new("gaussian", "normal around the mean", "", gaussian::parse),
     Named::new("student-t", "Student's t around the mean: heavy tails", "", student_t::parse),
     Named::new("pareto", "symmetric Pareto around the mean: heavier tails", "", pareto::parse),
+    Named::new("sub-weibull", "symmetric Weibull around the mean: sub-Weibull tails", "Zhou2021", sub_weibull::parse),
     Named { name: "bernoulli", summary: "1 with probability the mean, else 0", paper: "", build: bernoulli::parse },
     Named::new("none", "the mean itself", "", silent::parse),
 ];
@@ -62,12 +63,14 @@ mod tests {
     #[test]
     fn moments() {
         let n = 100_000;
-        let cases: [Case<'_>; 6] = [
+        let cases: [Case<'_>; 7] = [
             ("uniform", &[("bound", 2.0)], 0.3, 1.8, 1),
             ("gaussian", &[("sd", 0.5)], -1.0, 3.0, 1),
             ("student-t", &[("dof", 9.0), ("scale", 2.0)], 0.0, 4.2, 2),
             // The fourth moment is 24/((a-1)(a-2)(a-3)(a-4)) = 1/70, the second is 1/28.
             ("pareto", &[("shape", 9.0), ("scale", 3.0)], 0.5, 11.2, 2),
+            // The moment of order n is Gamma(1 + n theta).
+            ("sub-weibull", &[("tail_parameter", 0.5), ("scale", 3.0)], 0.5, 2.0, 2),
             ("bernoulli", &[], 0.5, 1.0, 1),
             ("none", &[], 7.0, 1.0, 0),
         ];

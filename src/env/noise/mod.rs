@@ -11,6 +11,7 @@ mod pareto;
 mod resampled;
 mod silent;
 mod student_t;
+mod sub_weibull;
 mod uniform;
 
 pub use contract::Noise;

@@ -172,6 +172,7 @@ fn every_noise_serves() {
             "gaussian" => ", sd = 0.5",
             "student-t" => ", dof = 5.0",
             "pareto" => ", shape = 5.0",
+            "sub-weibull" => ", tail_parameter = 2.0",
             "bernoulli" | "none" => "",
             other => panic!("no keys for the noise `{other}`: add them here"),
         };

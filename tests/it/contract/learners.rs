@@ -36,13 +36,13 @@ pub fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) 
     )
 }
 
-/// Setting, and the prepared learner, of the first cell.
-fn check_first_cell(sweep: &Sweep, check: impl FnOnce(&Setting, &PreparedLearner, &GradientRequest)) {
+/// Setting, and the prepared learner, of the first cell at this learning rate.
+fn check_first_cell(sweep: &Sweep, rate: f64, check: impl FnOnce(&Setting, &PreparedLearner, &GradientRequest)) {
     let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
     let streams = Streams::new(1, "contract");
     let context = ProblemContext { streams: &streams, rounds: sweep.cells[0].rounds, memory_bytes: 1e9 };
     let problem = (online.problem)(&context).expect("a problem");
-    let prepared = online.learner.prepare(&problem.setting, &online.request, 1.0).expect("a learner");
+    let prepared = online.learner.prepare(&problem.setting, &online.request, rate).expect("a learner");
     check(&problem.setting, &prepared, &online.request);
 }
 
@@ -69,7 +69,7 @@ fn answers_never_leave_the_set() {
         for set in sets(entry.name) {
             for loss in losses() {
                 let sweep = sweep(&spec("linear-regression", set, loss, "epsilon = 1.0", &format!("kind = \"{}\"", entry.name)));
-                check_first_cell(&sweep, |setting, prepared, _| {
+                check_first_cell(&sweep, 1.0, |setting, prepared, _| {
                     // The second trial sees good samples alone.
                     let mut learners = (prepared.make)(2);
                     let of_trial = || LearnerStreams::new(stream("mechanism"), stream("own"));
@@ -90,6 +90,22 @@ fn answers_never_leave_the_set() {
                     }
                 });
             }
+        }
+    }
+}
+
+/// A longer step than 2/beta parts the iterates of neighbouring data, which the price of a hidden descent leaves out.
+#[test]
+fn hidden_steps_are_at_most_two_over_the_smoothness() {
+    for kind in ["phased-sgd", "snowball-sgd"] {
+        // beta = 2 in the dual norm: 2 times 3^(1/3) in the Euclidean one at p = 3/2.
+        for (p, longest) in [("2", 1.0), ("1.5", libm::pow(3.0, -1.0 / 3.0))] {
+            let set = format!("{{ kind = \"lp-ball\", p = {p} }}");
+            let sweep = sweep(&spec("linear-regression", &set, "squared", "epsilon = 1.0", &format!("kind = \"{kind}\"")));
+            check_first_cell(&sweep, 1e9, |_, prepared, _| {
+                let step = prepared.facts.iter().find(|(name, _)| name == "step").and_then(|(_, step)| step.as_f64());
+                assert!(step.is_some_and(|step| (step - longest).abs() < 1e-12), "{kind}, p = {p}: {step:?}");
+            });
         }
     }
 }

@@ -127,6 +127,7 @@ fn noise_of(name: &str) -> String {
     let required = match name {
         "student-t" => ", dof = 3.0",
         "pareto" => ", shape = 5.0",
+        "sub-weibull" => ", tail_parameter = 1.0",
         "uniform" => ", bound = 0.5",
         "gaussian" => ", sd = 0.5",
         _ => "",
