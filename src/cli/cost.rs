@@ -176,10 +176,11 @@ fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     };
     let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
     format!(
-        "{points}{} users, {noise}, {} trials, {} pilot trials of each exploration factor, four times as many without privacy",
+        "{points}{} users, {noise}, {} trials, {} pilot trials a factor, {} without privacy",
         rounds.join(", "),
         args.trials,
-        args.pilots
+        args.pilots,
+        args.pilots.saturating_mul(crate::spec::REFERENCE_PILOTS)
     )
 }
 

@@ -63,7 +63,7 @@ impl ReleaseRule {
         rule
     }
 
-    /// Returns the largest number of releases over `rounds` rounds.
+    /// Returns the largest number of releases over `rounds` rounds, which is `rounds` only where each round has a release.
     ///
     /// The last round has a release if any are left.
     pub fn most(self, rounds: u64) -> u64 {
@@ -79,7 +79,9 @@ impl ReleaseRule {
                 }
                 count
             }
-            Self::Determinant { most, .. } => most.unwrap_or(4 * u64::from(rounds.ilog2() + 1)).clamp(1, rounds),
+            Self::Determinant { most, .. } => {
+                most.unwrap_or(4 * u64::from(rounds.ilog2() + 1)).clamp(1, rounds.saturating_sub(1).max(1))
+            }
         }
     }
 
@@ -157,5 +159,38 @@ impl Extrapolation<'_> {
             if growth(middle) < target { low = middle } else { high = middle }
         }
         high.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Prices of users who return rest on it.
+    #[test]
+    fn as_many_releases_as_rounds_are_one_in_each_round() {
+        // The determinant hardly grows: every rule waits as long as it may.
+        let sums = |users| Extrapolation { gram: &[1e-9], diagonal: 1.0, floor: 1.0, users, n: 1 };
+        let rules = [
+            ReleaseRule::EveryRound,
+            ReleaseRule::Interval { rounds: 1 },
+            ReleaseRule::Interval { rounds: 3 },
+            ReleaseRule::Count { factor: 1.01 },
+            ReleaseRule::Count { factor: 2.0 },
+            ReleaseRule::Determinant { factor: 1e6, most: None },
+            ReleaseRule::Determinant { factor: 1e6, most: Some(1 << 40) },
+        ];
+        for rule in rules {
+            for rounds in 1..60 {
+                let most = rule.most(rounds);
+                let (mut round, mut made) = (1, 1);
+                let mut longest = 1;
+                while let Some(next) = rule.next(round, rounds, most - made, &sums(round)) {
+                    longest = longest.max(next - round);
+                    (round, made) = (next, made + 1);
+                }
+                assert!(made <= most && (most < rounds || longest == 1), "{rule:?}, {rounds} rounds: {most}, {longest}");
+            }
+        }
     }
 }

@@ -117,7 +117,7 @@ fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
                 }
                 @if let Some(proof) = proof { div { dt { "proof" } dd { code { (proof) } } } }
             }
-            p { "If people return twice unnoticed: " (returning(entries)) "." }
+            @if let Some(losses) = returning(entries) { p { "If people return twice as often unnoticed, " (losses) "." } }
             (losses(run, entries).html())
             @if !notes.is_empty() { ul { @for note in &notes { li { (note) (explained(note)) } } } }
         }
@@ -125,10 +125,10 @@ fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
 }
 
 /// Returns the losses of a user who takes part twice as often as each ledger covers.
-fn returning(entries: &[Entry<'_>]) -> String {
-    let mut losses: Vec<String> = entries.iter().take(N_LOSSES).map(|(ledger, _)| ledger.returning_twice()).collect();
+fn returning(entries: &[Entry<'_>]) -> Option<String> {
+    let mut losses: Vec<String> = entries.iter().take(N_LOSSES).filter_map(|(ledger, _)| ledger.returning_twice()).collect();
     losses.dedup();
-    losses.join(", ")
+    (!losses.is_empty()).then(|| losses.join(", "))
 }
 
 /// Largest number of rows of a card's table.

@@ -65,10 +65,6 @@ impl CuratorPlan {
         let doc = "public bound on the norm of a centred row, in units of the inputs; longer rows are moved to it";
         let bound = args.number("bound", doc).above(0.0).optional("with `norm`, the data's own largest, which is not private");
         args.finish();
-        if !request.budget.participation.is_once() {
-            args.reject("participations", "a row of the inputs is released once", "no `participations`");
-            return None;
-        }
         if request.mechanism == "none" {
             return None;
         }

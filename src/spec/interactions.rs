@@ -2,7 +2,7 @@
 //!
 //! The budget is for one user's interaction.
 
-use super::privacy::{RequestDocs, clip_range, place_of, places_of, request};
+use super::privacy::{RequestDocs, clip_range, participation, place_of, places_of, request};
 use privateer_config::error::{Error, Place, Span};
 use privateer_config::params::{Args, Table};
 use privateer_privacy::{Refusal, Request};
@@ -36,6 +36,7 @@ impl InteractionPlan {
             },
         );
         request.clip = clip_range(args, table);
+        request.budget.participation = participation(args);
         args.finish();
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));

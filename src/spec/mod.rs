@@ -35,6 +35,6 @@ pub use online_plan::OnlinePlan;
 pub use plan::{SPEC_FILE, Sweep};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
-pub use references::{GUESSING, is_privacy_key};
+pub use references::{GUESSING, REFERENCE_PILOTS, is_privacy_key};
 pub use resolved::{ByText, Resolved, SharedValues};
 pub use run_keys::run_keys;

@@ -39,7 +39,7 @@ pub fn gradient_privacy_keys() -> Vec<KeyDoc> {
 /// Reads `[privacy]`.
 fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     let words = ["auto", "none", "gaussian", "generalized-gaussian", "laplace", "gumbel"];
-    let spec = privacy::request(
+    let mut spec = privacy::request(
         args,
         &words,
         if stated { "auto" } else { "none" },
@@ -49,6 +49,7 @@ fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
             ..RequestDocs::DEFAULT
         },
     );
+    spec.budget.participation = privacy::participation(args);
     let clips = match args.word(
         "clip",
         "whether features and gradients are clipped; `auto`: not in the as-printed calibration",
@@ -61,7 +62,7 @@ fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     };
     let mut factorisations = vec!["auto"];
     factorisations.extend(privateer_privacy::quote::FACTORISATIONS);
-    let doc = "how the noise of prefix sums is made; `auto`: blt in the tight calibration, else the tree";
+    let doc = "how the noise of prefix sums is made; `auto`: blt in the tight calibration, banded-toeplitz there where users return and it has less error, else the tree";
     let factorisation = args.word("factorisation", doc, &factorisations, Some("auto"));
     let stated_smoothness =
         args.number("stated_smoothness", "smoothness that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);

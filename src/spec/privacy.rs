@@ -16,6 +16,8 @@ use privateer_privacy::{
 #[derive(Debug, Clone)]
 pub struct PrivacyPlan {
     entry: MechanismChoice,
+    /// Whether the spec leaves the mechanism to the program.
+    automatic: bool,
     request: Request,
     /// Place of each key, for refusals that depend on a trial's facts.
     places: Vec<(&'static str, Place)>,
@@ -90,13 +92,12 @@ impl PrivacyPlan {
             },
         );
         request.clip = clip_range(args, table);
+        request.budget.participation = participation(args);
         args.finish();
+        let is_automatic = request.mechanism == "auto";
         let name = match protection {
             Protection::Rewards => automatic_for_rewards(&request),
-            Protection::Sums => {
-                let participation = request.budget.participation;
-                automatic_for_streams(request.mechanism, Protects::JointSums, request.calibration, participation)
-            }
+            Protection::Sums => automatic(request.mechanism, Protects::JointSums, request.calibration),
             Protection::LocalSums => automatic(request.mechanism, Protects::LocalSums, request.calibration),
             Protection::Batches => automatic(request.mechanism, Protects::Batches, request.calibration),
         };
@@ -138,7 +139,7 @@ impl PrivacyPlan {
             return None;
         }
         let places = places_of(args, table);
-        Some(Self { entry, request, places })
+        Some(Self { entry, automatic: is_automatic, request, places })
     }
 
     /// Returns whether anything is randomised.
@@ -192,6 +193,7 @@ impl PrivacyPlan {
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), need) => {
                 let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds));
+                let entry = if self.automatic { returning(entry, &mut request, need) } else { entry };
                 (entry.build)(&request, facts, need).map(Channel::Sums)
             }
         }
@@ -233,16 +235,27 @@ pub(super) fn request(args: &Args<'_>, mechanisms: &[&'static str], default: &'s
     let budget = Budget {
         epsilon: epsilon.and_then(|epsilon| Epsilon::try_from(epsilon).ok()),
         delta: delta.and_then(|delta| Delta::try_from(delta).ok()),
-        participation: participation(args),
+        participation: Participation::ONCE,
     };
     Request { mechanism, calibration, budget, clip: None }
 }
 
+/// Returns the mechanism for sums that `auto` stands for where users return, which depends on the releases.
+fn returning(entry: &'static SumsEntry, request: &mut Request, need: SumsNeed) -> &'static SumsEntry {
+    if entry.serves != Protection::Sums {
+        return entry;
+    }
+    let rows = need.in_releases(request.budget.participation);
+    let name = automatic_for_streams("auto", Protects::JointSums, request.calibration, rows, need.releases);
+    request.mechanism = name;
+    SUMS.iter().find(|other| other.name == name).unwrap_or(entry)
+}
+
 /// Reads how often one user takes part.
-fn participation(args: &Args<'_>) -> Participation {
+pub(super) fn participation(args: &Args<'_>) -> Participation {
     let count = args.count("participations", "rounds of one user that the budget covers together").between(1, 1_000_000).or(1);
     let separation = args.count("separation", "least distance in rounds between two of them").between(1, 1 << 40).or(1);
-    if args.has("separation") && !args.has("participations") {
+    if 1 < separation && !args.has("participations") {
         args.reject("separation", "one round of a user has no distance to another", "`participations` too, or no `separation`");
     }
     Participation { count, separation }

@@ -17,7 +17,7 @@ pub const GUESSING: [&str; 2] = ["uniform", "random-arm"];
 ///
 /// Every price of its problem rests on its factor, and it is played once for all of them: with as many pilot trials as a private policy, a
 /// poor factor of the reference let the private policy of a table win beyond chance for 2 of 13 seeds.
-const REFERENCE_PILOTS: u64 = 4;
+pub const REFERENCE_PILOTS: u64 = 4;
 
 /// Returns whether a swept key is about privacy.
 pub fn is_privacy_key(key: &str) -> bool {

@@ -71,7 +71,7 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
     ] {
         assert!(noted.contains(line), "no `{line}` in {noted}");
     }
-    let sizes = "119 points, 300 users, noise on each user's device, 10 trials, 4 pilot trials of each exploration factor\n";
+    let sizes = "119 points, 300 users, noise on each user's device, 10 trials, 4 pilot trials a factor, 16 without privacy\n";
     assert!(said.contains(sizes), "{said}");
     assert_eq!(said.matches('█').count() + said.matches('░').count() + said.matches('·').count(), 80, "{said}");
     let sentences: Vec<&str> = said.lines().filter(|line| line.starts_with("At ε = 1 the best private policy, ")).collect();

@@ -283,6 +283,20 @@ fn users_who_return_spend_the_stated_budget() {
     let refused = |privacy: &str| priced(&spec("igp-ucb", privacy), 1, &[]).1;
     assert_eq!(refused("mechanism = \"laplace\"\nparticipations = 5\nseparation = 16"), Some(2), "64 rounds have room for 4");
     assert_eq!(refused("mechanism = \"laplace\"\ncalibration = \"as-printed\"\nparticipations = 4"), Some(2));
+    assert_eq!(refused("mechanism = \"laplace\"\nseparation = 16"), Some(2), "a distance of one round to none");
+    // Releases that are rarer than rounds may hold all of a user's rounds, however many may be made: each counts as if it did.
+    let rare = "jdp-gp-ucb\"\nrelease = { kind = \"determinant\", factor = 1e6, most = 64 }\nlabel = \"rare";
+    for mechanism in ["auto", "banded-toeplitz", "blt"] {
+        let noise = |policy: &str, privacy: &str| {
+            let (quotes, exit) = priced(&spec(policy, privacy), 1, &[]);
+            assert_eq!(exit, Some(0), "{mechanism}");
+            quotes[0]["noise_size"].as_f64().expect("a size")
+        };
+        let blt = noise(rare, "mechanism = \"blt\"");
+        let four = noise(rare, &returning(mechanism));
+        assert!(mechanism == "banded-toeplitz" || (four / (4.0 * blt) - 1.0).abs() < 1e-9, "{mechanism}: {four} and {blt}");
+        assert!(noise("jdp-gp-ucb", &returning(mechanism)) < 0.7 * four, "{mechanism}");
+    }
 }
 
 /// The radius of scaled inputs is stated in the units of the inputs: there it is what the noise covers.

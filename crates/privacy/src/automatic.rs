@@ -5,7 +5,8 @@
 
 use crate::accounting::sensitivity::Participation;
 use crate::mechanism::of_least_variance;
-use crate::{Calibration, Request};
+use crate::streams::columns;
+use crate::{Calibration, Factor, Request};
 
 /// Says what a mechanism protects and releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,20 +47,28 @@ pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calib
     row.map_or(mechanism, |(_, names)| names[calibration as usize])
 }
 
-/// Longest band of draws that `auto` keeps for each stream.
-const LONGEST_BAND: u64 = 1024;
-
 /// Returns the name of the factorisation that a word stands for, where a user may return.
 ///
-/// For users who return the tight one is the banded square root, whose noise is the least, up to a band that fits in memory.
+/// For users who return the tight one is the banded square root where its largest error is less than that of the usual one.
+///
+/// * `releases` — number of releases, of which one user enters those of `participation`
 pub fn automatic_for_streams(
     mechanism: &'static str,
     protects: Protects,
     calibration: Calibration,
     participation: Participation,
+    releases: u64,
 ) -> &'static str {
-    let bands = calibration.redesigns() && !participation.is_once() && (2..=LONGEST_BAND).contains(&participation.separation);
-    if mechanism == "auto" && bands { "banded-toeplitz" } else { automatic(mechanism, protects, calibration) }
+    let name = automatic(mechanism, protects, calibration);
+    let Some(usual) = Factor::named(name) else { return name };
+    if mechanism != "auto" || !calibration.redesigns() || participation.is_once() || participation.separation < 2 {
+        return name;
+    }
+    let error = |factor: Factor| {
+        let of = factor.factorisation(releases, participation);
+        columns(of.as_ref(), participation) * libm::sqrt(of.largest_variance())
+    };
+    if error(Factor::BandedToeplitz) < error(usual) { "banded-toeplitz" } else { name }
 }
 
 /// Returns the name of the mechanism for single rewards that a request stands for: its own, unless it is `auto`.
@@ -114,5 +123,29 @@ mod tests {
         let corrected = Request { calibration: Calibration::Corrected, mechanism: "auto", ..Request::NONE };
         assert_eq!(automatic_for_rewards(&corrected), "laplace");
         assert_eq!(automatic_for_rewards(&Request { mechanism: "duchi", ..Request::NONE }), "duchi");
+    }
+
+    /// Users who return often and soon take the usual noise, which needs no band as long as the run.
+    #[test]
+    fn bands_are_taken_where_they_help_and_are_short() {
+        for (releases, count, separation) in
+            [(1024, 4, 256), (1024, 16, 64), (1024, 2, 2), (1024, 4, 1), (1024, 4, 0), (5000, 2, 3000)]
+        {
+            let participation = Participation { count, separation };
+            let name = automatic_for_streams("auto", Protects::JointSums, Calibration::Tight, participation, releases);
+            let error = |factor: Factor| {
+                let of = factor.factorisation(releases, participation);
+                columns(of.as_ref(), participation) * of.largest_variance().sqrt()
+            };
+            let (banded, usual) = (error(Factor::BandedToeplitz), error(Factor::Blt));
+            let least = if name == "banded-toeplitz" { banded } else { usual };
+            assert!(least <= 1.001 * usual, "{releases}, {count}, {separation}: {name}, {banded} and {usual}");
+            let expected = match separation {
+                0 | 1 => "blt",
+                64 | 256 => "banded-toeplitz",
+                _ => name,
+            };
+            assert_eq!(name, expected, "{releases}, {count}, {separation}");
+        }
     }
 }

@@ -94,7 +94,9 @@ impl Ledger {
         };
         notes.extend(unit.notes(budget));
         let noise_formula = if 1 < covered {
-            format!("{noise_formula}; for {covered} participations of one user together")
+            format!(
+                "{noise_formula}, which is for one participation: more, so that {covered} of one user keep the budget together"
+            )
         } else {
             noise_formula
         };
@@ -145,14 +147,23 @@ impl Ledger {
         }
     }
 
-    /// Returns what a user loses who takes part twice as often as the claim covers.
-    pub fn returning_twice(&self) -> String {
-        let twice = self.composition(2 * self.threat_model.participations.covered);
-        let spent = twice.map_or(f64::INFINITY, |twice| match Delta::try_from(self.delta) {
-            Ok(delta) => twice.epsilon(delta).upper,
-            Err(_) => twice.pure().unwrap_or(f64::INFINITY),
+    /// Says what a user loses who takes part twice as often as the claim covers; `None` where nothing is promised.
+    pub fn returning_twice(&self) -> Option<String> {
+        if !matches!(self.guarantee, Guarantee::Holds) {
+            return None;
+        }
+        let twice = 2 * self.threat_model.participations.covered.max(1);
+        let delta = Delta::try_from(self.delta);
+        let spent = self.composition(twice).and_then(|twice| match delta {
+            Ok(delta) => Some(twice.epsilon(delta).upper),
+            Err(_) => twice.pure(),
         });
-        if spent.is_finite() { format!("epsilon = {}", short(spent)) } else { "epsilon = infinity".to_owned() }
+        let spent = match (spent.filter(|spent| spent.is_finite()), delta) {
+            (Some(spent), Ok(delta)) => format!("epsilon = {} at delta = {}", short(spent), short(delta.get())),
+            (Some(spent), Err(_)) => format!("epsilon = {}", short(spent)),
+            (None, _) => "no price is known".to_owned(),
+        };
+        Some(format!("in {twice} rounds: {spent}"))
     }
 
     /// Says whether the claim holds for a user who takes part `participations` times.
@@ -171,9 +182,11 @@ impl Ledger {
             return Some(Guarantee::Holds);
         }
         let spent = if spent.is_finite() { format!("epsilon = {}", short(spent)) } else { "epsilon = infinity".to_owned() };
+        let covered = self.threat_model.participations.covered;
         let reason = format!(
-            "{} is claimed for {} participation of one user, and {participations} spend {spent}",
-            self.claimed, self.threat_model.participations.covered
+            "{} is claimed for {covered} participation{} of one user, and {participations} spend {spent}",
+            self.claimed,
+            if covered == 1 { "" } else { "s" }
         );
         Some(Guarantee::NoGuarantee { reason, erratum: "E5".to_owned() })
     }

@@ -256,6 +256,7 @@ pub fn largest_answer(
 /// Returns the sensitivity of one participation, its derivation and, if one number, the noise size.
 fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
     let unclipped = "features and gradients are not clipped: two samples can differ by anything (E3)".to_owned();
+    let covered = ledger.threat_model.participations.covered;
     match (&ledger.threat_model.unit, &ledger.event) {
         (_, event @ &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward, participation }) => {
             let (one, mu) = (gram_sigma.min(moment_sigma), mu_of_sums(event));
@@ -301,6 +302,15 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
             (Some(sensitivity), derivation.to_owned(), None)
         }
         (Unit::Row, _) => (None, "neighbours have released inputs of different column spaces (E16)".to_owned(), None),
+        (Unit::Reward, &Event::Gaussian { sensitivity, .. } | &Event::Laplace { sensitivity: Some(sensitivity), .. })
+            if 1 < covered && ledger.threat_model.participations.growth == Growth::OneStream =>
+        {
+            (
+                Some(sensitivity),
+                format!("{covered} rewards of one user may be in one batch, and each moves its sum by at most hi - lo (E2)"),
+                None,
+            )
+        }
         _ => match ledger.clip {
             Some([lo, hi]) => (
                 Some(sensitivity::scalar(lo, hi, Relation::Replace)),

@@ -263,8 +263,11 @@ impl fmt::Display for Unit {
 impl fmt::Display for Participations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { covered, separation, growth } = self;
-        let covered =
-            if *separation == 1 { covered.to_string() } else { format!("{covered}, at least {separation} rounds apart") };
+        let covered = match (covered, separation) {
+            (0 | 1, _) => covered.to_string(),
+            (_, 0 | 1) => format!("{covered}: neighbours differ in all of them"),
+            _ => format!("{covered}, at least {separation} rounds apart: neighbours differ in all of them"),
+        };
         match growth {
             Growth::SeparateReleases => write!(f, "{covered}; k of one user are k separate releases, whose losses compose (E5)"),
             Growth::OneStream => write!(f, "{covered}; k of one user enter one stream and are priced as a group of k (E5)"),

@@ -68,7 +68,15 @@ impl Fact {
                 None => ReadPart::Unknown,
             },
             _ => match ledger.event {
-                Event::Sums { factor, releases, gram_sigma, moment_sigma, reward: Some(reward), equal_diagonal, .. } => {
+                Event::Sums {
+                    factor,
+                    releases,
+                    gram_sigma,
+                    moment_sigma,
+                    reward: Some(reward),
+                    equal_diagonal,
+                    participation,
+                } if participation.is_once() => {
                     let nodes = factor.factorisation(releases, Participation::ONCE).sensitivity(Participation::ONCE);
                     ReadPart::Sums { mu: nodes * largest_item(reward, (gram_sigma, equal_diagonal), moment_sigma) }
                 }

@@ -196,7 +196,7 @@ impl Terms {
 
     /// Refuses several samples of one user where no price is known for them.
     fn refuse_returns(&self, what: &str) -> Result<(), Refusal> {
-        if self.participation.is_once() {
+        if self.participation.is_once() || self.budget.is_none() {
             return Ok(());
         }
         let message = format!("{what} has no known price for {} samples of one user", self.participation.count);

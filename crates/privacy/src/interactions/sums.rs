@@ -23,7 +23,7 @@ use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixSums, columns};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale,
-    automatic, automatic_for_streams,
+    automatic_for_streams,
 };
 use std::sync::Arc;
 
@@ -77,11 +77,10 @@ impl InteractionSums {
         let (epsilon, delta) = terms.budget;
         let releases = terms.due.len().max(1) as u64;
         let protects = if terms.local { Protects::LocalSums } else { Protects::JointSums };
-        let name = if terms.local {
-            automatic(terms.mechanism, protects, terms.calibration)
-        } else {
-            automatic_for_streams(terms.mechanism, protects, terms.calibration, terms.participation)
-        };
+        let ends = terms.due.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
+        let once = terms.local || terms.participation.is_once();
+        let rows = if once { Participation::ONCE } else { terms.participation.in_rows_of(ends.max().unwrap_or(1)) };
+        let name = automatic_for_streams(terms.mechanism, protects, terms.calibration, rows, releases);
         if terms.local && name != "local-gaussian" {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
             return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
@@ -91,9 +90,6 @@ impl InteractionSums {
         }
         let found = Factor::named(name);
         let factor = found.unwrap_or(Factor::Own);
-        let ends = terms.due.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
-        let once = terms.local || terms.participation.is_once();
-        let rows = if once { Participation::ONCE } else { terms.participation.in_rows_of(ends.max().unwrap_or(1)) };
         let factorisation: Arc<dyn Factorisation> = match found {
             Some(factor) => factor.factorisation(releases, rows),
             // The draws of all users add up.

@@ -4,6 +4,7 @@
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::accounting::sensitivity::Participation;
 use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
@@ -36,7 +37,7 @@ struct GaussianMechanism {
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64), `delta` (missing or outside (0, 1)) or
 /// `clip` (empty, or missing with unbounded noise).
 pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    exponential_epsilon(request)?;
+    exponential_epsilon(&Request { budget: Budget { participation: Participation::ONCE, ..request.budget }, ..*request })?;
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
     let window = Window::of(request, facts)?;
     // sigma = sensitivity · sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]. Proof:

@@ -102,7 +102,8 @@ pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal>
     if (LEAST_EPSILON..=GREATEST_EPSILON).contains(&epsilon.get()) {
         return Ok(epsilon);
     }
-    let message = format!("`epsilon` is {:e}, beyond what mechanism `{}` can resolve", epsilon.get(), request.mechanism);
+    let each = if request.budget.participation.is_once() { "" } else { " for each participation" };
+    let message = format!("`epsilon` is {:e}{each}, beyond what mechanism `{}` can resolve", epsilon.get(), request.mechanism);
     let hint = if epsilon.get() < 1.0 {
         "a smaller epsilon is no information"
     } else {

@@ -11,6 +11,8 @@ use privateer_numerics::linalg::add_rows_wide;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Longest band beside those of the separation; a stream keeps as many draws of each entry.
+const LONGEST_BAND: u64 = 1024;
 /// Most products that the variances of a band may cost.
 const MOST_PRODUCTS: u64 = 1 << 31;
 
@@ -45,8 +47,8 @@ impl Banded {
         Self { rounds, band, variances }
     }
 
-    /// Makes the matrix with the least error at a participation, of those with bands b, 2 b - 1 and all rounds, where b is the
-    /// separation. The band is the least of these where participations may share a row.
+    /// Makes the matrix with the least error at a participation, of those with bands b and 2 b - 1, where b is the separation, up to
+    /// [`LONGEST_BAND`], and that band itself.
     #[must_use]
     pub fn fitted(rounds: u64, participation: Participation) -> Self {
         /// Fits by rounds, count and separation: all cells of a sweep ask for a few of them.
@@ -57,8 +59,9 @@ impl Banded {
         if let Some(fit) = fits().get(&(rounds, count, separation)) {
             return fit.clone();
         }
-        let most = (MOST_PRODUCTS / rounds).clamp(1, rounds);
-        let mut bands = [separation, (2 * separation).saturating_sub(1), rounds].map(|band| band.clamp(1, most)).to_vec();
+        let most = (MOST_PRODUCTS / rounds).min(LONGEST_BAND).clamp(1, rounds);
+        let mut bands =
+            [separation, separation.saturating_mul(2).saturating_sub(1), most].map(|band| band.clamp(1, most)).to_vec();
         bands.dedup();
         let made = bands.into_iter().map(|band| Self::new(rounds, band));
         let error = |fit: &Self| super::columns(fit, participation) * libm::sqrt(fit.largest_variance());

@@ -1,6 +1,7 @@
 //! Defines the interface of the mechanisms for sums.
 //! A server states what to sum; a mechanism states its public constants; the registry lists the mechanisms by name.
 
+use crate::accounting::sensitivity::Participation;
 use crate::noise::{ReleaseError, SamplerLaw};
 use crate::privatizer::sealed::Sealed;
 use crate::{Calibrated, Calibration, Ledger, Privatizer, Protection, Request, RewardFacts};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 pub struct SumsNeed {
     /// Number m of features of a point, which the server scales so that `|phi| <= 1`.
     pub n_features: usize,
-    /// Largest number of releases, at least 1.
+    /// Largest number of releases, at least 1; the number of rounds only where each round has a release of its own.
     /// The rounds between two releases enter the later one together.
     pub releases: u64,
     /// Horizon: the number of users, one per round.
@@ -25,6 +26,14 @@ pub struct SumsNeed {
 }
 
 impl SumsNeed {
+    /// Returns how often one user takes part, in releases of one epoch.
+    ///
+    /// Where releases are longer than a round, or epochs follow each other, all of a user's rounds may enter one.
+    pub fn in_releases(&self, participation: Participation) -> Participation {
+        let whole = self.releases == self.rounds && self.epochs == Epochs::One;
+        if participation.is_once() { Participation::ONCE } else { participation.in_rows_of(if whole { 1 } else { u64::MAX }) }
+    }
+
     /// Returns the need of a server that asks for sums of rewards alone, with at most one release after each round.
     pub fn of_rewards(rounds: u64) -> Self {
         Self { n_features: 1, releases: rounds, rounds, epochs: Epochs::One, linear: false }

@@ -114,10 +114,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
             .hint("with `calibration = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
     }
     let rewards = Rewards::of(request, facts)?;
-    // Where rows are longer than a round, or epochs follow each other, all of a user's rounds may enter one row.
-    let whole = need.releases == need.rounds && need.epochs == Epochs::One;
-    let participation = request.budget.participation.in_rows_of(if whole { 1 } else { u64::MAX });
-    let participation = if participation.is_once() { Participation::ONCE } else { participation };
+    let participation = need.in_releases(request.budget.participation);
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
         let factorisation = factor.factorisation(releases, participation);
         let release = GramRelease { factor, releases: factorisation.rounds(), length: 1.0, reward: rewards.reach, participation };
