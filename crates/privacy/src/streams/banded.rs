@@ -48,7 +48,7 @@ impl Banded {
     }
 
     /// Makes the matrix with the least error at a participation, of those with bands b and 2 b - 1, where b is the separation, up to
-    /// [`LONGEST_BAND`], and that band itself.
+    /// 1024, and that band itself.
     #[must_use]
     pub fn fitted(rounds: u64, participation: Participation) -> Self {
         /// Fits by rounds, count and separation: all cells of a sweep ask for a few of them.
