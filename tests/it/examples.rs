@@ -42,6 +42,9 @@ pub fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     if text.contains("points = 10000, radius") {
         changes.push(("environment.domain.points", "500"));
     }
+    if text.contains("separation = 64") {
+        changes.push(("privacy.separation", "1"));
+    }
     if text.contains("points = 1000 }") {
         changes.push(("environment.domain.points", "30"));
     }
