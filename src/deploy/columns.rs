@@ -157,14 +157,18 @@ impl DeploymentFile {
     /// Returns a part of a column; `None` where it has none.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where it is damaged.
+    /// [`Error::Corrupt`] where this program cannot read it; its digest says that it is what was written.
     pub(super) fn part<T: DeserializeOwned>(&self, side: Side, column: i64, part: &str) -> Result<Option<T>, Error> {
         let terms = self.all_terms(side, column)?.into_iter().filter(|term| term.0 == part);
         let terms: Vec<(String, Value)> = terms.map(|(_, name, value)| (name, value)).collect();
         if terms.is_empty() {
             return Ok(None);
         }
-        seal::of_terms(&terms).map(Some).map_err(|_| self.altered(side, &format!("the {part} of column {column}")))
+        seal::of_terms(&terms).map(Some).map_err(|why| Error::Corrupt {
+            path: self.path_of(side).to_owned(),
+            problem: format!("holds the {part} of column {column} in words of another version of this program ({why})"),
+            hint: "go on with the version that wrote it".to_owned(),
+        })
     }
 
     /// Returns the columns of a file, in their order.
