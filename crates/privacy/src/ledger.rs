@@ -147,21 +147,25 @@ impl Ledger {
         }
     }
 
+    /// Returns epsilon of a composition at the claim's delta; infinite where it has none.
+    fn spent(&self, composition: &Composition) -> f64 {
+        match Delta::try_from(self.delta) {
+            Ok(delta) => composition.epsilon(delta).upper,
+            Err(_) => composition.pure().unwrap_or(f64::INFINITY),
+        }
+    }
+
     /// Says what a user loses who takes part twice as often as the claim covers; `None` where nothing is promised.
     pub fn returning_twice(&self) -> Option<String> {
         if !matches!(self.guarantee, Guarantee::Holds) {
             return None;
         }
         let twice = 2 * self.threat_model.participations.covered.max(1);
-        let delta = Delta::try_from(self.delta);
-        let spent = self.composition(twice).and_then(|twice| match delta {
-            Ok(delta) => Some(twice.epsilon(delta).upper),
-            Err(_) => twice.pure(),
-        });
-        let spent = match (spent.filter(|spent| spent.is_finite()), delta) {
-            (Some(spent), Ok(delta)) => format!("epsilon = {} at delta = {}", short(spent), short(delta.get())),
-            (Some(spent), Err(_)) => format!("epsilon = {}", short(spent)),
-            (None, _) => "no price is known".to_owned(),
+        let spent = self.composition(twice).map(|twice| self.spent(&twice)).filter(|spent| spent.is_finite());
+        let spent = match spent {
+            Some(spent) if 0.0 < self.delta => format!("epsilon = {} at delta = {}", short(spent), short(self.delta)),
+            Some(spent) => format!("epsilon = {}", short(spent)),
+            None => "no price is known".to_owned(),
         };
         Some(format!("in {twice} rounds: {spent}"))
     }
@@ -174,10 +178,7 @@ impl Ledger {
         if participations <= self.threat_model.participations.covered {
             return Some(Guarantee::Holds);
         }
-        let spent = match Delta::try_from(self.delta) {
-            Ok(delta) => composition.epsilon(delta).upper,
-            Err(_) => composition.pure().unwrap_or(f64::INFINITY),
-        };
+        let spent = self.spent(&composition);
         if keeps(spent, claimed) {
             return Some(Guarantee::Holds);
         }

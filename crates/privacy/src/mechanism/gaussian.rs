@@ -2,9 +2,8 @@
 //!
 //! It is never the best mechanism for one reward and serves for comparison. It needs delta. Proof: `docs/proofs/gaussian.md`.
 
-use super::window::{Window, exponential_epsilon, representable};
+use super::window::{Window, representable, resolvable};
 use super::{MechanismEntry, RewardMechanism};
-use crate::accounting::sensitivity::Participation;
 use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
@@ -37,8 +36,7 @@ struct GaussianMechanism {
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64), `delta` (missing or outside (0, 1)) or
 /// `clip` (empty, or missing with unbounded noise).
 pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    exponential_epsilon(&Request { budget: Budget { participation: Participation::ONCE, ..request.budget }, ..*request })?;
-    let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
+    let (epsilon, delta) = (resolvable(request, request.epsilon()?)?, request.delta(facts.rounds)?);
     let window = Window::of(request, facts)?;
     // sigma = sensitivity · sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]. Proof:
     // docs/proofs/gaussian.md

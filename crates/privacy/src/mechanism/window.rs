@@ -98,11 +98,18 @@ const GREATEST_EPSILON: f64 = 700.0;
 /// # Errors
 /// A refusal on `epsilon` if it is missing or outside 1e-6 to 700.
 pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal> {
-    let epsilon = request.answer_epsilon()?;
+    resolvable(request, request.answer_epsilon()?)
+}
+
+/// Returns this epsilon of the request, of one answer or of all, checked as [`exponential_epsilon`] does.
+///
+/// # Errors
+/// A refusal on `epsilon` if it is outside 1e-6 to 700.
+pub(super) fn resolvable(request: &Request, epsilon: Epsilon) -> Result<Epsilon, Refusal> {
     if (LEAST_EPSILON..=GREATEST_EPSILON).contains(&epsilon.get()) {
         return Ok(epsilon);
     }
-    let each = if request.budget.participation.is_once() { "" } else { " for each participation" };
+    let each = if request.budget.epsilon == Some(epsilon) { "" } else { " for each participation" };
     let message = format!("`epsilon` is {:e}{each}, beyond what mechanism `{}` can resolve", epsilon.get(), request.mechanism);
     let hint = if epsilon.get() < 1.0 {
         "a smaller epsilon is no information"

@@ -73,6 +73,13 @@ impl Banded {
         fits.insert((rounds, count, separation), best.clone());
         best
     }
+
+    /// Returns the first column of C, with its zeros.
+    fn column(&self) -> Vec<f64> {
+        let mut column = self.band.to_vec();
+        column.resize(self.rounds as usize, 0.0);
+        column
+    }
 }
 
 impl Factorisation for Banded {
@@ -85,9 +92,7 @@ impl Factorisation for Banded {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        let mut first = self.band.to_vec();
-        first.resize(self.rounds as usize, 0.0);
-        toeplitz::column_norm(&first, participation)
+        toeplitz::column_norm(&self.column(), participation)
     }
 
     fn variance(&self, round: u64) -> f64 {
@@ -100,9 +105,7 @@ impl Factorisation for Banded {
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
-        let mut first = self.band.to_vec();
-        first.resize(self.rounds as usize, 0.0);
-        Some(Box::new(Kept::new(first, length)))
+        Some(Box::new(Kept::new(self.column(), length)))
     }
 }
 
