@@ -14,7 +14,7 @@ from ._native import Problem
 from .accounting import Price, account, curate
 from .asking import AskTell
 from .audits import Audit, audit
-from .costs import Cost, cost
+from .costs import Best, Cost, best, cost
 from .errors import (
     BudgetError,
     CheckError,
@@ -38,6 +38,7 @@ from .table import Table
 __all__ = [
     "AskTell",
     "Audit",
+    "Best",
     "BudgetError",
     "CheckError",
     "ContextualPolicy",
@@ -64,6 +65,7 @@ __all__ = [
     "UnknownNameError",
     "account",
     "audit",
+    "best",
     "cost",
     "curate",
     "run",

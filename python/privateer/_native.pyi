@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "account", "allow_frames", "arrow_stream", "ask", "audit", "books", "cost", "curate", "finish", "init", "ledger", "main", "manifest", "mean_interval", "merge", "people", "plan", "release", "release_table", "rows", "run", "spec_text", "tell", "toml_as_json"]
+__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "account", "allow_frames", "arrow_stream", "ask", "audit", "best", "books", "cost", "curate", "finish", "init", "ledger", "main", "manifest", "mean_interval", "merge", "people", "plan", "release", "release_table", "rows", "run", "spec_text", "tell", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -203,6 +203,11 @@ def ask(state: str | PathLike[str], best: bool, choice: Any) -> tuple[Any, list[
 def audit(sweep: Sweep, *, backend: str, samples: SupportsIndex, seed: SupportsIndex, confidence: SupportsFloat | SupportsIndex, data: str | PathLike[str] | None = None) -> str:
     """
     Attacks every cell of a sweep that claims privacy; returns the findings as JSON.
+    """
+
+def best(stated: Any) -> tuple[Any, list[str]]:
+    """
+    Asks which policy is best; returns the answer and notes.
     """
 
 def books(state: str | PathLike[str], out: str | PathLike[str], delta: SupportsFloat | SupportsIndex | None = None) -> tuple[Any, list[str]]:

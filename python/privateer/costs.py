@@ -100,7 +100,8 @@ def cost(
     epsilon
         Privacy budgets, ascending; by default 0.5 to 8.
     **more
-        Other options of the command: `points`, `rounds` (users; a list asks how many keep 80 %), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`.
+        Other options of the command: `points`, `rounds` (users; a list asks how many keep 80 %), `trials`, `pilots`, `seed`, `out`,
+        `threads`, `dimension`, `best` (True: the policies that do best in place of the usual ones).
 
     Returns
     -------
@@ -112,13 +113,9 @@ def cost(
     DataError, SpecError
         If the table or a number is bad.
     """
-    if sum(item is not None for item in (data, function, arms, spec)) != 1:
-        raise DataError("`cost` takes one of `data`, `function`, `arms` and `spec`")
-    data, arms = (stored(item) if item is not None and is_frame(item) else item for item in (data, arms))
-    chosen = stated(table=data, value=value, inputs=inputs, function=function, arms=arms, spec=spec, range=range, trust=trust)
     lists = {name: np.atleast_1d(item).tolist() for name, item in {"epsilon": epsilon, "rounds": more.pop("rounds", None)}.items() if item is not None}
-    sizes = {"points": 1000, "rounds": [1000], "trials": 20, "pilots": 10, "seed": 1}
-    said = heard(_native.cost({**sizes, **chosen, **lists, **stated(**more)}))
+    problem = _problem("cost", data, value=value, inputs=inputs, function=function, arms=arms, spec=spec, range=range, trust=trust)
+    said = heard(_native.cost({"points": 1000, "rounds": [1000], "trials": 20, "pilots": 10, "seed": 1, **problem, **lists, **stated(**more)}))
     numbers = said["budgets"]
 
     def column(of: Any) -> Any:
@@ -137,3 +134,103 @@ def cost(
         }
     )
     return Cost(said["sentence"], budgets, said["enough"], said["enough_users"], said["notes"], Path(said["spec"]), Path(said["report"]))
+
+
+@dataclass(frozen=True)
+class Best:
+    """The answer of `best`."""
+
+    sentence: str
+    """The answer."""
+    policy: str
+    """The best policy."""
+    policies: Table
+    """At most ten policies, each at its best factor in pilot trials: `policy`, `factor`, `is_fresh`, `trials`, mean cumulative `regret`, and
+    `more`: how much more it loses than the policy that was best in pilot trials, with its 95 % interval `low` and `high`, over fresh
+    trials. NaN where there is no number."""
+    left_out: dict[str, str]
+    """Policies that do not fit the problem or the trust model, with the reason."""
+    notes: list[str]
+    """What was understood of the files, and what it costs in life."""
+    spec: Path
+    """The spec of the fresh trials."""
+    report: Path
+    """The page of the fresh trials."""
+
+    @property
+    def results(self) -> Results:
+        """The results of the fresh trials."""
+        return Results(self.report.parent)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def best(
+    data: Any = None,
+    value: str | None = None,
+    *,
+    inputs: Sequence[str] | None = None,
+    function: str | None = None,
+    arms: Any = None,
+    spec: os.PathLike[str] | str | None = None,
+    range: tuple[float, float] | None = None,
+    trust: str = "local",
+    epsilon: float = 1.0,
+    rounds: int = 1000,
+    **more: Any,
+) -> Best:
+    """Says which policy is best on one problem under a trust model, and by how much, as `privateer best` does.
+
+    Parameters
+    ----------
+    data, value, inputs, function, arms, spec, range
+        The problem, as in `cost`.
+    trust
+        Who sees raw rewards: `none` (everybody), `local` (nobody) or `joint` (a server).
+    epsilon
+        The privacy budget, > 0.
+    rounds
+        Number of users, from 10.
+    **more
+        Other options of the command: `points`, `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`.
+
+    Returns
+    -------
+    Best
+        Sentence and numbers.
+
+    Raises
+    ------
+    DataError, SpecError
+        If the table or a number is bad.
+    """
+    problem = _problem("best", data, value=value, inputs=inputs, function=function, arms=arms, spec=spec, range=range, trust=trust)
+    asked = {"points": 1000, "trials": 50, "pilots": 64, "seed": 1, **problem, "epsilon": [epsilon], "rounds": [rounds]}
+    said = heard(_native.best({**asked, **stated(**more)}))
+    rows = said["policies"]
+
+    def column(of: Any) -> Any:
+        return np.array([np.nan if of(row) is None else of(row) for row in rows], dtype=float)
+
+    policies = Table(
+        {
+            "policy": np.array([row["policy"] for row in rows], dtype=object),
+            "factor": column(lambda row: row["factor"]),
+            "is_fresh": np.array([row["is_fresh"] for row in rows]),
+            "trials": np.array([row["trials"] for row in rows]),
+            "regret": column(lambda row: row["regret"]),
+            "more": column(lambda row: row["more"]),
+            "low": column(lambda row: (row["interval"] or (None,))[0]),
+            "high": column(lambda row: (row["interval"] or (None,))[-1]),
+        }
+    )
+    return Best(said["sentence"], said["policy"], policies, dict(said["left_out"]), said["notes"], Path(said["spec"]), Path(said["report"]))
+
+
+def _problem(name: str, data: Any, *, arms: Any, function: Any, spec: Any, **more: Any) -> dict[str, Any]:
+    """Returns the options that state one problem."""
+    if sum(item is not None for item in (data, function, arms, spec)) != 1:
+        raise DataError(f"`{name}` takes one of `data`, `function`, `arms` and `spec`")
+    data, arms = (stored(item) if item is not None and is_frame(item) else item for item in (data, arms))
+    return dict(stated(table=data, arms=arms, function=function, spec=spec, **more))

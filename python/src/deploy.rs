@@ -5,7 +5,7 @@ use super::guard::RunGuard;
 use super::run::raised;
 use super::spec::Sweep;
 use privateer::config::error::Diagnostic;
-use privateer::cost::{CostOptions, write_question};
+use privateer::cost::{Asked, Asking, CostOptions, WrittenQuestion, write_question};
 use privateer::deploy::{self, Note, RecordValue, Reward};
 use privateer::privacy::Delta;
 use privateer::run::with_hint;
@@ -234,10 +234,25 @@ pub fn ledger(py: Python<'_>, files: Vec<PathBuf>, delta: Option<f64>) -> PyResu
 pub fn cost(py: Python<'_>, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
     let options: CostOptions = options(stated)?;
     called(py, None, |_| {
-        let data = DataFolder::new(std::env::var_os("PRIVATEER_DATA").map(PathBuf::from));
-        let written = write_question(&Registry::builtin(), &options, data, || (), &|_| ())?;
+        let written = asked(Asked::Cost, &options)?;
         Ok(written.answer(&written.run(options.threads, &Stop::new(), &())?))
     })
+}
+
+/// Asks which policy is best; returns the answer and notes.
+#[pyfunction]
+pub fn best(py: Python<'_>, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
+    let options: CostOptions = options(stated)?;
+    called(py, None, |_| {
+        let written = asked(Asked::Best, &options)?;
+        Ok(written.best(&written.run(options.threads, &Stop::new(), &())?))
+    })
+}
+
+fn asked(asked: Asked, options: &CostOptions) -> Result<WrittenQuestion, Error> {
+    let data = DataFolder::new(std::env::var_os("PRIVATEER_DATA").map(PathBuf::from));
+    let asking = Asking { computed: &|| (), played: &|_| (), note: &|_| (), stop: &Stop::new() };
+    write_question(&Registry::builtin(), asked, options, data, asking)
 }
 
 /// Joins the folders of shares into one with a report; returns None and notes.

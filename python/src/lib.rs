@@ -30,7 +30,9 @@ mod _native {
     #[pymodule_export]
     use super::ask_tell::AskedTrials;
     #[pymodule_export]
-    use super::deploy::{account, ask, books, cost, curate, init, ledger, main, merge, people, release, release_table, tell};
+    use super::deploy::{
+        account, ask, best, books, cost, curate, init, ledger, main, merge, people, release, release_table, tell,
+    };
     #[pymodule_export]
     use super::problem::Problem;
     #[pymodule_export]

@@ -47,3 +47,17 @@ def test_what_cannot_be_asked_is_an_error(tmp_path):
         pv.cost(pd.DataFrame(ROWS), value="z", out=tmp_path / "out", **SHORT)
     with pytest.raises(pv.PrivateerError, match="privacy budgets"):
         pv.cost(function="branin", epsilon=[0], out=tmp_path / "out")
+
+
+def test_the_best_policy_has_a_margin_from_fresh_trials(tmp_path):
+    pd = pytest.importorskip("pandas")
+    found = pv.best(pd.DataFrame(ROWS), value="y", rounds=100, trials=8, pilots=8, trust="joint", out=tmp_path / "best")
+    fresh = found.policies["is_fresh"]
+    assert found.policy in found.policies["policy"][fresh] and found.sentence.startswith(f"`{found.policy}`")
+    assert fresh.sum() >= 2 and np.isnan(found.policies["more"][~fresh]).all()
+    assert "batched-gp-ucb" in found.policies["policy"] and "local" not in found.left_out
+    assert found.report.exists() and "kind = \"order\"" in found.spec.read_text()
+    with pytest.raises(pv.DataError, match="one of"):
+        pv.best()
+    with pytest.raises(pv.SpecError, match="epsilon"):
+        pv.best(function="branin", epsilon=-1, out=tmp_path / "none")

@@ -17,7 +17,9 @@ def test_stubs_are_those_of_the_native_half(tmp_path: Path) -> None:
     maturin = shutil.which("maturin", path=str(Path(sys.executable).parent)) or shutil.which("maturin")
     if maturin is None or shutil.which("cargo") is None:
         pytest.skip("needs maturin and cargo")
-    command = [maturin, "generate-stubs", "--profile", os.environ.get("PRIVATEER_PROFILE", "release"), "--out", str(tmp_path)]
+    # Built as the installed package was.
+    built = os.environ.get("MATURIN_PEP517_ARGS", "--profile release").split()
+    command = [maturin, "generate-stubs", *built, "--out", str(tmp_path)]
     subprocess.run(command, cwd=SOURCE, check=True, capture_output=True, timeout=900)
     (made,) = tmp_path.rglob("_native*.pyi")
     stored = SOURCE / "privateer" / "_native.pyi"

@@ -39,6 +39,8 @@ Exit codes: 0 done; 1 a check said no; 2 bad spec, data, folder or arguments; 3 
 enum Command {
     /// What privacy costs on a table, a function or a spec's problem: two sentences, one picture, a report and a spec to go on from
     Cost(cost::CostArgs),
+    /// Which policy is best on a problem under a trust model, and by how much: one sentence, at most ten rows, its spec
+    Best(cost::BestArgs),
     /// Write the spec of `cost` without running it
     New(cost::CostArgs),
     /// Run specs: simulate, record, summarise, report
@@ -204,6 +206,7 @@ fn dispatch(registry: &Registry, command: Command) -> Result<(), Error> {
             Ok(())
         }
         Command::Cost(args) => cost::cost(registry, &args),
+        Command::Best(args) => cost::best(registry, &args),
         Command::New(args) => cost::new(registry, &args),
         Command::Check(args) => check::check(registry, &args),
         Command::Data(args) => data::data(registry, &args),

@@ -1,11 +1,11 @@
-//! `privateer cost`: what privacy costs on a table, a function or a spec's problem, in two sentences and one picture.
+//! `privateer cost` and `best`: what privacy costs on a table, a function or a spec's problem, and which policy is best there.
 
 use super::columns::ColumnNames;
 use super::output::{note, quoted, say, say_answer};
-use super::progress::Progress;
+use super::progress::{Meter, Progress};
 use super::run::RunMessages;
 use super::source::data_folder;
-use crate::cost::{CostOptions, CostProblem, MOST_USERS, Trust, WrittenQuestion, share, write_question};
+use crate::cost::{Asked, Asking, CostOptions, CostProblem, MOST_USERS, Trust, WrittenQuestion, brief, share, write_question};
 use crate::engine::Stop;
 use crate::fit::most_evaluations;
 use crate::registry::Registry;
@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 /// Number of columns of a full bar.
 const BAR: usize = 40;
 
-/// Arguments of `privateer cost` and `privateer new`.
+/// The problem of a question, and where its answer goes.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))]
-pub struct CostArgs {
+pub struct ProblemArgs {
     /// A table of points with a value each: CSV (plain or .gz, with a header) or Parquet
     #[arg(value_name = "TABLE")]
     table: Option<PathBuf>,
@@ -52,25 +52,13 @@ pub struct CostArgs {
     /// Who sees raw rewards
     #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
     trust: TrustArg,
-    /// Privacy budgets, ascending [default: 0.5,1,2,4,8; with several numbers of users: 1]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
-    epsilon: Vec<f64>,
     /// Most points; more rows are drawn at random
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(3..=100_000))]
     points: u64,
-    /// Number of users, each with one reward; several numbers, ascending, ask how many users keep 80 %
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000", value_parser = clap::value_parser!(u64).range(10..=MOST_USERS))]
-    rounds: Vec<u64>,
-    /// Number of trials
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=100_000))]
-    trials: u64,
-    /// Pilot trials of each exploration factor
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    pilots: u64,
     /// Seed of points and trials
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     seed: u64,
-    /// Folder of spec, points and results [default: out/NAME-cost-TRUST]
+    /// Folder of spec, points and results [default: out/NAME-COMMAND-TRUST]
     #[arg(long, value_name = "DIR", value_parser = super::stores::folder)]
     out: Option<PathBuf>,
     /// Worker threads [default: all cores]
@@ -84,8 +72,51 @@ pub struct CostArgs {
     quiet: bool,
 }
 
+/// Arguments of `privateer cost` and `privateer new`.
+#[derive(Debug, Args)]
+pub struct CostArgs {
+    #[command(flatten)]
+    problem: ProblemArgs,
+    /// Privacy budgets, ascending [default: 0.5,1,2,4,8; with several numbers of users: 1]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    epsilon: Vec<f64>,
+    /// Number of users, each with one reward; several numbers, ascending, ask how many users keep 80 %
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000", value_parser = clap::value_parser!(u64).range(10..=MOST_USERS))]
+    rounds: Vec<u64>,
+    /// Number of trials
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    trials: u64,
+    /// Pilot trials of each exploration factor
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pilots: u64,
+    /// The two policies that do best at the middle budget, as `privateer best` finds them, in place of the usual ones
+    #[arg(long)]
+    best: bool,
+}
+
+/// Arguments of `privateer best`.
+#[derive(Debug, Args)]
+pub struct BestArgs {
+    #[command(flatten)]
+    problem: ProblemArgs,
+    /// Privacy budget
+    #[arg(long, value_name = "EPSILON", default_value_t = 1.0, allow_hyphen_values = true)]
+    epsilon: f64,
+    /// Number of users, each with one reward
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=MOST_USERS))]
+    rounds: u64,
+    /// Number of fresh trials, which measure and choose nothing
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    trials: u64,
+    /// Pilot trials of the policies and factors that stay; the worse half is dropped at an eighth, a quarter and half of them
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pilots: u64,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum TrustArg {
+    /// Everybody: rewards are not private
+    None,
     /// Nobody: noise on each user's device
     Local,
     /// A server, which releases noisy sums of users' rewards
@@ -100,8 +131,9 @@ static STOP: Stop = Stop::new();
 /// A bad table, spec or number; what stops a run.
 pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     let written = written(registry, args)?;
-    let report = written.run(args.threads, &STOP, &RunMessages::new(args.quiet || args.json))?;
-    if args.json {
+    let problem = &args.problem;
+    let report = written.run(problem.threads, &STOP, &RunMessages::new(problem.quiet || problem.json))?;
+    if problem.json {
         say(&json!(written.answer(&report)).to_string());
         return Ok(());
     }
@@ -118,7 +150,7 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
             say(&format!("how many users keep 80 %:  --epsilon {epsilon} --rounds {}", more.join(",")));
         }
     }
-    say(&go_on(args, &written));
+    say(&go_on(problem, &written));
     Ok(())
 }
 
@@ -148,16 +180,16 @@ fn chart(report: &Outcome, is_over_users: bool) -> String {
 pub fn new(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     let written = written(registry, args)?;
     let path = written.spec_path();
-    if args.json {
+    if args.problem.json {
         say(&json!({ "notes": written.problem.notes, "spec": path }).to_string());
     } else {
-        say(&format!("spec: {}\n{}", path.display(), go_on(args, &written)));
+        say(&format!("spec: {}\n{}", path.display(), go_on(&args.problem, &written)));
     }
     Ok(())
 }
 
 /// Says how to run the spec of a folder.
-fn go_on(args: &CostArgs, written: &WrittenQuestion) -> String {
+fn go_on(args: &ProblemArgs, written: &WrittenQuestion) -> String {
     let word = |path: &Path| {
         let text = path.display().to_string();
         let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
@@ -170,23 +202,68 @@ fn go_on(args: &CostArgs, written: &WrittenQuestion) -> String {
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     let points = if problem.n_points == 0 { String::new() } else { format!("{} points, ", problem.n_points) };
-    let noise = match args.trust {
-        TrustArg::Local => "noise on each user's device",
-        TrustArg::Joint => "noise on the server's sums",
-    };
     let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
+    let noise = match args.problem.trust {
+        TrustArg::Joint => "noise on the server's sums",
+        TrustArg::None | TrustArg::Local => "noise on each user's device",
+    };
     format!(
-        "{points}{} users, {noise}, {} trials, {} pilot trials a factor, {} without privacy",
+        "{points}{} users, {}, {} trials, {} pilot trials a factor, {} without privacy",
         rounds.join(", "),
+        noise,
         args.trials,
         args.pilots,
         args.pilots.saturating_mul(crate::spec::REFERENCE_PILOTS)
     )
 }
 
-/// Writes spec and points into the folder of the question.
-fn written(registry: &Registry, args: &CostArgs) -> Result<WrittenQuestion, Error> {
+/// Plays the policies that fit against each other; prints the best, by how much, and the next ones.
+///
+/// # Errors
+/// As [`cost`].
+pub fn best(registry: &Registry, args: &BestArgs) -> Result<(), Error> {
+    let problem = &args.problem;
     let options = CostOptions {
+        epsilon: vec![args.epsilon],
+        rounds: vec![args.rounds],
+        trials: args.trials,
+        pilots: args.pilots,
+        ..options(problem)
+    };
+    let written = ask(registry, Asked::Best, &options, problem)?;
+    let report = written.run(problem.threads, &STOP, &RunMessages::new(problem.quiet || problem.json))?;
+    let Some(answer) = written.best(&report) else { return Ok(()) };
+    if problem.json {
+        say(&json!(answer).to_string());
+        return Ok(());
+    }
+    if !problem.quiet {
+        answer.left_out.iter().for_each(|(policy, reason)| note(&format!("left out: {policy}: {reason}")));
+    }
+    let names = answer.policies.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
+    say(&format!("{:<names$}  factor        regret  trials        keeps", "policy"));
+    for row in &answer.policies {
+        let factor = row.factor.map_or_else(|| "-".to_owned(), |factor| factor.to_string());
+        let kind = if row.is_fresh { "fresh" } else { "pilot" };
+        let kept = row.share.map_or_else(|| "-".to_owned(), |(share, _)| format!("{:.0} %", 100.0 * share));
+        say(&format!("{:<names$}  {factor:>6}  {:>12}  {:>6} {kind}  {kept:>5}", row.policy, brief(row.regret), row.trials));
+    }
+    say(&format!("\n{}", answer.sentence));
+    say(&format!("report: {}\n{}", answer.report.display(), go_on(problem, &written)));
+    Ok(())
+}
+
+fn trust(args: &ProblemArgs) -> Trust {
+    match args.trust {
+        TrustArg::None => Trust::None,
+        TrustArg::Local => Trust::Local,
+        TrustArg::Joint => Trust::Joint,
+    }
+}
+
+/// Returns the options of a problem, without budgets and sizes of the question.
+fn options(args: &ProblemArgs) -> CostOptions {
+    CostOptions {
         table: args.table.clone(),
         value: args.value.clone(),
         inputs: ColumnNames::of_all(&args.inputs),
@@ -195,28 +272,46 @@ fn written(registry: &Registry, args: &CostArgs) -> Result<WrittenQuestion, Erro
         arms: args.arms.clone(),
         spec: args.spec.clone(),
         range: args.range.clone(),
-        trust: match args.trust {
-            TrustArg::Local => Trust::Local,
-            TrustArg::Joint => Trust::Joint,
-        },
-        epsilon: args.epsilon.clone(),
+        trust: trust(args),
+        best: false,
+        epsilon: Vec::new(),
         points: args.points,
-        rounds: args.rounds.clone(),
-        trials: args.trials,
-        pilots: args.pilots,
+        rounds: Vec::new(),
+        trials: 0,
+        pilots: 0,
         seed: args.seed,
         out: args.out.clone(),
         threads: args.threads,
+    }
+}
+
+/// Writes spec and points of what privacy costs into the folder of the question.
+fn written(registry: &Registry, args: &CostArgs) -> Result<WrittenQuestion, Error> {
+    let options = CostOptions {
+        best: args.best,
+        epsilon: args.epsilon.clone(),
+        rounds: args.rounds.clone(),
+        trials: args.trials,
+        pilots: args.pilots,
+        ..options(&args.problem)
     };
+    ask(registry, Asked::Cost, &options, &args.problem)
+}
+
+/// Writes spec and points into the folder of the question.
+fn ask(registry: &Registry, asked: Asked, options: &CostOptions, args: &ProblemArgs) -> Result<WrittenQuestion, Error> {
     let is_quiet = args.quiet || args.json;
     let progress = Progress::new(most_evaluations(false, 1), "likelihoods", is_quiet);
+    let plays = Meter::new("policies and factors in pilot trials", is_quiet);
     let notes = |line: &str| {
         progress.clear();
         if !is_quiet {
             note(line);
         }
     };
-    let written = write_question(registry, &options, data_folder(args.data.clone()), || progress.add(1), &notes);
+    let asking = Asking { computed: &|| progress.add(1), played: &|all| plays.each(all), note: &notes, stop: &STOP };
+    let written = write_question(registry, asked, options, data_folder(args.data.clone()), asking);
     progress.clear();
+    plays.clear();
     written
 }

@@ -1,7 +1,8 @@
 //! Writes the spec and the points of a question, runs it, and answers.
 
 use super::{
-    ChosenColumns, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function, of_spec, of_table,
+    ChosenColumns, Contest, Contestant, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function,
+    of_spec, of_table,
 };
 use crate::engine::{Preparation, Stop};
 use crate::env::DataFolder;
@@ -45,6 +46,9 @@ pub struct CostOptions {
     #[serde(default)]
     pub range: Vec<f64>,
     pub trust: Trust,
+    /// Whether the policies are those that do best, in place of the usual ones.
+    #[serde(default)]
+    pub best: bool,
     #[serde(default)]
     pub epsilon: Vec<f64>,
     pub points: u64,
@@ -119,6 +123,8 @@ pub struct WrittenQuestion {
     pub problem: CostProblem,
     /// Folder of spec, points and results.
     pub folder: PathBuf,
+    /// The policies that were played against each other before, if they were.
+    pub contest: Option<Contest>,
     sweep: Sweep,
     data: DataFolder,
 }
@@ -176,22 +182,45 @@ impl WrittenQuestion {
     }
 }
 
+/// Hears of what happens while a question is written.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// Called after each evaluation of a likelihood.
+    pub computed: &'a dyn Fn(),
+    /// Called with an upper bound on the number of plays of a contest, after each.
+    pub played: &'a (dyn Fn(u64) + Sync),
+    /// Takes what was understood of the files.
+    pub note: &'a dyn Fn(&str),
+    /// Stops a contest.
+    pub stop: &'a Stop,
+}
+
+/// Names what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// What privacy costs.
+    Cost,
+    /// Which policy is best at one budget.
+    Best,
+}
+
 /// Reads the problem, and writes spec and points into the folder of the question, which may hold the same ones.
 ///
+/// The spec plays the usual policies, or the best of a contest: at their factors where the best one is asked for.
+///
 /// * `spec_data` — data files of the spec, where one is named
-/// * `computed` — called after each evaluation of a likelihood
-/// * `note` — takes what was understood of the files
 ///
 /// # Errors
 /// A bad table, spec or number; a folder that holds another question.
 pub fn write_question(
     registry: &Registry,
+    asked: Asked,
     args: &CostOptions,
     spec_data: DataFolder,
-    computed: impl Fn(),
-    note: &dyn Fn(&str),
+    asking: Asking<'_>,
 ) -> Result<WrittenQuestion, Error> {
     args.check_sizes()?;
+    let Asking { computed, note, .. } = asking;
     let range = match args.range[..] {
         [] => None,
         [low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
@@ -199,8 +228,13 @@ pub fn write_question(
     };
     let question = |name: String| CostQuestion {
         name,
+        asked_by: match asked {
+            Asked::Cost => ["cost", "What privacy costs"],
+            Asked::Best => ["best", "Which policy is best"],
+        },
         trust: args.trust,
         epsilons: match args.epsilon[..] {
+            [] if asked == Asked::Best => vec![1.0],
             [] if 1 < args.rounds.len() => vec![1.0],
             [] => EPSILONS.to_vec(),
             _ => args.epsilon.clone(),
@@ -211,6 +245,14 @@ pub fn write_question(
     };
     // Budgets are checked before a table is read.
     question(String::new()).check()?;
+    if asked == Asked::Cost && args.trust == Trust::None {
+        let diagnostic = Diagnostic::new("`--trust none` has no privacy, and so no price").expected("`local` or `joint`");
+        return Err(Error::input(diagnostic.hint("`privateer best --trust none` asks which policy is best without privacy")));
+    }
+    if asked == Asked::Best && (1 < args.epsilon.len() || 1 < args.rounds.len()) {
+        let diagnostic = Diagnostic::new("the best policy is asked for at several budgets or numbers of users");
+        return Err(Error::input(diagnostic.expected("one number").hint("`privateer cost --best` asks over several")));
+    }
     let stem = |path: &Path| {
         let name = path.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned());
         name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("table").to_owned()
@@ -241,12 +283,33 @@ pub fn write_question(
     };
     let problem = problem?;
     problem.notes.iter().for_each(|line| note(line));
-    let question = question(format!("What privacy costs: {name}"));
-    let folder = args.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-cost-{}", question.trust)));
-    let text = question.spec(&problem);
+    let question = question(String::new());
+    let [command, title] = question.asked_by;
+    let question = CostQuestion { name: format!("{title}: {name}"), ..question };
+    let folder = args.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-{command}-{}", question.trust)));
+    let scratch_data = data.clone().unwrap_or_else(|| DataFolder::new(Some(scratch.path().to_owned())));
+    let contest = if args.best || asked == Asked::Best {
+        let middle = |len: usize| len.saturating_sub(1) / 2;
+        let one = CostQuestion {
+            epsilons: question.epsilons.get(middle(question.epsilons.len())).copied().into_iter().collect(),
+            rounds: question.rounds.get(middle(question.rounds.len())).copied().into_iter().collect(),
+            asked_by: ["best", title],
+            ..question.clone()
+        };
+        let resources = (&scratch_data, args.threads.map(|threads| threads as usize));
+        Some(Contest::play(registry, &one, &problem, resources, asking.stop, asking.played)?)
+    } else {
+        None
+    };
+    let policies: Vec<String> = match &contest {
+        None => question.usual_policies(&problem),
+        Some(contest) if asked == Asked::Best => contest.finalists.iter().map(Contestant::at_factor).collect(),
+        // A budget far from the middle may have another best policy.
+        Some(contest) => contest.finalists.iter().take(2).map(|contestant| contestant.tuned(&question)).collect(),
+    };
+    let text = question.spec(&problem, &policies);
     // What a run would refuse leaves no folder.
     let sweep = Sweep::parse_with(registry, SPEC_NAME, &text, &[])?;
-    let scratch_data = data.clone().unwrap_or_else(|| DataFolder::new(Some(scratch.path().to_owned())));
     let backend = Cpu::default();
     let preparation = Preparation::new(&sweep, &scratch_data, &backend);
     for plan in &sweep.cells {
@@ -289,5 +352,5 @@ pub fn write_question(
         write_whole(to, bytes, "write the question")?;
     }
     let data = data.unwrap_or_else(|| DataFolder::new(Some(folder.clone())).limited_to(Vec::new()));
-    Ok(WrittenQuestion { question, problem, folder, sweep, data })
+    Ok(WrittenQuestion { question, problem, folder, contest, sweep, data })
 }

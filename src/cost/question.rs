@@ -10,15 +10,29 @@ use std::fmt::{self, Write as _};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
+    /// Everybody: rewards are not private.
+    None,
     /// Nobody but each user: rewards leave their devices with noise.
     Local,
     /// A server, which releases noisy sums of users' rewards.
     Joint,
 }
 
+impl Trust {
+    /// Says whose noise protects rewards.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::None => "without privacy",
+            Self::Local => "with noise on each user's device",
+            Self::Joint => "with noise of a trusted server",
+        }
+    }
+}
+
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::None => "none",
             Self::Local => "local",
             Self::Joint => "joint",
         })
@@ -30,6 +44,8 @@ impl fmt::Display for Trust {
 pub struct CostQuestion {
     /// Title of the report.
     pub name: String,
+    /// The command that asks, and what it asks.
+    pub asked_by: [&'static str; 2],
     /// Who sees raw rewards.
     pub trust: Trust,
     /// Privacy budgets, ascending, each > 0.
@@ -65,15 +81,52 @@ impl CostQuestion {
         Ok(())
     }
 
-    /// Returns the text of the spec.
-    pub fn spec(&self, problem: &CostProblem) -> String {
-        let [trials, pilots] = self.trials;
+    /// Returns how a tuned exploration factor is written.
+    pub(super) fn tuned(&self) -> String {
+        let pilots = self.trials[1];
+        format!("beta = {{ kind = \"tuned\", pilot = {pilots} }}   # the best of six factors for each cell, by trials apart")
+    }
+
+    /// Returns the largest delta that a server's mechanisms are given.
+    pub(super) fn delta(&self) -> f64 {
+        1.0 / (10.0 * self.rounds.last().copied().unwrap_or(1) as f64)
+    }
+
+    /// Returns the tables of policies that answer within seconds, each without its `[[policy]]`.
+    pub(super) fn usual_policies(&self, problem: &CostProblem) -> Vec<String> {
+        let (tuned, ridge) = (self.tuned(), &problem.ridge);
+        if self.trust != Trust::Joint {
+            return ["gp-ucb", "tgp-ucb"].map(|kind| format!("kind = \"{kind}\"\n{tuned}\nridge = {ridge}")).into();
+        }
+        // Who trusts the server loses nothing by noise that needs no trust.
+        let local = "label = \"tgp-ucb, noise of each user\"";
+        let mut policies = vec![
+            format!("kind = \"batched-gp-ucb\"\n{tuned}\nridge = {ridge}"),
+            format!("kind = \"tgp-ucb\"\n{local}\n{tuned}\nridge = {ridge}"),
+        ];
+        let of_features = [
+            ("jdp-gp-ucb", "release = { kind = \"count\", factor = 1.4 }"),
+            ("jdp-gp-ucb, clipped", "release = { kind = \"count\", factor = 2.0 }\nrepair = { kind = \"clip\", multiple = 0.1 }"),
+        ];
+        // Arms have no features.
+        for (label, more) in of_features.into_iter().filter(|_| !problem.is_arms) {
+            let features = &problem.features;
+            let mut policy = format!("kind = \"jdp-gp-ucb\"\nlabel = \"{label}\"\nfeatures = {features}\n{tuned}\n{more}");
+            problem.noise_variance.iter().for_each(|ridge| policy += &format!("\nridge = {}", short(*ridge)));
+            policies.push(policy);
+        }
+        policies
+    }
+
+    /// Returns the text of the spec that plays these policies.
+    pub fn spec(&self, problem: &CostProblem, policies: &[String]) -> String {
+        let trials = self.trials[0];
+        let [command, asked] = self.asked_by;
         let mut text = format!(
-            "# What privacy costs: written by `privateer cost`; `privateer run spec.toml` runs it.\n\nname = {}\n",
+            "# {asked}: written by `privateer {command}`; `privateer run spec.toml` runs it.\n\nname = {}\n",
             quoted(&self.name)
         );
-        let (rounds, most, seed) =
-            (self.rounds.first().copied().unwrap_or(1), self.rounds.last().copied().unwrap_or(1), self.seed);
+        let (rounds, seed) = (self.rounds.first().copied().unwrap_or(1), self.seed);
         let mut add = |line: String| {
             // Writing to a text does not fail.
             let _ = writeln!(text, "{line}");
@@ -81,49 +134,30 @@ impl CostQuestion {
         add(format!("seed = {seed}\nrounds = {rounds}          # users, each with one reward\ntrials = {trials}\n"));
         add("[environment]".to_owned());
         problem.environment.iter().for_each(|line| add(line.clone()));
-        let first = self.epsilons.first().copied().unwrap_or(1.0);
-        add(format!("\n[privacy]\nepsilon = {first:?}            # swept below"));
-        problem.clip.iter().for_each(|[low, high]| add(format!("clip = [{low:?}, {high:?}]   # {}", problem.clip_is)));
-        let tuned =
-            format!("beta = {{ kind = \"tuned\", pilot = {pilots} }}   # the best of six factors for each cell, by trials apart");
+        let is_swept = 1 < self.rounds.len() || 1 < self.epsilons.len() || command == "cost";
+        add("\n[privacy]".to_owned());
+        if let (Some(first), true) = (self.epsilons.first(), self.trust != Trust::None) {
+            add(format!("epsilon = {first:?}{}", if is_swept { "            # swept below" } else { "" }));
+            problem.clip.iter().for_each(|[low, high]| add(format!("clip = [{low:?}, {high:?}]   # {}", problem.clip_is)));
+        }
         match self.trust {
+            Trust::None => add("mechanism = \"none\"".to_owned()),
             Trust::Local => {
                 add("mechanism = \"auto\"        # noise on each user's device, the least known\ncalibration = \"tight\""
-                    .to_owned());
-                for kind in ["gp-ucb", "tgp-ucb"] {
-                    add(format!("\n[[policy]]\nkind = \"{kind}\"\n{tuned}\nridge = {}", problem.ridge));
-                }
+                    .to_owned())
             }
-            Trust::Joint => {
-                let delta = 1.0 / (10.0 * most as f64);
-                add(format!(
-                    "mechanism = \"auto\"        # noise of the server, on sums\ncalibration = \"tight\"\ndelta = {delta:e}"
-                ));
-                add(format!("\n[[policy]]\nkind = \"batched-gp-ucb\"\n{tuned}\nridge = {}", problem.ridge));
-                let of_features = [
-                    ("jdp-gp-ucb", "release = { kind = \"count\", factor = 1.4 }"),
-                    (
-                        "jdp-gp-ucb, clipped",
-                        "release = { kind = \"count\", factor = 2.0 }\nrepair = { kind = \"clip\", multiple = 0.1 }",
-                    ),
-                ];
-                // Who trusts the server loses nothing by noise that needs no trust.
-                let local = "label = \"tgp-ucb, noise of each user\"";
-                add(format!("\n[[policy]]\nkind = \"tgp-ucb\"\n{local}\n{tuned}\nridge = {}", problem.ridge));
-                // Arms have no features.
-                for (label, more) in of_features.into_iter().filter(|_| !problem.is_arms) {
-                    add(format!(
-                        "\n[[policy]]\nkind = \"jdp-gp-ucb\"\nlabel = \"{label}\"\nfeatures = {}\n{tuned}\n{more}",
-                        problem.features
-                    ));
-                    problem.noise_variance.iter().for_each(|ridge| add(format!("ridge = {}", short(*ridge))));
-                }
-            }
+            Trust::Joint => add(format!(
+                "mechanism = \"auto\"        # noise of the server, on sums\ncalibration = \"tight\"\ndelta = {:e}",
+                self.delta()
+            )),
         }
-        add("\n[sweep.product]".to_owned());
-        add(format!("\"privacy.epsilon\" = {:?}", self.epsilons));
-        if 1 < self.rounds.len() {
-            add(format!("rounds = {:?}", self.rounds));
+        policies.iter().for_each(|policy| add(format!("\n[[policy]]\n{policy}")));
+        if is_swept {
+            add("\n[sweep.product]".to_owned());
+            add(format!("\"privacy.epsilon\" = {:?}", self.epsilons));
+            if 1 < self.rounds.len() {
+                add(format!("rounds = {:?}", self.rounds));
+            }
         }
         text
     }

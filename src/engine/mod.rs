@@ -57,4 +57,5 @@ pub use session::{Session, ToldRound};
 pub use share::{Shard, Share, UnitList};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};
+pub use tuned::Screened;
 pub use workload::workloads;

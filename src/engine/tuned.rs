@@ -1,7 +1,8 @@
 //! Chooses the exploration factor of a cell whose spec says `beta = { kind = "tuned" }`.
 //!
 //! Each factor is played in pilot trials, whose numbers no trial of a run can have, and the least mean cumulative regret wins. The
-//! choice depends on the cell alone: every thread, shard and resumed run makes the same one.
+//! choice depends on the cell alone: every thread, shard and resumed run makes the same one. The best of several policies is found
+//! the same way, but with few trials first: the worse half of all policies at all factors is dropped before the trials double.
 
 use super::observer::Stop;
 use super::prepare::{Preparation, Ready};
@@ -11,9 +12,35 @@ use crate::spec::{CellPlan, Task, Tuning};
 use privateer_config::error::{Diagnostic, Error};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Number of the first pilot trial, above that of every trial of a run.
 const FIRST_PILOT: u64 = 1 << 32;
+
+/// How often the pilot trials of [`Preparation::screen`] double.
+const DOUBLINGS: u32 = 3;
+
+/// A cell at one of its factors, with the cumulative regrets of its pilot trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Screened {
+    /// The cell.
+    pub cell: u32,
+    /// The factor; `None` for a policy without a tuned one.
+    pub factor: Option<f64>,
+    /// Cumulative regret of each pilot trial; the same trials for all candidates.
+    pub losses: Vec<f64>,
+    candidate: usize,
+}
+
+impl Screened {
+    /// Returns the mean cumulative regret; infinite before the first trial, or where a trial has none.
+    pub fn mean(&self) -> f64 {
+        let mean = self.losses.iter().sum::<f64>() / self.losses.len() as f64;
+        // NaN never wins.
+        if mean.is_nan() { f64::INFINITY } else { mean }
+    }
+}
 
 impl Preparation<'_> {
     /// Chooses the factors of all cells that are tuned and not yet known, their pilot trials spread over the current rayon pool.
@@ -46,6 +73,62 @@ impl Preparation<'_> {
         Ok(())
     }
 
+    /// Plays every cell at each of its factors in pilot trials, and drops the worse half three times before their number doubles.
+    ///
+    /// The best factor of each of the `kept` best cells stays to the end. Returns the candidates from the best to the worst, those
+    /// with more trials first.
+    ///
+    /// * `trials` — pilot trials of those that stay
+    /// * `played` — called with an upper bound on the number of plays, after each
+    ///
+    /// # Errors
+    /// As [`Preparation::tune`]; [`Error::Incomplete`] after a request to stop.
+    pub(crate) fn screen(
+        &self,
+        plans: &[CellPlan],
+        kept: usize,
+        trials: u64,
+        stop: &Stop,
+        played: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<Screened>, Error> {
+        let candidates = plans.iter().flat_map(|plan| {
+            let factors: Vec<Option<f64>> = match &plan.tuning {
+                Some(tuning) => tuning.candidates.iter().map(|(factor, _)| Some(*factor)).collect(),
+                None => vec![None],
+            };
+            let each = factors.into_iter().enumerate();
+            each.map(move |(candidate, factor)| (plan, Screened { cell: plan.index, factor, losses: Vec::new(), candidate }))
+        });
+        let (mut alive, mut dropped): (Vec<(&CellPlan, Screened)>, Vec<Screened>) = (candidates.collect(), Vec::new());
+        let bound = alive.len() as u64 * u64::from(DOUBLINGS + 1);
+        let mut done = 0;
+        for doubling in (0..=DOUBLINGS).rev() {
+            let until = trials.div_ceil(1 << doubling);
+            let play = |(plan, screened): &mut (&CellPlan, Screened)| {
+                let at_factor = match &plan.tuning {
+                    Some(tuning) => Cow::Owned(at(plan, tuning, screened.candidate)),
+                    None => Cow::Borrowed(*plan),
+                };
+                let more = self.pilot_losses(&at_factor, done..until, stop).map_err(|error| plan.placed(error))?;
+                screened.losses.extend(more);
+                played(bound);
+                Ok(())
+            };
+            alive.par_iter_mut().with_max_len(1).map(play).collect::<Result<Vec<()>, Error>>()?;
+            done = until;
+            alive.sort_by(|(_, left), (_, right)| left.mean().total_cmp(&right.mean()));
+            let half = if 0 < doubling { alive.len().div_ceil(2) } else { alive.len() };
+            let mut cells = BTreeSet::new();
+            let (stay, out): (Vec<_>, Vec<_>) = alive.into_iter().enumerate().partition(|(place, (_, screened))| {
+                let is_kept = cells.len() < kept && cells.insert(screened.cell);
+                is_kept || *place < half
+            });
+            alive = stay.into_iter().map(|(_, candidate)| candidate).collect();
+            dropped.splice(0..0, out.into_iter().map(|(_, (_, screened))| screened));
+        }
+        Ok(alive.into_iter().map(|(_, screened)| screened).chain(dropped).collect())
+    }
+
     /// Returns the cell as it is played: one with a tuned factor at the factor that its pilot trials choose.
     pub(super) fn played<'p>(&self, plan: &'p CellPlan) -> Result<Cow<'p, CellPlan>, Error> {
         let Some(tuning) = &plan.tuning else { return Ok(Cow::Borrowed(plan)) };
@@ -56,6 +139,14 @@ impl Preparation<'_> {
 
     /// Returns the mean cumulative regret of a cell's pilot trials.
     fn pilot_loss(&self, plan: &CellPlan, pilot: u64) -> Result<f64, Error> {
+        let losses = self.pilot_losses(plan, 0..pilot, &Stop::new())?;
+        let loss = losses.iter().sum::<f64>() / pilot as f64;
+        // NaN never wins.
+        Ok(if loss.is_nan() { f64::INFINITY } else { loss })
+    }
+
+    /// Returns the cumulative regret of each of a cell's pilot trials.
+    fn pilot_losses(&self, plan: &CellPlan, pilots: Range<u64>, stop: &Stop) -> Result<Vec<f64>, Error> {
         let refuse = |why: &str| {
             Err(Error::input(
                 Diagnostic::new(format!("`beta` of `{}` cannot be tuned: {why}", plan.policy))
@@ -71,19 +162,22 @@ impl Preparation<'_> {
             Ready::Online(_) => return refuse("a learner explores nothing"),
             Ready::Bandit(_) | Ready::Contextual(_) => {}
         }
-        let (never, mut done) = (Stop::new(), BatchResult::default());
-        let rounds = Rounds { recorded: &[plan.rounds], stop: &never, observer: &() };
-        let size = cell.batch_size(pilot, None);
-        for first in (0..pilot).step_by(size as usize) {
-            let numbers = FIRST_PILOT + first..FIRST_PILOT + pilot.min(first + size);
-            if let Some(more) = cell.batch(numbers, false, &rounds)? {
-                done.append(more);
-            }
+        let mut done = BatchResult::default();
+        let rounds = Rounds { recorded: &[plan.rounds], stop, observer: &() };
+        let size = cell.batch_size(pilots.end - pilots.start, None);
+        for first in pilots.clone().step_by(size as usize) {
+            let numbers = FIRST_PILOT + first..FIRST_PILOT + pilots.end.min(first + size);
+            let Some(more) = cell.batch(numbers, false, &rounds)? else {
+                return Err(Error::Incomplete {
+                    done: done.rows[Quantity::CumulativeRegret].len(),
+                    total: (pilots.end - pilots.start) as usize,
+                    reason: "the command was stopped in pilot trials, which are kept nowhere".to_owned(),
+                    hint: "the same command begins again".to_owned(),
+                });
+            };
+            done.append(more);
         }
-        let rows = done.rows;
-        let loss = rows[Quantity::CumulativeRegret].iter().sum::<f64>() / pilot as f64;
-        // NaN never wins.
-        Ok(if loss.is_nan() { f64::INFINITY } else { loss })
+        Ok(done.rows[Quantity::CumulativeRegret].clone())
     }
 }
 

@@ -6,6 +6,7 @@ mod audit;
 mod backends;
 mod batches;
 mod bench;
+mod best;
 mod cluster;
 mod commands;
 mod conformance;
