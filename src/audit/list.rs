@@ -4,7 +4,7 @@ use super::{Case, curators, ftrl, gradients, hidden, interactions, prefix, print
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise, response};
-use privateer_privacy::sums::{batch, joint, local, none as sums_none};
+use privateer_privacy::sums::{batch, joint, local, none as sums_none, shuffle};
 
 /// Describes a registered audit.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +47,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
     sound("sums-batch-gaussian", "sums of batches, Gaussian noise", || sums::cases(&batch::ENTRIES[1])),
+    sound("sums-batch-shuffle", "means of shuffled bits of batches", || sums::cases(&shuffle::ENTRY)),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
     sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false))
         .of(&["dp-tofw with gaussian"]),

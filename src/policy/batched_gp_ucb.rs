@@ -2,7 +2,8 @@
 //!
 //! All users of a batch play one released point, so that only the sum of their rewards is private: our own derivation. The
 //! posterior observes the released mean of a batch, whose noise has variance `v/b + s²/b²` for a batch of b users, rewards with
-//! noise of variance v, and a sum released with noise of variance s². Without privacy a batch is one user, and the policy is
+//! noise of variance v, and a sum released with noise of variance s²; (v + s²)/b where each user's own bit has noise of variance
+//! s² and a shuffler mixes the bits (`docs/proofs/shuffled.md`). Without privacy a batch is one user, and the policy is
 //! `gp-ucb`. Derivation and proof: `docs/proofs/batches.md`.
 
 use super::contract::check_saved;
@@ -14,7 +15,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::ExactPosterior;
 use privateer_gp::score::{AxisFeatures, Basis};
-use privateer_privacy::sums::Spectrum;
+use privateer_privacy::sums::{Spectrum, SumsNeed};
 use privateer_privacy::{Protection, Query, Released, Signal};
 use std::sync::Arc;
 
@@ -74,23 +75,30 @@ impl BatchedMaker {
     /// Returns the number of users of a batch, and the setting in which the mean of a batch is one reward.
     fn batched(&self, setting: &Setting) -> (u64, Setting) {
         let Some(sums) = setting.sums else { return (1, setting.clone()) };
-        let std = if let Spectrum::Joint { std } = sums.spectrum { std } else { 0.0 };
         let half = sums.clip.map_or(f64::INFINITY, |(lo, hi)| 0.5 * (hi - lo));
         let facts = &setting.facts;
         // A clipped reward lies in an interval, and its variance is at most the square of half of its length.
         let variance = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
-        let batch = self.batch.unwrap_or_else(|| {
-            let most = (self.rounds / LEAST_BATCHES).max(1) as f64;
-            let deviation = libm::sqrt(self.prior_variance).min(2.0 * half / DEVIATIONS);
-            let users = (std * std / variance).min(std / deviation);
-            libm::ceil(users).clamp(1.0, most) as u64
-        });
+        let by_sum = |std: f64| {
+            self.batch.unwrap_or_else(|| {
+                let most = (self.rounds / LEAST_BATCHES).max(1) as f64;
+                let deviation = libm::sqrt(self.prior_variance).min(2.0 * half / DEVIATIONS);
+                let users = (std * std / variance).min(std / deviation);
+                libm::ceil(users).clamp(1.0, most) as u64
+            })
+        };
+        // The mechanism of shuffled bits is calibrated for the batch that the spec states, or has one of its own.
+        let (batch, mechanism_variance) = match sums.spectrum {
+            Spectrum::Shuffled { std, users } => (users, std * std / users as f64),
+            Spectrum::Joint { std } => (by_sum(std), (std / by_sum(std) as f64) * (std / by_sum(std) as f64)),
+            Spectrum::None | Spectrum::Local { .. } => (by_sum(0.0), 0.0),
+        };
         let users = batch as f64;
         let mut batched = setting.clone();
         batched.facts.noise_variance = Some(variance / users);
         batched.sums = None;
         batched.released = ReleasedFacts {
-            mechanism_variance: (std / users) * (std / users),
+            mechanism_variance,
             mechanism_scale: None,
             clip: sums.clip,
             ..ReleasedFacts::unchanged(sums.clip.map(|(lo, hi)| lo.abs().max(hi.abs())))
@@ -106,6 +114,10 @@ impl PolicyMaker for BatchedMaker {
 
     fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
         self.inner.axes()
+    }
+
+    fn sums(&self) -> Option<SumsNeed> {
+        Some(SumsNeed::of_rewards(self.rounds, self.batch))
     }
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {

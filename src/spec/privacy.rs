@@ -86,7 +86,7 @@ impl PrivacyPlan {
                 epsilon: ["privacy loss of one user's reward", "none; every mechanism but `none` requires it"],
                 delta: [
                     "failure probability of the claim",
-                    "none; `gaussian`, `batch-gaussian` and all mechanisms for sums of features require it",
+                    "none; `gaussian`, `batch-gaussian`, `batch-shuffle` and all mechanisms for sums of features require it",
                 ],
                 ..RequestDocs::DEFAULT
             },
@@ -192,7 +192,7 @@ impl PrivacyPlan {
             (MechanismChoice::Rewards(entry), _) => (entry.build)(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), need) => {
-                let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds));
+                let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds, None));
                 let entry = if self.automatic { returning(entry, &mut request, need) } else { entry };
                 (entry.build)(&request, facts, need).map(Channel::Sums)
             }

@@ -33,6 +33,13 @@ pub enum Event {
         /// Probability of the less likely value when the input is at either end of its range.
         rare: f64,
     },
+    /// Each user's one of two values was released at random, and only how many users released each is seen.
+    Shuffled {
+        /// As in [`Event::TwoPoint`].
+        rare: f64,
+        /// Least number of users whose values are mixed.
+        users: u64,
+    },
     /// A value was drawn from a density with two levels.
     /// The interval of the higher level moves with the input.
     TwoLevel {

@@ -148,6 +148,7 @@ fn proof(ledger: &Ledger) -> &str {
             "sums"
         }
         (_, "batch-laplace" | "batch-gaussian") => "batches",
+        (_, "batch-shuffle") => "shuffled",
         (Event::GeneralizedGaussian { .. } | Event::Choices { .. } | Event::Subsampled { .. }, _) => "accounting",
         (Event::Gaussian { .. }, _) => "gaussian",
         (_, mechanism) => mechanism,

@@ -132,7 +132,7 @@ fn channels() {
         }
         for entry in batch::ENTRIES {
             let mechanism =
-                (entry.build)(&request(entry.name, budget, (-1.0, 3.0)), &facts((-1.0, 3.0)), SumsNeed::of_rewards(40));
+                (entry.build)(&request(entry.name, budget, (-1.0, 3.0)), &facts((-1.0, 3.0)), SumsNeed::of_rewards(40, None));
             let ledger = mechanism.as_ref().expect("a mechanism").ledger();
             let stated = match ledger.event {
                 Event::Gaussian { .. } => priced(&ledger.composition(1).expect("a price"), budget),
@@ -150,7 +150,7 @@ fn channels() {
                 if entry.serves == Protection::LocalSums && epochs != Epochs::One {
                     continue;
                 }
-                let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false };
+                let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false, batch: None };
                 let mechanism = (entry.build)(&request(entry.name, budget, clip), &facts(clip), need).expect("a mechanism");
                 let what = format!("{} at {budget:?} on {clip:?}, {epochs:?}", entry.name);
                 let ledger = mechanism.ledger();

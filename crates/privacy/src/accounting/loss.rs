@@ -78,7 +78,8 @@ impl Loss {
                 let epsilon = sensitivity / scale;
                 checked(Self::Laplace { epsilon }, epsilon)
             }
-            Event::TwoPoint { rare } => {
+            // Each bit by itself; `price` knows how others hide it.
+            Event::TwoPoint { rare } | Event::Shuffled { rare, .. } => {
                 let epsilon = odds(rare);
                 checked(Self::Response { epsilon }, epsilon)
             }
