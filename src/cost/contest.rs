@@ -159,7 +159,7 @@ fn trusted(trust: Trust, protection: Protection) -> Result<(), Error> {
     let why = match (trust, protection) {
         (Trust::Local, Protection::Sums | Protection::Batches) => "needs a trusted server",
         (Trust::None, Protection::Sums | Protection::Batches | Protection::LocalSums) => {
-            "is for noisy sums: without privacy it is GP-UCB"
+            "is for noisy sums: without privacy it is a policy of another name"
         }
         _ => return Ok(()),
     };

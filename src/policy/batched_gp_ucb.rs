@@ -7,6 +7,7 @@
 
 use super::contract::check_saved;
 use super::gp_policy::Ridge;
+use super::mean_noise::MeanNoise;
 use super::{
     KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, gp_ucb,
 };
@@ -14,7 +15,6 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::ExactPosterior;
 use privateer_gp::score::{AxisFeatures, Basis};
-use privateer_privacy::sums::Spectrum;
 use privateer_privacy::{Protection, Query, Released, Signal};
 use std::sync::Arc;
 
@@ -64,33 +64,17 @@ struct BatchedMaker {
     n_points: usize,
 }
 
-/// The batches of `auto` are at least this many.
-const LEAST_BATCHES: u64 = 32;
-
-/// The clip range is taken to hold at least this many standard deviations of the function.
-const DEVIATIONS: f64 = 8.0;
-
 impl BatchedMaker {
     /// Returns the number of users of a batch, and the setting in which the mean of a batch is one reward.
     fn batched(&self, setting: &Setting) -> (u64, Setting) {
-        let Some(sums) = setting.sums else { return (1, setting.clone()) };
-        let std = if let Spectrum::Joint { std } = sums.spectrum { std } else { 0.0 };
-        let half = sums.clip.map_or(f64::INFINITY, |(lo, hi)| 0.5 * (hi - lo));
-        let facts = &setting.facts;
-        // A clipped reward lies in an interval, and its variance is at most the square of half of its length.
-        let variance = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
-        let batch = self.batch.unwrap_or_else(|| {
-            let most = (self.rounds / LEAST_BATCHES).max(1) as f64;
-            let deviation = libm::sqrt(self.prior_variance).min(2.0 * half / DEVIATIONS);
-            let users = (std * std / variance).min(std / deviation);
-            libm::ceil(users).clamp(1.0, most) as u64
-        });
+        let Some((sums, noise)) = setting.sums.zip(MeanNoise::of_sums(setting)) else { return (1, setting.clone()) };
+        let batch = self.batch.unwrap_or_else(|| noise.users(self.prior_variance, self.rounds));
         let users = batch as f64;
         let mut batched = setting.clone();
-        batched.facts.noise_variance = Some(variance / users);
+        batched.facts.noise_variance = Some(noise.reward / users);
         batched.sums = None;
         batched.released = ReleasedFacts {
-            mechanism_variance: (std / users) * (std / users),
+            mechanism_variance: (noise.sum / users) * (noise.sum / users),
             mechanism_scale: None,
             clip: sums.clip,
             ..ReleasedFacts::unchanged(sums.clip.map(|(lo, hi)| lo.abs().max(hi.abs())))
