@@ -84,6 +84,8 @@ struct SumsAttackPlan {
     /// Number of rounds of the changed user, from round 1 on.
     participations: u64,
     every: u64,
+    /// The rounds of the releases, where they are not equally far apart.
+    ends: Option<&'static [u64]>,
     /// Whether the claim covers all of these rounds.
     covered: bool,
     first: Data,
@@ -98,6 +100,7 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
         rounds,
         participations: 1,
         every: 1,
+        ends: None,
         covered: true,
         first,
         second,
@@ -148,14 +151,19 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
         if entry.name == shuffle::ENTRY.name {
             let many = once(", in a batch of 64", "y = 1 against -1", 64, (e1, 1.0), (e1, -1.0));
             plans.push(SumsAttackPlan { every: 64, ..many });
+        } else {
+            // A phase of elimination, docs/proofs/batches.md: every streak is released at its own end.
+            let ends = Some(&[3, 4, 6][..]);
+            let streaks = once(", in streaks of 3, 1 and 2", "y = 1 against -1", 6, (e1, 1.0), (e1, -1.0));
+            plans.push(SumsAttackPlan { ends, ..streaks });
         }
     }
     plans.into_iter().map(|plan| case(entry, noise, plan)).collect()
 }
 
 fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Result<Case, Error> {
-    let SumsAttackPlan { suffix, pair, rounds, participations, every, covered, first, second } = plan;
-    let releases = rounds / every;
+    let SumsAttackPlan { suffix, pair, rounds, participations, every, ends, covered, first, second } = plan;
+    let releases = ends.map_or(rounds / every, |ends| ends.len() as u64);
     let (epsilon, delta) = if entry.name == shuffle::ENTRY.name { SHUFFLED } else { BUDGET };
     let budget = Budget::new(Some(epsilon), Some(delta)).map_err(|refusal| refused(&refusal))?;
     let request = Request {
@@ -181,7 +189,10 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
         let mut parts = row.chunks_exact_mut(width);
         for round in 1..=rounds {
             let (features, reward) = if round <= participations { side.pick(first, second) } else { known[round as usize % 2] };
-            let query = Query { features: Cow::Borrowed(&features), release: round.is_multiple_of(every) };
+            let query = Query {
+                features: Cow::Borrowed(&features),
+                release: ends.map_or(round.is_multiple_of(every), |ends| ends.contains(&round)),
+            };
             let Some(released) = take(&query, Raw::seal(reward), stream) else { return false };
             let entries = match released.value() {
                 Signal::Sums(sums) | Signal::Item(sums) => &sums.entries,

@@ -160,7 +160,7 @@ fn trusted(trust: Trust, protection: Protection, adversary: Adversary) -> Result
         (Trust::Local, _) if adversary != Adversary::Server => "needs a trusted server",
         (Trust::Shuffle, _) if !matches!(adversary, Adversary::Server | Adversary::AfterShuffling) => "needs a trusted server",
         (Trust::None, Protection::Sums | Protection::Batches | Protection::LocalSums) => {
-            "is for noisy sums: without privacy it is GP-UCB"
+            "is for noisy sums: without privacy it is a policy of another name"
         }
         _ => return Ok(()),
     };

@@ -8,6 +8,7 @@
 
 use super::contract::check_saved;
 use super::gp_policy::Ridge;
+use super::mean_noise::MeanNoise;
 use super::{
     KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, gp_ucb,
 };
@@ -15,7 +16,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::ExactPosterior;
 use privateer_gp::score::{AxisFeatures, Basis};
-use privateer_privacy::sums::{Spectrum, SumsNeed};
+use privateer_privacy::sums::SumsNeed;
 use privateer_privacy::{Protection, Query, Released, Signal};
 use std::sync::Arc;
 
@@ -65,40 +66,18 @@ struct BatchedMaker {
     n_points: usize,
 }
 
-/// The batches of `auto` are at least this many.
-const LEAST_BATCHES: u64 = 32;
-
-/// The clip range is taken to hold at least this many standard deviations of the function.
-const DEVIATIONS: f64 = 8.0;
-
 impl BatchedMaker {
     /// Returns the number of users of a batch, and the setting in which the mean of a batch is one reward.
     fn batched(&self, setting: &Setting) -> (u64, Setting) {
-        let Some(sums) = setting.sums else { return (1, setting.clone()) };
-        let half = sums.clip.map_or(f64::INFINITY, |(lo, hi)| 0.5 * (hi - lo));
-        let facts = &setting.facts;
-        // A clipped reward lies in an interval, and its variance is at most the square of half of its length.
-        let variance = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
-        let by_sum = |std: f64| {
-            self.batch.unwrap_or_else(|| {
-                let most = (self.rounds / LEAST_BATCHES).max(1) as f64;
-                let deviation = libm::sqrt(self.prior_variance).min(2.0 * half / DEVIATIONS);
-                let users = (std * std / variance).min(std / deviation);
-                libm::ceil(users).clamp(1.0, most) as u64
-            })
-        };
+        let Some((sums, noise)) = setting.sums.zip(MeanNoise::of_sums(setting)) else { return (1, setting.clone()) };
         // The mechanism of shuffled bits is calibrated for the batch that the spec states, or has one of its own.
-        let (batch, mechanism_variance) = match sums.spectrum {
-            Spectrum::Shuffled { std, users } => (users, std * std / users as f64),
-            Spectrum::Joint { std } => (by_sum(std), (std / by_sum(std) as f64) * (std / by_sum(std) as f64)),
-            Spectrum::None | Spectrum::Local { .. } => (by_sum(0.0), 0.0),
-        };
+        let batch = self.batch.unwrap_or_else(|| noise.users(self.prior_variance, self.rounds));
         let users = batch as f64;
         let mut batched = setting.clone();
-        batched.facts.noise_variance = Some(variance / users);
+        batched.facts.noise_variance = Some((noise.reward - noise.bit) / users);
         batched.sums = None;
         batched.released = ReleasedFacts {
-            mechanism_variance,
+            mechanism_variance: noise.bit / users + (noise.sum / users) * (noise.sum / users),
             mechanism_scale: None,
             clip: sums.clip,
             ..ReleasedFacts::unchanged(sums.clip.map(|(lo, hi)| lo.abs().max(hi.abs())))

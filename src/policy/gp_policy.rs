@@ -82,7 +82,7 @@ pub enum Ridge {
 }
 
 impl Ridge {
-    fn parse(args: &Args<'_>, default: Self) -> Self {
+    pub(super) fn parse(args: &Args<'_>, default: Self) -> Self {
         let doc = "regularizer: the noise variance the posterior assumes, beside the kernel's prior variance; `mechanism`: that of the observation noise and of the mechanism";
         let meaning = if default == Self::Mechanism { "`mechanism`" } else { "1" };
         match args.number("ridge", doc).above(0.0).at_most(LARGEST_RIDGE).or_word("mechanism", meaning) {
@@ -96,7 +96,7 @@ impl Ridge {
     ///
     /// # Errors
     /// If the variance of a released reward is unknown, zero or beyond the largest ridge.
-    fn value(self, setting: &Setting) -> Result<f64, Diagnostic> {
+    pub(super) fn value(self, setting: &Setting) -> Result<f64, Diagnostic> {
         let Self::Stated(ridge) = self else {
             let variance = NoiseScale::deviation(setting).map(|deviation| deviation.value * deviation.value);
             let within = variance.filter(|variance| 0.0 < *variance && *variance <= LARGEST_RIDGE);
@@ -111,7 +111,7 @@ impl Ridge {
     }
 
     /// Returns the manifest's entry; `None` for a number that the spec states.
-    fn fact(self, setting: &Setting) -> Option<(String, serde_json::Value)> {
+    pub(super) fn fact(self, setting: &Setting) -> Option<(String, serde_json::Value)> {
         let ridge = self.value(setting).ok().filter(|_| self == Self::Mechanism)?;
         Some(("ridge".to_owned(), format!("{ridge:.6}: variance of noise and mechanism").into()))
     }

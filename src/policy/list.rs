@@ -1,8 +1,8 @@
 //! Lists the policies that a spec can name.
 
 use super::{
-    PolicyPlan, ata_gp_ucb, batched_gp_ucb, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb,
-    rff_gp_ucb, tgp_ucb, uniform,
+    PolicyPlan, ata_gp_ucb, batched_elimination, batched_gp_ucb, expected_improvement, gp_ts, gp_ucb, igp_ucb, jdp_gp_ucb,
+    jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, successive_elimination, tgp_ucb, ucb1, uniform,
 };
 use privateer_config::params::{List, Named};
 
@@ -15,11 +15,41 @@ pub static POLICIES: List<PolicyPlan> = &[
         build: ata_gp_ucb::parse,
     },
     Named {
+        name: "batched-elimination",
+        summary: "batches of the widest points, then elimination: BPE, also of rewards with noise of their own",
+        paper: "LiScarlett2022",
+        build: batched_elimination::parse,
+    },
+    Named {
         name: "batched-gp-ucb",
         summary: "GP-UCB over batches of users, of whose rewards a trusted server releases each sum once",
         paper: "",
         build: batched_gp_ucb::parse,
     },
+    Named {
+        name: "dp-bpe",
+        summary: "batched elimination, where a trusted server releases one sum of rewards for each point and batch",
+        paper: "",
+        build: batched_elimination::parse_sums,
+    },
+    Named {
+        name: "dp-se",
+        summary: "successive elimination of arms, where a trusted server releases one sum of rewards for each arm and epoch",
+        paper: "SajedSheffet2019",
+        build: successive_elimination::parse_sums,
+    },
+    Named::new(
+        "expected-improvement",
+        "the largest expected improvement over the best point so far",
+        "Mockus1978",
+        expected_improvement::parse,
+    ),
+    Named::new(
+        "gp-ts",
+        "Thompson sampling: the best point of a function drawn from the posterior",
+        "Chowdhury2017",
+        gp_ts::parse,
+    ),
     Named::new("gp-ucb", "GP-UCB with the Bayesian exploration factor", "Srinivas2010", gp_ucb::parse),
     Named::new("igp-ucb", "GP-UCB with the improved frequentist exploration factor", "Chowdhury2017", igp_ucb::parse),
     Named::new(
@@ -48,11 +78,18 @@ pub static POLICIES: List<PolicyPlan> = &[
         build: qff_gp_ucb::parse,
     },
     Named::new("rff-gp-ucb", "GP-UCB over random Fourier features", "Rahimi2007", rff_gp_ucb::parse),
+    Named::new(
+        "successive-elimination",
+        "arms without a kernel, of which the worse ones are dropped",
+        "SajedSheffet2019",
+        successive_elimination::parse,
+    ),
     Named {
         name: "tgp-ucb",
         summary: "GP-UCB on truncated rewards: LDP-TGP-UCB, TGP-UCB",
         paper: "Zhou2021",
         build: tgp_ucb::parse,
     },
+    Named::new("ucb1", "arms without a kernel, by the largest upper confidence bound", "Auer2002", ucb1::parse),
     Named::new("uniform", "a uniformly random point every round", "", uniform::parse),
 ];

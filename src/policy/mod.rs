@@ -5,14 +5,17 @@
 //! device.
 
 pub mod ata_gp_ucb;
+pub mod batched_elimination;
 pub mod batched_gp_ucb;
 pub mod contextual;
 mod contract;
+pub mod expected_improvement;
 mod exploration_factor;
 mod feature_list;
 mod feature_ucb;
 pub mod features;
 mod gp_policy;
+pub mod gp_ts;
 pub mod gp_ucb;
 pub mod igp_ucb;
 mod initial;
@@ -20,22 +23,26 @@ pub mod jdp_gp_ucb;
 pub mod jdp_linucb;
 mod list;
 pub mod local_jdp_gp_ucb;
+mod mean_noise;
 pub mod moma_gp_ucb;
 mod noise_scale;
 mod noise_spectrum;
 mod nystrom_policy;
 mod own;
+mod phases;
 mod posterior_plan;
 pub mod qff_gp_ucb;
 mod release_rule;
 mod released_facts;
 mod released_inputs;
 pub mod rff_gp_ucb;
+pub mod successive_elimination;
 mod sums_policy;
 mod sums_server;
 mod sums_state;
 mod tail_moments;
 pub mod tgp_ucb;
+pub mod ucb1;
 pub mod uniform;
 
 pub use contract::{

@@ -1,8 +1,12 @@
-//! `batched-gp-ucb`: what it plays, and what it is without privacy.
+//! `batched-gp-ucb` and elimination: what they play and ask for, and what the first is without privacy.
 
+use crate::contract::policies::policy_streams;
 use crate::support::{prepared, ran};
 use privateer::engine::Quantity;
 use privateer::env::DataFolder;
+use privateer::policy::Proposal;
+use privateer_numerics::rng::Purpose;
+use std::collections::BTreeSet;
 
 fn spec(policy: &str, privacy: &str) -> String {
     format!(
@@ -59,5 +63,57 @@ fn the_size_of_a_batch_follows_from_public_numbers() {
             facts.into_iter().find(|(name, _)| name == "users of a batch").expect("stated").1
         });
         assert_eq!(users, expected, "{privacy}, {rounds} rounds");
+    }
+}
+
+/// A point is played in one row, released in the last of its rounds and not before, and does not come back in its batch.
+#[test]
+fn elimination_releases_one_sum_for_each_point_and_batch() {
+    for (kind, batches) in [("dp-bpe", vec![32, 179, 424, 365]), ("dp-se", vec![])] {
+        let text =
+            spec(&format!("kind = \"{kind}\""), "epsilon = 4.0\nclip = [-2.0, 2.0]").replace("rounds = 100", "rounds = 1000");
+        let text = text.replace("ridge = \"mechanism\"\n", "").replace("factor = 0.5", "factor = 0.1");
+        prepared(&text, &DataFolder::default(), |sweep, preparation| {
+            let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
+            let trial = cell.trial(0).expect("a trial");
+            let (mut policy, mut streams) = (trial.policy, policy_streams(&cell.streams));
+            let (mut noise, mut stream) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
+            let mut privatizer = trial.mechanism.privatizer();
+            let (mut streaks, mut open) = (Vec::new(), 0);
+            for _ in 0..1000 {
+                let Proposal::Play(point) = policy.propose(&mut streams) else { panic!("a point") };
+                let query = policy.query(point);
+                let ends = query.release;
+                let signal = privatizer.release(&query, trial.instance.observe(point, &mut noise), (&mut stream).into());
+                assert_eq!(signal.reward().is_some(), ends, "{kind}");
+                policy.update(point, &signal);
+                open += 1;
+                if ends {
+                    streaks.push((point, open));
+                    open = 0;
+                }
+            }
+            assert_eq!(
+                (open, privatizer.counts().releases),
+                (0, streaks.len() as u64),
+                "{kind}: the last streak ends with the run"
+            );
+            let distinct = |points: &[(usize, u64)]| points.iter().map(|streak| streak.0).collect::<BTreeSet<_>>();
+            let mut rest = streaks.as_slice();
+            for length in &batches {
+                let ends = rest
+                    .iter()
+                    .scan(0, |sum, streak| {
+                        *sum += streak.1;
+                        Some(*sum)
+                    })
+                    .position(|sum| sum == *length);
+                let (batch, later) = rest.split_at(ends.expect("a batch ends with a streak") + 1);
+                assert_eq!(distinct(batch).len(), batch.len(), "{kind}: {batch:?}");
+                rest = later;
+            }
+            let last = *streaks.last().expect("a streak");
+            assert!(distinct(&streaks).len() < 40 || last.1 > streaks[0].1, "{kind}: {streaks:?}");
+        });
     }
 }

@@ -85,7 +85,9 @@ fn the_margin_is_that_of_the_report() {
     let output = run(here, &words);
     let (said, noted) = (stdout(&output), stderr(&output));
     assert_eq!(code(&output), Some(0), "{noted}");
-    assert!(noted.contains("left out: batched-gp-ucb: needs a trusted server\n"), "{noted}");
+    for policy in ["batched-gp-ucb", "dp-bpe", "dp-se"] {
+        assert!(noted.contains(&format!("left out: {policy}: needs a trusted server\n")), "{noted}");
+    }
     let answer: Value = serde_json::from_str(&fine(here, &[&words[..], &["--json"]].concat())).expect("JSON");
     let sentence = answer["sentence"].as_str().expect("a sentence");
     assert!(said.contains(sentence) && sentence.matches(". ").count() == 0, "{said}");
@@ -114,12 +116,16 @@ fn trust_decides_who_takes_part_and_cost_can_ask() {
     fs::write(here.join("hill.toml"), HILL).expect("written");
     let joint = asked(here, &["--spec", "hill.toml", "--trust", "joint", "--out", "joint"]);
     let names: Vec<&str> = joint["policies"].as_array().expect("rows").iter().filter_map(|row| row["policy"].as_str()).collect();
-    assert!(names.contains(&"batched-gp-ucb") && names.len() <= 10, "{joint}");
+    assert!(["batched-gp-ucb", "dp-bpe", "dp-se"].iter().all(|name| names.contains(name)) && names.len() <= 16, "{joint}");
     let shuffle = asked(here, &["--spec", "hill.toml", "--trust", "shuffle", "--out", "shuffle"]);
     let of = |name: &str| shuffle["policies"].as_array().is_some_and(|rows| rows.iter().any(|row| row["policy"] == name));
-    assert!(of("batched-gp-ucb") && of("tgp-ucb") && !of("jdp-gp-ucb"), "{shuffle}");
+    assert!(of("batched-gp-ucb") && of("dp-bpe") && of("tgp-ucb") && !of("jdp-gp-ucb"), "{shuffle}");
     let spec = fs::read_to_string(here.join("shuffle/spec.toml")).expect("a spec");
-    assert_eq!(spec.matches("batch-shuffle").count(), spec.matches("kind = \"batched-gp-ucb\"").count(), "{spec}");
+    assert_eq!(
+        spec.matches("batch-shuffle").count(),
+        spec.matches("kind = \"batched-gp-ucb\"").count() + spec.matches("kind = \"dp-").count(),
+        "{spec}"
+    );
     let none = asked(here, &["--spec", "hill.toml", "--trust", "none", "--out", "none"]);
     assert!(none["epsilon"].is_null() && none["policies"][0]["share"].is_null(), "{none}");
     let words = [

@@ -6,6 +6,8 @@
 //! - [`FeaturePosterior`]: over a shared feature table, through [`VisitedModel`] and, after many visited points,
 //!   [`WeightModel`].
 //! - [`SketchedPosterior`]: over a Nystrom dictionary of the trial.
+//! - [`RootModel`]: over features, with a root of the posterior covariance to draw from.
+//! - [`Design`]: over some points, planned ahead of what is observed.
 //! - [`SumsPosterior`]: over a feature table, from sums computed elsewhere.
 
 mod change;
@@ -13,11 +15,13 @@ mod contract;
 mod covariance;
 #[cfg(test)]
 mod covariance_tests;
+mod design;
 mod exact;
 mod features;
 mod linear;
 #[cfg(test)]
 mod linear_tests;
+mod root;
 mod rotation;
 mod sketched;
 mod streak;
@@ -31,8 +35,10 @@ mod weights;
 
 pub use contract::Posterior;
 pub use covariance::CovariancePosterior;
+pub use design::Design;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
+pub use root::RootModel;
 pub use sketched::{DomainRoot, SketchedPosterior};
 pub use streak::StreakUpdate;
 pub use sums::{Repair, SumsPosterior, SumsUpdate, Unusable};

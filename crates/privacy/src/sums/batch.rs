@@ -92,7 +92,7 @@ impl crate::privatizer::sealed::Sealed for Batches {}
 
 impl SumsMechanism for Batches {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(BatchPrivatizer { mechanism: self.clone(), sum: 0.0, users: 0, counts: ReleaseCounts::default() })
+        Box::new(BatchPrivatizer { mechanism: self.clone(), sum: 0.0, users: 0, drawn: None, counts: ReleaseCounts::default() })
     }
 
     fn facts(&self) -> SumsFacts {
@@ -147,6 +147,8 @@ struct BatchPrivatizer {
     sum: f64,
     /// Number of users in the batch.
     users: u64,
+    /// Noise of the first sum, for a planted fault.
+    drawn: Option<f64>,
     counts: ReleaseCounts,
 }
 
@@ -172,8 +174,11 @@ impl Privatizer for BatchPrivatizer {
             (Noise::Exact(entropy), Some(grid)) => grid.add_gaussian(grid.value(self.sum as i64), entropy),
             // Other noise is never given out instead of exact noise.
             (_, Some(_)) => f64::NAN,
-            (noise, None) if is_laplace => self.sum + noise.number(|stream| stream.laplace(size)),
-            (noise, None) => self.sum + noise.number(|stream| size * stream.normal()),
+            (noise, None) => {
+                let drawn = noise.number(|stream| if is_laplace { stream.laplace(size) } else { size * stream.normal() });
+                let reused = planted::is(PlantedFault::BatchDraw);
+                self.sum + if reused { *self.drawn.get_or_insert(drawn) } else { drawn }
+            }
         };
         let mean = centre + sum / self.users as f64;
         let twice = planted::is(PlantedFault::BatchTwice);

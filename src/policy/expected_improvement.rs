@@ -1,0 +1,158 @@
+//! Implements `expected-improvement` [Mockus1978]: the point with the largest expected gain over the best point so far.
+//!
+//! With posterior mean mu, standard deviation s and `z = (mu - m)/s` the gain is `s (z Phi(z) + phi(z))`. Rewards are noisy, so that
+//! m is the largest posterior mean of a point that was played. Points where s is 0 gain nothing.
+
+use super::contract::check_saved;
+use super::gp_policy::Ridge;
+use super::posterior_plan::{PreparedPosterior, RestoreError};
+use super::{
+    InputNoiseModel, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_gp::posterior::Posterior;
+use privateer_gp::score::{Basis, Moments};
+use privateer_privacy::{Released, Signal};
+
+const NAME: &str = "expected-improvement";
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
+    let ridge = Ridge::parse(args, Ridge::Mechanism);
+    PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
+        let posterior = PosteriorPlan::Exact(InputNoiseModel::Modelled).prepare(problem)?;
+        Ok(Box::new(ImprovementMaker { posterior, ridge, n_points: problem.n_points() }))
+    })
+}
+
+struct ImprovementMaker {
+    posterior: PreparedPosterior,
+    ridge: Ridge,
+    n_points: usize,
+}
+
+impl ImprovementMaker {
+    fn policy(&self, posterior: Box<dyn Posterior>) -> Box<dyn Policy> {
+        Box::new(Improvement { told: posterior.visits().n_observations(), posterior, n_points: self.n_points })
+    }
+}
+
+impl PolicyMaker for ImprovementMaker {
+    fn basis(&self) -> Option<Basis> {
+        None
+    }
+
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let ridge = self.ridge.value(setting).map_err(Error::input)?;
+        Ok(self.policy(self.posterior.prior(setting, ridge)?))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        self.ridge.fact(setting).into_iter().collect()
+    }
+
+    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        check_saved(&state, NAME)?;
+        let posterior = self.posterior.restore(setting, state["posterior"].clone()).map_err(|why| match why {
+            RestoreError::State(source) => {
+                Error::input(Diagnostic::new(format!("the saved posterior of `{NAME}` cannot be read: {source}")))
+            }
+            RestoreError::Setting(error) => error,
+        })?;
+        Ok(self.policy(posterior))
+    }
+}
+
+struct Improvement {
+    posterior: Box<dyn Posterior>,
+    n_points: usize,
+    told: u64,
+}
+
+/// The point with the largest expected improvement so far.
+struct Best {
+    point: usize,
+    gain: f64,
+    deviation: f64,
+    z: f64,
+}
+
+impl Best {
+    fn consider(&mut self, point: usize, incumbent: f64, Moments { mean, variance }: Moments) {
+        let deviation = libm::sqrt(variance);
+        let z = (mean - incumbent) / deviation;
+        // The gain grows with both.
+        if deviation == 0.0 || (deviation <= self.deviation && z <= self.z) {
+            return;
+        }
+        let gain = deviation * standard_gain(z);
+        if self.gain < gain {
+            *self = Self { point, gain, deviation, z };
+        }
+    }
+}
+
+/// Returns `z Phi(z) + phi(z)`.
+fn standard_gain(z: f64) -> f64 {
+    let density = libm::exp(-0.5 * z * z) / libm::sqrt(2.0 * std::f64::consts::PI);
+    (z * 0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2) + density).max(0.0)
+}
+
+impl Policy for Improvement {
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        let Some(incumbent) = self.posterior.recommend() else {
+            return Proposal::Random { source: RandomSource::Design, n_points: self.n_points };
+        };
+        let incumbent_mean = self.posterior.mean(incumbent);
+        let mut best = Best { point: incumbent, gain: 0.0, deviation: 0.0, z: 0.0 };
+        match self.posterior.table() {
+            Some(table) => {
+                for (point, (&mean, &variance)) in table.means.iter().zip(table.variances).enumerate() {
+                    best.consider(point, incumbent_mean, Moments { mean, variance });
+                }
+            }
+            None => {
+                for (point, moments) in self.posterior.all_moments().into_iter().enumerate() {
+                    best.consider(point, incumbent_mean, moments);
+                }
+            }
+        }
+        Proposal::Play(best.point)
+    }
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        let Some(reward) = signal.reward() else { return };
+        self.posterior.observe(point, reward);
+        self.told += 1;
+    }
+
+    fn recommend(&self) -> Option<usize> {
+        self.posterior.recommend()
+    }
+
+    fn told(&self) -> u64 {
+        self.told
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!({ "policy": NAME, "posterior": self.posterior.save() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of the closed form, by integration of max(z + x, 0) over the normal law.
+    #[test]
+    fn the_gain_is_the_mean_of_the_improvement() {
+        for z in [-6.0, -2.5, -1.0, 0.0, 0.7, 3.0] {
+            let cell = |i: i32| 1e-3 * (f64::from(i) + 0.5);
+            let mean = |x: f64| (z + x).max(0.0) * libm::exp(-0.5 * x * x) / libm::sqrt(2.0 * std::f64::consts::PI);
+            let expected: f64 = (-10_000..10_000).map(|i| 1e-3 * mean(cell(i))).sum();
+            let found = standard_gain(z);
+            assert!((found - expected).abs() < 1e-6 * expected + 1e-13, "{z}: {found}, {expected}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Implements `gp-ts` [Chowdhury2017, Algorithm 2]: Thompson sampling, the best point of a function drawn from the posterior.
+//!
+//! Round t draws `theta ~ N(theta_hat, v_t² ridge V^-1)` and plays the point that maximises `theta · phi(x)`, where
+//! `V = Phi^T Phi + ridge I`: the spread of the drawn function is v_t posterior standard deviations. Without `features`, features
+//! are exact to a millionth of the largest prior variance.
+
+use super::contract::check_saved;
+use super::gp_policy::{Ridge, failure_prob};
+use super::noise_scale::NoiseScale;
+use super::{
+    ExplorationFactor, FeaturesPlan, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, parse_features,
+};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_gp::features::exact::Exact;
+use privateer_gp::posterior::{RootModel, Visits};
+use privateer_gp::score::{Basis, FeatureTable, lowest_within_tie};
+use privateer_numerics::linalg::dot_rows;
+use privateer_privacy::{Released, Signal};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const NAME: &str = "gp-ts";
+
+/// Tolerance of the features where the spec names none.
+const TOLERANCE: f64 = 1e-6;
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
+    let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
+    let ridge = Ridge::parse(args, Ridge::Stated(1.0));
+    let features = parse_features(args, "features")
+        .unwrap_or_else(|| Arc::new(Exact { tolerance: TOLERANCE, ..Exact::default() }) as Arc<dyn FeaturesPlan>);
+    PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
+        // Over a product domain the points cannot be listed.
+        problem.shared()?;
+        let table = problem.tables.table(features.as_ref(), problem)?;
+        let facts = features.facts(problem, &table);
+        Ok(Box::new(ThompsonMaker { table, facts, ridge, beta, failure_prob }))
+    })
+}
+
+struct ThompsonMaker {
+    table: Arc<FeatureTable>,
+    facts: Vec<(String, serde_json::Value)>,
+    ridge: Ridge,
+    beta: ExplorationFactor,
+    failure_prob: f64,
+}
+
+impl ThompsonMaker {
+    fn assemble(&self, setting: &Setting, state: Option<ThompsonState>) -> Result<Box<dyn Policy>, Error> {
+        let ridge = self.ridge.value(setting).map_err(Error::input)?;
+        let noise = NoiseScale::of(self.beta, setting).map_err(Error::input)?;
+        let state = state.unwrap_or_else(|| ThompsonState {
+            model: RootModel::new(ridge, self.table.n_features),
+            visits: Visits::default(),
+            told: 0,
+        });
+        Ok(Box::new(Thompson {
+            table: Arc::clone(&self.table),
+            beta: self.beta,
+            bound: setting.facts.bound,
+            noise: noise.value / libm::sqrt(ridge),
+            log: 1.0 + libm::log(2.0 / self.failure_prob),
+            normals: vec![0.0; self.table.n_features],
+            drawn: vec![0.0; self.table.n_points],
+            state,
+        }))
+    }
+}
+
+impl PolicyMaker for ThompsonMaker {
+    fn basis(&self) -> Option<Basis> {
+        None
+    }
+
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        self.assemble(setting, None)
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let noise = NoiseScale::of(self.beta, setting).ok().and_then(NoiseScale::fact);
+        noise.into_iter().chain(self.ridge.fact(setting)).chain(self.facts.iter().cloned()).collect()
+    }
+
+    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        check_saved(&state, NAME)?;
+        let unreadable = |why: &str| Error::input(Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")));
+        let state: ThompsonState = serde_json::from_value(state).map_err(|source| unreadable(&source.to_string()))?;
+        state.visits.check(self.table.n_points).map_err(unreadable)?;
+        if state.model.is_sound(self.table.n_features) && state.told == state.visits.n_observations() {
+            self.assemble(setting, Some(state))
+        } else {
+            Err(unreadable("its model is not one over the features"))
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ThompsonState {
+    model: RootModel,
+    visits: Visits,
+    told: u64,
+}
+
+struct Thompson {
+    table: Arc<FeatureTable>,
+    beta: ExplorationFactor,
+    bound: f64,
+    /// Scale of a reward's noise over the root of the ridge.
+    noise: f64,
+    /// 1 + ln(2 / failure).
+    log: f64,
+    state: ThompsonState,
+    /// Memory that is used again.
+    normals: Vec<f64>,
+    drawn: Vec<f64>,
+}
+
+impl Policy for Thompson {
+    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
+        let (table, gain) = (&self.table, self.state.model.gain());
+        let factor = self.beta.value(
+            || self.bound + self.noise * libm::sqrt(2.0 * (gain + self.log)),
+            || self.bound + self.noise * libm::sqrt(gain),
+        );
+        streams.own.normals(&mut self.normals);
+        let theta = self.state.model.weights(&self.normals, factor);
+        dot_rows(&theta, |point| table.row(point), &mut self.drawn);
+        let largest = self.drawn.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Proposal::Play(self.drawn.iter().position(|value| *value == largest).unwrap_or(0))
+    }
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        let Some(reward) = signal.reward() else { return };
+        self.state.model.observe(self.table.row(point), reward);
+        self.state.visits.add(point, reward);
+        self.state.told += 1;
+    }
+
+    fn recommend(&self) -> Option<usize> {
+        let mean = |&point: &u32| (point, self.state.model.mean(self.table.row(point as usize)));
+        let means: Vec<(u32, f64)> = self.state.visits.points.iter().map(mean).collect();
+        lowest_within_tie(&means).map(|point| point as usize)
+    }
+
+    fn told(&self) -> u64 {
+        self.state.told
+    }
+
+    fn save(&self) -> serde_json::Value {
+        let mut state = serde_json::json!(self.state);
+        state["policy"] = NAME.into();
+        state
+    }
+}
