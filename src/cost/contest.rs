@@ -157,6 +157,7 @@ impl Contest {
 /// Refuses a policy whose mechanism needs more trust than there is, or that nothing protects.
 fn trusted(trust: Trust, protection: Protection) -> Result<(), Error> {
     let why = match (trust, protection) {
+        (_, Protection::Answer) => "plays candidates fixed beforehand, whatever it is told",
         (Trust::Local, Protection::Sums | Protection::Batches) => "needs a trusted server",
         (Trust::None, Protection::Sums | Protection::Batches | Protection::LocalSums) => {
             "is for noisy sums: without privacy it is GP-UCB"

@@ -1,8 +1,8 @@
 //! Lists the policies that a spec can name.
 
 use super::{
-    PolicyPlan, ata_gp_ucb, batched_gp_ucb, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb,
-    rff_gp_ucb, tgp_ucb, uniform,
+    PolicyPlan, ata_gp_ucb, batched_gp_ucb, fixed_design, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb,
+    qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
 };
 use privateer_config::params::{List, Named};
 
@@ -20,6 +20,7 @@ pub static POLICIES: List<PolicyPlan> = &[
         paper: "",
         build: batched_gp_ucb::parse,
     },
+    Named::new("fixed-design", "scores candidates fixed beforehand, then plays one chosen among them", "", fixed_design::parse),
     Named::new("gp-ucb", "GP-UCB with the Bayesian exploration factor", "Srinivas2010", gp_ucb::parse),
     Named::new("igp-ucb", "GP-UCB with the improved frequentist exploration factor", "Chowdhury2017", igp_ucb::parse),
     Named::new(

@@ -84,6 +84,7 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
         ),
         ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
         ("simulated sums: `local-jdp-gp-ucb`", points("kind = \"local-jdp-gp-ucb\"")),
+        ("simulated choice: `fixed-design`", points("kind = \"fixed-design\"\ncandidates = 4")),
         ("simulated sums: `batched-gp-ucb`", points("kind = \"batched-gp-ucb\"")),
         ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),
         ("simulated contexts: `dp-hdb`", contexts("dp-hdb")),

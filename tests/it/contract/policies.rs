@@ -51,7 +51,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
     for policy in names(POLICIES) {
         for posterior in posteriors(policy) {
             let scored = match policy {
-                "uniform" => "",
+                "uniform" | "fixed-design" => "",
                 _ if sketched(policy) => SKETCHED,
                 _ => "beta = { kind = \"order\", factor = 0.5 }\nridge = 0.5\n",
             };
@@ -91,11 +91,14 @@ pub fn settings() -> Vec<(&'static str, String)> {
         if policy == "batched-gp-ucb" {
             all.push((policy, format!("kind = \"{policy}\"\nbatch = 4\n")));
         }
+        if policy == "fixed-design" {
+            all.push((policy, format!("kind = \"{policy}\"\ncandidates = 10\npulls = 2\n")));
+        }
         if reads(policy, "moment_order") {
             let scored = if sketched(policy) { SKETCHED } else { "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n" };
             all.push((policy, format!("kind = \"{policy}\"\nmoment = 4.0\nmoment_order = 1.4\n{scored}")));
         }
-        if policy != "uniform" {
+        if reads(policy, "initial") {
             all.push((policy, format!("kind = \"{policy}\"\ninitial = {{ kind = \"random\", points = 7 }}\n")));
             all.push((
                 policy,
@@ -118,6 +121,8 @@ fn from_sums(policy: &str) -> bool {
 pub fn privacies(policy: &str) -> [String; 3] {
     let all = if policy == "batched-gp-ucb" {
         ["mechanism = \"none\"", "mechanism = \"batch-gaussian\"\nepsilon = 1.0\ndelta = 1e-3", "epsilon = 1.0"]
+    } else if policy == "fixed-design" {
+        ["mechanism = \"none\"", "mechanism = \"exponential\"\nepsilon = 4.0", "epsilon = 1.0"]
     } else if from_sums(policy) {
         ["mechanism = \"none\"", "calibration = \"corrected\"\nepsilon = 4.0\ndelta = 1e-3", "epsilon = 4.0\ndelta = 1e-3"]
     } else {
@@ -314,8 +319,9 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
 fn better_than_chance() {
     let chance = final_regret("kind = \"uniform\"\n");
     for (name, setting) in settings() {
-        // A linear model has a test of its own.
-        if name == "uniform" || name == "jdp-linucb" || setting.contains("points = 7") {
+        // A linear model has a test of its own; a design that never ends plays by chance.
+        let is_endless = name == "fixed-design" && !setting.contains("pulls");
+        if name == "uniform" || is_endless || name == "jdp-linucb" || setting.contains("points = 7") {
             continue;
         }
         let regret = final_regret(&setting);
