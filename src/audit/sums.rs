@@ -54,16 +54,16 @@ pub fn released_batches(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
 
 /// Names the source of the attacked noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SumsAttackNoise {
+pub(super) enum SumsAttackNoise {
     Simulated,
     Exact,
 }
 
 /// Returns the release that follows from one user's features and reward.
-type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
+pub(super) type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
 
 impl SumsAttackNoise {
-    fn taker(self, mechanism: &Arc<dyn SumsMechanism>) -> Option<Taker> {
+    pub(super) fn taker(self, mechanism: &Arc<dyn SumsMechanism>) -> Option<Taker> {
         if self == Self::Simulated {
             let mut privatizer = mechanism.privatizer();
             return Some(Box::new(move |query, reward, stream| Some(privatizer.release(query, reward, stream.into()))));
@@ -197,7 +197,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
             let entries = match released.value() {
                 Signal::Sums(sums) | Signal::Item(sums) => &sums.entries,
                 Signal::Reward(mean) => std::slice::from_ref(mean),
-                Signal::Nothing => continue,
+                Signal::Nothing | Signal::Choice(_) => continue,
             };
             let Some(part) = parts.next() else { return false };
             part.copy_from_slice(entries);

@@ -157,6 +157,7 @@ impl Contest {
 /// Refuses a policy whose mechanism needs more trust than there is, or that nothing protects.
 fn trusted(trust: Trust, protection: Protection, adversary: Adversary) -> Result<(), Error> {
     let why = match (trust, protection) {
+        (_, Protection::Answer) => "plays candidates fixed beforehand, whatever it is told",
         (Trust::Local, _) if adversary != Adversary::Server => "needs a trusted server",
         (Trust::Shuffle, _) if !matches!(adversary, Adversary::Server | Adversary::AfterShuffling) => "needs a trusted server",
         (Trust::None, Protection::Sums | Protection::Batches | Protection::LocalSums) => {

@@ -267,8 +267,12 @@ fn users_who_return_spend_the_stated_budget() {
     let returning = |mechanism: &str| format!("mechanism = \"{mechanism}\"\nparticipations = 4\nseparation = 16");
     let rewards = ["laplace", "duchi", "piecewise", "hybrid", "randomised-response", "gaussian"].map(|name| ("igp-ucb", name));
     let joint = ["tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz"].map(|name| ("jdp-gp-ucb", name));
-    let others =
-        [("local-jdp-gp-ucb", "local-gaussian"), ("batched-gp-ucb", "batch-laplace"), ("batched-gp-ucb", "batch-gaussian")];
+    let others = [
+        ("local-jdp-gp-ucb", "local-gaussian"),
+        ("batched-gp-ucb", "batch-laplace"),
+        ("batched-gp-ucb", "batch-gaussian"),
+        ("fixed-design", "exponential"),
+    ];
     for (policy, mechanism) in rewards.into_iter().chain(joint).chain(others) {
         let (quotes, exit) = priced(&spec(policy, &returning(mechanism)), 1, &[]);
         assert_eq!(exit, Some(0), "{mechanism}");

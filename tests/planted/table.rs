@@ -131,7 +131,12 @@ pub const ROWS: &[Row] = &[
         "mechanisms::draws::entries_of_a_sum_have_draws_of_their_own",
     ),
     row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_tree_draws_in_every_round"),
-    row(BatchClip, &["sums-batch-laplace", "exact-sums-batch-laplace"], "mechanisms::batches::rewards_are_clipped"),
+    row(AnswerNoise, &["sums-exponential", "exact-exponential"], "mechanisms::answers::a_choice_has_its_scale"),
+    row(
+        BatchClip,
+        &["sums-batch-laplace", "exact-sums-batch-laplace", "sums-exponential", "exact-exponential"],
+        "mechanisms::batches::rewards_are_clipped",
+    ),
     row(
         BatchNoise,
         &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace", "exact-sums-batch-gaussian"],

@@ -19,6 +19,7 @@ fn scaled(event: &Event, factor: f64) -> Option<Event> {
     let mut event = *event;
     match &mut event {
         Event::Laplace { scale: size, .. }
+        | Event::Choice { scale: size, .. }
         | Event::Gaussian { sigma: size, .. }
         | Event::GeneralizedGaussian { sigma: size, .. }
         | Event::Subsampled { sigma: size, .. } => *size *= factor,

@@ -83,6 +83,13 @@ pub enum Event {
         /// Largest distance between two inputs in the `kappa`-regular norm; `None` if unbounded.
         sensitivity: Option<f64>,
     },
+    /// One candidate was chosen by the exponential mechanism.
+    Choice {
+        /// A score that is larger by this number is e times as likely, in units of the reward.
+        scale: f64,
+        /// Largest change of the range of the scores between two inputs, in units of the reward.
+        sensitivity: f64,
+    },
     /// One noisy choice was made in each round.
     Choices {
         /// True for Gumbel noise (the exponential mechanism), false for Laplace noise.

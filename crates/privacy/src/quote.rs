@@ -292,6 +292,11 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
         (Unit::Sample, &Event::Subsampled { sensitivity: Some(sensitivity), .. }) => {
             (Some(sensitivity), "features and gradients are clipped, L2 norm, of one step".to_owned(), None)
         }
+        (_, &Event::Choice { scale, sensitivity }) => {
+            let derivation = "one clipped reward moves the sum of one candidate, and so the range of all sums, by at most hi - lo (E2); \
+                              those of one user move two sums apart at most";
+            (Some(sensitivity), derivation.to_owned(), Some(scale))
+        }
         (_, &Event::Choices { squares: Some(squares), .. }) => {
             let derivation = "range of the scores' change over the scale of the noise, root of the squares' sum over rounds";
             (Some(libm::sqrt(squares)), derivation.to_owned(), None)
@@ -374,6 +379,9 @@ fn event_words(event: &Event) -> String {
         ),
         E::Gaussian { sigma, .. } => format!("Gaussian noise of standard deviation {}", short(sigma)),
         E::GeneralizedGaussian { sigma, .. } => format!("generalised Gaussian noise of scale {}", short(sigma)),
+        E::Choice { scale, .. } => {
+            format!("one candidate, with weights exp(sum of its rewards / {})", short(scale))
+        }
         E::Choices { gumbel: true, .. } => "a choice by the exponential mechanism".to_owned(),
         E::Choices { gumbel: false, .. } => "the least score after Laplace noise".to_owned(),
         E::Subsampled { sigma, n_samples, steps, .. } => format!(

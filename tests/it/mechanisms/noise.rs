@@ -42,7 +42,7 @@ fn have_share(draws: &[Vec<f64>], is_meant: impl Fn(f64) -> bool, stated: f64) {
 }
 
 /// The share that is stated, within six standard errors of `n` draws.
-fn is_share(found: u64, n: u64, stated: f64) {
+pub fn is_share(found: u64, n: u64, stated: f64) {
     let share = found as f64 / n as f64;
     assert!((share - stated).abs() < 6.0 * (stated * (1.0 - stated) / n as f64).sqrt(), "{share} for {stated}");
 }

@@ -110,6 +110,11 @@ impl Loss {
                 let rho = if gumbel { 0.125 } else { 0.5 } * squares;
                 checked(Self::Zcdp { rho }, rho)
             }
+            // Two weights that move apart by the whole range are the worst pair.
+            Event::Choice { scale, sensitivity } => {
+                let epsilon = sensitivity / scale;
+                checked(Self::Choice { epsilon }, epsilon)
+            }
             Event::Sums { .. } => {
                 let mu = mu_of_sums(event);
                 checked(Self::Gaussian { mu }, mu)
