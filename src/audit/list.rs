@@ -1,10 +1,13 @@
 //! Lists the audits: one line per mechanism, and one per false claim.
 
-use super::{Case, curators, ftrl, gradients, hidden, interactions, prefix, printed, release, rewards, steps, sums, vertices};
+use super::{
+    Case, curators, ftrl, gradients, hidden, interactions, prefix, printed, recommendation, release, rewards, steps, sums,
+    vertices,
+};
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise, response};
-use privateer_privacy::sums::{batch, joint, local, none as sums_none};
+use privateer_privacy::sums::{batch, joint, local, none as sums_none, shuffle};
 
 /// Describes a registered audit.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +50,8 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
     sound("sums-batch-gaussian", "sums of batches, Gaussian noise", || sums::cases(&batch::ENTRIES[1])),
+    sound("sums-batch-shuffle", "means of shuffled bits of batches", || sums::cases(&shuffle::ENTRY)),
+    sound("sums-exponential", "one candidate, chosen by its rewards", recommendation::cases),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
     sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false))
         .of(&["dp-tofw with gaussian"]),
@@ -96,6 +101,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("discrete-gaussian-sums", "release of sums over users", sums::released),
     sound("exact-sums-batch-laplace", "release of sums of batches", || sums::released_batches(&batch::ENTRIES[0])),
     sound("exact-sums-batch-gaussian", "release of sums of batches, Gaussian", || sums::released_batches(&batch::ENTRIES[1])),
+    sound("exact-exponential", "release of one candidate", recommendation::released),
 ];
 
 /// Every printed claim that an attack refutes.
@@ -111,6 +117,7 @@ pub static PRINTED: &[AuditEntry] = &[
     broken("choice-of-one-score", "E27", "noise for the change of one score", printed::e27),
     broken("first-gradient", "E28", "the first gradient whole", vertices::whole_first_gradient),
     broken("synthetic-update", "E30", "no update of the arms not pulled", interactions::without_synthetic_updates),
+    broken("recommendation-of-a-prior", "E32", "noise for a change that is rare under a prior", recommendation::of_a_prior),
 ];
 
 const fn sound(name: &'static str, summary: &'static str, cases: fn() -> Result<Vec<Case>, Error>) -> AuditEntry {

@@ -26,6 +26,7 @@ mod list;
 #[doc(hidden)]
 pub mod prefix;
 mod printed;
+mod recommendation;
 mod release;
 #[doc(hidden)]
 pub mod rewards;

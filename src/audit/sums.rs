@@ -8,7 +8,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::release::ChannelRelease;
-use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
+use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local, shuffle};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Ledger, Protection, Query, Raw, Released, Request, RewardFacts, Signal,
 };
@@ -29,6 +29,8 @@ const FEATURES: usize = 2;
 const ENTRIES: usize = 5;
 /// The claim, at a delta for which the attack shows most of it.
 const BUDGET: (f64, f64) = (4.0, 1e-3);
+/// The claim about shuffled bits, at which 64 of them hide each other.
+const SHUFFLED: (f64, f64) = (1.0, 1e-2);
 
 /// Returns the attacks on the sums of users with two features and rewards in [-1, 1].
 pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
@@ -52,16 +54,16 @@ pub fn released_batches(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
 
 /// Names the source of the attacked noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SumsAttackNoise {
+pub(super) enum SumsAttackNoise {
     Simulated,
     Exact,
 }
 
 /// Returns the release that follows from one user's features and reward.
-type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
+pub(super) type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
 
 impl SumsAttackNoise {
-    fn taker(self, mechanism: &Arc<dyn SumsMechanism>) -> Option<Taker> {
+    pub(super) fn taker(self, mechanism: &Arc<dyn SumsMechanism>) -> Option<Taker> {
         if self == Self::Simulated {
             let mut privatizer = mechanism.privatizer();
             return Some(Box::new(move |query, reward, stream| Some(privatizer.release(query, reward, stream.into()))));
@@ -136,7 +138,7 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
                 ..once(suffix, pair, PARTICIPATIONS, first, second)
             };
             // Exact sums are refused for users who return.
-            if noise == SumsAttackNoise::Simulated && entry.name != "none" {
+            if noise == SumsAttackNoise::Simulated && !["none", shuffle::ENTRY.name].contains(&entry.name) {
                 let suffix = if every == 1 { ", 3 covered" } else { ", 3 covered in one row" };
                 plans.push(SumsAttackPlan { suffix, covered: true, ..plan });
             }
@@ -146,9 +148,15 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
     if entry.serves == Protection::Batches {
         plans.retain(|plan| plan.first.0 == plan.second.0);
         plans.push(SumsAttackPlan { every: 4, ..once(", in a batch of 4", "y = 1 against -1", 4, (e1, 1.0), (e1, -1.0)) });
-        // A phase of elimination, docs/proofs/batches.md: every streak is released at its own end.
-        let ends = Some(&[3, 4, 6][..]);
-        plans.push(SumsAttackPlan { ends, ..once(", in streaks of 3, 1 and 2", "y = 1 against -1", 6, (e1, 1.0), (e1, -1.0)) });
+        if entry.name == shuffle::ENTRY.name {
+            let many = once(", in a batch of 64", "y = 1 against -1", 64, (e1, 1.0), (e1, -1.0));
+            plans.push(SumsAttackPlan { every: 64, ..many });
+        } else {
+            // A phase of elimination, docs/proofs/batches.md: every streak is released at its own end.
+            let ends = Some(&[3, 4, 6][..]);
+            let streaks = once(", in streaks of 3, 1 and 2", "y = 1 against -1", 6, (e1, 1.0), (e1, -1.0));
+            plans.push(SumsAttackPlan { ends, ..streaks });
+        }
     }
     plans.into_iter().map(|plan| case(entry, noise, plan)).collect()
 }
@@ -156,7 +164,8 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
 fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Result<Case, Error> {
     let SumsAttackPlan { suffix, pair, rounds, participations, every, ends, covered, first, second } = plan;
     let releases = ends.map_or(rounds / every, |ends| ends.len() as u64);
-    let budget = Budget::new(Some(BUDGET.0), Some(BUDGET.1)).map_err(|refusal| refused(&refusal))?;
+    let (epsilon, delta) = if entry.name == shuffle::ENTRY.name { SHUFFLED } else { BUDGET };
+    let budget = Budget::new(Some(epsilon), Some(delta)).map_err(|refusal| refused(&refusal))?;
     let request = Request {
         mechanism: entry.name,
         calibration: Calibration::Tight,
@@ -167,10 +176,12 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
         clip: Some((-1.0, 1.0)),
     };
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
-    let need = SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false };
+    let need = SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false, batch: Some(every) };
     let mechanism = (entry.build)(&request, &facts, need).map_err(|refusal| refused(&refusal))?;
     let claim = claim_of(&mechanism.ledger(), if covered { 1 } else { participations });
-    let known = [([0.6, 0.8], 0.3), ([0.8, -0.6], 0.3)];
+    // Bits hide each other least where those of all others are likely to be the same.
+    let reward = if entry.name == shuffle::ENTRY.name { -1.0 } else { 0.3 };
+    let known = [([0.6, 0.8], reward), ([0.8, -0.6], reward)];
     let of = Arc::clone(&mechanism);
     let width = if entry.serves == Protection::Batches { 1 } else { ENTRIES };
     let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
@@ -186,7 +197,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
             let entries = match released.value() {
                 Signal::Sums(sums) | Signal::Item(sums) => &sums.entries,
                 Signal::Reward(mean) => std::slice::from_ref(mean),
-                Signal::Nothing => continue,
+                Signal::Nothing | Signal::Choice(_) => continue,
             };
             let Some(part) = parts.next() else { return false };
             part.copy_from_slice(entries);
@@ -196,7 +207,8 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     let (name, source) = match noise {
         _ if entry.serves == Protection::Batches => {
             let kind = if noise == SumsAttackNoise::Exact { "exact-sums" } else { "sums" };
-            (format!("{kind}-{}{suffix}", entry.name), "docs/proofs/batches.md")
+            let proof = if entry.name == shuffle::ENTRY.name { "docs/proofs/shuffled.md" } else { "docs/proofs/batches.md" };
+            (format!("{kind}-{}{suffix}", entry.name), proof)
         }
         SumsAttackNoise::Simulated => (format!("sums-{}{suffix}", entry.name), "docs/proofs/sums.md"),
         SumsAttackNoise::Exact => (format!("discrete-gaussian-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
@@ -208,7 +220,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     // One number a batch is drawn in no time.
     let case = if width == 1 && noise == SumsAttackNoise::Simulated { case.effort(4) } else { case };
     let case = case.source(source);
-    Ok(if 0.0 < claim.delta { case.gaussian() } else { case })
+    Ok(if 0.0 < claim.delta && entry.name != shuffle::ENTRY.name { case.gaussian() } else { case })
 }
 
 /// Returns a ledger's claim for this number of participations: its price where there are several.

@@ -108,7 +108,7 @@ pub struct BestArgs {
     /// Number of fresh trials, which measure and choose nothing
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     trials: u64,
-    /// Pilot trials of the policies and factors that stay; the worse half is dropped at an eighth, a quarter and half of them
+    /// Pilot trials of the policies that stay; the worse half is dropped at an eighth, a quarter and half of them
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pilots: u64,
 }
@@ -119,6 +119,8 @@ enum TrustArg {
     None,
     /// Nobody: noise on each user's device
     Local,
+    /// A shuffler, which mixes the answers of a batch of users; each has noise of its own
+    Shuffle,
     /// A server, which releases noisy sums of users' rewards
     Joint,
 }
@@ -205,6 +207,7 @@ fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
     let noise = match args.problem.trust {
         TrustArg::Joint => "noise on the server's sums",
+        TrustArg::Shuffle => "noise on each user's device and a shuffler",
         TrustArg::None | TrustArg::Local => "noise on each user's device",
     };
     format!(
@@ -257,6 +260,7 @@ fn trust(args: &ProblemArgs) -> Trust {
     match args.trust {
         TrustArg::None => Trust::None,
         TrustArg::Local => Trust::Local,
+        TrustArg::Shuffle => Trust::Shuffle,
         TrustArg::Joint => Trust::Joint,
     }
 }

@@ -246,7 +246,8 @@ pub fn write_question(
     // Budgets are checked before a table is read.
     question(String::new()).check()?;
     if asked == Asked::Cost && args.trust == Trust::None {
-        let diagnostic = Diagnostic::new("`--trust none` has no privacy, and so no price").expected("`local` or `joint`");
+        let diagnostic =
+            Diagnostic::new("`--trust none` has no privacy, and so no price").expected("`local`, `shuffle` or `joint`");
         return Err(Error::input(diagnostic.hint("`privateer best --trust none` asks which policy is best without privacy")));
     }
     if asked == Asked::Best && (1 < args.epsilon.len() || 1 < args.rounds.len()) {

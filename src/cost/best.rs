@@ -86,15 +86,15 @@ impl BestRow {
 impl WrittenQuestion {
     /// Returns which policy the fresh trials of the run name; `None` if no contest was played.
     ///
-    /// The best of the pilot trials stays the best unless another one loses less beyond the 95 % interval of fresh trials.
+    /// That is the one that loses least in them; its margin is to the next, or to the best of the pilot trials if that is another.
     pub fn best(&self, report: &Outcome) -> Option<BestAnswer> {
         let contest = self.contest.as_ref()?;
         // The spec lists the finalists in their order, and references follow.
         let mut rows: Vec<BestRow> =
             (contest.finalists.iter().zip(&report.summary)).map(|(contestant, row)| BestRow::fresh(contestant, row)).collect();
         let first = rows.first()?;
-        let is_less = |row: &&BestRow| row.interval.is_some_and(|(_, high)| high < 0.0);
-        let better = rows.iter().filter(is_less).min_by(|left, right| left.regret.total_cmp(&right.regret));
+        let least = rows.iter().min_by(|left, right| left.regret.total_cmp(&right.regret));
+        let better = least.filter(|row| row.policy != first.policy);
         let (best, sentence) = (better.unwrap_or(first), self.best_sentence(&rows, better, report));
         let (policy, epsilon) = (best.policy.clone(), self.question.epsilons.first().copied());
         rows.sort_by(|left, right| left.regret.total_cmp(&right.regret));

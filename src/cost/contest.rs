@@ -4,7 +4,7 @@
 //! factors play the same pilot trials: see [`Preparation::screen`].
 
 use super::problem::CostProblem;
-use super::question::{CostQuestion, Trust};
+use super::question::{CostQuestion, SHUFFLED, Trust};
 use crate::engine::{Preparation, Screened, Stop};
 use crate::env::DataFolder;
 use crate::fit::{quoted, short};
@@ -13,7 +13,7 @@ use crate::run::thread_pool;
 use crate::spec::{GUESSING, Sweep, Task};
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::Protection;
+use privateer_privacy::{Adversary, Protection};
 
 /// Policies that stay to the end of the pilot trials, and play fresh ones.
 const FINALISTS: usize = 4;
@@ -95,10 +95,10 @@ impl Contest {
             let sweep = sweep(&[candidate.table()])?;
             let preparation = Preparation::new(&sweep, data, &backend);
             for plan in &sweep.cells {
+                let adversary = preparation.facts_in_short(plan)?.ledger.reward.threat_model.adversary;
                 if let Task::Bandit(bandit) = &plan.task {
-                    trusted(question.trust, bandit.policy_plan.protection)?;
+                    trusted(question.trust, bandit.policy_plan.protection, adversary)?;
                 }
-                preparation.facts_in_short(plan)?;
             }
             Ok(())
         };
@@ -155,9 +155,11 @@ impl Contest {
 }
 
 /// Refuses a policy whose mechanism needs more trust than there is, or that nothing protects.
-fn trusted(trust: Trust, protection: Protection) -> Result<(), Error> {
+fn trusted(trust: Trust, protection: Protection, adversary: Adversary) -> Result<(), Error> {
     let why = match (trust, protection) {
-        (Trust::Local, Protection::Sums | Protection::Batches) => "needs a trusted server",
+        (_, Protection::Answer) => "plays candidates fixed beforehand, whatever it is told",
+        (Trust::Local, _) if adversary != Adversary::Server => "needs a trusted server",
+        (Trust::Shuffle, _) if !matches!(adversary, Adversary::Server | Adversary::AfterShuffling) => "needs a trusted server",
         (Trust::None, Protection::Sums | Protection::Batches | Protection::LocalSums) => {
             "is for noisy sums: without privacy it is a policy of another name"
         }
@@ -198,7 +200,8 @@ fn attempts(kind: &Kind, question: &CostQuestion, problem: &CostProblem) -> Vec<
             ],
         }
     };
-    let mut attempts = vec![variants(&plain)];
+    let shuffled = (question.trust == Trust::Shuffle).then(|| [plain.clone(), vec![SHUFFLED.trim_end().to_owned()]].concat());
+    let mut attempts: Vec<_> = shuffled.iter().chain([&plain]).map(|lines| variants(lines)).collect();
     let with_features = (key("features").is_some() && !problem.is_arms)
         .then(|| [plain.clone(), vec![format!("features = {}", problem.features)]].concat());
     attempts.extend(with_features.iter().map(|lines| variants(lines)));

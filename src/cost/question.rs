@@ -14,9 +14,14 @@ pub enum Trust {
     None,
     /// Nobody but each user: rewards leave their devices with noise.
     Local,
+    /// A shuffler, which mixes the answers of a batch of users; each is randomised before.
+    Shuffle,
     /// A server, which releases noisy sums of users' rewards.
     Joint,
 }
+
+/// The line of a policy whose batches a shuffler mixes.
+pub(super) const SHUFFLED: &str = "privacy = { mechanism = \"batch-shuffle\" }\n";
 
 impl Trust {
     /// Says whose noise protects rewards.
@@ -24,6 +29,7 @@ impl Trust {
         match self {
             Self::None => "without privacy",
             Self::Local => "with noise on each user's device",
+            Self::Shuffle => "with noise on each user's device and a shuffler",
             Self::Joint => "with noise of a trusted server",
         }
     }
@@ -34,6 +40,7 @@ impl fmt::Display for Trust {
         f.write_str(match self {
             Self::None => "none",
             Self::Local => "local",
+            Self::Shuffle => "shuffle",
             Self::Joint => "joint",
         })
     }
@@ -87,7 +94,7 @@ impl CostQuestion {
         format!("beta = {{ kind = \"tuned\", pilot = {pilots} }}   # the best of six factors for each cell, by trials apart")
     }
 
-    /// Returns the largest delta that a server's mechanisms are given.
+    /// Returns the delta of mechanisms of a server or for a shuffler.
     pub(super) fn delta(&self) -> f64 {
         1.0 / (10.0 * self.rounds.last().copied().unwrap_or(1) as f64)
     }
@@ -95,21 +102,22 @@ impl CostQuestion {
     /// Returns the tables of policies that answer within seconds, each without its `[[policy]]`.
     pub(super) fn usual_policies(&self, problem: &CostProblem) -> Vec<String> {
         let (tuned, ridge) = (self.tuned(), &problem.ridge);
-        if self.trust != Trust::Joint {
+        if !matches!(self.trust, Trust::Joint | Trust::Shuffle) {
             return ["gp-ucb", "tgp-ucb"].map(|kind| format!("kind = \"{kind}\"\n{tuned}\nridge = {ridge}")).into();
         }
-        // Who trusts the server loses nothing by noise that needs no trust.
+        // Who trusts more loses nothing by noise that needs no trust.
         let local = "label = \"tgp-ucb, noise of each user\"";
+        let shuffled = if self.trust == Trust::Shuffle { SHUFFLED } else { "" };
         let mut policies = vec![
-            format!("kind = \"batched-gp-ucb\"\n{tuned}\nridge = {ridge}"),
+            format!("kind = \"batched-gp-ucb\"\n{shuffled}{tuned}\nridge = {ridge}"),
             format!("kind = \"tgp-ucb\"\n{local}\n{tuned}\nridge = {ridge}"),
         ];
         let of_features = [
             ("jdp-gp-ucb", "release = { kind = \"count\", factor = 1.4 }"),
             ("jdp-gp-ucb, clipped", "release = { kind = \"count\", factor = 2.0 }\nrepair = { kind = \"clip\", multiple = 0.1 }"),
         ];
-        // Arms have no features.
-        for (label, more) in of_features.into_iter().filter(|_| !problem.is_arms) {
+        // Arms have no features, and running sums need a server.
+        for (label, more) in of_features.into_iter().filter(|_| !problem.is_arms && self.trust == Trust::Joint) {
             let features = &problem.features;
             let mut policy = format!("kind = \"jdp-gp-ucb\"\nlabel = \"{label}\"\nfeatures = {features}\n{tuned}\n{more}");
             problem.noise_variance.iter().for_each(|ridge| policy += &format!("\nridge = {}", short(*ridge)));
@@ -146,6 +154,10 @@ impl CostQuestion {
                 add("mechanism = \"auto\"        # noise on each user's device, the least known\ncalibration = \"tight\""
                     .to_owned())
             }
+            Trust::Shuffle => add(format!(
+                "mechanism = \"auto\"        # noise on each user's device; a policy that a shuffler serves says so\ncalibration = \"tight\"\ndelta = {:e}",
+                self.delta()
+            )),
             Trust::Joint => add(format!(
                 "mechanism = \"auto\"        # noise of the server, on sums\ncalibration = \"tight\"\ndelta = {:e}",
                 self.delta()

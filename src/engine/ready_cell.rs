@@ -99,7 +99,7 @@ impl ReadyCell {
 
 /// Returns how a policy's models change: models of private sums are recomputed with the sums.
 pub(super) fn update_kind(maker: &dyn PolicyMaker) -> UpdateKind {
-    if maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
+    if maker.sums().is_some_and(|need| 0 < need.n_features) { UpdateKind::Full } else { UpdateKind::RankOne }
 }
 
 /// Holds one trial's constants, mechanism and policy.

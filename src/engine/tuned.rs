@@ -2,7 +2,7 @@
 //!
 //! Each factor is played in pilot trials, whose numbers no trial of a run can have, and the least mean cumulative regret wins. The
 //! choice depends on the cell alone: every thread, shard and resumed run makes the same one. The best of several policies is found
-//! the same way, but with few trials first: the worse half of all policies at all factors is dropped before the trials double.
+//! the same way, but with few trials first: the worse half of all policies is dropped before the trials double.
 
 use super::observer::Stop;
 use super::prepare::{Preparation, Ready};
@@ -12,7 +12,7 @@ use crate::spec::{CellPlan, Task, Tuning};
 use privateer_config::error::{Diagnostic, Error};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Number of the first pilot trial, above that of every trial of a run.
@@ -20,6 +20,10 @@ const FIRST_PILOT: u64 = 1 << 32;
 
 /// How often the pilot trials of [`Preparation::screen`] double.
 const DOUBLINGS: u32 = 3;
+
+/// Factors of a policy that play the last half of the trials. A small factor loses little in most trials and everything in a few, which
+/// the first trials may not hold: before, no factor is dropped.
+const FACTORS: usize = 3;
 
 /// A cell at one of its factors, with the cumulative regrets of its pilot trials.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,10 +77,10 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    /// Plays every cell at each of its factors in pilot trials, and drops the worse half three times before their number doubles.
+    /// Plays every cell at each of its factors in pilot trials; before their number doubles, three times, drops the worse half of the
+    /// cells, by their best factors, down to `kept`; and before the last time all but the best three factors of each.
     ///
-    /// The best factor of each of the `kept` best cells stays to the end. Returns the candidates from the best to the worst, those
-    /// with more trials first.
+    /// Returns the candidates from the best to the worst, those with more trials first.
     ///
     /// * `trials` — pilot trials of those that stay
     /// * `played` — called with an upper bound on the number of plays, after each
@@ -117,14 +121,27 @@ impl Preparation<'_> {
             alive.par_iter_mut().with_max_len(1).map(play).collect::<Result<Vec<()>, Error>>()?;
             done = until;
             alive.sort_by(|(_, left), (_, right)| left.mean().total_cmp(&right.mean()));
-            let half = if 0 < doubling { alive.len().div_ceil(2) } else { alive.len() };
-            let mut cells = BTreeSet::new();
-            let (stay, out): (Vec<_>, Vec<_>) = alive.into_iter().enumerate().partition(|(place, (_, screened))| {
-                let is_kept = cells.len() < kept && cells.insert(screened.cell);
-                is_kept || *place < half
+            if doubling == 0 {
+                break;
+            }
+            let factors = if doubling == 1 { FACTORS } else { usize::MAX };
+            let mut cells: Vec<u32> = Vec::new();
+            for (_, screened) in &alive {
+                if !cells.contains(&screened.cell) {
+                    cells.push(screened.cell);
+                }
+            }
+            cells.truncate(cells.len().div_ceil(2).max(kept));
+            let mut of_cell: BTreeMap<u32, usize> = cells.into_iter().map(|cell| (cell, 0)).collect();
+            let (stay, out): (Vec<_>, Vec<_>) = alive.into_iter().partition(|(_, screened)| {
+                let n_factors = of_cell.get_mut(&screened.cell);
+                n_factors.is_some_and(|n_factors| {
+                    *n_factors += 1;
+                    *n_factors <= factors
+                })
             });
-            alive = stay.into_iter().map(|(_, candidate)| candidate).collect();
-            dropped.splice(0..0, out.into_iter().map(|(_, (_, screened))| screened));
+            alive = stay;
+            dropped.splice(0..0, out.into_iter().map(|(_, candidate)| candidate));
         }
         Ok(alive.into_iter().map(|(_, screened)| screened).chain(dropped).collect())
     }

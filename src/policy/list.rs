@@ -1,8 +1,9 @@
 //! Lists the policies that a spec can name.
 
 use super::{
-    PolicyPlan, ata_gp_ucb, batched_elimination, batched_gp_ucb, expected_improvement, gp_ts, gp_ucb, igp_ucb, jdp_gp_ucb,
-    jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, successive_elimination, tgp_ucb, ucb1, uniform,
+    PolicyPlan, ata_gp_ucb, batched_elimination, batched_gp_ucb, expected_improvement, fixed_design, gp_ts, gp_ucb, igp_ucb,
+    jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, successive_elimination, tgp_ucb, ucb1,
+    uniform,
 };
 use privateer_config::params::{List, Named};
 
@@ -44,6 +45,7 @@ pub static POLICIES: List<PolicyPlan> = &[
         "Mockus1978",
         expected_improvement::parse,
     ),
+    Named::new("fixed-design", "scores candidates fixed beforehand, then plays one chosen among them", "", fixed_design::parse),
     Named::new(
         "gp-ts",
         "Thompson sampling: the best point of a function drawn from the posterior",

@@ -10,6 +10,10 @@ use privateer_privacy::sums::Spectrum;
 pub struct MeanNoise {
     /// Variance of one reward, with its mechanism where each reward has its own.
     pub reward: f64,
+    /// Variance of the bit with which a user answers to a shuffler, part of `reward`; 0 without a shuffler.
+    pub bit: f64,
+    /// Least number of rewards of which a mean is released.
+    pub least: u64,
     /// Standard deviation of the noise on a sum that a server releases; 0 where rewards arrive one by one.
     pub sum: f64,
     /// Half of the range to which a server clips rewards; infinite where there is none.
@@ -32,14 +36,28 @@ impl MeanNoise {
     /// Returns the noise of sums that a server releases; `None` where rewards arrive one by one.
     pub fn of_sums(setting: &Setting) -> Option<Self> {
         let (sums, facts) = (setting.sums?, &setting.facts);
-        let sum = if let Spectrum::Joint { std } = sums.spectrum { std } else { 0.0 };
+        let (sum, bit, least) = match sums.spectrum {
+            Spectrum::Joint { std } => (std, 0.0, 1),
+            Spectrum::Shuffled { std, users } => (0.0, std * std, users),
+            Spectrum::None | Spectrum::Local { .. } => (0.0, 0.0, 1),
+        };
         let half = sums.clip.map_or(f64::INFINITY, |(lo, hi)| 0.5 * (hi - lo));
         // A clipped reward lies in an interval, and its variance is at most the square of half of its length.
-        let reward = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
+        let alone = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
         let clipped = ReleasedFacts { clip: sums.clip, mechanism_scale: Some(0.0), ..setting.released };
-        let proxy = proxy(setting, clipped, reward);
+        // A bit of two values ±a has the proxy a², and `bit` is a².
+        let proxy = if 0.0 < bit { 1.0 } else { proxy(setting, clipped, alone) };
         // Where the noise is normal this is more than its tails need.
-        Some(Self { reward, sum, half, is_batched: true, proxy, laplace: sum / std::f64::consts::SQRT_2 })
+        Some(Self {
+            reward: alone + bit,
+            bit,
+            least,
+            sum,
+            half,
+            is_batched: true,
+            proxy,
+            laplace: sum / std::f64::consts::SQRT_2,
+        })
     }
 
     /// Returns the noise of sums or of rewards one by one.
@@ -53,7 +71,7 @@ impl MeanNoise {
             let laplace = released.laplace_scale.unwrap_or(0.0);
             let scale = if 0.0 < laplace { Some(0.0) } else { released.mechanism_scale };
             let proxy = proxy(setting, ReleasedFacts { mechanism_scale: scale, ..released }, reward);
-            Some(Self { reward, sum: 0.0, half: f64::INFINITY, is_batched: false, proxy, laplace })
+            Some(Self { reward, bit: 0.0, least: 1, sum: 0.0, half: f64::INFINITY, is_batched: false, proxy, laplace })
         };
         Self::of_sums(setting).or_else(single).ok_or_else(|| {
             Diagnostic::new("the policy needs the variance of a reward, and the noise has neither a bound nor a variance")
@@ -77,7 +95,7 @@ impl MeanNoise {
         let most = (rounds / LEAST_BATCHES).max(1) as f64;
         let deviation = libm::sqrt(prior_variance).min(2.0 * self.half / DEVIATIONS);
         let users = (self.sum * self.sum / self.reward).min(self.sum / deviation);
-        libm::ceil(users).clamp(1.0, most) as u64
+        (libm::ceil(users).clamp(1.0, most) as u64).max(self.least)
     }
 
     /// Returns a factor for which `factor sqrt(variance(n))` bounds the noise on a mean of n rewards, on either side.

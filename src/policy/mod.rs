@@ -14,6 +14,7 @@ mod exploration_factor;
 mod feature_list;
 mod feature_ucb;
 pub mod features;
+pub mod fixed_design;
 mod gp_policy;
 pub mod gp_ts;
 pub mod gp_ucb;

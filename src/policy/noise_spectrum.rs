@@ -75,7 +75,8 @@ impl SpectrumPlan {
         let rounds = sums.horizon;
         let bound = self.bound.unwrap_or(if facts.calibration.redesigns() { Bound::Tight } else { Bound::Printed });
         let (lambda, vector) = match (bound, facts.spectrum) {
-            (_, Spectrum::None) => (0.0, 0.0),
+            // Sums of rewards alone have no matrix.
+            (_, Spectrum::None | Spectrum::Shuffled { .. }) => (0.0, 0.0),
             (Bound::Tight, _) => (
                 dubey2021::tight_spectrum(sums.gram_std, m, rounds, failure_prob),
                 dubey2021::vector_norm(sums.moment_std, m, rounds, failure_prob),

@@ -37,9 +37,10 @@ pub(super) struct PhasesMaker {
 
 impl PhasesMaker {
     fn assemble(&self, setting: &Setting, state: PhaseState) -> Result<PhasesPolicy, Error> {
-        let (noise, mut rule) = (self.rule)(setting).map_err(Error::input)?;
-        let streaks = rule.plan(&state);
-        Ok(PhasesPolicy { name: self.name, is_batched: noise.is_batched, rule, state, streaks, in_streak: 0 })
+        let (noise, rule) = (self.rule)(setting).map_err(Error::input)?;
+        let mut policy = PhasesPolicy { name: self.name, noise, rule, state, streaks: Vec::new(), in_streak: 0 };
+        policy.plan();
+        Ok(policy)
     }
 }
 
@@ -105,7 +106,7 @@ pub(super) struct PhaseState {
 
 struct PhasesPolicy {
     name: &'static str,
-    is_batched: bool,
+    noise: MeanNoise,
     rule: Box<dyn PhaseRule>,
     state: PhaseState,
     streaks: Vec<(usize, u64)>,
@@ -132,7 +133,13 @@ impl PhasesPolicy {
             state.survivors.retain(|_| upper.next().is_none_or(|upper| best <= upper));
         }
         (state.phase, state.start, state.plays) = (state.phase + 1, state.start + state.plays, 0);
-        self.streaks = self.rule.plan(state);
+        self.plan();
+    }
+
+    /// Plans the phase; a shuffler mixes no fewer plays of a point than those it was calibrated for.
+    fn plan(&mut self) {
+        self.streaks = self.rule.plan(&self.state);
+        self.streaks.iter_mut().for_each(|(_, plays)| *plays = (*plays).max(self.noise.least));
     }
 }
 
@@ -155,7 +162,7 @@ impl Policy for PhasesPolicy {
         }
         // A server releases the mean of the streak, in its last round.
         let sum = std::mem::take(&mut self.state.sum);
-        self.state.means.push(if self.is_batched { sum } else { sum / length as f64 });
+        self.state.means.push(if self.noise.is_batched { sum } else { sum / length as f64 });
         self.in_streak = 0;
         if self.state.means.len() == self.streaks.len() {
             self.end_phase();

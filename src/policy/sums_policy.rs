@@ -80,6 +80,7 @@ fn prepare(
             rounds: problem.rounds,
             epochs: keys.epochs,
             linear: kind.linear,
+            batch: None,
         },
         norm,
         features: Arc::clone(features),

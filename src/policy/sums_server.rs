@@ -257,7 +257,7 @@ impl SumsServer {
                     self.take();
                 }
             }
-            Signal::Nothing | Signal::Reward(_) => {}
+            Signal::Nothing | Signal::Reward(_) | Signal::Choice(_) => {}
         }
         self.round += 1;
     }

@@ -210,6 +210,7 @@ impl Settings {
                 Adversary::Server => "local model",
                 Adversary::OtherUsers => "joint model",
                 Adversary::Recipient => "noise of the holder",
+                Adversary::AfterShuffling => "shuffle model",
                 Adversary::Observer => "central model",
             };
             shown.push(model.to_owned());

@@ -71,7 +71,7 @@ impl PrivacyPlan {
     /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
         let mut words = vec!["auto"];
-        let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums, Protection::Batches];
+        let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums, Protection::Batches, Protection::Answer];
         for name in kinds.into_iter().flat_map(|kind| names(args, kind)) {
             if !words.contains(&name) {
                 words.push(name);
@@ -86,7 +86,7 @@ impl PrivacyPlan {
                 epsilon: ["privacy loss of one user's reward", "none; every mechanism but `none` requires it"],
                 delta: [
                     "failure probability of the claim",
-                    "none; `gaussian`, `batch-gaussian` and all mechanisms for sums of features require it",
+                    "none; `gaussian`, `batch-gaussian`, `batch-shuffle` and all mechanisms for sums of features require it",
                 ],
                 ..RequestDocs::DEFAULT
             },
@@ -100,6 +100,7 @@ impl PrivacyPlan {
             Protection::Sums => automatic(request.mechanism, Protects::JointSums, request.calibration),
             Protection::LocalSums => automatic(request.mechanism, Protects::LocalSums, request.calibration),
             Protection::Batches => automatic(request.mechanism, Protects::Batches, request.calibration),
+            Protection::Answer => automatic(request.mechanism, Protects::Answer, request.calibration),
         };
         request.mechanism = name;
         let chosen = match protection {
@@ -108,7 +109,7 @@ impl PrivacyPlan {
                 own.or_else(|| args.items::<OutsideEntry>(&[]).read(name, args).map(MechanismChoice::Outside))
             }
             // Without privacy, rewards arrive one by one.
-            Protection::Batches if name == "none" => {
+            Protection::Batches | Protection::Answer if name == "none" => {
                 MECHANISMS.iter().find(|entry| entry.name == name).map(MechanismChoice::Rewards)
             }
             _ => SUMS.iter().find(|entry| entry.name == name && serves(entry, protection)).map(MechanismChoice::Sums),
@@ -119,6 +120,7 @@ impl PrivacyPlan {
                 Protection::Sums => "running sums of a trusted privatizer",
                 Protection::LocalSums => "everybody's own noisy item",
                 Protection::Batches => "sums over batches of rewards",
+                Protection::Answer => "one chosen candidate alone",
             };
             let options: Vec<String> = names(args, protection).into_iter().map(|name| format!("`{name}`")).collect();
             args.reject_with_hint(
@@ -192,7 +194,7 @@ impl PrivacyPlan {
             (MechanismChoice::Rewards(entry), _) => (entry.build)(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), need) => {
-                let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds));
+                let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds, None));
                 let entry = if self.automatic { returning(entry, &mut request, need) } else { entry };
                 (entry.build)(&request, facts, need).map(Channel::Sums)
             }

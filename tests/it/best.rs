@@ -119,6 +119,15 @@ fn trust_decides_who_takes_part_and_cost_can_ask() {
     assert!(names.contains(&"batched-gp-ucb") && names.len() <= 10, "{joint}");
     // Every other policy took part too: `dp-bpe`, `dp-se` and those that need no server.
     assert_eq!(joint["left_out"], serde_json::json!([]), "{joint}");
+    let shuffle = asked(here, &["--spec", "hill.toml", "--trust", "shuffle", "--out", "shuffle"]);
+    let of = |name: &str| shuffle["policies"].as_array().is_some_and(|rows| rows.iter().any(|row| row["policy"] == name));
+    assert!(of("batched-gp-ucb") && of("tgp-ucb") && !of("jdp-gp-ucb"), "{shuffle}");
+    let spec = fs::read_to_string(here.join("shuffle/spec.toml")).expect("a spec");
+    assert_eq!(
+        spec.matches("batch-shuffle").count(),
+        spec.matches("kind = \"batched-gp-ucb\"").count() + spec.matches("kind = \"dp-").count(),
+        "{spec}"
+    );
     let none = asked(here, &["--spec", "hill.toml", "--trust", "none", "--out", "none"]);
     assert!(none["epsilon"].is_null() && none["policies"][0]["share"].is_null(), "{none}");
     let words = [
@@ -151,7 +160,7 @@ fn what_has_no_answer_is_refused() {
     ends(&with(&["--epsilon", "nan"]), 2, &["`--epsilon` holds NaN"]);
     ends(&with(&["--epsilon", "1,2"]), 2, &["invalid value"]);
     ends(&with(&["--rounds", "3"]), 2, &["10"]);
-    ends(&with(&["--trust", "shuffle"]), 2, &["none, local, joint"]);
+    ends(&with(&["--trust", "everyone"]), 2, &["none, local, shuffle, joint"]);
     let cost = ["cost", "--spec", "hill.toml", "--trust", "none"];
     ends(&run(here, &cost), 2, &["`--trust none` has no privacy", "privateer best --trust none"]);
     assert!(!here.join("out").exists(), "a refused question leaves no folder");

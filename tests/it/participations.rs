@@ -134,7 +134,7 @@ fn worth_of_a_shift(factorisation: &dyn Factorisation) -> f64 {
 fn prices_of_groups_survive_the_optimal_attack() {
     for entry in joint::ENTRIES {
         for (epochs, releases) in [(Epochs::One, 2), (Epochs::One, 8), (Epochs::Restart, 8)] {
-            let need = SumsNeed { n_features: 1, releases, rounds: 8, epochs, linear: false };
+            let need = SumsNeed { n_features: 1, releases, rounds: 8, epochs, linear: false, batch: None };
             let facts = RewardFacts {
                 bound: 1.0,
                 noise_bound: Some(1.0),
@@ -267,8 +267,12 @@ fn users_who_return_spend_the_stated_budget() {
     let returning = |mechanism: &str| format!("mechanism = \"{mechanism}\"\nparticipations = 4\nseparation = 16");
     let rewards = ["laplace", "duchi", "piecewise", "hybrid", "randomised-response", "gaussian"].map(|name| ("igp-ucb", name));
     let joint = ["tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz"].map(|name| ("jdp-gp-ucb", name));
-    let others =
-        [("local-jdp-gp-ucb", "local-gaussian"), ("batched-gp-ucb", "batch-laplace"), ("batched-gp-ucb", "batch-gaussian")];
+    let others = [
+        ("local-jdp-gp-ucb", "local-gaussian"),
+        ("batched-gp-ucb", "batch-laplace"),
+        ("batched-gp-ucb", "batch-gaussian"),
+        ("fixed-design", "exponential"),
+    ];
     for (policy, mechanism) in rewards.into_iter().chain(joint).chain(others) {
         let (quotes, exit) = priced(&spec(policy, &returning(mechanism)), 1, &[]);
         assert_eq!(exit, Some(0), "{mechanism}");

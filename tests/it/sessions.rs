@@ -119,7 +119,7 @@ fn altered_rows_are_refused() {
     let sums = "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n";
     for (name, privacy, policy) in [("rewards", rewards, "kind = \"igp-ucb\""), ("sums", sums, LINEAR)] {
         spec(here, privacy, policy);
-        let budget = if name == "rewards" { &["--budget", "epsilon=2", "--per", "year"][..] } else { &[] };
+        let budget = if name == "rewards" { &["--budget", "epsilon=3", "--per", "year"][..] } else { &[] };
         fine(here, &[&["init", name, "modeler.toml"], budget].concat());
         for _ in 0..3 {
             let row = fine(here, &["ask", name]);

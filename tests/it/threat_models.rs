@@ -84,7 +84,12 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
         ),
         ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
         ("simulated sums: `local-jdp-gp-ucb`", points("kind = \"local-jdp-gp-ucb\"")),
+        ("simulated choice: `fixed-design`", points("kind = \"fixed-design\"\ncandidates = 4")),
         ("simulated sums: `batched-gp-ucb`, `dp-bpe`, `dp-se`", points("kind = \"batched-gp-ucb\"")),
+        (
+            "simulated shuffled bits: `batched-gp-ucb`, `dp-bpe`, `dp-se`",
+            points("kind = \"batched-gp-ucb\"\nprivacy = { mechanism = \"batch-shuffle\" }"),
+        ),
         ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),
         ("simulated contexts: `dp-hdb`", contexts("dp-hdb")),
         ("simulated contexts: `ldp-linucb`", contexts("ldp-linucb")),

@@ -131,7 +131,12 @@ pub const ROWS: &[Row] = &[
         "mechanisms::draws::entries_of_a_sum_have_draws_of_their_own",
     ),
     row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_tree_draws_in_every_round"),
-    row(BatchClip, &["sums-batch-laplace", "exact-sums-batch-laplace"], "mechanisms::batches::rewards_are_clipped"),
+    row(AnswerNoise, &["sums-exponential", "exact-exponential"], "mechanisms::answers::a_choice_has_its_scale"),
+    row(
+        BatchClip,
+        &["sums-batch-laplace", "exact-sums-batch-laplace", "sums-exponential", "exact-exponential"],
+        "mechanisms::batches::rewards_are_clipped",
+    ),
     row(
         BatchNoise,
         &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace", "exact-sums-batch-gaussian"],
@@ -142,6 +147,7 @@ pub const ROWS: &[Row] = &[
         &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace"],
         "mechanisms::batches::a_batch_holds_nothing_of_the_one_before",
     ),
+    row(ShuffledBits, &["sums-batch-shuffle"], "mechanisms::batches::shuffled_bits_keep_their_price"),
     row(BatchDraw, &["sums-batch-laplace", "sums-batch-gaussian"], "mechanisms::batches::a_mean_has_the_stated_noise"),
     row(BatchSum, &["batch-gaussian"], "mechanisms::draws::a_batch_holds_nothing_of_the_one_before"),
     row(RowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_an_exact_sum_are_cleared"),

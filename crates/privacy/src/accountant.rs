@@ -2,7 +2,7 @@
 //!
 //! The price is computed from the event's own numbers, never from the mechanism's claim, so that the two can be compared.
 
-use super::accounting::{Loss, subsampled, zcdp};
+use super::accounting::{Loss, shuffled, subsampled, zcdp};
 use super::{Delta, Epsilon, Event, analytic_gaussian_sigma, gdp_epsilon};
 
 /// Bounds the privacy loss of an event.
@@ -34,6 +34,13 @@ pub enum PrivacyLoss {
         /// Number of steps.
         steps: u64,
     },
+    /// That of the number of randomised bits (`accounting::shuffled`).
+    Shuffled {
+        /// Probability of a wrong bit at the ends of the range.
+        rare: f64,
+        /// Number of bits.
+        users: u64,
+    },
 }
 
 impl PrivacyLoss {
@@ -47,6 +54,8 @@ impl PrivacyLoss {
                 Some(subsampled::epsilon(distance, n_samples, steps, delta))
             }
             (Self::Pure { epsilon }, _) => Some(epsilon),
+            (Self::Shuffled { rare, .. }, None) => Some(shuffled::loss(rare)),
+            (Self::Shuffled { rare, users }, Some(delta)) => Some(shuffled::epsilon(rare, users, delta)),
             (Self::Gaussian { mu }, Some(delta)) => Some(gdp_epsilon(mu, delta)),
         }
     }
@@ -60,6 +69,8 @@ impl PrivacyLoss {
             Self::Pure { epsilon } => Self::Pure { epsilon: k * epsilon },
             Self::Gaussian { mu } => Self::Gaussian { mu: libm::sqrt(k) * mu },
             Self::Concentrated { rho } => Self::Concentrated { rho: k * rho },
+            // Both answers of a user may be mixed with the same others: the bits' own losses add up.
+            Self::Shuffled { rare, .. } => Self::Pure { epsilon: k * shuffled::loss(rare) },
             Self::Unbounded | Self::Subsampled { .. } => Self::Unbounded,
         }
     }
@@ -82,7 +93,7 @@ impl PrivacyLoss {
 }
 
 /// Prices one event by its worst pair of output laws.
-/// Secretly drawn samples have no such pair, and a bound of their own.
+/// Secretly drawn samples and shuffled bits have a computation of their own.
 pub fn price(event: &Event) -> PrivacyLoss {
     if let Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } = *event {
         let distance = sensitivity / sigma;
@@ -91,6 +102,9 @@ pub fn price(event: &Event) -> PrivacyLoss {
         } else {
             PrivacyLoss::Unbounded
         };
+    }
+    if let (Event::Shuffled { rare, users }, Loss::Response { .. }) = (*event, Loss::of(event)) {
+        return PrivacyLoss::Shuffled { rare, users };
     }
     match Loss::of(event) {
         Loss::Gaussian { mu } => PrivacyLoss::Gaussian { mu },

@@ -17,6 +17,8 @@ pub enum Protects {
     LocalSums,
     /// Sums over batches of rewards, by a trusted server.
     Batches,
+    /// One candidate, by a trusted server that releases nothing else.
+    Answer,
     /// Vertices chosen along gradients of interactions or samples.
     Choices,
     /// Gradients of samples.
@@ -28,10 +30,11 @@ pub enum Protects {
 }
 
 /// The selected names, in the order of [`Calibration::ALL`].
-const AUTOMATIC: [(Protects, [&str; 3]); 7] = [
+const AUTOMATIC: [(Protects, [&str; 3]); 8] = [
     (Protects::JointSums, ["tree", "tree", "blt"]),
     (Protects::LocalSums, ["local-gaussian", "local-gaussian", "local-gaussian"]),
     (Protects::Batches, ["batch-laplace", "batch-laplace", "batch-laplace"]),
+    (Protects::Answer, ["exponential", "exponential", "exponential"]),
     (Protects::Choices, ["laplace", "laplace", "gumbel"]),
     (Protects::Gradients, ["generalized-gaussian", "generalized-gaussian", "gaussian"]),
     (Protects::PrefixSums, ["tree", "tree", "blt"]),

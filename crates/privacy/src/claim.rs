@@ -39,6 +39,11 @@ pub enum ClaimUnit {
         /// Range to which rewards are clipped.
         clip: (f64, f64),
     },
+    /// One user's reward, as a randomised bit that a shuffler mixes with those of a batch.
+    ShuffledReward {
+        /// Range to which rewards are clipped.
+        clip: (f64, f64),
+    },
     /// One row of the inputs, which moves by at most `radius` in units of the inputs.
     Row {
         /// Largest L2 distance, > 0.
@@ -80,6 +85,7 @@ impl ClaimUnit {
             Self::Reward { .. } => ThreatModel::local_reward(),
             // Two rewards of one user may be in one batch.
             Self::BatchedReward { .. } => joint(Unit::Reward, Adversary::Observer),
+            Self::ShuffledReward { .. } => joint(Unit::Reward, Adversary::AfterShuffling),
             Self::Row { radius } => ThreatModel::row(radius, RadiusUnits::Inputs),
             Self::Sample { local: true, .. } => local(Unit::Sample),
             Self::Sample { .. } => joint(Unit::Sample, Adversary::Observer),
@@ -94,7 +100,7 @@ impl ClaimUnit {
     pub fn clip(&self) -> Option<(f64, f64)> {
         match *self {
             Self::Reward { clip } | Self::Interaction { clip, .. } | Self::GramItem { clip, .. } => clip,
-            Self::BatchedReward { clip } => Some(clip),
+            Self::BatchedReward { clip } | Self::ShuffledReward { clip } => Some(clip),
             Self::Row { .. } | Self::Sample { .. } => None,
         }
     }
@@ -118,7 +124,7 @@ impl ClaimUnit {
             }
             (Self::GramItem { .. }, _) => ("the noise is too small for L2 sensitivities of sqrt(2) and 2Y", "E13, E14"),
             (Self::Interaction { .. }, _) => ("the printed noise is too small at this budget", "E8"),
-            (Self::Reward { .. } | Self::BatchedReward { .. } | Self::Row { .. }, _) => {
+            (Self::Reward { .. } | Self::BatchedReward { .. } | Self::ShuffledReward { .. } | Self::Row { .. }, _) => {
                 ("the noise is too small for the range of the rewards", "E2")
             }
         }

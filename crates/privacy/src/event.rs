@@ -33,6 +33,13 @@ pub enum Event {
         /// Probability of the less likely value when the input is at either end of its range.
         rare: f64,
     },
+    /// Each user's one of two values was released at random, and only how many users released each is seen.
+    Shuffled {
+        /// As in [`Event::TwoPoint`].
+        rare: f64,
+        /// Least number of users whose values are mixed.
+        users: u64,
+    },
     /// A value was drawn from a density with two levels.
     /// The interval of the higher level moves with the input.
     TwoLevel {
@@ -75,6 +82,13 @@ pub enum Event {
         kappa: Option<f64>,
         /// Largest distance between two inputs in the `kappa`-regular norm; `None` if unbounded.
         sensitivity: Option<f64>,
+    },
+    /// One candidate was chosen by the exponential mechanism.
+    Choice {
+        /// A score that is larger by this number is e times as likely, in units of the reward.
+        scale: f64,
+        /// Largest change of the range of the scores between two inputs, in units of the reward.
+        sensitivity: f64,
     },
     /// One noisy choice was made in each round.
     Choices {

@@ -71,4 +71,6 @@ pub enum Protection {
     LocalSums,
     /// Sums over batches of rewards at one point, by a trusted server (central model).
     Batches,
+    /// One candidate of several, by a trusted server that releases nothing else (central model).
+    Answer,
 }

@@ -9,8 +9,8 @@ use super::event::mu_of_sums;
 use super::streams::{Factorisation, PrefixStatement, columns};
 pub use super::threat_model::short;
 use super::{
-    Adversary, Delta, Epsilon, Event, Factor, Growth, Guarantee, Ledger, Participations, Refusal, RewardMechanism, ThreatModel,
-    Unit, price,
+    Adversary, Delta, Epsilon, Event, Factor, Growth, Guarantee, Ledger, Participations, PrivacyLoss, Refusal, RewardMechanism,
+    ThreatModel, Unit, price,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -91,8 +91,8 @@ impl PriceReport {
             noise: ledger.noise_formula.clone(),
             noise_size,
             pure_epsilon: composition.pure(),
-            curve: if matches!(ledger.event, Event::Subsampled { .. }) {
-                curve_of_steps(&ledger.event)
+            curve: if matches!(ledger.event, Event::Subsampled { .. } | Event::Shuffled { .. }) {
+                curve_alone(&ledger.event)
             } else {
                 curve(&composition)
             },
@@ -292,6 +292,11 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
         (Unit::Sample, &Event::Subsampled { sensitivity: Some(sensitivity), .. }) => {
             (Some(sensitivity), "features and gradients are clipped, L2 norm, of one step".to_owned(), None)
         }
+        (_, &Event::Choice { scale, sensitivity }) => {
+            let derivation = "one clipped reward moves the sum of one candidate, and so the range of all sums, by at most hi - lo (E2); \
+                              those of one user move two sums apart at most";
+            (Some(sensitivity), derivation.to_owned(), Some(scale))
+        }
         (_, &Event::Choices { squares: Some(squares), .. }) => {
             let derivation = "range of the scores' change over the scale of the noise, root of the squares' sum over rounds";
             (Some(libm::sqrt(squares)), derivation.to_owned(), None)
@@ -331,17 +336,20 @@ fn curve(composition: &Composition) -> Vec<Point> {
         .collect()
 }
 
-/// Returns the curve for steps on randomly drawn samples.
-/// No composition of losses describes them.
-fn curve_of_steps(event: &Event) -> Vec<Point> {
+/// Returns the curve of an event that no composition of losses describes: steps on randomly drawn samples, and shuffled bits.
+fn curve_alone(event: &Event) -> Vec<Point> {
     let delivered = price(event);
     CURVE
         .into_iter()
         .filter_map(|delta| Delta::try_from(delta).ok())
         .map(|delta| {
             let upper = delivered.epsilon(Some(delta)).unwrap_or(f64::INFINITY);
-            let method = if upper.is_finite() { PriceMethod::Renyi } else { PriceMethod::Unbounded };
-            Point { delta: delta.get(), epsilon: Bracket { lower: 0.0, upper, method } }
+            let (method, lower) = match delivered {
+                PrivacyLoss::Shuffled { .. } => (PriceMethod::Enumeration, upper),
+                _ if upper.is_finite() => (PriceMethod::Renyi, 0.0),
+                _ => (PriceMethod::Unbounded, 0.0),
+            };
+            Point { delta: delta.get(), epsilon: Bracket { lower, upper, method } }
         })
         .collect()
 }
@@ -353,6 +361,11 @@ fn event_words(event: &Event) -> String {
         E::Unverified => "what foreign code returns for the clipped reward: its loss is not known here".to_owned(),
         E::Laplace { scale, .. } => format!("Laplace noise of scale {}", short(scale)),
         E::TwoPoint { rare } => format!("one of two values, the rarer with probability {} at the ends", short(rare)),
+        E::Shuffled { rare, users } => format!(
+            "each user's one of two values, the rarer with probability {} at the ends, mixed with those of at least {} others",
+            short(rare),
+            users.saturating_sub(1)
+        ),
         E::TwoLevel { high, low } => format!("a density of two levels, {} and {}", short(high), short(low)),
         E::Response { right, wrong } => {
             format!("one of several values, its own with probability {}, each other with {}", short(right), short(wrong))
@@ -366,6 +379,9 @@ fn event_words(event: &Event) -> String {
         ),
         E::Gaussian { sigma, .. } => format!("Gaussian noise of standard deviation {}", short(sigma)),
         E::GeneralizedGaussian { sigma, .. } => format!("generalised Gaussian noise of scale {}", short(sigma)),
+        E::Choice { scale, .. } => {
+            format!("one candidate, with weights exp(sum of its rewards / {})", short(scale))
+        }
         E::Choices { gumbel: true, .. } => "a choice by the exponential mechanism".to_owned(),
         E::Choices { gumbel: false, .. } => "the least score after Laplace noise".to_owned(),
         E::Subsampled { sigma, n_samples, steps, .. } => format!(

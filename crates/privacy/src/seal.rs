@@ -60,6 +60,8 @@ pub enum Signal {
     Sums(Arc<Sums>),
     /// One user's own item, which the policy adds to its sums.
     Item(Arc<Sums>),
+    /// The index of one candidate, chosen from all rewards so far.
+    Choice(usize),
     /// Nothing this round.
     Nothing,
 }

@@ -33,6 +33,8 @@ pub enum Adversary {
     OtherUsers,
     /// Everyone but the holder of the data, including whoever runs the session: noise is added before a value leaves its holder.
     Recipient,
+    /// Everyone who sees the answers of a batch mixed, the server included; the shuffler that mixes them is trusted (shuffle model).
+    AfterShuffling,
     /// Everyone who sees the released values; whoever holds the raw data is trusted (central model).
     Observer,
 }
@@ -42,8 +44,9 @@ impl Adversary {
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
         let rank = |adversary| match adversary {
-            Self::Server => 3,
-            Self::Recipient => 2,
+            Self::Server => 4,
+            Self::Recipient => 3,
+            Self::AfterShuffling => 2,
             Self::Observer => 1,
             Self::OtherUsers => 0,
         };
@@ -238,6 +241,9 @@ impl fmt::Display for Adversary {
             }
             Self::Recipient => {
                 "everyone but the holder of the data, including whoever runs the session: noise is added on the data holder's side"
+            }
+            Self::AfterShuffling => {
+                "everyone who sees the mixed answers of a batch, including the server; the shuffler is trusted (shuffle model)"
             }
             Self::Observer => "everyone who sees released values; whoever holds the raw data is trusted (central model)",
         })

@@ -147,7 +147,9 @@ fn proof(ledger: &Ledger) -> &str {
         (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "banded-toeplitz" | "local-gaussian") => {
             "sums"
         }
+        (Event::Choice { .. }, _) => "recommendation",
         (_, "batch-laplace" | "batch-gaussian") => "batches",
+        (_, "batch-shuffle") => "shuffled",
         (Event::GeneralizedGaussian { .. } | Event::Choices { .. } | Event::Subsampled { .. }, _) => "accounting",
         (Event::Gaussian { .. }, _) => "gaussian",
         (_, mechanism) => mechanism,

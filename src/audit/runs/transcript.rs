@@ -80,6 +80,8 @@ impl Observer for Transcript {
             // In the local model the items of other users carry no information about round 1.
             Signal::Item(item) if at.round == 1 => &item.entries,
             Signal::Reward(mean) if self.sums => std::slice::from_ref(mean),
+            // The candidate of round 1 is the first.
+            Signal::Choice(at) => [[0.0], [1.0]][usize::from(*at == 0)].as_slice(),
             Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if 1 < at.round => return,
             Signal::Reward(reward) => return self.record(at, |trial, _| trial.told = vec![*reward]),
             Signal::Item(_) | Signal::Nothing => &[],

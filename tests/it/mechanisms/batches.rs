@@ -2,8 +2,8 @@
 
 use super::parts::{mean_square, stream, sums};
 use privateer_privacy::release::ChannelRelease;
-use privateer_privacy::sums::{SumsEntry, batch};
-use privateer_privacy::{Channel, Event, Query, Raw, Signal};
+use privateer_privacy::sums::{SumsEntry, batch, shuffle};
+use privateer_privacy::{Channel, Event, Guarantee, Query, Raw, Signal};
 
 /// Means of batches of `batch` rewards at epsilon = 2 on [-1, 1], from a stream or with exact noise.
 fn means(entry: &SumsEntry, rewards: &[f64], batch: usize, seed: Option<u64>) -> Vec<f64> {
@@ -66,4 +66,45 @@ fn a_batch_holds_nothing_of_the_one_before() {
         assert!((high[0] - low[0] - 1.0).abs() < 1e-12, "{low:?} {high:?}");
         assert_eq!(low[1..], high[1..], "{}", entry.name);
     }
+}
+
+/// The exact failure probability of 64 bits, by the law of their number where all others are at the lower end, or at the upper.
+fn failure(epsilon: f64, rare: f64) -> f64 {
+    let with = |law: &[f64], up: f64| -> Vec<f64> {
+        let at = |i: usize| law.get(i).copied().unwrap_or(0.0);
+        (0..=law.len()).map(|i| (1.0 - up) * at(i) + if i == 0 { 0.0 } else { up * at(i - 1) }).collect()
+    };
+    let delta = |up: f64| {
+        let others = (0..63).fold(vec![1.0], |law, _| with(&law, up));
+        let pairs = with(&others, 1.0 - rare).into_iter().zip(with(&others, rare));
+        pairs.map(|(one, other)| (one - epsilon.exp() * other).max(0.0)).sum::<f64>()
+    };
+    delta(rare).max(delta(1.0 - rare))
+}
+
+/// Bits are as wrong as the budget of 64 of them asks, by another sum and by 40 000 draws, and fewer than 64 are never released.
+#[test]
+fn shuffled_bits_keep_their_price() {
+    let ledger = sums(&shuffle::ENTRY, 2.0, 64).ledger();
+    let Event::Shuffled { rare, users: 64 } = ledger.event else { panic!("{ledger:?}") };
+    let (spent, least) = (failure(2.0, rare), failure(2.0, rare * (1.0 - 1e-6)));
+    assert!(spent <= ledger.delta * (1.0 + 1e-9) && ledger.delta < least, "{spent}, {least}, {}", ledger.delta);
+    assert_eq!(ledger.guarantee, Guarantee::Holds);
+    let (mechanism, mut stream) = (sums(&shuffle::ENTRY, 2.0, 64), stream(5));
+    let mut privatizer = mechanism.privatizer();
+    let mut means = Vec::new();
+    for round in 1..=40_064_u64 {
+        // The first batch is too small; it is dropped, and none of its bits enters the next.
+        let query = Query { release: round == 63 || round % 64 == 63, ..Query::default() };
+        let signal = privatizer.release(&query, Raw::seal(1e6), (&mut stream).into());
+        means.extend(signal.reward());
+    }
+    assert_eq!(means.len(), 40_064 / 64 - 1);
+    // Unbiased for the clipped reward, within six standard errors of the stated variance.
+    let (mean, output) = (means.iter().sum::<f64>() / means.len() as f64, 1.0 / (1.0 - 2.0 * rare));
+    let variance = (output * output - 1.0) / 64.0;
+    assert!((mean - 1.0).abs() < 6.0 * (variance / means.len() as f64).sqrt(), "{mean}");
+    let errors: Vec<f64> = means.iter().map(|mean| mean - 1.0).collect();
+    let ratio = mean_square(&errors) / variance;
+    assert!((ratio - 1.0).abs() < 6.0 * (3.0 / means.len() as f64).sqrt(), "{ratio}");
 }

@@ -42,7 +42,7 @@ fn have_share(draws: &[Vec<f64>], is_meant: impl Fn(f64) -> bool, stated: f64) {
 }
 
 /// The share that is stated, within six standard errors of `n` draws.
-fn is_share(found: u64, n: u64, stated: f64) {
+pub fn is_share(found: u64, n: u64, stated: f64) {
     let share = found as f64 / n as f64;
     assert!((share - stated).abs() < 6.0 * (stated * (1.0 - stated) / n as f64).sqrt(), "{share} for {stated}");
 }
@@ -280,7 +280,7 @@ fn ledgers_state_the_draws_of_sums() {
                 let budget = Budget::new(Some(2.0), Some(1e-3)).expect("a budget");
                 let request = Request { mechanism: entry.name, calibration, budget, clip: Some((0.0, 3.0)) };
                 let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: Some(0.1), rounds: 4 };
-                let need = SumsNeed { n_features: M, releases: 4, rounds: 4, epochs: Epochs::One, linear };
+                let need = SumsNeed { n_features: M, releases: 4, rounds: 4, epochs: Epochs::One, linear, batch: None };
                 let Ok(mechanism) = (entry.build)(&request, &facts, need) else { continue };
                 let query = Query { features: vec![0.0; M].into(), release: true };
                 let mut one = || match mechanism.privatizer().release(&query, Raw::seal(0.0), (&mut drawn).into()).value() {

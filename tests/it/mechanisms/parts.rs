@@ -45,7 +45,8 @@ pub fn released(entry: &MechanismEntry, epsilon: f64, reward: f64) -> f64 {
 
 /// Sums over users with two features and rewards in [-1, 1], released after every round.
 pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechanism> {
-    let need = SumsNeed { n_features: 2, releases: rounds, rounds, epochs: Epochs::One, linear: false };
+    let batch = Some(rounds.min(64));
+    let need = SumsNeed { n_features: 2, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch };
     (entry.build)(&request(entry.name, epsilon), &facts(rounds), need).expect("a mechanism")
 }
 

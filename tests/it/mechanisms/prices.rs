@@ -32,7 +32,7 @@ fn noise_of_rewards_covers_every_answer() {
         let request = Request { mechanism, calibration: Calibration::Tight, budget, clip: Some((-1.0, 1.0)) };
         let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
         match batch::ENTRIES.iter().find(|entry| entry.name == mechanism) {
-            Some(entry) => (entry.build)(&request, &facts, SumsNeed::of_rewards(8)).expect("a mechanism").ledger(),
+            Some(entry) => (entry.build)(&request, &facts, SumsNeed::of_rewards(8, None)).expect("a mechanism").ledger(),
             None => {
                 let entry = MECHANISMS.iter().find(|entry| entry.name == mechanism).expect("registered");
                 (entry.build)(&request, &facts).expect("a mechanism").ledger()
@@ -54,7 +54,7 @@ fn noise_of_rewards_covers_every_answer() {
 /// Rounds of one user in one released stream are a group: k of them are k mu.
 #[test]
 fn a_group_in_one_stream_is_priced_as_a_group() {
-    let need = SumsNeed { n_features: 2, releases: 8, rounds: 8, epochs: Epochs::One, linear: false };
+    let need = SumsNeed { n_features: 2, releases: 8, rounds: 8, epochs: Epochs::One, linear: false, batch: None };
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
     let spec = Request {
         mechanism: "tree",

@@ -6,7 +6,7 @@ use privateer_privacy::accounting::sensitivity::{Participation, Relation, gram_a
 use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::release::{ChannelRelease, ReleaseLedger, RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Shape;
-use privateer_privacy::sums::{Epochs, SumsNeed, batch, joint, local};
+use privateer_privacy::sums::{Epochs, SumsNeed, batch, exponential, joint, local};
 use privateer_privacy::{Budget, Calibration, Channel, Event, Factor, Protection, Request, RewardFacts, gaussian_delta};
 
 /// Room for the margin of a grid and whole steps.
@@ -20,7 +20,9 @@ const SUMS: f64 = 0.02;
 fn loss(law: SamplerLaw, distance: f64, rounding: f64) -> f64 {
     let odds = |a: u64, b: u64| (a as f64 / b as f64).ln();
     match law {
-        SamplerLaw::Laplace { scale: noise, step } | SamplerLaw::Gaussian { sigma: noise, step } => {
+        SamplerLaw::Laplace { scale: noise, step }
+        | SamplerLaw::Choice { scale: noise, step }
+        | SamplerLaw::Gaussian { sigma: noise, step } => {
             assert_eq!(step.log2().fract(), 0.0, "a step is a power of two");
             (distance / step + rounding) / noise as f64
         }
@@ -130,9 +132,9 @@ fn channels() {
                 assert_eq!(channel, Ok(laws));
             }
         }
-        for entry in batch::ENTRIES {
+        for entry in batch::ENTRIES.into_iter().chain([exponential::ENTRY]) {
             let mechanism =
-                (entry.build)(&request(entry.name, budget, (-1.0, 3.0)), &facts((-1.0, 3.0)), SumsNeed::of_rewards(40));
+                (entry.build)(&request(entry.name, budget, (-1.0, 3.0)), &facts((-1.0, 3.0)), SumsNeed::of_rewards(40, None));
             let ledger = mechanism.as_ref().expect("a mechanism").ledger();
             let stated = match ledger.event {
                 Event::Gaussian { .. } => priced(&ledger.composition(1).expect("a price"), budget),
@@ -150,7 +152,7 @@ fn channels() {
                 if entry.serves == Protection::LocalSums && epochs != Epochs::One {
                     continue;
                 }
-                let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false };
+                let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false, batch: None };
                 let mechanism = (entry.build)(&request(entry.name, budget, clip), &facts(clip), need).expect("a mechanism");
                 let what = format!("{} at {budget:?} on {clip:?}, {epochs:?}", entry.name);
                 let ledger = mechanism.ledger();

@@ -23,6 +23,8 @@ pub enum PriceMethod {
     Pure,
     /// The distribution of the loss on a grid, enclosed from both sides.
     Distribution,
+    /// All outcomes are counted.
+    Enumeration,
     /// Rényi divergences; an upper bound.
     Renyi,
     /// No finite bound exists.
@@ -35,6 +37,7 @@ impl fmt::Display for PriceMethod {
             Self::Gaussian => "exact: Gaussian privacy composes to one Gaussian",
             Self::Pure => "sum of pure losses",
             Self::Distribution => "privacy-loss distribution, enclosed from both sides",
+            Self::Enumeration => "an enumeration of all outcomes",
             Self::Renyi => "Renyi divergences, an upper bound",
             Self::Unbounded => "nothing is bounded",
         })

@@ -78,7 +78,8 @@ impl Loss {
                 let epsilon = sensitivity / scale;
                 checked(Self::Laplace { epsilon }, epsilon)
             }
-            Event::TwoPoint { rare } => {
+            // Each bit by itself; `price` knows how others hide it.
+            Event::TwoPoint { rare } | Event::Shuffled { rare, .. } => {
                 let epsilon = odds(rare);
                 checked(Self::Response { epsilon }, epsilon)
             }
@@ -108,6 +109,11 @@ impl Loss {
             Event::Choices { gumbel, squares: Some(squares) } => {
                 let rho = if gumbel { 0.125 } else { 0.5 } * squares;
                 checked(Self::Zcdp { rho }, rho)
+            }
+            // Two weights that move apart by the whole range are the worst pair.
+            Event::Choice { scale, sensitivity } => {
+                let epsilon = sensitivity / scale;
+                checked(Self::Choice { epsilon }, epsilon)
             }
             Event::Sums { .. } => {
                 let mu = mu_of_sums(event);

@@ -28,17 +28,17 @@ const WHOLE: u64 = 1 << 52;
 
 /// Randomises an input on [-1, 1] to `+output` or `-output`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TwoPoint {
+pub(crate) struct TwoPoint {
     /// Absolute value of the released value.
-    pub(super) output: f64,
+    pub(crate) output: f64,
     /// Bias of the coin at an input of 1: the probability of `+output` is (1 + input tilt)/2.
-    pub(super) tilt: f64,
+    pub(crate) tilt: f64,
     /// Probability of the less likely value at an input of 1 or -1.
-    pub(super) rare: f64,
+    pub(crate) rare: f64,
 }
 
 impl TwoPoint {
-    pub(super) fn new(epsilon: Epsilon) -> Self {
+    pub(crate) fn new(epsilon: Epsilon) -> Self {
         // tilt = (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2): the odds (1 + tilt)/(1 - tilt) at the two ends are then
         // e^epsilon.
         let tilt = libm::tanh(0.5 * epsilon.get());
@@ -50,7 +50,7 @@ impl TwoPoint {
     }
 
     /// Returns the released value for an input on [-1, 1] and a uniform draw.
-    pub(super) fn respond(&self, input: f64, uniform: f64) -> f64 {
+    pub(crate) fn respond(&self, input: f64, uniform: f64) -> f64 {
         if uniform < 0.5 * (1.0 + input * drawn(self.tilt)) { self.output } else { -self.output }
     }
 

@@ -73,7 +73,7 @@ impl Window {
     }
 
     /// Maps the clipped reward to [-1, 1].
-    pub(super) fn to_unit(self, reward: f64) -> f64 {
+    pub(crate) fn to_unit(self, reward: f64) -> f64 {
         if planted::is(PlantedFault::UnitClip) {
             return (reward - self.centre) / self.half;
         }

@@ -15,6 +15,8 @@ pub enum ReleaseError {
     },
     /// A parameter is beyond exact arithmetic.
     Range(String),
+    /// The noise is not drawn where the data arrive.
+    Elsewhere(&'static str),
     /// The operating system gave no entropy.
     NoEntropy(String),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for ReleaseError {
             Self::Range(what) => {
                 write!(f, "{what} is outside of what exact arithmetic holds; change the unit, the clip or the budget")
             }
+            Self::Elsewhere(why) => write!(f, "{why}; nothing was released"),
             Self::NoEntropy(why) => write!(f, "the operating system gave no entropy ({why}); nothing was released"),
         }
     }

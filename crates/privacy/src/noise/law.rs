@@ -17,6 +17,13 @@ pub enum SamplerLaw {
         /// Step of the grid, in units of the value.
         step: f64,
     },
+    /// One of several sums, in steps, whose weight grows with it.
+    Choice {
+        /// Steps by which a sum is larger that is e times as likely.
+        scale: u64,
+        /// Step of the grid, in units of the value.
+        step: f64,
+    },
     /// One of two values: weights of the upper value at the upper and at the lower end of the range.
     Bit {
         /// Weight at the upper end.

@@ -15,7 +15,7 @@ mod source;
 #[cfg(test)]
 mod sampler_tests;
 
-pub(crate) use bernoulli::below;
+pub(crate) use bernoulli::{below, bernoulli_exp};
 pub(crate) use discrete::{GREATEST_SCALE, GREATEST_SIGMA};
 pub use entropy::Entropy;
 pub(crate) use entropy::Words;

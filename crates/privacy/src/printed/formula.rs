@@ -1,7 +1,8 @@
 //! Describes formulas of papers; ledgers, pages and documents take number and words from here.
 
 use super::{
-    bassily2020, dubey2021, dubey2021_local, han2022_choice, han2022_tree, kharkovskii2020, shariff2018, zheng2020, zhou2021,
+    bassily2020, dubey2021, dubey2021_local, han2022_choice, han2022_tree, kharkovskii2020, kusner2015, shariff2018, zheng2020,
+    zhou2021,
 };
 use crate::Scale;
 use std::fmt;
@@ -51,7 +52,7 @@ impl fmt::Display for Formula {
 }
 
 /// All formulas, paper by paper.
-pub const FORMULAS: [&[Formula]; 9] = [
+pub const FORMULAS: [&[Formula]; 10] = [
     zhou2021::FORMULAS,
     dubey2021::FORMULAS,
     dubey2021_local::FORMULAS,
@@ -61,4 +62,5 @@ pub const FORMULAS: [&[Formula]; 9] = [
     han2022_tree::FORMULAS,
     han2022_choice::FORMULAS,
     bassily2020::FORMULAS,
+    kusner2015::FORMULAS,
 ];

@@ -12,6 +12,7 @@ mod formula_tests;
 pub mod han2022_choice;
 pub mod han2022_tree;
 pub mod kharkovskii2020;
+pub mod kusner2015;
 pub mod shariff2018;
 pub mod zheng2020;
 pub mod zhou2021;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// States what a server needs; all of it is public and fixed before the first round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SumsNeed {
-    /// Number m of features of a point, which the server scales so that `|phi| <= 1`.
+    /// Number m of features of a point, which the server scales so that `|phi| <= 1`; 0 for sums of rewards alone.
     pub n_features: usize,
     /// Largest number of releases, at least 1; the number of rounds only where each round has a release of its own.
     /// The rounds between two releases enter the later one together.
@@ -23,6 +23,8 @@ pub struct SumsNeed {
     /// Whose formula the as-printed calibration uses.
     /// True for linear bandits (ShariffSheffet2018), false for others \[Dubey2021\].
     pub linear: bool,
+    /// Number of users whose rewards are released together, where sums of batches are released and the policy states it.
+    pub batch: Option<u64>,
 }
 
 impl SumsNeed {
@@ -35,8 +37,8 @@ impl SumsNeed {
     }
 
     /// Returns the need of a server that asks for sums of rewards alone, with at most one release after each round.
-    pub fn of_rewards(rounds: u64) -> Self {
-        Self { n_features: 1, releases: rounds, rounds, epochs: Epochs::One, linear: false }
+    pub fn of_rewards(rounds: u64, batch: Option<u64>) -> Self {
+        Self { n_features: 0, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch }
     }
 }
 
@@ -76,6 +78,13 @@ pub enum Spectrum {
     Joint {
         /// Largest standard deviation of an entry.
         std: f64,
+    },
+    /// Each of at least `users` users of a batch adds noise of their own.
+    Shuffled {
+        /// Largest standard deviation of one user's noise.
+        std: f64,
+        /// Least number of users of a batch.
+        users: u64,
     },
     /// Lemma 6: the standard deviations of one user's item.
     /// Sums of `rounds` items are printed with this noise in each item.

@@ -1,8 +1,9 @@
 //! Lists the mechanisms for running sums.
 
-use super::{SumsEntry, batch, joint, local, none};
+use super::{SumsEntry, batch, exponential, joint, local, none, shuffle};
 
-/// Mechanisms for running sums (joint privacy), each user's own items (local privacy) and sums of batches (central privacy).
+/// Mechanisms for running sums (joint privacy), each user's own items (local privacy), sums of batches (central and shuffle privacy) and one
+/// choice (central privacy).
 pub static SUMS: &[SumsEntry] = &[
     none::ENTRY,
     joint::ENTRIES[0],
@@ -13,4 +14,6 @@ pub static SUMS: &[SumsEntry] = &[
     local::ENTRY,
     batch::ENTRIES[0],
     batch::ENTRIES[1],
+    shuffle::ENTRY,
+    exponential::ENTRY,
 ];

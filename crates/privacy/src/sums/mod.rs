@@ -3,15 +3,18 @@
 //! Under joint differential privacy a trusted privatizer releases noisy running sums; in the local version every user adds
 //! noise to their own item. The corner `sum y²` is never released (erratum E7, `docs/privacy.md`).
 //!
-//! In reading order: what a server asks for and receives (`contract`), the mechanisms ([`joint`], [`local`], [`batch`]), and their list. Statement and proof: `docs/proofs/sums.md`.
+//! In reading order: what a server asks for and receives (`contract`), the mechanisms ([`joint`], [`local`], [`batch`], [`shuffle`],
+//! [`exponential`]), and their list. Statement and proof: `docs/proofs/sums.md`.
 
 pub mod batch;
 mod contract;
+pub mod exponential;
 pub mod joint;
 mod list;
 pub mod local;
 pub mod none;
 mod running;
+pub mod shuffle;
 
 #[cfg(test)]
 mod exact_tests;

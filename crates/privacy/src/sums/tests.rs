@@ -14,7 +14,7 @@ fn entries() -> Vec<SumsEntry> {
 }
 
 fn need(rounds: u64, n_features: usize) -> SumsNeed {
-    SumsNeed { n_features, releases: rounds, rounds, epochs: Epochs::One, linear: false }
+    SumsNeed { n_features, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch: None }
 }
 
 /// A request with what a mechanism is built for.

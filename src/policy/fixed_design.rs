@@ -1,0 +1,148 @@
+//! Implements `fixed-design`: as many users score each of some candidates that are fixed beforehand, then one candidate is the answer.
+//!
+//! What is played before the answer depends on no reward, so that the answer alone costs privacy. After it, every user plays it.
+//! Derivation and proof: `docs/proofs/recommendation.md`.
+
+use super::contract::check_saved;
+use super::{KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_gp::posterior::Visits;
+use privateer_gp::score::Basis;
+use privateer_privacy::sums::{Epochs, SumsNeed};
+use privateer_privacy::{Protection, Query, Released, Signal};
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "fixed-design";
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>) -> PolicyPlan {
+    let doc = "points that are scored, spread evenly over the list of the domain's points; at most as many as points and rounds";
+    let candidates = args.count("candidates", doc).between(2, 1_000_000).or(16);
+    let pulls = args.count("pulls", "users that score each candidate").between(1, 1 << 40).optional("`rounds` over candidates");
+    let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
+        if matches!(problem.inputs, KnownInputs::Product(_)) {
+            problem.shared()?;
+        }
+        let (n_points, rounds) = (problem.n_points() as u64, problem.rounds);
+        let candidates = candidates.min(n_points).min(rounds);
+        let pulls = pulls.unwrap_or(rounds / candidates);
+        if rounds / candidates < pulls {
+            let message = format!("{candidates} candidates with {pulls} users each need more than {rounds} rounds");
+            return Err(Error::input(Diagnostic::new(message).expected("fewer `candidates` or `pulls`, or more `rounds`")));
+        }
+        Ok(Box::new(Design { candidates, pulls, n_points }))
+    };
+    let scored = move |rounds: u64| pulls.map_or(rounds, |pulls| candidates.saturating_mul(pulls)).min(rounds);
+    PolicyPlan { protection: Protection::Answer, patience: Box::new(scored), ..PolicyPlan::new(prepare) }
+}
+
+/// Holds which points are scored, and by how many users each.
+#[derive(Debug, Clone, Copy)]
+struct Design {
+    candidates: u64,
+    pulls: u64,
+    n_points: u64,
+}
+
+impl Design {
+    /// Returns the number of rounds before the answer.
+    fn rounds(self) -> u64 {
+        self.candidates * self.pulls
+    }
+
+    /// Returns the point of a candidate.
+    fn point(self, candidate: u64) -> usize {
+        (u128::from(candidate) * u128::from(self.n_points) / u128::from(self.candidates)) as usize
+    }
+}
+
+impl PolicyMaker for Design {
+    fn basis(&self) -> Option<Basis> {
+        None
+    }
+
+    fn sums(&self) -> Option<SumsNeed> {
+        let n_features = self.candidates as usize;
+        Some(SumsNeed { n_features, releases: 1, rounds: self.rounds(), epochs: Epochs::One, linear: false })
+    }
+
+    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(DesignPolicy { design: *self, state: DesignState::default() }))
+    }
+
+    fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        vec![("candidates".to_owned(), self.candidates.into()), ("users of a candidate".to_owned(), self.pulls.into())]
+    }
+
+    fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        check_saved(&state, NAME)?;
+        let unreadable = |why: &str| Error::input(Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")));
+        let state: DesignState =
+            serde_json::from_value(state["state"].clone()).map_err(|source| unreadable(&source.to_string()))?;
+        state.visits.check(self.n_points as usize).map_err(unreadable)?;
+        let in_domain = state.answer.is_none_or(|point| (point as u64) < self.n_points);
+        if !in_domain || state.answer.is_some() != (self.rounds() <= state.told) {
+            return Err(unreadable("its answer is no point, or at another round"));
+        }
+        Ok(Box::new(DesignPolicy { design: *self, state }))
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct DesignState {
+    told: u64,
+    /// Rewards of the candidates, without privacy.
+    visits: Visits,
+    answer: Option<usize>,
+}
+
+struct DesignPolicy {
+    design: Design,
+    state: DesignState,
+}
+
+impl Policy for DesignPolicy {
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        let scored = || self.design.point((self.state.told / self.design.pulls).min(self.design.candidates - 1));
+        Proposal::Play(self.state.answer.unwrap_or_else(scored))
+    }
+
+    fn query(&self, _point: usize) -> Query<'_> {
+        Query { release: self.state.told + 1 == self.design.rounds(), ..Query::default() }
+    }
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        let DesignState { told, visits, answer } = &mut self.state;
+        *told += 1;
+        if self.design.rounds() < *told {
+            return;
+        }
+        if let Some(reward) = signal.reward() {
+            visits.add(point, reward);
+        }
+        if *told == self.design.rounds() {
+            *answer = match signal.value() {
+                Signal::Choice(candidate) => Some(self.design.point(*candidate as u64)),
+                _ => visits.best_average(),
+            };
+        }
+    }
+
+    /// Returns the answer; before it the best average, or the candidate that is scored where nothing is released.
+    fn recommend(&self) -> Option<usize> {
+        let last = self.state.told.checked_sub(1)?;
+        self.state
+            .answer
+            .or_else(|| self.state.visits.best_average())
+            .or_else(|| Some(self.design.point(last / self.design.pulls)))
+    }
+
+    fn told(&self) -> u64 {
+        self.state.told
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!({ "policy": NAME, "state": self.state })
+    }
+}
