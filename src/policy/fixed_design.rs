@@ -64,7 +64,7 @@ impl PolicyMaker for Design {
 
     fn sums(&self) -> Option<SumsNeed> {
         let n_features = self.candidates as usize;
-        Some(SumsNeed { n_features, releases: 1, rounds: self.rounds(), epochs: Epochs::One, linear: false })
+        Some(SumsNeed { n_features, releases: 1, rounds: self.rounds(), epochs: Epochs::One, linear: false, batch: None })
     }
 
     fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
