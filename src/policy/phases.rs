@@ -27,12 +27,15 @@ pub(super) trait PhaseRule: Send {
 /// Makes the rule of one trial; fails if a constant is missing.
 pub(super) type MakeRule = dyn Fn(&Setting) -> Result<(MeanNoise, Box<dyn PhaseRule>), Diagnostic> + Send + Sync;
 
+/// Returns what the manifest must record, as (name, value).
+pub(super) type StateFacts = dyn Fn(&Setting) -> Vec<(String, serde_json::Value)> + Send + Sync;
+
 /// Makes policies that play phases.
 pub(super) struct PhasesMaker {
     pub(super) name: &'static str,
     pub(super) n_points: usize,
     pub(super) rule: Box<MakeRule>,
-    pub(super) facts: Box<dyn Fn(&Setting) -> Vec<(String, serde_json::Value)> + Send + Sync>,
+    pub(super) facts: Box<StateFacts>,
 }
 
 impl PhasesMaker {
