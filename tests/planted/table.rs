@@ -131,7 +131,6 @@ pub const ROWS: &[Row] = &[
         "mechanisms::draws::entries_of_a_sum_have_draws_of_their_own",
     ),
     row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_tree_draws_in_every_round"),
-    row(AnswerNoise, &["sums-exponential", "exact-exponential"], "mechanisms::answers::a_choice_has_its_scale"),
     row(
         BatchClip,
         &["sums-batch-laplace", "exact-sums-batch-laplace", "sums-exponential", "exact-exponential"],
@@ -142,6 +141,7 @@ pub const ROWS: &[Row] = &[
         &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace", "exact-sums-batch-gaussian"],
         "mechanisms::batches::a_mean_has_the_stated_noise",
     ),
+    row(AnswerNoise, &["sums-exponential", "exact-exponential"], "mechanisms::answers::a_choice_has_its_scale"),
     row(
         BatchTwice,
         &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace"],
