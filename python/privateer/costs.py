@@ -147,7 +147,7 @@ class Best:
     policies: Table
     """At most ten policies, each at its best factor in pilot trials: `policy`, `factor`, `is_fresh`, `trials`, mean cumulative `regret`, and
     `more`: how much more it loses than the policy that was best in pilot trials, with its 95 % interval `low` and `high`, over fresh
-    trials. NaN where there is no number."""
+    trials; `delta` of its claim, 0 for a pure one. NaN where there is no number."""
     left_out: dict[str, str]
     """Policies that do not fit the problem or the trust model, with the reason."""
     notes: list[str]
@@ -187,7 +187,8 @@ def best(
     data, value, inputs, function, arms, spec, range
         The problem, as in `cost`.
     trust
-        Who sees raw rewards: `none` (everybody), `local` (nobody) or `joint` (a server).
+        Who sees raw rewards: `none` (everybody), `local` (nobody), `shuffle` (nobody, and a shuffler mixes randomised bits of a batch)
+        or `joint` (a server).
     epsilon
         The privacy budget, > 0.
     rounds
@@ -220,6 +221,7 @@ def best(
             "is_fresh": np.array([row["is_fresh"] for row in rows]),
             "trials": np.array([row["trials"] for row in rows]),
             "regret": column(lambda row: row["regret"]),
+            "delta": column(lambda row: row["delta"]),
             "more": column(lambda row: row["more"]),
             "low": column(lambda row: (row["interval"] or (None,))[0]),
             "high": column(lambda row: (row["interval"] or (None,))[-1]),

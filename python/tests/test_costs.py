@@ -55,7 +55,7 @@ def test_the_best_policy_has_a_margin_from_fresh_trials(tmp_path):
     fresh = found.policies["is_fresh"]
     assert found.policy in found.policies["policy"][fresh] and found.sentence.startswith(f"`{found.policy}`")
     assert fresh.sum() >= 2 and np.isnan(found.policies["more"][~fresh]).all()
-    assert "batched-gp-ucb" in found.policies["policy"] and "local" not in found.left_out
+    assert "batched-gp-ucb" not in found.left_out and "fixed-design" in found.left_out
     assert found.report.exists() and "kind = \"order\"" in found.spec.read_text()
     with pytest.raises(pv.DataError, match="one of"):
         pv.best()

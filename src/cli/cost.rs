@@ -105,7 +105,7 @@ pub struct BestArgs {
     /// Number of users, each with one reward
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=MOST_USERS))]
     rounds: u64,
-    /// Number of fresh trials, which measure and choose nothing
+    /// Number of fresh trials, in which the best is the one that loses least
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     trials: u64,
     /// Pilot trials of the policies that stay; the worse half is dropped at an eighth, a quarter and half of them
@@ -244,12 +244,11 @@ pub fn best(registry: &Registry, args: &BestArgs) -> Result<(), Error> {
         answer.left_out.iter().for_each(|(policy, reason)| note(&format!("left out: {policy}: {reason}")));
     }
     let names = answer.policies.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
-    say(&format!("{:<names$}  factor        regret  trials        keeps", "policy"));
+    say(&format!("{:<names$}  factor        regret  trials", "policy"));
     for row in &answer.policies {
         let factor = row.factor.map_or_else(|| "-".to_owned(), |factor| factor.to_string());
         let kind = if row.is_fresh { "fresh" } else { "pilot" };
-        let kept = row.share.map_or_else(|| "-".to_owned(), |(share, _)| format!("{:.0} %", 100.0 * share));
-        say(&format!("{:<names$}  {factor:>6}  {:>12}  {:>6} {kind}  {kept:>5}", row.policy, brief(row.regret), row.trials));
+        say(&format!("{:<names$}  {factor:>6}  {:>12}  {:>6} {kind}", row.policy, brief(row.regret), row.trials));
     }
     say(&format!("\n{}", answer.sentence));
     say(&format!("report: {}\n{}", answer.report.display(), go_on(problem, &written)));

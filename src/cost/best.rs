@@ -1,8 +1,8 @@
-//! Says which policy is best, and by how much on trials that did not choose it.
+//! Says which policy is best of those that pilot trials left, and by how much, on fresh trials.
 
-use super::answer::{WrittenQuestion, share};
+use super::answer::WrittenQuestion;
 use super::contest::Contestant;
-use crate::report::{Outcome, SummaryRow, share_text};
+use crate::report::{Outcome, SummaryRow, widened};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -54,8 +54,8 @@ pub struct BestRow {
     pub more: Option<f64>,
     /// The 95 % interval of `more`.
     pub interval: Option<(f64, f64)>,
-    /// Share of what can be learnt that it keeps, with its 95 % interval.
-    pub share: Option<(f64, Option<(f64, f64)>)>,
+    /// Failure probability of its claim; 0 for a pure one.
+    pub delta: f64,
 }
 
 impl BestRow {
@@ -69,13 +69,13 @@ impl BestRow {
             regret: row.main.map_or(f64::NAN, |moments| moments.mean),
             more: more.map(|more| more.mean),
             interval: more.and_then(|more| more.low().zip(more.high())),
-            share: share(row).map(|share| (share.value, share.interval)),
+            delta: contestant.delta,
         }
     }
 
     fn dropped(contestant: &Contestant) -> Self {
-        let Contestant { policy, factor, trials, regret, .. } = contestant.clone();
-        Self { policy, factor, is_fresh: false, trials, regret, more: None, interval: None, share: None }
+        let Contestant { policy, factor, trials, regret, delta, .. } = contestant.clone();
+        Self { policy, factor, is_fresh: false, trials, regret, more: None, interval: None, delta }
     }
 
     fn name(&self) -> String {
@@ -95,7 +95,7 @@ impl WrittenQuestion {
         let first = rows.first()?;
         let least = rows.iter().min_by(|left, right| left.regret.total_cmp(&right.regret));
         let better = least.filter(|row| row.policy != first.policy);
-        let (best, sentence) = (better.unwrap_or(first), self.best_sentence(&rows, better, report));
+        let (best, sentence) = (better.unwrap_or(first), self.best_sentence(&rows, better));
         let (policy, epsilon) = (best.policy.clone(), self.question.epsilons.first().copied());
         rows.sort_by(|left, right| left.regret.total_cmp(&right.regret));
         rows.extend(contest.dropped.iter().map(BestRow::dropped).take(MOST_ROWS.saturating_sub(rows.len())));
@@ -112,7 +112,7 @@ impl WrittenQuestion {
         })
     }
 
-    fn best_sentence(&self, rows: &[BestRow], better: Option<&BestRow>, report: &Outcome) -> String {
+    fn best_sentence(&self, rows: &[BestRow], better: Option<&BestRow>) -> String {
         let [first, others @ ..] = rows else { return String::new() };
         let best = better.unwrap_or(first);
         let next = others.iter().min_by(|left, right| left.regret.total_cmp(&right.regret));
@@ -120,7 +120,9 @@ impl WrittenQuestion {
         let (other, sign) = if better.is_some() { (Some(first), -1.0) } else { (next, 1.0) };
         let of_difference = if better.is_some() { better } else { next };
         let less = match (other, of_difference.and_then(|row| row.more.zip(row.interval))) {
-            (Some(other), Some((more, (low, high)))) => {
+            (Some(other), Some((more, interval))) => {
+                // The best is one of several.
+                let (low, high) = widened(interval, rows[0].trials as usize, others.len());
                 let [low, high] = if sign < 0.0 { [-high, -low] } else { [low, high] };
                 let place = if better.is_some() { "the best in pilot trials" } else { "the next" };
                 let doubt = if low < 0.0 { ": they cannot be told apart" } else { "" };
@@ -130,14 +132,13 @@ impl WrittenQuestion {
             _ => String::new(),
         };
         let at = self.question.epsilons.first().filter(|_| self.is_private());
-        let at = at.map_or(String::new(), |epsilon| format!("at epsilon {epsilon} "));
+        let delta = if 0.0 < best.delta { format!(" and delta {:e}", best.delta) } else { String::new() };
+        let at = at.map_or(String::new(), |epsilon| format!("at epsilon {epsilon}{delta} "));
         let n_policies = rows.len() + self.contest.as_ref().map_or(0, |contest| contest.dropped.len());
         let of =
             if n_policies == 1 { "the only policy that fits".to_owned() } else { format!("the best of {n_policies} policies") };
-        let kept = report.summary.iter().zip(rows).find(|(_, row)| row.policy == best.policy).and_then(|(row, _)| share(row));
-        let kept = kept.map_or(String::new(), |kept| format!(" and keeps {} of what can be learnt", share_text(kept)));
         format!(
-            "{} is {of} {at}{}: over {} fresh trials it loses {}{kept}{less}.",
+            "{} is {of} {at}{}: over {} fresh trials it loses {}{less}.",
             best.name(),
             self.question.trust.words(),
             best.trials,

@@ -13,7 +13,7 @@ use crate::run::thread_pool;
 use crate::spec::{GUESSING, Sweep, Task};
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::{Adversary, Protection};
+use privateer_privacy::{Adversary, Guarantee, Protection};
 
 /// Policies that stay to the end of the pilot trials, and play fresh ones.
 const FINALISTS: usize = 4;
@@ -31,6 +31,8 @@ pub struct Contestant {
     pub trials: u64,
     /// Mean cumulative regret of its pilot trials.
     pub regret: f64,
+    /// Failure probability of its claim; 0 for a pure one.
+    pub delta: f64,
 }
 
 impl Contestant {
@@ -62,6 +64,7 @@ struct Candidate {
     label: String,
     table: String,
     explores: bool,
+    delta: f64,
 }
 
 impl Candidate {
@@ -91,14 +94,18 @@ impl Contest {
             Sweep::parse_with(registry, "spec.toml", &text, &[])
         };
         let backend = Cpu::default();
-        let fits = |candidate: &Candidate| -> Result<(), Error> {
+        let fits = |candidate: &mut Candidate| -> Result<(), Error> {
             let sweep = sweep(&[candidate.table()])?;
             let preparation = Preparation::new(&sweep, data, &backend);
             for plan in &sweep.cells {
-                let adversary = preparation.facts_in_short(plan)?.ledger.reward.threat_model.adversary;
+                let ledger = preparation.facts_in_short(plan)?.ledger.reward;
                 if let Task::Bandit(bandit) = &plan.task {
-                    trusted(question.trust, bandit.policy_plan.protection, adversary)?;
+                    trusted(question.trust, bandit.policy_plan.protection, ledger.threat_model.adversary)?;
                 }
+                if let (true, Guarantee::NoGuarantee { reason, .. }) = (question.trust != Trust::None, &ledger.guarantee) {
+                    return Err(Error::input(Diagnostic::new(format!("no guarantee: {reason}"))));
+                }
+                candidate.delta = ledger.delta;
             }
             Ok(())
         };
@@ -106,8 +113,8 @@ impl Contest {
         let kinds = documentation(registry, "policy");
         for kind in kinds.iter().filter(|kind| !GUESSING.contains(&kind.name)) {
             let mut refused = None;
-            for attempt in attempts(kind, question, problem) {
-                match attempt.iter().try_for_each(&fits) {
+            for mut attempt in attempts(kind, question, problem) {
+                match attempt.iter_mut().try_for_each(&fits) {
                     Ok(()) => {
                         refused = None;
                         candidates.extend(attempt);
@@ -143,6 +150,7 @@ impl Contest {
                 factor: *factor,
                 trials: losses.len() as u64,
                 regret: losses.iter().sum::<f64>() / losses.len() as f64,
+                delta: candidate.delta,
             };
             if losses.len() == most && finalists.len() < FINALISTS {
                 finalists.push(contestant)
@@ -186,6 +194,7 @@ fn attempts(kind: &Kind, question: &CostQuestion, problem: &CostProblem) -> Vec<
             ),
             label,
             explores: key("beta").is_some(),
+            delta: 0.0,
         };
         let name = kind.name.to_owned();
         match (key("release"), key("repair")) {

@@ -307,7 +307,11 @@ impl<'a> Preparation<'a> {
                     && sets.is_none_or(|size| screens_set(size, basis.n_points(), functions, update_kind));
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
             }
-            None => None,
+            None => {
+                trial_bytes = maker.own_bytes();
+                self.allow_one(trial_bytes, problem.n_points(), plan.rounds, "lower `rounds` or the domain's points")?;
+                None
+            }
         };
         let axes = maker.axes();
         let is_shared = plan.tuned.is_some() || self.alike.get(plan.index as usize).is_some_and(|(_, several)| *several);
@@ -376,13 +380,17 @@ impl<'a> Preparation<'a> {
                 (if small { state.max(CovariancePosterior::most_bytes(n_points, rounds)) } else { state }, columns)
             }
         };
-        allow(
-            self.sweep.memory_bytes,
-            &format!("one trial on {n:.0} points over {rounds} rounds"),
+        self.allow_one(
             on_device + screens,
+            n_points,
+            rounds,
             "lower `rounds` or the domain's points, or give the policy `features`",
         )?;
         Ok((on_device, screens))
+    }
+
+    fn allow_one(&self, bytes: f64, n_points: usize, rounds: u64, hint: &'static str) -> Result<(), Error> {
+        allow(self.sweep.memory_bytes, &format!("one trial on {n_points} points over {rounds} rounds"), bytes, hint)
     }
 
     /// Returns a cell's ledger and facts, from its first trial; checks that trials can be made.

@@ -31,7 +31,7 @@ fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPl
         let gram = Arc::clone(&problem.shared()?.gram);
         let (prior, rounds, n_points) = (ExactPosterior::prior_bound(gram.as_ref()), problem.rounds, gram.n_points());
         let lengths = lengths(rounds);
-        let batches = lengths.len();
+        let (batches, longest) = (lengths.len(), lengths.iter().copied().max().unwrap_or(1));
         let noise = move |setting: &Setting| -> Result<(MeanNoise, u64), Diagnostic> {
             let noise = MeanNoise::of(setting)?.at_least(LEAST_NOISE * prior);
             Ok((noise, noise.users(prior, rounds)))
@@ -53,7 +53,10 @@ fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPl
             let users = noise(setting).map_or(1, |(_, users)| users);
             vec![("batches".to_owned(), batches.into()), ("least plays of a point".to_owned(), users.into())]
         };
-        Ok(Box::new(PhasesMaker { name, n_points, rule: Box::new(rule), facts: Box::new(facts) }))
+        // Rows of the design: twice its points, of which there is one a play at most.
+        let k = n_points.min(longest as usize) as f64;
+        let bytes = 8.0 * (n_points as f64 * (2.0 * k + 16.0) + k * k);
+        Ok(Box::new(PhasesMaker { name, n_points, bytes, rule: Box::new(rule), facts: Box::new(facts) }))
     };
     PolicyPlan { protection, patience: Box::new(|rounds| lengths(rounds)[0]), ..PolicyPlan::new(prepare) }
 }

@@ -217,6 +217,17 @@ impl Problem {
         Ok(SharedInputs { gram, points: Some(points), kernel: Some(Arc::clone(kernel)) })
     }
 
+    /// Returns the number of points, for a policy that names them by their places.
+    ///
+    /// # Errors
+    /// If the domain is a product of axes.
+    pub fn listed(&self) -> Result<usize, Error> {
+        if matches!(self.inputs, KnownInputs::Product(_)) {
+            self.shared()?;
+        }
+        Ok(self.n_points())
+    }
+
     /// Returns the inputs, for a policy that needs them before the first trial.
     ///
     /// # Errors
@@ -350,6 +361,11 @@ pub trait PolicyMaker: Send + Sync {
     /// Returns the sums that the policy needs; `None` where rewards are released.
     fn sums(&self) -> Option<SumsNeed> {
         None
+    }
+
+    /// Returns the memory of one trial of a policy that never scores, in bytes.
+    fn own_bytes(&self) -> f64 {
+        0.0
     }
 
     /// Makes a policy before its first round.

@@ -22,7 +22,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let ridge = Ridge::parse(args, Ridge::Mechanism);
     PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let posterior = PosteriorPlan::Exact(InputNoiseModel::Modelled).prepare(problem)?;
-        Ok(Box::new(ImprovementMaker { posterior, ridge, n_points: problem.n_points() }))
+        Ok(Box::new(ImprovementMaker { posterior, ridge, n_points: problem.n_points(), rounds: problem.rounds }))
     })
 }
 
@@ -30,6 +30,7 @@ struct ImprovementMaker {
     posterior: PreparedPosterior,
     ridge: Ridge,
     n_points: usize,
+    rounds: u64,
 }
 
 impl ImprovementMaker {
@@ -41,6 +42,12 @@ impl ImprovementMaker {
 impl PolicyMaker for ImprovementMaker {
     fn basis(&self) -> Option<Basis> {
         None
+    }
+
+    fn own_bytes(&self) -> f64 {
+        let n = self.n_points as f64;
+        let k = n.min(self.rounds as f64);
+        8.0 * (n * k + 3.0 * n + 2.5 * k * k)
     }
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {

@@ -4,7 +4,7 @@
 //! Derivation and proof: `docs/proofs/recommendation.md`.
 
 use super::contract::check_saved;
-use super::{KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
@@ -21,10 +21,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let candidates = args.count("candidates", doc).between(2, 1_000_000).or(16);
     let pulls = args.count("pulls", "users that score each candidate").between(1, 1 << 40).optional("`rounds` over candidates");
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
-        if matches!(problem.inputs, KnownInputs::Product(_)) {
-            problem.shared()?;
-        }
-        let (n_points, rounds) = (problem.n_points() as u64, problem.rounds);
+        let (n_points, rounds) = (problem.listed()? as u64, problem.rounds);
         let candidates = candidates.min(n_points).min(rounds);
         let pulls = pulls.unwrap_or(rounds / candidates);
         if rounds / candidates < pulls {

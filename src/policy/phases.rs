@@ -34,6 +34,8 @@ pub(super) type StateFacts = dyn Fn(&Setting) -> Vec<(String, serde_json::Value)
 pub(super) struct PhasesMaker {
     pub(super) name: &'static str,
     pub(super) n_points: usize,
+    /// Memory of one trial, in bytes.
+    pub(super) bytes: f64,
     pub(super) rule: Box<MakeRule>,
     pub(super) facts: Box<StateFacts>,
 }
@@ -50,6 +52,10 @@ impl PhasesMaker {
 impl PolicyMaker for PhasesMaker {
     fn basis(&self) -> Option<Basis> {
         None
+    }
+
+    fn own_bytes(&self) -> f64 {
+        self.bytes
     }
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {

@@ -26,7 +26,7 @@ pub fn parse_sums(args: &Args<'_>) -> PolicyPlan {
 fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse(args), failure_prob(args));
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
-        let (n_points, rounds) = (problem.n_points(), problem.rounds);
+        let (n_points, rounds) = (problem.listed()?, problem.rounds);
         let rule = move |setting: &Setting| -> Result<(MeanNoise, Box<dyn PhaseRule>), Diagnostic> {
             let noise = MeanNoise::of(setting)?;
             // A mean within [-B, B] has a gap of at most 2 B; a clipped one, of the range's length.
@@ -34,7 +34,13 @@ fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPl
             let gap = clip.map_or(f64::INFINITY, |(lo, hi)| hi - lo).min(2.0 * setting.facts.bound);
             Ok((noise, Box::new(Epochs { beta, failure_prob, noise, gap, rounds })))
         };
-        Ok(Box::new(PhasesMaker { name, n_points, rule: Box::new(rule), facts: Box::new(|_| Vec::new()) }))
+        Ok(Box::new(PhasesMaker {
+            name,
+            n_points,
+            bytes: 64.0 * n_points as f64,
+            rule: Box::new(rule),
+            facts: Box::new(|_| Vec::new()),
+        }))
     };
     PolicyPlan { protection, ..PolicyPlan::new(prepare) }
 }

@@ -18,7 +18,7 @@ const NAME: &str = "ucb1";
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let beta = ExplorationFactor::parse(args);
     PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(Ucb1Maker { beta, n_points: problem.n_points() }))
+        Ok(Box::new(Ucb1Maker { beta, n_points: problem.listed()? }))
     })
 }
 

@@ -39,7 +39,7 @@ pub use figures::Height;
 pub use folders::{ComparedFolders, compare_folders};
 pub use page_tables::TerminalTable;
 pub use share::Share;
-pub use stats::{Quantiles, Ratio, SampleMoments};
+pub use stats::{Quantiles, Ratio, SampleMoments, widened};
 pub use summary::{SummaryRow, summary_columns};
 pub use text::share_text;
 pub use write::{ComparedReport, Outcome, compare_report, write_report, write_report_of};

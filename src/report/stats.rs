@@ -102,6 +102,13 @@ fn t_975(degrees: usize) -> f64 {
 /// Returns a quantile of Student's t.
 ///
 /// It is rounded to nine decimals, so that it is the same number on every platform.
+/// Widens a 95 % interval of a mean of n trials to one of which `pairs` hold together.
+pub fn widened((low, high): (f64, f64), n: usize, pairs: usize) -> (f64, f64) {
+    let at = |probability| t_quantile(n.saturating_sub(1).max(1), probability);
+    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low) * at(1.0 - 0.025 / pairs.max(1) as f64) / at(0.975));
+    (middle - half, middle + half)
+}
+
 fn t_quantile(degrees: usize, probability: f64) -> f64 {
     let quantile = StudentsT::new(0.0, 1.0, degrees as f64).map_or(f64::NAN, |t| t.inverse_cdf(probability));
     (quantile * 1e9).round() / 1e9

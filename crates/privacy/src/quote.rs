@@ -91,7 +91,9 @@ impl PriceReport {
             noise: ledger.noise_formula.clone(),
             noise_size,
             pure_epsilon: composition.pure(),
-            curve: if matches!(ledger.event, Event::Subsampled { .. } | Event::Shuffled { .. }) {
+            curve: if matches!(ledger.event, Event::Subsampled { .. })
+                || matches!(ledger.event, Event::Shuffled { .. }) && participations <= 1
+            {
                 curve_alone(&ledger.event)
             } else {
                 curve(&composition)

@@ -5,12 +5,14 @@ use privateer::engine::Quantity;
 use privateer::engine::decide;
 use privateer::env::DataFolder;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
-use privateer::registry::{FEATURES, POLICIES, Registry, documentation, names};
+use privateer::registry::{FEATURES, Kind, POLICIES, Registry, documentation, names};
 use privateer_backend::Screen;
 use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, Moments, TrialScore};
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::{Released, Signal};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// The posteriors that a policy can be given, as lines of its table.
 fn posteriors(policy: &str) -> Vec<String> {
@@ -36,8 +38,13 @@ const LARGE: &str = "# large domain\n";
 
 /// Whether a policy reads a key.
 fn reads(policy: &str, path: &str) -> bool {
-    let documented = documentation(&Registry::builtin(), "policy");
-    documented.iter().any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == path))
+    // Every item of the registry is asked for its keys, and settings are listed thousands of times.
+    static KEYS: OnceLock<BTreeSet<(String, String)>> = OnceLock::new();
+    let keys = KEYS.get_or_init(|| {
+        let of = |kind: &Kind| kind.keys.iter().map(|key| (kind.name.to_owned(), key.path.clone())).collect::<Vec<_>>();
+        documentation(&Registry::builtin(), "policy").iter().flat_map(of).collect()
+    });
+    keys.contains(&(policy.to_owned(), path.to_owned()))
 }
 
 /// Whether a policy keeps a Nystrom dictionary of its own.

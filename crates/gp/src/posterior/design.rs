@@ -5,7 +5,7 @@
 //! its own variance, `f = d / (1 + d v)`. These rows are kept until they are twice as many as the design has points; then they are
 //! replaced by `L^{-1} K`, one row a point of the design, with `L L^T = K + diag(1/precision)`.
 
-use crate::score::GramSource;
+use crate::score::{GramSource, TIE_TOLERANCE};
 use privateer_numerics::linalg::{self, Columns, add_scaled};
 use std::sync::Arc;
 
@@ -42,10 +42,13 @@ impl Design {
         &self.variances
     }
 
-    /// Returns the place of the largest variance, the first among equal ones; 0 without points.
+    /// Returns the place of the largest variance, the first among those that tie with it; 0 without points.
+    ///
+    /// A tie is relative, so that the unit of rewards does not decide between points that are alike.
     pub fn widest(&self) -> usize {
         let largest = self.variances.iter().copied().fold(0.0, f64::max);
-        self.variances.iter().position(|&variance| variance == largest).unwrap_or(0)
+        let floor = largest * (1.0 - TIE_TOLERANCE);
+        self.variances.iter().position(|&variance| floor <= variance).unwrap_or(0)
     }
 
     /// Raises the precision of a point to this number.

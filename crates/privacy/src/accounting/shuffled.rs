@@ -31,9 +31,26 @@ pub fn delta(epsilon: f64, rare: f64, users: u64) -> f64 {
     (0..=others).map(|upper| Others::new(rare, upper, others - upper).delta(epsilon)).fold(0.0, f64::max)
 }
 
+/// Returns a number of this key, which is computed once.
+fn once(known: &Mutex<BTreeMap<[u64; 3], f64>>, key: [u64; 3], number: impl FnOnce() -> f64) -> f64 {
+    let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lock().get(&key) {
+        return *known;
+    }
+    let number = number();
+    lock().insert(key, number);
+    number
+}
+
 /// Returns the least epsilon at `delta`.
 pub fn epsilon(rare: f64, users: u64, delta: Delta) -> f64 {
-    let others = users.clamp(1, MOST_USERS) as usize - 1;
+    static KNOWN: Mutex<BTreeMap<[u64; 3], f64>> = Mutex::new(BTreeMap::new());
+    let users = users.clamp(1, MOST_USERS);
+    once(&KNOWN, [rare.to_bits(), users, delta.get().to_bits()], || searched_epsilon(rare, users, delta))
+}
+
+fn searched_epsilon(rare: f64, users: u64, delta: Delta) -> f64 {
+    let others = users as usize - 1;
     let alike = [Others::new(rare, 0, others), Others::new(rare, others, 0)];
     let pure = loss(rare);
     let keeps = |epsilon: f64| alike.iter().all(|others| others.delta(epsilon) <= delta.get());
@@ -50,10 +67,10 @@ pub fn epsilon(rare: f64, users: u64, delta: Delta) -> f64 {
 pub fn largest_loss(budget: Epsilon, users: u64, delta: Delta) -> f64 {
     static KNOWN: Mutex<BTreeMap<[u64; 3], f64>> = Mutex::new(BTreeMap::new());
     let users = users.clamp(1, MOST_USERS);
-    let (budget, key) = (budget.get(), [budget.get().to_bits(), users, delta.get().to_bits()]);
-    if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-        return *known;
-    }
+    once(&KNOWN, [budget.get().to_bits(), users, delta.get().to_bits()], || searched_loss(budget.get(), users, delta))
+}
+
+fn searched_loss(budget: f64, users: u64, delta: Delta) -> f64 {
     let others = users as usize - 1;
     let alike = |loss: f64| {
         let rare = rare(loss);
@@ -66,9 +83,7 @@ pub fn largest_loss(budget: Epsilon, users: u64, delta: Delta) -> f64 {
         beyond *= 2.0;
     }
     let largest = if beyond < MOST_LOSS { bisect(beyond, budget, 1e-13, alike) } else { MOST_LOSS.max(budget) };
-    let largest = if all(largest) { largest } else { bisect(largest, budget, 1e-13, all) };
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(key, largest);
-    largest
+    if all(largest) { largest } else { bisect(largest, budget, 1e-13, all) }
 }
 
 /// Largest pure loss of one bit: a bit that is wrong once in 10^13 answers.
