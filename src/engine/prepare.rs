@@ -293,7 +293,7 @@ impl<'a> Preparation<'a> {
             ));
         }
         let maker = bandit.policy_plan.prepare(&problem)?;
-        let (mut trial_bytes, mut screen_bytes) = (0.0, 0.0);
+        let (trial_bytes, screen_bytes);
         let domain = match maker.basis() {
             Some(basis) => {
                 let update_kind = update_kind(maker.as_ref());
@@ -308,7 +308,7 @@ impl<'a> Preparation<'a> {
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => {
-                trial_bytes = maker.own_bytes();
+                (trial_bytes, screen_bytes) = (maker.own_bytes(), 0.0);
                 self.allow_one(trial_bytes, problem.n_points(), plan.rounds, "lower `rounds` or the domain's points")?;
                 None
             }
