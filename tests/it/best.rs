@@ -18,8 +18,10 @@ fn asked(here: &Path, more: &[&str]) -> Value {
     serde_json::from_str(&fine(here, &words)).expect("JSON")
 }
 
-/// Returns the rows of a results folder: policy, mean regret, difference to the first policy, the low end of its interval.
-fn summary(folder: &Path) -> Vec<(String, f64, Option<(f64, f64)>)> {
+/// A row of a results folder: policy, mean regret, difference to the first policy and the low end of its interval.
+type Row = (String, f64, Option<(f64, f64)>);
+
+fn summary(folder: &Path) -> Vec<Row> {
     let mut summary = csv::Reader::from_path(folder.join("summary.csv")).expect("a summary");
     let names = summary.headers().expect("names").clone();
     let column = |name: &str| names.iter().position(|known| known == name).expect("a column");
