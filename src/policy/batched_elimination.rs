@@ -1,4 +1,4 @@
-//! Implements `batched-elimination` (BPE [LiScarlett2022]) and `dp-bpe`, the same with sums that a trusted server releases.
+//! Implements `batched-elimination` (BPE \[LiScarlett2022\]) and `dp-bpe`, the same with sums that a trusted server releases.
 //!
 //! Batch i has `N_i = ceil(sqrt(T N_(i-1)))` rounds, `N_0 = 1`. A batch plays the survivors of largest posterior variance, where the
 //! posterior knows this batch alone. Variances do not depend on rewards, so that all plays of a point are made one after the other,

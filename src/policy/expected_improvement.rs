@@ -1,4 +1,4 @@
-//! Implements `expected-improvement` [Mockus1978]: the point with the largest expected gain over the best point so far.
+//! Implements `expected-improvement` \[Mockus1978\]: the point with the largest expected gain over the best point so far.
 //!
 //! With posterior mean mu, standard deviation s and `z = (mu - m)/s` the gain is `s (z Phi(z) + phi(z))`. Rewards are noisy, so that
 //! m is the largest posterior mean of a point that was played. Points where s is 0 gain nothing.

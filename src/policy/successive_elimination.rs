@@ -1,4 +1,4 @@
-//! Implements `successive-elimination` and `dp-se` [SajedSheffet2019]: arms without a kernel, of which the worse ones are dropped.
+//! Implements `successive-elimination` and `dp-se` \[SajedSheffet2019\]: arms without a kernel, of which the worse ones are dropped.
 //!
 //! Epoch e = 1, 2, … plays every survivor afresh, until the half-width of an interval is a quarter of `G 2^-e`, with G the largest
 //! possible gap. Then arms are dropped whose mean is more than two half-widths below the best. An epoch that would not end within

@@ -1,4 +1,4 @@
-//! Implements `ucb1` [Auer2002]: arms without a kernel, of which the largest upper confidence bound is played.
+//! Implements `ucb1` \[Auer2002\]: arms without a kernel, of which the largest upper confidence bound is played.
 //!
 //! The bound is the mean of n plays plus `sqrt(8 ln t) R / sqrt(n)` for rewards of sub-Gaussian scale R, which is the printed
 //! `sqrt(2 ln t / n)` for rewards in [0, 1]. Noise of a local mechanism counts in R, and Laplace noise has a bound of its own.
