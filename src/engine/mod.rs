@@ -28,6 +28,8 @@ mod reward_source;
 mod rounds;
 mod run;
 mod scoring_error;
+#[cfg(feature = "cli")]
+mod screened;
 mod session;
 mod session_parts;
 mod share;
@@ -53,9 +55,10 @@ pub use options::Options;
 pub use prepare::Preparation;
 pub use run::{Tally, run, units};
 pub use scoring_error::scoring_error;
+#[cfg(feature = "cli")]
+pub use screened::Screened;
 pub use session::{Session, ToldRound};
 pub use share::{Shard, Share, UnitList};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};
-pub use tuned::Screened;
 pub use workload::workloads;
