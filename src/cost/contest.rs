@@ -141,7 +141,8 @@ impl Contest {
         let screened = pool.install(|| preparation.screen(&sweep.cells, FINALISTS, question.trials[1], stop, played))?;
         let (mut finalists, mut dropped, mut seen) = (Vec::new(), Vec::new(), Vec::new());
         let most = screened.first().map_or(0, |best| best.losses.len());
-        for Screened { cell, factor, losses, .. } in screened.iter().filter(|screened| screened.losses.len() <= most) {
+        for screened in &screened {
+            let Screened { cell, factor, losses, .. } = screened;
             let Some(candidate) = candidates.get(*cell as usize).filter(|_| !seen.contains(cell)) else { continue };
             seen.push(*cell);
             let contestant = Contestant {
@@ -149,7 +150,7 @@ impl Contest {
                 table: candidate.table.clone(),
                 factor: *factor,
                 trials: losses.len() as u64,
-                regret: losses.iter().sum::<f64>() / losses.len() as f64,
+                regret: screened.mean(),
                 delta: candidate.delta,
             };
             if losses.len() == most && finalists.len() < FINALISTS {

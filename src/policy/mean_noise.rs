@@ -16,7 +16,7 @@ pub struct MeanNoise {
     pub least: u64,
     /// Standard deviation of the noise on a sum that a server releases; 0 where rewards arrive one by one.
     pub sum: f64,
-    /// Half of the range to which a server clips rewards; infinite where there is none.
+    /// Half of the length of the range to which a server clips rewards; infinite where rewards arrive one by one.
     half: f64,
     /// Whether a server releases sums.
     pub is_batched: bool,

@@ -103,13 +103,11 @@ pub fn price(event: &Event) -> PrivacyLoss {
             PrivacyLoss::Unbounded
         };
     }
-    if let (Event::Shuffled { rare, users }, Loss::Response { .. }) = (*event, Loss::of(event)) {
-        return PrivacyLoss::Shuffled { rare, users };
-    }
-    match Loss::of(event) {
-        Loss::Gaussian { mu } => PrivacyLoss::Gaussian { mu },
-        Loss::Zcdp { rho } => PrivacyLoss::Concentrated { rho },
-        loss => loss.pure().map_or(PrivacyLoss::Unbounded, |epsilon| PrivacyLoss::Pure { epsilon }),
+    match (Loss::of(event), *event) {
+        (Loss::Response { .. }, Event::Shuffled { rare, users }) => PrivacyLoss::Shuffled { rare, users },
+        (Loss::Gaussian { mu }, _) => PrivacyLoss::Gaussian { mu },
+        (Loss::Zcdp { rho }, _) => PrivacyLoss::Concentrated { rho },
+        (loss, _) => loss.pure().map_or(PrivacyLoss::Unbounded, |epsilon| PrivacyLoss::Pure { epsilon }),
     }
 }
 

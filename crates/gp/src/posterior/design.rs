@@ -77,7 +77,7 @@ impl Design {
         self.rows.push(row);
     }
 
-    /// Computes rows and variances from the precisions; returns the factor `L`, `None` if there is none.
+    /// Computes rows and variances from the precisions; returns the factor `L`, or `None` if rounding leaves the matrix without one.
     fn rebuild(&mut self) -> Option<Vec<f64>> {
         let (k, n) = (self.entries.len(), self.points.len());
         let mut columns = Columns::zeros(k, n);

@@ -1,5 +1,6 @@
 //! Represents the loss of one release: the pair of output laws that is easiest to distinguish.
 
+use super::shuffled;
 use crate::Event;
 use crate::event::mu_of_sums;
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,7 @@ impl Loss {
             }
             // Each bit by itself; `price` knows how others hide it.
             Event::TwoPoint { rare } | Event::Shuffled { rare, .. } => {
-                let epsilon = odds(rare);
+                let epsilon = shuffled::loss(rare);
                 checked(Self::Response { epsilon }, epsilon)
             }
             Event::TwoLevel { high, low } => {
@@ -92,7 +93,7 @@ impl Loss {
                 checked(Self::TwoLevel { epsilon, kept: right }, epsilon)
             }
             Event::Mixture { rare, high, low, two_level_share } => {
-                let (response, (epsilon, kept)) = (odds(rare), levels(high, low));
+                let (response, (epsilon, kept)) = (shuffled::loss(rare), levels(high, low));
                 checked(Self::Mixture { response, epsilon, kept, share: two_level_share }, response + epsilon)
             }
             Event::Gaussian { sigma, sensitivity } => {
@@ -187,11 +188,6 @@ impl Loss {
             }
         }
     }
-}
-
-fn odds(rare: f64) -> f64 {
-    // ln((1 - rare)/rare), without rounding 1 - rare.
-    libm::log1p(-rare) - libm::log(rare)
 }
 
 /// Returns the logarithm of the levels' ratio and the probability of the higher level.

@@ -1,8 +1,9 @@
 //! Computes what several releases cost together, and the least noise for a budget.
 //!
 //! In reading order: how much one user can change a released value ([`sensitivity`]), what one release costs ([`Loss`]),
-//! concentrated and Rényi privacy ([`zcdp`], [`renyi`]), bits that a shuffler mixes ([`shuffled`]), the distribution of the privacy loss on a grid ([`pld`]) and the
-//! composition of many releases ([`Composition`]). Everything here is a function of numbers: no randomness and no data.
+//! concentrated and Rényi privacy ([`zcdp`], [`renyi`]), bits that a shuffler mixes ([`shuffled`]), the distribution of the
+//! privacy loss on a grid ([`pld`]) and the composition of many releases ([`Composition`]). Everything here is a function of
+//! numbers: no randomness and no data.
 
 mod composition;
 mod loss;

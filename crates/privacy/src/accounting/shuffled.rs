@@ -22,6 +22,7 @@ pub fn rare(loss: f64) -> f64 {
 
 /// Returns the pure loss of one bit.
 pub fn loss(rare: f64) -> f64 {
+    // ln((1 - rare)/rare), without rounding 1 - rare.
     libm::log1p(-rare) - libm::log(rare)
 }
 
@@ -94,7 +95,7 @@ struct Others {
     rare: f64,
     /// Probabilities of the number of upper bits of those at the upper end, and of those at the lower.
     parts: [Vec<f64>; 2],
-    /// Probabilities of at least so many upper bits of those at the lower end.
+    /// At i: the probability that at least i of those at the lower end answer with the upper bit.
     tail: Vec<f64>,
 }
 
