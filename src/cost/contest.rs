@@ -212,7 +212,8 @@ fn attempts(kind: &Kind, question: &CostQuestion, problem: &CostProblem) -> Vec<
     };
     let shuffled = (question.trust == Trust::Shuffle).then(|| [plain.clone(), vec![SHUFFLED.trim_end().to_owned()]].concat());
     let mut attempts: Vec<_> = shuffled.iter().chain([&plain]).map(|lines| variants(lines)).collect();
-    let with_features = (key("features").is_some() && !problem.is_arms)
+    let map = format!("`{}`", problem.features.split('"').nth(1).unwrap_or_default());
+    let with_features = (key("features").is_some_and(|key| key.accepts.contains(&map)) && !problem.is_arms)
         .then(|| [plain.clone(), vec![format!("features = {}", problem.features)]].concat());
     attempts.extend(with_features.iter().map(|lines| variants(lines)));
     if question.trust == Trust::Local {

@@ -114,6 +114,19 @@ fn the_margin_is_that_of_the_report() {
     assert_eq!(stdout(&run(here, &words)), said);
 }
 
+/// In six dimensions quadrature has too many nodes: that is said, not that other features are unknown to a policy.
+#[test]
+fn a_policy_is_left_out_for_its_own_reason() {
+    let here = &folder();
+    let few = ["--points", "20", "--rounds", "40", "--trials", "2", "--pilots", "2", "--epsilon", "1", "--out", "six"];
+    let words = [&["best", "--json", "--function", "hartmann-6"][..], &few].concat();
+    let answer: Value = serde_json::from_str(&fine(here, &words)).expect("JSON");
+    let reasons = answer["left_out"].as_array().expect("rows").iter().filter_map(|row| row[1].as_str());
+    let reasons: Vec<&str> = reasons.collect();
+    assert!(!reasons.iter().any(|reason| reason.contains("unknown")), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason.contains("feature")), "{reasons:?}");
+}
+
 #[test]
 fn trust_decides_who_takes_part_and_cost_can_ask() {
     let here = &folder();
