@@ -187,7 +187,7 @@ def best(
     data, value, inputs, function, arms, spec, range
         The problem, as in `cost`.
     trust
-        Who sees raw rewards: `none` (everybody), `local` (nobody), `shuffle` (nobody, and a shuffler mixes randomised bits of a batch)
+        Who sees raw rewards: `none` (everybody), `local` (nobody), `shuffle` (nobody, and a shuffler mixes randomised answers of a batch)
         or `joint` (a server).
     epsilon
         The privacy budget, > 0.

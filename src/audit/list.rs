@@ -50,7 +50,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
     sound("sums-batch-gaussian", "sums of batches, Gaussian noise", || sums::cases(&batch::ENTRIES[1])),
-    sound("sums-batch-shuffle", "means of shuffled bits of batches", || sums::cases(&shuffle::ENTRY)),
+    sound("sums-batch-shuffle", "means of shuffled answers of batches", || sums::cases(&shuffle::ENTRY)),
     sound("sums-exponential", "one candidate, chosen by its rewards", recommendation::cases),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
     sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false))

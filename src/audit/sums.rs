@@ -29,7 +29,7 @@ const FEATURES: usize = 2;
 const ENTRIES: usize = 5;
 /// The claim, at a delta for which the attack shows most of it.
 const BUDGET: (f64, f64) = (4.0, 1e-3);
-/// The claim about shuffled bits, at which 64 of them hide each other.
+/// The claim about shuffled answers, at which 64 of them hide each other.
 const SHUFFLED: (f64, f64) = (1.0, 1e-2);
 
 /// Returns the attacks on the sums of users with two features and rewards in [-1, 1].

@@ -158,7 +158,7 @@ fn noise_warning(plan: &CellPlan, trial: &ReadyTrial, values: &KnownValues) -> O
         (Some(rewards), _) => libm::sqrt(rewards.noise_variance() / rounds),
         (None, Some(Spectrum::Local { moment, .. })) => moment / libm::sqrt(rounds),
         (None, Some(Spectrum::Joint { std })) => std / rounds,
-        (None, Some(Spectrum::Shuffled { std, .. })) => std / libm::sqrt(rounds),
+        (None, Some(Spectrum::Shuffled { variance, .. })) => libm::sqrt(variance / rounds),
         _ => return None,
     };
     let spread = values.greatest - values.least;

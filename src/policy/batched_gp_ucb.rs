@@ -2,8 +2,8 @@
 //!
 //! All users of a batch play one released point, so that only the sum of their rewards is private: our own derivation. The
 //! posterior observes the released mean of a batch, whose noise has variance `v/b + s²/b²` for a batch of b users, rewards with
-//! noise of variance v, and a sum released with noise of variance s²; (v + s²)/b where each user's own bit has noise of variance
-//! s² and a shuffler mixes the bits (`docs/proofs/shuffled.md`). Without privacy a batch is one user, and the policy is
+//! noise of variance v, and a sum released with noise of variance s²; (v + s²)/b where each user's own answer has noise of variance
+//! s² and a shuffler mixes the answers (`docs/proofs/shuffled.md`). Without privacy a batch is one user, and the policy is
 //! `gp-ucb`. Derivation and proof: `docs/proofs/batches.md`.
 
 use super::contract::check_saved;
@@ -70,14 +70,14 @@ impl BatchedMaker {
     /// Returns the number of users of a batch, and the setting in which the mean of a batch is one reward.
     fn batched(&self, setting: &Setting) -> (u64, Setting) {
         let Some((sums, noise)) = setting.sums.zip(MeanNoise::of_sums(setting)) else { return (1, setting.clone()) };
-        // The mechanism of shuffled bits is calibrated for the batch that the spec states, or has one of its own.
+        // The mechanism of shuffled answers is calibrated for the batch that the spec states, or has one of its own.
         let batch = self.batch.unwrap_or_else(|| noise.users(self.prior_variance, self.rounds));
         let users = batch as f64;
         let mut batched = setting.clone();
-        batched.facts.noise_variance = Some((noise.reward - noise.bit) / users);
+        batched.facts.noise_variance = Some((noise.reward - noise.answer) / users);
         batched.sums = None;
         batched.released = ReleasedFacts {
-            mechanism_variance: noise.bit / users + (noise.sum / users) * (noise.sum / users),
+            mechanism_variance: noise.answer / users + (noise.sum / users) * (noise.sum / users),
             mechanism_scale: None,
             clip: sums.clip,
             ..ReleasedFacts::unchanged(sums.clip.map(|(lo, hi)| lo.abs().max(hi.abs())))

@@ -10,8 +10,8 @@ use privateer_privacy::sums::Spectrum;
 pub struct MeanNoise {
     /// Variance of one reward, with its mechanism where each reward has its own.
     pub reward: f64,
-    /// Variance of the bit with which a user answers to a shuffler, part of `reward`; 0 without a shuffler.
-    pub bit: f64,
+    /// Variance of what a user adds to their answer to a shuffler, part of `reward`; 0 without a shuffler.
+    pub answer: f64,
     /// Least number of rewards of which a mean is released.
     pub least: u64,
     /// Standard deviation of the noise on a sum that a server releases; 0 where rewards arrive one by one.
@@ -20,7 +20,7 @@ pub struct MeanNoise {
     half: f64,
     /// Whether a server releases sums.
     pub is_batched: bool,
-    /// Variance proxy of rewards without Laplace noise, over `reward`; 1, a heuristic, where none is proved.
+    /// Variance proxy of rewards without Laplace noise, over `reward`; where a reward has none that is proved, its variance counts.
     proxy: f64,
     /// Largest scale of Laplace noise on a reward or a sum; 0 without any.
     laplace: f64,
@@ -36,21 +36,22 @@ impl MeanNoise {
     /// Returns the noise of sums that a server releases; `None` where rewards arrive one by one.
     pub fn of_sums(setting: &Setting) -> Option<Self> {
         let (sums, facts) = (setting.sums?, &setting.facts);
-        let (sum, bit, least) = match sums.spectrum {
-            Spectrum::Joint { std } => (std, 0.0, 1),
-            Spectrum::Shuffled { std, users } => (0.0, std * std, users),
-            Spectrum::None | Spectrum::Local { .. } => (0.0, 0.0, 1),
+        let (sum, (answer, answer_proxy), least) = match sums.spectrum {
+            Spectrum::Joint { std } => (std, (0.0, 0.0), 1),
+            Spectrum::Shuffled { variance, proxy, users } => (0.0, (variance, proxy), users),
+            Spectrum::None | Spectrum::Local { .. } => (0.0, (0.0, 0.0), 1),
         };
         let half = sums.clip.map_or(f64::INFINITY, |(lo, hi)| 0.5 * (hi - lo));
         // A clipped reward lies in an interval, and its variance is at most the square of half of its length.
         let alone = facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)).unwrap_or(half * half);
         let clipped = ReleasedFacts { clip: sums.clip, mechanism_scale: Some(0.0), ..setting.released };
-        // A bit of two values ±a has the proxy a², and `bit` is a².
-        let proxy = if 0.0 < bit { 1.0 } else { proxy(setting, clipped, alone) };
+        // An answer varies around its reward, and the reward around its mean: their proxies add up.
+        let own = proxy(setting, clipped, alone);
+        let proxy = if 0.0 < answer { (answer_proxy + own * alone) / (answer + alone) } else { own };
         // Where the noise is normal this is more than its tails need.
         Some(Self {
-            reward: alone + bit,
-            bit,
+            reward: alone + answer,
+            answer,
             least,
             sum,
             half,
@@ -71,7 +72,7 @@ impl MeanNoise {
             let laplace = released.laplace_scale.unwrap_or(0.0);
             let scale = if 0.0 < laplace { Some(0.0) } else { released.mechanism_scale };
             let proxy = proxy(setting, ReleasedFacts { mechanism_scale: scale, ..released }, reward);
-            Some(Self { reward, bit: 0.0, least: 1, sum: 0.0, half: f64::INFINITY, is_batched: false, proxy, laplace })
+            Some(Self { reward, answer: 0.0, least: 1, sum: 0.0, half: f64::INFINITY, is_batched: false, proxy, laplace })
         };
         Self::of_sums(setting).or_else(single).ok_or_else(|| {
             Diagnostic::new("the policy needs the variance of a reward, and the noise has neither a bound nor a variance")

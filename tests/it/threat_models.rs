@@ -87,7 +87,7 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
         ("simulated choice: `fixed-design`", points("kind = \"fixed-design\"\ncandidates = 4")),
         ("simulated sums: `batched-gp-ucb`, `dp-bpe`, `dp-se`", points("kind = \"batched-gp-ucb\"")),
         (
-            "simulated shuffled bits: `batched-gp-ucb`, `dp-bpe`, `dp-se`",
+            "simulated shuffled answers: `batched-gp-ucb`, `dp-bpe`, `dp-se`",
             points("kind = \"batched-gp-ucb\"\nprivacy = { mechanism = \"batch-shuffle\" }"),
         ),
         ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),

@@ -147,7 +147,7 @@ pub const ROWS: &[Row] = &[
         &["sums-batch-laplace", "sums-batch-gaussian", "exact-sums-batch-laplace"],
         "mechanisms::batches::a_batch_holds_nothing_of_the_one_before",
     ),
-    row(ShuffledBits, &["sums-batch-shuffle"], "mechanisms::batches::shuffled_bits_keep_their_price"),
+    row(ShuffledAnswers, &["sums-batch-shuffle"], "mechanisms::batches::shuffled_answers_keep_their_price"),
     row(BatchDraw, &["sums-batch-laplace", "sums-batch-gaussian"], "mechanisms::batches::a_mean_has_the_stated_noise"),
     row(BatchSum, &["batch-gaussian"], "mechanisms::draws::a_batch_holds_nothing_of_the_one_before"),
     row(RowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_an_exact_sum_are_cleared"),

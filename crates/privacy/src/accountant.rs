@@ -34,11 +34,13 @@ pub enum PrivacyLoss {
         /// Number of steps.
         steps: u64,
     },
-    /// That of the number of randomised bits (`accounting::shuffled`).
+    /// At most that of the numbers of randomised answers (`accounting::shuffled`).
     Shuffled {
-        /// Probability of a wrong bit at the ends of the range.
+        /// Probability of each other level's answer.
         rare: f64,
-        /// Number of bits.
+        /// Number of levels.
+        levels: u64,
+        /// Number of answers.
         users: u64,
     },
 }
@@ -54,8 +56,8 @@ impl PrivacyLoss {
                 Some(subsampled::epsilon(distance, n_samples, steps, delta))
             }
             (Self::Pure { epsilon }, _) => Some(epsilon),
-            (Self::Shuffled { rare, .. }, None) => Some(shuffled::loss(rare)),
-            (Self::Shuffled { rare, users }, Some(delta)) => Some(shuffled::epsilon(rare, users, delta)),
+            (Self::Shuffled { rare, levels, .. }, None) => Some(shuffled::loss(rare, levels)),
+            (Self::Shuffled { rare, levels, users }, Some(delta)) => Some(shuffled::epsilon(rare, levels, users, delta)),
             (Self::Gaussian { mu }, Some(delta)) => Some(gdp_epsilon(mu, delta)),
         }
     }
@@ -69,8 +71,8 @@ impl PrivacyLoss {
             Self::Pure { epsilon } => Self::Pure { epsilon: k * epsilon },
             Self::Gaussian { mu } => Self::Gaussian { mu: libm::sqrt(k) * mu },
             Self::Concentrated { rho } => Self::Concentrated { rho: k * rho },
-            // Both answers of a user may be mixed with the same others: the bits' own losses add up.
-            Self::Shuffled { rare, .. } => Self::Pure { epsilon: k * shuffled::loss(rare) },
+            // Both answers of a user may be mixed with the same others: the answers' own losses add up.
+            Self::Shuffled { rare, levels, .. } => Self::Pure { epsilon: k * shuffled::loss(rare, levels) },
             Self::Unbounded | Self::Subsampled { .. } => Self::Unbounded,
         }
     }
@@ -93,7 +95,7 @@ impl PrivacyLoss {
 }
 
 /// Prices one event by its worst pair of output laws.
-/// Secretly drawn samples and shuffled bits have a computation of their own.
+/// Secretly drawn samples and shuffled answers have a computation of their own.
 pub fn price(event: &Event) -> PrivacyLoss {
     if let Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } = *event {
         let distance = sensitivity / sigma;
@@ -104,7 +106,9 @@ pub fn price(event: &Event) -> PrivacyLoss {
         };
     }
     match (Loss::of(event), *event) {
-        (Loss::Response { .. }, Event::Shuffled { rare, users }) => PrivacyLoss::Shuffled { rare, users },
+        (loss, Event::Shuffled { rare, levels, users }) if loss != Loss::Unbounded => {
+            PrivacyLoss::Shuffled { rare, levels, users }
+        }
         (Loss::Gaussian { mu }, _) => PrivacyLoss::Gaussian { mu },
         (Loss::Zcdp { rho }, _) => PrivacyLoss::Concentrated { rho },
         (loss, _) => loss.pure().map_or(PrivacyLoss::Unbounded, |epsilon| PrivacyLoss::Pure { epsilon }),

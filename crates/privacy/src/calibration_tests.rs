@@ -43,7 +43,7 @@ fn sound(ledger: &Ledger) {
     assert_eq!(ledger.delivered_epsilon, price(event).epsilon(delta).filter(|price| price.is_finite()), "{ledger:?}");
     let holds = ledger.delivered_epsilon.is_some_and(|price| price <= epsilon * (1.0 + 1e-9));
     assert_eq!(ledger.guarantee == Guarantee::Holds, holds, "{ledger:?}");
-    // The bound on secretly drawn samples is searched to 1e-9, and tails of the number of bits are rounded.
+    // The bound on secretly drawn samples is searched to 1e-9, and tails of the counts of answers are rounded.
     let tolerance = if matches!(event, Event::Subsampled { .. } | Event::Shuffled { .. }) { 2e-9 } else { 1e-12 };
     let keeps = |factor: f64| match scaled(event, factor) {
         Some(event) => price(&event).epsilon(delta).is_some_and(|price| price <= epsilon),

@@ -33,10 +33,12 @@ pub enum Event {
         /// Probability of the less likely value when the input is at either end of its range.
         rare: f64,
     },
-    /// Each user's one of two values was released at random, and only how many users released each is seen.
+    /// Each user's one of several values was released at random, and only how many users released each is seen.
     Shuffled {
-        /// As in [`Event::TwoPoint`].
+        /// Probability of each other value than the input's own.
         rare: f64,
+        /// Number of values.
+        levels: u64,
         /// Least number of users whose values are mixed.
         users: u64,
     },

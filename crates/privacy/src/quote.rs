@@ -338,7 +338,7 @@ fn curve(composition: &Composition) -> Vec<Point> {
         .collect()
 }
 
-/// Returns the curve of an event that no composition of losses describes: steps on randomly drawn samples, and shuffled bits.
+/// Returns the curve of an event that no composition of losses describes: steps on randomly drawn samples, and shuffled answers.
 fn curve_alone(event: &Event) -> Vec<Point> {
     let delivered = price(event);
     CURVE
@@ -347,7 +347,10 @@ fn curve_alone(event: &Event) -> Vec<Point> {
         .map(|delta| {
             let upper = delivered.epsilon(Some(delta)).unwrap_or(f64::INFINITY);
             let (method, lower) = match delivered {
-                PrivacyLoss::Shuffled { .. } => (PriceMethod::Enumeration, upper),
+                PrivacyLoss::Shuffled { levels: 2, users, .. } if users <= crate::accounting::shuffled::MOST_USERS => {
+                    (PriceMethod::Enumeration, upper)
+                }
+                PrivacyLoss::Shuffled { .. } => (PriceMethod::Enumeration, 0.0),
                 _ if upper.is_finite() => (PriceMethod::Renyi, 0.0),
                 _ => (PriceMethod::Unbounded, 0.0),
             };
@@ -363,8 +366,8 @@ fn event_words(event: &Event) -> String {
         E::Unverified => "what foreign code returns for the clipped reward: its loss is not known here".to_owned(),
         E::Laplace { scale, .. } => format!("Laplace noise of scale {}", short(scale)),
         E::TwoPoint { rare } => format!("one of two values, the rarer with probability {} at the ends", short(rare)),
-        E::Shuffled { rare, users } => format!(
-            "each user's one of two values, the rarer with probability {} at the ends, mixed with those of at least {} others",
+        E::Shuffled { rare, levels, users } => format!(
+            "each user's one of {levels} values, each other than their own with probability {}, mixed with those of at least {} others",
             short(rare),
             users.saturating_sub(1)
         ),

@@ -68,26 +68,36 @@ fn a_batch_holds_nothing_of_the_one_before() {
     }
 }
 
-/// The exact failure probability of 64 bits, by the law of their number where all others are at the lower end, or at the upper.
-fn failure(epsilon: f64, rare: f64) -> f64 {
-    let with = |law: &[f64], up: f64| -> Vec<f64> {
-        let at = |i: usize| law.get(i).copied().unwrap_or(0.0);
-        (0..=law.len()).map(|i| (1.0 - up) * at(i) + if i == 0 { 0.0 } else { up * at(i - 1) }).collect()
+/// The failure probability of 64 answers on `levels` levels, where it is seen who answers at random, by sums over all counts.
+fn failure(epsilon: f64, rare: f64, levels: u64) -> f64 {
+    let (k, e) = (levels as f64, epsilon.exp());
+    let chances = |n: u64, p: f64| -> Vec<f64> {
+        let step = |law: Vec<f64>, _| {
+            let at = |i: usize| law.get(i).copied().unwrap_or(0.0);
+            (0..=law.len()).map(|i| (1.0 - p) * at(i) + if i == 0 { 0.0 } else { p * at(i - 1) }).collect()
+        };
+        (0..n).fold(vec![1.0], step)
     };
-    let delta = |up: f64| {
-        let others = (0..63).fold(vec![1.0], |law, _| with(&law, up));
-        let pairs = with(&others, 1.0 - rare).into_iter().zip(with(&others, rare));
-        pairs.map(|(one, other)| (one - epsilon.exp() * other).max(0.0)).sum::<f64>()
+    let random = k * rare;
+    let others = chances(63, random);
+    let of_answers = |answers: u64| {
+        let at_own = |n: usize| (1.0 - random) * k / answers as f64 * n as f64 + random;
+        // The answers at either level of the user, and of those the answers at the first.
+        let cells = chances(answers, 2.0 / k).into_iter().enumerate().flat_map(|(both, p)| {
+            let halves = chances(both as u64, 0.5).into_iter().enumerate();
+            halves.map(move |(first, q)| p * q * (at_own(first) - e * at_own(both - first)).max(0.0)).collect::<Vec<_>>()
+        });
+        cells.sum::<f64>()
     };
-    delta(rare).max(delta(1.0 - rare))
+    others.iter().zip(1..).map(|(weight, answers)| weight * of_answers(answers)).sum()
 }
 
-/// Bits are as wrong as the budget of 64 of them asks, by another sum and by 40 000 draws, and fewer than 64 are never released.
+/// Answers are as random as the budget of 64 of them asks, by another sum and by 40 000 draws; fewer than 64 are never released.
 #[test]
-fn shuffled_bits_keep_their_price() {
+fn shuffled_answers_keep_their_price() {
     let ledger = sums(&shuffle::ENTRY, 2.0, 64).ledger();
-    let Event::Shuffled { rare, users: 64 } = ledger.event else { panic!("{ledger:?}") };
-    let (spent, least) = (failure(2.0, rare), failure(2.0, rare * (1.0 - 1e-6)));
+    let Event::Shuffled { rare, levels: 4, users: 64 } = ledger.event else { panic!("{ledger:?}") };
+    let (spent, least) = (failure(2.0, rare, 4), failure(2.0, rare * (1.0 - 1e-6), 4));
     assert!(spent <= ledger.delta * (1.0 + 1e-9) && ledger.delta < least, "{spent}, {least}, {}", ledger.delta);
     assert_eq!(ledger.guarantee, Guarantee::Holds);
     let (mechanism, mut stream) = (sums(&shuffle::ENTRY, 2.0, 64), stream(5));
@@ -101,8 +111,10 @@ fn shuffled_bits_keep_their_price() {
     }
     assert_eq!(means.len(), 40_064 / 64 - 1);
     // Unbiased for the clipped reward, within six standard errors of the stated variance.
-    let (mean, output) = (means.iter().sum::<f64>() / means.len() as f64, 1.0 / (1.0 - 2.0 * rare));
-    let variance = (output * output - 1.0) / 64.0;
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    // At the end of the range: 1/kept² of the mean square of the levels -1, -1/3, 1/3 and 1, less 1.
+    let kept = 1.0 - 4.0 * rare;
+    let variance = ((kept + (1.0 - kept) * 5.0 / 9.0) / (kept * kept) - 1.0) / 64.0;
     assert!((mean - 1.0).abs() < 6.0 * (variance / means.len() as f64).sqrt(), "{mean}");
     let errors: Vec<f64> = means.iter().map(|mean| mean - 1.0).collect();
     let ratio = mean_square(&errors) / variance;

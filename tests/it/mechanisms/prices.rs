@@ -1,6 +1,6 @@
 //! Sensitivities that noise is calibrated with, against what they are by hand.
 
-use super::parts::{d, e, rewards};
+use super::parts::{d, e, rewards, sums};
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
 use privateer_privacy::gradients::{Constants, SampleClip, Terms, VectorLaw};
@@ -9,7 +9,7 @@ use privateer_privacy::quote;
 use privateer_privacy::release::{RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::sums::{Epochs, SumsNeed, batch, joint};
+use privateer_privacy::sums::{Epochs, SUMS, SumsNeed, batch, joint};
 use privateer_privacy::{Budget, Calibration, Event, Guarantee, Request, RewardFacts, gdp_mu};
 
 #[test]
@@ -19,6 +19,28 @@ fn every_participation_is_priced() {
         let of = |count: u64, separation: u64| factorisation.sensitivity(Participation { count, separation });
         assert!(1.7 * of(1, 1) < of(3, 16) * 1.0001, "{name}: {} {}", of(1, 1), of(3, 16));
     }
+}
+
+/// No mechanism answers for a user who comes three times with the price of one answer: it asks for more or refuses.
+#[test]
+fn three_answers_never_cost_as_little_as_one() {
+    let of_rewards = MECHANISMS.iter().map(|entry| rewards(entry, 1.0).ledger());
+    let of_sums = SUMS.iter().map(|entry| sums(entry, 1.0, 64).ledger());
+    let mut refused = Vec::new();
+    for ledger in of_rewards.chain(of_sums).filter(|ledger| ledger.epsilon.is_some()) {
+        let price = |participations| quote::PriceReport::of_ledger(&ledger, participations);
+        let once = price(1).expect("a price");
+        let Ok(thrice) = price(3) else {
+            refused.push(ledger.mechanism);
+            continue;
+        };
+        assert_eq!(once.curve.len(), thrice.curve.len());
+        for (one, three) in once.curve.iter().zip(&thrice.curve).filter(|(one, _)| one.epsilon.upper.is_finite()) {
+            let (one, three, delta) = (one.epsilon.upper, three.epsilon.upper, one.delta);
+            assert!(1.2 * one < three || one == 0.0, "{} at delta {delta}: {one}, {three}", ledger.mechanism);
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
 }
 
 /// Four answers of one user: pure losses add up to the budget, batches pay for four in one sum.

@@ -79,10 +79,15 @@ impl Loss {
                 let epsilon = sensitivity / scale;
                 checked(Self::Laplace { epsilon }, epsilon)
             }
-            // Each bit by itself; `price` knows how others hide it.
-            Event::TwoPoint { rare } | Event::Shuffled { rare, .. } => {
-                let epsilon = shuffled::loss(rare);
+            Event::TwoPoint { rare } => {
+                let epsilon = shuffled::loss(rare, 2);
                 checked(Self::Response { epsilon }, epsilon)
+            }
+            // Each answer by itself; `price` knows how others hide it.
+            Event::Shuffled { levels: 0 | 1, .. } => Self::Unbounded,
+            Event::Shuffled { rare, levels, .. } => {
+                let epsilon = shuffled::loss(rare, levels);
+                checked(Self::TwoLevel { epsilon, kept: 1.0 - (levels - 1) as f64 * rare }, epsilon)
             }
             Event::TwoLevel { high, low } => {
                 let (epsilon, kept) = levels(high, low);
@@ -93,7 +98,7 @@ impl Loss {
                 checked(Self::TwoLevel { epsilon, kept: right }, epsilon)
             }
             Event::Mixture { rare, high, low, two_level_share } => {
-                let (response, (epsilon, kept)) = (shuffled::loss(rare), levels(high, low));
+                let (response, (epsilon, kept)) = (shuffled::loss(rare, 2), levels(high, low));
                 checked(Self::Mixture { response, epsilon, kept, share: two_level_share }, response + epsilon)
             }
             Event::Gaussian { sigma, sensitivity } => {

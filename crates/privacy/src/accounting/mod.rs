@@ -1,7 +1,7 @@
 //! Computes what several releases cost together, and the least noise for a budget.
 //!
 //! In reading order: how much one user can change a released value ([`sensitivity`]), what one release costs ([`Loss`]),
-//! concentrated and Rényi privacy ([`zcdp`], [`renyi`]), bits that a shuffler mixes ([`shuffled`]), the distribution of the
+//! concentrated and Rényi privacy ([`zcdp`], [`renyi`]), answers that a shuffler mixes ([`shuffled`]), the distribution of the
 //! privacy loss on a grid ([`pld`]) and the composition of many releases ([`Composition`]). Everything here is a function of
 //! numbers: no randomness and no data.
 

@@ -18,7 +18,7 @@ pub mod hybrid;
 pub mod laplace;
 mod list;
 pub mod none;
-mod on_window;
+pub(crate) mod on_window;
 mod outside;
 pub mod piecewise;
 pub mod response;

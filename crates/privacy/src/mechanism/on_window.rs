@@ -18,7 +18,7 @@ use std::sync::Arc;
 const GREATEST_EXACT: f64 = 20.0;
 
 /// Randomises inputs on [-1, 1] without bias.
-pub(super) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
+pub(crate) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
     /// Returns the answer to an input; consumes a fixed number of random-stream words.
     fn draw(&self, input: f64, stream: &mut Stream) -> f64;
 

@@ -27,17 +27,18 @@ const DESCRIPTION: Description = Description {
 };
 
 /// Largest number of levels.
-const MOST_LEVELS: u64 = 64;
+pub(crate) const MOST_LEVELS: u64 = 64;
 
 /// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
-struct Response {
-    epsilon: f64,
+pub(crate) struct Response {
+    pub(crate) epsilon: f64,
     /// Number of levels k, at -1 + 2 j/(k - 1).
-    levels: u64,
+    pub(crate) levels: u64,
     /// Probability of answering the input's own level for certain; else the answer is a uniform level.
     kept: f64,
-    worst_variance: f64,
+    /// Variance of the answer at the worst input.
+    pub(crate) worst_variance: f64,
 }
 
 /// Returns the variance at the worst input on [-1, 1].
@@ -50,9 +51,14 @@ impl Response {
         let epsilon = epsilon.get();
         let of = |levels: u64| (levels, worst_variance(epsilon, levels));
         let less = |best: (u64, f64), levels| if of(levels).1 < best.1 { of(levels) } else { best };
-        let (levels, worst_variance) = (3..=MOST_LEVELS).fold(of(2), less);
+        let (levels, _) = (3..=MOST_LEVELS).fold(of(2), less);
+        Self::on(levels, epsilon)
+    }
+
+    /// Returns randomised response on this number of levels.
+    pub(crate) fn on(levels: u64, epsilon: f64) -> Self {
         let kept = 1.0 / (1.0 + per_level(drawn(epsilon), levels));
-        Self { epsilon, levels, kept, worst_variance }
+        Self { epsilon, levels, kept, worst_variance: worst_variance(epsilon, levels) }
     }
 
     fn level(&self, at: u64) -> f64 {

@@ -68,7 +68,7 @@ faults! {
     BatchNoise "batch-noise" "Noise on a sum of a batch is set by half of the width of the clip range."
     AnswerNoise "answer-noise" "The exponential mechanism over candidates has half of its scale."
     BatchTwice "batch-twice" "The last reward of a batch enters the next batch too."
-    ShuffledBits "shuffled-bits" "Bits for a shuffler hide among ten times as many users."
+    ShuffledAnswers "shuffled-answers" "Answers for a shuffler hide among ten times as many users."
     BatchDraw "batch-draw" "All sums of batches share the draw of the first."
     BatchSum "batch-sum" "The sum of a batch of gradients is not cleared for the next batch."
     RowSum "row-sum" "The row of an exact sum is not cleared for the next row."

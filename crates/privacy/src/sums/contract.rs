@@ -81,8 +81,10 @@ pub enum Spectrum {
     },
     /// Each of at least `users` users of a batch adds noise of their own.
     Shuffled {
-        /// Largest standard deviation of one user's noise.
-        std: f64,
+        /// Largest variance of one user's noise.
+        variance: f64,
+        /// Bound on its sub-Gaussian variance proxy.
+        proxy: f64,
         /// Least number of users of a batch.
         users: u64,
     },
