@@ -69,7 +69,9 @@ pub use env::contextual::FnContexts;
 #[doc(inline)]
 pub use env::{DataFolder, FnEnvironment};
 #[doc(inline)]
-pub use policy::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
+pub use oco::learner::{LearnerFailure, OwnLearner, SumsLearner, SumsStart};
+#[doc(inline)]
+pub use policy::{BatchPolicy, MeanNoise, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
 #[doc(inline)]
 pub use privateer_backend::{Backend, Counters, Cpu};
 #[doc(inline)]

@@ -10,7 +10,7 @@ environments of your own beside the built-in ones, and the price of privacy.
 """
 
 from ._native import VERSION as __version__
-from ._native import Problem
+from ._native import LearnerProblem, Problem
 from .accounting import Price, account, curate
 from .asking import AskTell
 from .audits import Audit, audit
@@ -28,7 +28,7 @@ from .errors import (
     SpecError,
     UnknownNameError,
 )
-from .own import ContextualPolicy, ContextualProblem, Environment, Policy
+from .own import ContextualPolicy, ContextualProblem, Environment, Learner, Policy
 from .results import Difference, Results
 from .runs import run
 from .session import Deployment, Session
@@ -51,6 +51,8 @@ __all__ = [
     "Environment",
     "FolderError",
     "InUseError",
+    "Learner",
+    "LearnerProblem",
     "Policy",
     "PolicyError",
     "Price",

@@ -7,7 +7,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "AskedTrials", "Problem", "Simulators", "Sweep", "account", "allow_frames", "arrow_stream", "ask", "audit", "best", "books", "cost", "curate", "finish", "init", "ledger", "main", "manifest", "mean_interval", "merge", "people", "plan", "release", "release_table", "rows", "run", "spec_text", "tell", "toml_as_json"]
+__all__ = ["VERSION", "AskedTrials", "LearnerProblem", "Problem", "Simulators", "Sweep", "account", "allow_frames", "arrow_stream", "ask", "audit", "best", "books", "cost", "curate", "finish", "init", "ledger", "main", "manifest", "mean_interval", "merge", "people", "plan", "release", "release_table", "rows", "run", "spec_text", "tell", "toml_as_json"]
 
 VERSION: Final[str]
 
@@ -71,6 +71,51 @@ class AskedTrials:
         """
 
 @final
+class LearnerProblem:
+    """
+    What is publicly known before the first sample.
+    """
+    @property
+    def centre(self, /) -> Incomplete:
+        """
+        The point of the set where the program's learners start, float64[dimension].
+        """
+    @property
+    def dimension(self, /) -> int:
+        """
+        Dimension of the parameters.
+        """
+    @property
+    def learning_rate(self, /) -> float:
+        """
+        The learning rate of the spec.
+        """
+    @property
+    def lipschitz(self, /) -> float:
+        """
+        Bound on the Euclidean length of a gradient; what the spec states where nothing is clipped.
+        """
+    @property
+    def noise(self, /) -> float:
+        """
+        Root mean square of the Euclidean length of the noise on a prefix sum, at most; 0 without noise.
+        """
+    def project(self, /, point: Any) -> Incomplete:
+        """
+        Returns the nearest point of the set, float64[dimension].
+        """
+    @property
+    def radius(self, /) -> float:
+        """
+        Half of the set's diameter, in the Euclidean norm.
+        """
+    @property
+    def rounds(self, /) -> int:
+        """
+        Number of samples of a trial.
+        """
+
+@final
 class Problem:
     """
     What is publicly known about the problem before the first round.
@@ -89,6 +134,15 @@ class Problem:
     def covariance(self, /) -> Incomplete:
         """
         Prior covariance of the points, float64[n_points, n_points]; computed at each call.
+        """
+    @property
+    def least_users(self, /) -> Incomplete:
+        """
+        Least number of users of a batch whose mean is released, int64[trials]; 1 where rewards arrive one by one.
+        """
+    def mean_variance(self, /, users: SupportsFloat) -> Incomplete:
+        """
+        Variance of the mean of a batch of so many users, with its mechanism, float64[trials]; NaN where it is infinite or unknown.
         """
     @property
     def mechanism_variance(self, /) -> Incomplete:

@@ -1,4 +1,4 @@
-"""Policies and environments of your own."""
+"""Policies, learners and environments of your own."""
 
 import inspect
 import json
@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ._native import Problem
+from ._native import LearnerProblem, Problem
 from .errors import SpecError
 
 
@@ -26,6 +26,13 @@ class Policy(Protocol):
     largest average released reward is recommended. A method `state()` returns a list with one JSON-serialisable value for each
     trial, what it keeps of its model after the last round; `record = {"parameters": True}` of the spec stores it, and
     `Results.states()` reads it.
+
+    An attribute `learns = "means"` asks for a trusted server or a shuffler that sums the rewards of a batch of users and
+    releases their mean once, by a mechanism of batches such as `batch-laplace`. `ask(t, places) -> (points, users)` is then
+    called for the trials at these places whose batches begin, and returns how many users play each point; `tell(points, means,
+    places)` is called for those whose batches end. All arrays are int64 or float64, [places]. An attribute `least_users` states
+    the smallest batch, for which a shuffler is calibrated; without it, `problem.least_users` is the mechanism's own, and
+    `problem.mean_variance(users)` the variance of a mean.
     """
 
     def start(self, problem: Problem, trials: NDArray[np.int64], rngs: list[np.random.Generator]) -> None:
@@ -131,6 +138,31 @@ class ContextualPolicy(Protocol):
 
 
 @runtime_checkable
+class Learner(Protocol):
+    """What a learner of your own implements: online convex optimization from noisy sums of gradients, one instance for each trial.
+
+    A trusted server holds the samples and releases the noisy sum of all gradients so far, by a factorisation of prefix sums as
+    for `dp-ftrl`; the learner sees the sums and nothing else, and draws nothing at random. Keyword arguments are keys of the
+    learner's table in the spec. Points outside of the set are projected onto it. A method `answer() -> float64[dimension]` names
+    the answer; without it, it is the point.
+    """
+
+    def start(self, problem: LearnerProblem) -> None:
+        """Begins the trial: `problem` states set, rounds and sizes of gradients and noise."""
+
+    def point(self) -> NDArray[np.float64]:
+        """Returns the point at which the next gradient is taken, float64[dimension]."""
+
+    def learn(self, total: NDArray[np.float64]) -> None:
+        """Learns the noisy sum of all gradients so far, float64[dimension]."""
+
+    # A class that inherits these has not written them.
+    for _method in (start, point, learn):
+        _method.not_written = True  # type: ignore[attr-defined]
+    del _method
+
+
+@runtime_checkable
 class Environment(Protocol):
     """What an environment of your own implements: points and their mean rewards.
 
@@ -169,6 +201,7 @@ class OwnItem:
     class_name: str
     independent: bool
     learns: str | None
+    least_users: int | None
     keys: Sequence[KeyDescription]
 
 
@@ -181,7 +214,7 @@ def item(role: str, factory: Callable[..., Any]) -> OwnItem:
     Parameters
     ----------
     role
-        `policy` or `environment`.
+        `policy`, `learner` or `environment`.
     factory
         The class, or another callable that makes an instance.
     """
@@ -194,9 +227,20 @@ def item(role: str, factory: Callable[..., Any]) -> OwnItem:
     doc = (inspect.getdoc(factory) or "").strip().split("\n")[0]
     independent = getattr(factory, "independent", False) is True
     learns = getattr(factory, "learns", None) if role == "policy" else None
-    if learns not in (None, "interactions", "sums"):
-        raise SpecError(f"`{class_name}.learns` is {learns!r}\nexpected 'interactions', without privacy, or 'sums'")
-    return OwnItem(role, name, doc or f"{class_name}, from Python", factory, class_name, independent, learns, keys(factory, class_name))
+    if learns not in (None, "means", "interactions", "sums"):
+        raise SpecError(
+            f"`{class_name}.learns` is {learns!r}\n"
+            "expected 'means' of batches; with contexts 'interactions', without privacy, or 'sums'"
+        )
+    least = getattr(factory, "least_users", None) if role == "policy" else None
+    if least is not None and learns != "means":
+        raise SpecError(f"`{class_name}.least_users` is for batches\nexpected an attribute `learns = \"means\"` beside it")
+    if least is not None:
+        if isinstance(least, bool) or not hasattr(least, "__index__") or not 0 < least < 2**63:
+            raise SpecError(f"`{class_name}.least_users` is {least!r}\nexpected a whole number of users, at least 1")
+        least = int(least)
+    summary = doc or f"{class_name}, from Python"
+    return OwnItem(role, name, summary, factory, class_name, independent, learns, least, keys(factory, class_name))
 
 
 def keys(factory: Callable[..., Any], class_name: str) -> list[KeyDescription]:

@@ -93,16 +93,26 @@ class Spec:
         **keys
             Keys of its table, `label` and `privacy` among them; for a class, also its keyword arguments.
         """
-        spec, name = self._named("policy", kind)
+        return self._appended("policy", kind, keys)
+
+    def learner(self, kind: str | Callable[..., Any], **keys: Any) -> "Spec":
+        """Adds a learner of online convex optimization: the name of a built-in one, or a class of your own (see `Learner`), and
+        its keys, `label`, `learning_rate` and `privacy` among them; for a class, also its keyword arguments.
+        """
+        return self._appended("learner", kind, keys)
+
+    def _appended(self, role: str, kind: str | Callable[..., Any], keys: Mapping[str, Any]) -> "Spec":
+        """Returns the spec with one more table of the role's array."""
+        spec, name = self._named(role, kind)
         table = {"kind": name, **keys}
-        appended = f"{spec.text.rstrip()}\n\n[[policy]]\n{_toml.document(table)}"
+        appended = f"{spec.text.rstrip()}\n\n[[{role}]]\n{_toml.document(table)}"
         try:
             _native.toml_as_json(appended)
         except SpecError:
-            # The policies are an array in one line: the text is written anew.
+            # The tables are an array in one line: the text is written anew.
             tree = json.loads(_native.toml_as_json(spec.text))
-            policies = tree.get("policy", [])
-            appended = _toml.document({**tree, "policy": [*(policies if isinstance(policies, list) else [policies]), table]})
+            tables = tree.get(role, [])
+            appended = _toml.document({**tree, role: [*(tables if isinstance(tables, list) else [tables]), table]})
         return replace(spec, text=appended)
 
     def without_policies(self) -> "Spec":

@@ -1,13 +1,14 @@
-//! Policies and environments that are written in Python, as the library's registry takes them.
+//! Policies, learners and environments that are written in Python, as the library's registry takes them.
 
 use super::contextual::OwnContextual;
 use super::environment::environment;
 use super::failure::named;
 use super::guard::RunGuard;
+use super::learner::own_learner;
 use super::policy::own_policy;
 use privateer::Registry;
 use privateer::config::params::{Args, interned};
-use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, POLICIES};
+use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -25,8 +26,10 @@ pub struct OwnItem {
     pub class_name: String,
     /// Whether the choices of a trial have the same bits whatever runs beside it.
     pub independent: bool,
-    /// What a contextual policy learns from: `interactions` or `sums`; `None` for other classes.
+    /// What a policy learns from: `means` of batches, or `interactions` or `sums` of contextual ones; `None` for other classes.
     pub learns: Option<String>,
+    /// Least number of users of a batch, if the class states it.
+    pub least_users: Option<u64>,
     keys: Vec<KeyDescription>,
 }
 
@@ -95,6 +98,7 @@ pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> P
             "policy" => {
                 POLICIES.iter().any(|known| known.name == name) || CONTEXTUAL_POLICIES.iter().any(|known| known.name == name)
             }
+            "learner" => LEARNERS.iter().any(|known| known.name == name),
             _ => {
                 ENVIRONMENTS.iter().any(|known| known.name == name)
                     || CONTEXTUAL_ENVIRONMENTS.iter().any(|known| known.name == name)
@@ -111,7 +115,7 @@ pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> P
         let (name, summary) = (item.name.clone(), item.summary.clone());
         let guard = Arc::clone(guard);
         match item.role.as_str() {
-            "policy" if item.learns.is_some() => {
+            "policy" if item.learns.as_deref().is_some_and(|learns| learns != "means") => {
                 let plan = move |args: &Args<'_>| OwnContextual {
                     item: Arc::clone(&item),
                     keys: item.read(args),
@@ -120,6 +124,7 @@ pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> P
                 registry.with_contextual_policy(&name, &summary, plan)
             }
             "policy" => registry.with_policy(&name, &summary, move |args| own_policy(&item, item.read(args), &guard)),
+            "learner" => registry.with_learner(&name, &summary, move |args| own_learner(&item, item.read(args), &guard)),
             _ => registry.with_environment(&name, &summary, move |args| environment(&item, args, &guard)),
         }
     }))

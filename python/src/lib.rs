@@ -10,6 +10,7 @@ mod environment;
 mod failure;
 mod guard;
 mod items;
+mod learner;
 mod policy;
 mod problem;
 mod results;
@@ -33,6 +34,8 @@ mod _native {
     use super::deploy::{
         account, ask, best, books, cost, curate, init, ledger, main, merge, people, release, release_table, tell,
     };
+    #[pymodule_export]
+    use super::learner::LearnerProblem;
     #[pymodule_export]
     use super::problem::Problem;
     #[pymodule_export]

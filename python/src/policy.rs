@@ -14,9 +14,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Describes the policy of a spec.
 pub fn own_policy(item: &Arc<OwnItem>, keys: KeyValues, guard: &Arc<RunGuard>) -> OwnPolicy {
     let (item, guard) = (Arc::clone(item), Arc::clone(guard));
-    let independent = item.independent;
+    let (independent, is_batched, least) = (item.independent, item.learns.is_some(), item.least_users);
     let policy = OwnPolicy::batched(move |start| PythonPolicy::new(&item, &keys, &guard, start));
-    if independent { policy.independent() } else { policy }
+    let policy = if independent { policy.independent() } else { policy };
+    if is_batched { policy.in_batches(least) } else { policy }
 }
 
 /// An instance of the user's class, for the trials of one block.
@@ -30,6 +31,8 @@ struct PythonPolicy {
     recommends: bool,
     has_state: bool,
     n_trials: usize,
+    /// Number of users of the open batch of each trial, if the class learns means of batches.
+    users: Option<Vec<u64>>,
     /// The latest round, from 1; `None` before it.
     round: Option<u64>,
     /// What `recommend` has answered in this round: an empty list if it recommends nothing.
@@ -56,6 +59,7 @@ impl PythonPolicy {
                 n_points: start.n_points,
                 start: Some(start),
                 n_trials: 0,
+                users: item.learns.is_some().then(Vec::new),
                 round: None,
                 recommended: Mutex::default(),
                 states: OnceLock::new(),
@@ -149,16 +153,30 @@ pub(crate) fn read_states(
 impl BatchPolicy for PythonPolicy {
     fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
         let start = self.start.take();
-        self.n_trials = trials.len();
+        if start.is_some() {
+            self.n_trials = trials.len();
+            self.users.iter_mut().for_each(|users| *users = vec![0; trials.len()]);
+        }
         self.round = trials.first().map(|trial| trial.round);
         let this = &*self;
-        this.guard.call(|py| {
+        let asked = this.guard.call(|py| {
             if let Some(start) = start {
                 this.begin(py, start, trials).map_err(|error| this.raised("start", error))?;
             }
             let round = trials.first().map_or(0, |trial| trial.round);
             let ask = intern!(py, "ask");
             let policy = this.policy.bind(py);
+            if this.users.is_some() {
+                let places = PyArray1::from_iter(py, trials.iter().map(|trial| trial.place as i64));
+                let answer = policy.call_method1(ask, (round, places)).map_err(|error| this.raised("ask", error))?;
+                let Ok((points, users)) = answer.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+                    let found = format!("`{}.ask` returned {}, expected (points, users)", this.class_name, described(&answer));
+                    return Err(this.guard.refuse(this.round, found));
+                };
+                let users = chosen(&users, trials.len(), i64::MAX as usize, "numbers of users")
+                    .map_err(|found| this.guard.refuse(this.round, format!("`{}.ask` returned {found}", this.class_name)))?;
+                return Ok((this.points(&points, trials.len(), "ask")?, Some(users)));
+            }
             let answer = match trials.iter().map(|trial| trial.allowed).collect::<Option<Vec<&[u32]>>>() {
                 None => policy.call_method1(ask, (round,)),
                 // Decision sets of several sizes: one array for each trial.
@@ -169,9 +187,17 @@ impl BatchPolicy for PythonPolicy {
                 }
             };
             let answer = answer.map_err(|error| this.raised("ask", error))?;
-            let points = this.points(&answer, trials.len(), "ask")?;
-            Ok(points.into_iter().map(|point| point as usize).collect())
-        })
+            Ok((this.points(&answer, trials.len(), "ask")?, None))
+        });
+        let (points, users) = asked?;
+        if let Some((own, users)) = self.users.as_mut().zip(users) {
+            trials.iter().zip(users).for_each(|(trial, users)| own[trial.place] = users as u64);
+        }
+        Ok(points.into_iter().map(|point| point as usize).collect())
+    }
+
+    fn users(&self, place: usize) -> u64 {
+        self.users.as_ref().map_or(1, |users| users[place])
     }
 
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure> {
@@ -179,7 +205,13 @@ impl BatchPolicy for PythonPolicy {
         self.guard.call(|py| {
             let points = PyArray1::from_iter(py, told.iter().map(|told| told.point as i64));
             let released = PyArray1::from_iter(py, told.iter().map(|told| told.released));
-            let called = self.policy.bind(py).call_method1(intern!(py, "tell"), (points, released));
+            let (policy, tell) = (self.policy.bind(py), intern!(py, "tell"));
+            let called = if self.users.is_some() {
+                let places = PyArray1::from_iter(py, told.iter().map(|told| told.place as i64));
+                policy.call_method1(tell, (points, released, places))
+            } else {
+                policy.call_method1(tell, (points, released))
+            };
             called.map(drop).map_err(|error| self.raised("tell", error))
         })
     }

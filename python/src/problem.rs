@@ -77,6 +77,21 @@ impl Problem {
         self.each(py, |trial| trial.released.clipped_bound)
     }
 
+    /// Least number of users of a batch whose mean is released, int64[trials]; 1 where rewards arrive one by one.
+    #[getter]
+    fn least_users<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let least = |trial: &TrialFacts| trial.batches.map_or(1, |batches| batches.least as i64);
+        PyArray1::from_iter(py, self.start.trials.iter().map(least))
+    }
+
+    /// Variance of the mean of a batch of so many users, with its mechanism, float64[trials]; NaN where it is infinite or unknown.
+    fn mean_variance<'py>(&self, py: Python<'py>, users: f64) -> Bound<'py, PyArray1<f64>> {
+        self.each(py, |trial| {
+            let one_by_one = || Some((trial.rewards.noise_variance? + trial.released.mechanism_variance) / users);
+            trial.batches.map(|batches| batches.variance(users)).or_else(one_by_one)
+        })
+    }
+
     fn __repr__(&self) -> String {
         format!("Problem(n_points={}, rounds={}, trials={})", self.start.n_points, self.start.rounds, self.start.trials.len())
     }

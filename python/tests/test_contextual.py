@@ -151,7 +151,7 @@ def test_other_mistakes(contexts: pv.Spec, spec: pv.Spec) -> None:
     class Learns(Greedy):
         learns = "everything"
 
-    with pytest.raises(pv.SpecError, match=r"`Learns.learns` is 'everything'\nexpected 'interactions'"):
+    with pytest.raises(pv.SpecError, match=r"`Learns.learns` is 'everything'\nexpected 'means' of batches"):
         contexts.policy(Learns)
     with pytest.raises(pv.SpecError, match="chooses by contexts, and the environment has none"):
         spec.policy(Greedy).check()

@@ -58,6 +58,56 @@ def test_a_policy_runs_beside_the_built_in_ones(spec: pv.Spec) -> None:
         spec.policy(NumpyUcb).policy("numpy-ubc").check()
 
 
+class Batches(NumpyUcb):
+    """UCB on means of batches, of other lengths in every trial."""
+
+    learns = "means"
+    least_users = 5
+
+    def start(self, problem: Any, trials: np.ndarray, rngs: list[np.random.Generator]) -> None:
+        super().start(problem, trials, rngs)
+        self.users = 5 + trials % 3
+        assert (problem.least_users <= 5).all()
+        self.noise = np.sqrt([problem.mean_variance(float(users))[at] for at, users in enumerate(self.users)])[:, None]
+
+    def ask(self, t: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        assert ((t - 1) % self.users[places] == 0).all()
+        return super().ask(t)[places], self.users[places]
+
+    def tell(self, points: np.ndarray, means: np.ndarray, places: np.ndarray) -> None:
+        assert np.isfinite(means).all()
+        self.count[places, points] += 1
+        self.sum[places, points] += means
+
+
+def test_a_policy_of_batches_is_served_by_a_server_or_a_shuffler(spec: pv.Spec) -> None:
+    own = spec.without_policies().policy(Batches).rounds(120).trials(6)
+    regret = {}
+    for mechanism in ("none", "batch-laplace", "batch-shuffle"):
+        served = own.set("privacy.mechanism", mechanism).set("privacy.delta", 1e-3)
+        results = pv.run(served, progress=False)
+        regret[mechanism] = results.rows["regret"].mean()
+        (ledger,) = results.ledger()
+        assert mechanism == "none" or "batch" in str(ledger), ledger
+    assert regret["none"] < regret["batch-laplace"]
+    with pytest.raises(pv.SpecError, match="sums over batches of rewards"):
+        own.set("privacy.mechanism", "laplace").check()
+
+    class Few(Batches):
+        def ask(self, t: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.zeros(len(places), dtype=np.int64), np.full(len(places), 4)
+
+    class Alone(Batches):
+        def ask(self, t: int, places: np.ndarray) -> Any:
+            return np.zeros(len(places), dtype=np.int64)
+
+    few = spec.without_policies().set("privacy.mechanism", "batch-shuffle").set("privacy.delta", 1e-3)
+    with pytest.raises(pv.RunError, match="its batch has 4 users, and the least is 5"):
+        pv.run(few.policy(Few), progress=False)
+    with pytest.raises(pv.RunError, match="expected \\(points, users\\)"):
+        pv.run(few.policy(Alone), progress=False)
+
+
 def replay(played: np.ndarray, told: list[np.ndarray], label: str) -> type:
     """Returns a policy that plays these points, points[trials, rounds], and keeps what it is told."""
 
@@ -523,3 +573,65 @@ def test_a_wrong_state_is_refused(spec: pv.Spec) -> None:
         own = spec.policy(policy).set("record.parameters", True).trials(3)
         with pytest.raises(pv.PolicyError, match=said):
             pv.run(own, progress=False)
+
+
+CONVEX = """
+seed = 3
+rounds = 60
+trials = 3
+references = false
+record = { rounds = "all" }
+
+[problem]
+kind = "linear-regression"
+dimension = 3
+set = { kind = "lp-ball", p = 2.0, radius = 1.0 }
+
+[privacy]
+epsilon = 2.0
+delta = 1e-3
+"""
+
+
+class OwnFtrl:
+    """DP-FTRL by its definition."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
+
+    def start(self, problem: Any) -> None:
+        bound = problem.lipschitz * (problem.lipschitz + 2 * problem.noise)
+        self.eta = self.factor * problem.learning_rate * problem.radius / np.sqrt(problem.rounds * bound)
+        self.project, self.centre, self.n = problem.project, problem.centre, 0
+        self.now, self.mean = problem.centre, problem.centre.copy()
+
+    def point(self) -> np.ndarray:
+        return self.now
+
+    def learn(self, total: np.ndarray) -> None:
+        self.n += 1
+        self.now = self.project(self.centre - self.eta * total)
+        self.mean += (self.now - self.mean) / self.n
+
+    def answer(self) -> np.ndarray:
+        return self.mean
+
+
+def test_a_learner_of_noisy_sums_is_that_of_the_program() -> None:
+    def ran(kind: Any, **keys: float) -> tuple[np.ndarray, str]:
+        # Noise is that of the label.
+        results = pv.run(pv.Spec.load(CONVEX).learner(kind, label="one", **keys), progress=False)
+        return results.rows["risk"], str(results.ledger()[0])
+
+    (first, ledger), (own, foreign), (slow, _) = ran("dp-ftrl"), ran(OwnFtrl), ran(OwnFtrl, factor=0.1)
+    assert np.allclose(first, own, rtol=1e-9) and not np.allclose(first, slow)
+    assert "foreign code" in foreign and "foreign code" not in ledger
+
+    class Short(OwnFtrl):
+        def point(self) -> np.ndarray:
+            return self.now[:2]
+
+    with pytest.raises(pv.RunError, match=r"in round 1: `.*Short.point` returned .*expected an array float64\[3\]"):
+        pv.run(pv.Spec.load(CONVEX).learner(Short), progress=False)
+    with pytest.raises(pv.SpecError, match="did you mean `own-ftrl`"):
+        pv.Spec.load(CONVEX).learner(OwnFtrl).learner("own-ftlr").check()

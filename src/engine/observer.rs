@@ -1,10 +1,9 @@
 //! Defines the engine's reports to its caller, and the request to stop.
 
 use super::Trace;
-use crate::policy::panic_message;
 use crate::spec::CellPlan;
 use privateer_backend::Counters;
-use privateer_config::error::Error;
+use privateer_config::error::{Error, panic_message};
 use privateer_privacy::interactions::InteractionSignal;
 use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
 use std::any::Any;

@@ -5,7 +5,7 @@
 use super::decide::settled;
 use super::decider::{Decider, requests};
 use super::plays::Plays;
-use crate::policy::{Policy, PolicyStreams, Proposal, SumsServer, ToldReward, TrialView};
+use crate::policy::{Policy, PolicyStreams, Proposal, SumsServer, TrialView};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_gp::posterior::take_together;
@@ -25,13 +25,15 @@ pub(super) struct Player {
     has_server: bool,
     /// Whether a screen has applied the model's change in this round.
     is_screened: bool,
+    /// Whether a batch of an algorithm from outside ends with this round.
+    ends_batch: bool,
 }
 
 impl Player {
     /// Creates the player of a trial over a listed domain.
     pub(super) fn new(number: u64, mut policy: Box<dyn Policy>, streams: PolicyStreams) -> Self {
         let has_server = policy.server().is_some();
-        Self { number, policy, streams, set: None, plays: None, has_server, is_screened: false }
+        Self { number, policy, streams, set: None, plays: None, has_server, is_screened: false, ends_batch: false }
     }
 
     /// States the player's decision sets, or its plays over a product domain.
@@ -40,8 +42,8 @@ impl Player {
     }
 
     /// Returns what a policy from outside may see before a round.
-    fn view(&mut self, round: u64) -> TrialView<'_> {
-        TrialView { trial: self.number, round, allowed: self.set.as_deref(), random: &mut self.streams.own }
+    fn view(&mut self, place: usize, round: u64) -> TrialView<'_> {
+        TrialView { trial: self.number, place, round, allowed: self.set.as_deref(), random: &mut self.streams.own }
     }
 
     /// Returns what the policy proposes; a random point is drawn here, among the allowed points.
@@ -94,7 +96,8 @@ impl Player {
 
     /// Returns the privatizer's query for a play of `point`.
     pub(super) fn query(&self, point: usize) -> Query<'_> {
-        self.policy.query(point)
+        let query = self.policy.query(point);
+        Query { release: query.release || self.ends_batch, ..query }
     }
 
     /// Returns the server of a policy that learns from released sums.
@@ -136,8 +139,9 @@ impl Players {
     /// Takes what every policy proposes for a round, and starts to score.
     pub(super) fn propose(&mut self, round: u64) -> Result<(), Error> {
         if let Decider::Outside(group) = &mut self.decider {
-            let mut views: Vec<TrialView<'_>> = self.players.iter_mut().map(|player| player.view(round)).collect();
-            self.points = group.ask(&mut views)?;
+            let views = self.players.iter_mut().enumerate().map(|(place, player)| player.view(place, round));
+            self.points = group.ask(views.collect())?;
+            self.players.iter_mut().enumerate().for_each(|(place, player)| player.ends_batch = group.ends(place));
             return Ok(());
         }
         let has_screen = matches!(self.decider, Decider::Screened { .. });
@@ -180,10 +184,7 @@ impl Players {
             }
         }
         if let Decider::Outside(group) = &mut self.decider {
-            let plays = self.players.iter().zip(&self.points).zip(released);
-            let told = plays
-                .filter_map(|((player, &point), &reward)| Some(ToldReward { trial: player.number, point, released: reward? }));
-            group.tell(round, &told.collect::<Vec<_>>())?;
+            group.tell(round, self.players.iter().map(|player| player.number).zip(released.iter().copied()))?;
         }
         Ok(())
     }

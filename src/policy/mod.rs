@@ -55,10 +55,8 @@ pub use feature_list::{FEATURES, parse_features};
 pub use gp_policy::{Ridge, RoundFacts};
 pub use initial::Initial;
 pub use list::POLICIES;
-pub use own::{
-    BatchPolicy, OwnPolicy, PolicyFailure, PolicyGroup, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView,
-    panic_message,
-};
+pub use mean_noise::MeanNoise;
+pub use own::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyGroup, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
 pub use posterior_plan::PosteriorPlan;
 pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;

@@ -3,7 +3,7 @@
 use super::runs::{run, same, verdict};
 use crate::registry::Registry;
 use crate::spec::Task;
-use privateer_privacy::Guarantee;
+use privateer_privacy::{Guarantee, Protection};
 
 /// Tests a policy over points: it runs on every kind of domain, with and without privacy; its bits are the same again, for batch
 /// sizes 1, 7 and 32 and for two threads (unless it takes whole blocks); and it changes nothing for the policies beside it.
@@ -15,7 +15,11 @@ use privateer_privacy::Guarantee;
 pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> {
     let table = if policy.contains('=') { policy.to_owned() } else { format!("kind = \"{policy}\"") };
     let mut faults = Vec::new();
+    let (mut plays_sets, mut is_batched) = (true, false);
     for (domain, environment) in ENVIRONMENTS {
+        if !plays_sets && environment.contains("sets = ") {
+            continue;
+        }
         for privacy in ["mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0"] {
             let with = |trials: u32| {
                 format!(
@@ -23,7 +27,9 @@ pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> 
                      [[policy]]\nkind = \"uniform\"\nlabel = \"beside\"\n"
                 )
             };
-            let spec = |trials: u32| format!("{}[[policy]]\n{table}\n", with(trials));
+            let batches = "privacy = { mechanism = \"batch-laplace\", epsilon = 1.0 }";
+            let own = if is_batched && privacy.contains("laplace") { batches } else { "" };
+            let spec = |trials: u32| format!("{}[[policy]]\n{own}\n{table}\n", with(trials));
             let at = format!("{domain}, {}", privacy.replace('\n', ", "));
             let first = match run(registry, &spec(33), Some(32), 1) {
                 Ok(first) => first,
@@ -47,9 +53,14 @@ pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> 
                 }
             };
             compared("the same run again", &spec(33), 32, 1, 33);
-            let block_bound = registry.parse("contract.toml", &spec(1), &[]).is_ok_and(|sweep| {
-                sweep.cells.iter().any(|cell| matches!(&cell.task, Task::Bandit(bandit) if bandit.policy_plan.depends_on_block))
-            });
+            let mut block_bound = false;
+            for cell in registry.parse("contract.toml", &spec(1), &[]).map_or(Vec::new(), |sweep| sweep.cells) {
+                if let Task::Bandit(bandit) = &cell.task {
+                    block_bound |= bandit.policy_plan.depends_on_block;
+                    plays_sets &= bandit.policy_plan.plays_sets;
+                    is_batched |= bandit.policy_plan.protection == Protection::Batches;
+                }
+            }
             if !block_bound {
                 compared("batches of 1", &spec(33), 1, 1, 33);
                 compared("batches of 7 on two threads", &spec(33), 7, 2, 33);

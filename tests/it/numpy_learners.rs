@@ -3,7 +3,7 @@
 use crate::support::{stream, sweep};
 use privateer::oco::learner::dp_ftrl::Ftrl;
 use privateer::oco::learner::snowball_sgd::Snowball;
-use privateer::oco::learner::{LearnerBatch, LearnerStreams, phased_sgd};
+use privateer::oco::learner::{LearnerBatch, LearnerStreams, PrefixLearner, phased_sgd};
 use privateer::oco::loss::{LinearModel, squared::Squared};
 use privateer::oco::problem::ProblemContext;
 use privateer::oco::set::{ConstraintSet, LpBall};
@@ -132,7 +132,8 @@ fn every_factorisation_gives_the_iterates_of_numpy() {
             let noise = Some((factorisation.as_ref(), Box::new(StoredDraws(0)) as Box<dyn VectorNoise>));
             let sums = PrefixGradients::new(gradient, D, Start::Never, None, noise);
             let set = Arc::new(LpBall::new(Norm::of(1.5).expect("a norm"), 0.8, D));
-            learned(&mut Ftrl::of_trials(sums, set, 1, 0.8, answers_mean), N)
+            let server = Box::new(Ftrl::of_trials(set, 1, 0.8, answers_mean));
+            learned(&mut PrefixLearner::new(sums, server, D), N)
         };
         assert_near(name, &[answer(true), answer(false)].concat(), expected(name));
     }

@@ -2,10 +2,12 @@
 
 use privateer::audit::{Settings, Verdict, of_runs};
 use privateer::numerics::rng::Stream;
-use privateer::privacy::Guarantee;
+use privateer::oco::learner::dp_ftrl::Ftrl;
+use privateer::privacy::{Guarantee, Ledger};
 use privateer::{
-    BatchPolicy, Cpu, DataFolder, FnContexts, FnEnvironment, OutsideMechanism, OwnPolicy, PolicyFailure, Preparation, Quantity,
-    Registry, RunOptions, Simulator, Stop, ThreadSetup, ToldReward, TrialPolicy, TrialView, run_in_memory, run_to_folder,
+    BatchPolicy, Cpu, DataFolder, FnContexts, FnEnvironment, LearnerFailure, MemoryRun, OutsideMechanism, OwnLearner, OwnPolicy,
+    PolicyFailure, Preparation, Quantity, Registry, RunOptions, Simulator, Stop, SumsLearner, ThreadSetup, ToldReward,
+    TrialPolicy, TrialView, run_in_memory, run_to_folder,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -126,6 +128,129 @@ fn failures_name_policy_and_round() {
     let sweep = registry.parse("outside.toml", &spec("laplace", "failing"), &[]).expect("a spec");
     let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string();
     assert!(error.contains("policy `failing` failed in round 3: the disk of the policy is full"), "{error}");
+}
+
+/// Plays point 3 for as many users as `users` and its trial's number say, and keeps the means that it is told, with its trial.
+struct Streaks(u64, u64, Arc<std::sync::Mutex<Vec<(u64, f64)>>>);
+
+impl TrialPolicy for Streaks {
+    fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
+        assert_eq!((trial.round - 1) % self.users().max(1), 0, "asked within a batch");
+        3
+    }
+
+    fn tell(&mut self, point: usize, released: f64) {
+        assert_eq!(point, 3);
+        self.2.lock().expect("no panic").push((self.1, released));
+    }
+
+    fn users(&self) -> u64 {
+        if self.0 == 0 { 1 } else { self.0 + self.1 }
+    }
+}
+
+/// What `streaks` is told in four trials of twelve rounds with batches of `users` and more, and the ledger.
+fn streaks(mechanism: &str, users: u64, least: Option<u64>, epsilon: f64) -> (Result<Ledger, String>, Vec<(u64, f64)>) {
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heard);
+    let registry = Registry::builtin().with_policy("streaks", "batches", move |_| {
+        let kept = Arc::clone(&kept);
+        OwnPolicy::per_trial(move |_, trial| Ok(Streaks(users, trial.trial, Arc::clone(&kept)))).in_batches(least)
+    });
+    let text = format!("references = false\n{}", spec(mechanism, "streaks"));
+    let text = text.replace("epsilon = 1.0", &format!("epsilon = {epsilon:?}\ndelta = 1e-2"));
+    let run = registry.parse("outside.toml", &text, &[]).and_then(|sweep| {
+        let options = RunOptions { threads: Some(1), ..RunOptions::default() };
+        run_in_memory(&sweep, &options, &Stop::new(), &())
+    });
+    let told = std::mem::take(&mut *heard.lock().expect("no panic"));
+    (run.map(|run| run.cells[0].ledger.reward.clone()).map_err(|error| error.to_string()), told)
+}
+
+/// Without privacy the mean of a batch is that of its rewards; a server's has its noise, once a batch and never before.
+#[test]
+fn batches_from_outside_are_told_their_means() {
+    let of =
+        |told: &[(u64, f64)], trial: u64| -> Vec<f64> { told.iter().filter(|told| told.0 == trial).map(|told| told.1).collect() };
+    let (single, plain) = (streaks("none", 0, None, 1.0).1, streaks("none", 2, None, 1.0).1);
+    let exact = streaks("batch-laplace", 2, None, 1e9).1;
+    let (ledger, noisy) = streaks("batch-laplace", 2, None, 1.0);
+    for trial in 0..4 {
+        let rewards = of(&single, trial);
+        assert_eq!(rewards.len(), 12);
+        // The horizon cuts a batch of five off: it is never told.
+        let means = rewards.chunks_exact(2 + trial as usize).map(|batch| batch.iter().sum::<f64>() / batch.len() as f64);
+        let (means, noisy) = (means.collect::<Vec<_>>(), of(&noisy, trial));
+        for found in [of(&plain, trial), of(&exact, trial)] {
+            assert_eq!(found.len(), means.len());
+            assert!(found.iter().zip(&means).all(|(found, right)| (found - right).abs() < 1e-6), "{found:?} {means:?}");
+        }
+        assert!(noisy.len() == means.len() && noisy.iter().zip(&means).all(|(noisy, mean)| 1e-3 < (noisy - mean).abs()));
+    }
+    let ledger = ledger.expect("a run");
+    assert_eq!((ledger.guarantee, ledger.epsilon), (Guarantee::Holds, Some(1.0)));
+}
+
+#[test]
+fn batches_from_outside_that_cannot_be_are_refused() {
+    let refused = |mechanism, users, least| streaks(mechanism, users, least, 1.0);
+    let (few, told) = refused("batch-shuffle", 2, Some(4));
+    assert!(few.expect_err("too few users").contains("its batch has 2 users, and the least is 4") && told.is_empty());
+    assert!(refused("laplace", 2, None).0.expect_err("single rewards").contains("sums over batches of rewards"));
+    assert!(refused("batch-laplace", 2, Some(13)).0.expect_err("longer than the run").contains("at least 13 users"));
+    assert!(refused("batch-laplace", 2, Some(0)).0.is_ok());
+    // Decision sets change within a batch.
+    let registry = Registry::builtin()
+        .with_policy("streaks", "batches", |_| OwnPolicy::per_trial(|_, trial| Ok(Streaks(2, trial.trial, Arc::default()))));
+    let text = spec("laplace", "streaks").replace("noise = ", "sets = { kind = \"random\", points = 20 }\nnoise = ");
+    let sweep = registry.parse("outside.toml", &text, &[]).expect("a spec");
+    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("sets").to_string();
+    assert!(error.contains("its batch has 2 users, in an environment with decision sets"), "{error}");
+}
+
+/// Says points outside of the set, or too few of them, or panics.
+struct Faulty(Vec<f64>, u32);
+
+impl SumsLearner for Faulty {
+    fn points(&self) -> &[f64] {
+        &self.0
+    }
+
+    fn learn(&mut self, _sums: &[f64]) -> Result<(), LearnerFailure> {
+        self.1 -= 1;
+        if self.1 == 0 { Err("its disk is full".into()) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_learner_from_outside_sees_noisy_sums() {
+    let registry = Registry::builtin()
+        .with_learner("ours", "the program's own", |_| OwnLearner::of_sums(|start| Ok(Ftrl::new(start, true))))
+        .with_learner("far", "points outside", |_| OwnLearner::of_sums(|start| Ok(Faulty(vec![9.0; 2 * start.n_trials], 100))))
+        .with_learner("fails", "an error", |_| OwnLearner::of_sums(|start| Ok(Faulty(vec![0.0; 2 * start.n_trials], 3))))
+        .with_learner("few", "a number too few", |_| OwnLearner::of_sums(|_| Ok(Faulty(vec![0.0], 100))))
+        .with_learner("panics", "a panic", |_| OwnLearner::of_sums(|_| -> Result<Faulty, _> { panic!("no licence") }));
+    let run = |learners: &str| {
+        let text = format!(
+            "seed = 3\nrounds = 20\ntrials = 3\nreferences = false\nproblem = {{ kind = \"linear-regression\", dimension = 2, \
+             set = {{ kind = \"lp-ball\", p = 2.0, radius = 1.0 }} }}\nprivacy = {{ epsilon = 1.0, delta = 1e-2 }}\n{learners}"
+        );
+        let sweep = registry.parse("learners.toml", &text, &[]).expect("a spec");
+        run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map_err(|error| error.to_string())
+    };
+    // Noise is that of the label.
+    let table = |kind: &str| format!("[[learner]]\nkind = \"{kind}\"\nlabel = \"one\"\n");
+    let [own, ours, far] = ["dp-ftrl", "ours", "far"].map(|kind| run(&table(kind)).expect("a run"));
+    assert_eq!(own.traces[0].measured(), ours.traces[0].measured());
+    assert!(far.traces[0].measured().iter().flatten().all(|value| value.is_finite()));
+    let notes = |run: &MemoryRun| run.cells[0].ledger.reward.notes.join("; ");
+    assert!(notes(&ours).contains("the learner is foreign code") && !notes(&own).contains("foreign"));
+    for (kind, why) in
+        [("fails", "its disk is full"), ("few", "its points are 1 numbers, expected 2"), ("panics", "it panicked: no licence")]
+    {
+        let error = run(&table(kind)).map(drop).expect_err("a failure");
+        assert!(error.contains("a learner from outside failed in round ") && error.contains(why), "{error}");
+    }
 }
 
 /// A function over three points that returns NaN from a draw on; the first twelve draws estimate its means.

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The program is `privateer` with one more policy: every command works, on `igp-ucb` and on ours alike, with the same
-//! functions, noise and seeds.
+//! functions, noise and seeds. With `users` it asks a trusted server for the mean of so many users at a time: `server.toml`.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 use privateer::{OwnPolicy, PolicyFailure, PolicyStart, Registry, TrialFacts, TrialPolicy, TrialView};
@@ -20,6 +20,8 @@ struct Thompson {
     moment: DVector<f64>,
     /// Standard deviation of a released reward.
     deviation: f64,
+    /// Number of users who play a point before their mean is released.
+    users: u64,
 }
 
 /// Draws features `sqrt(2/m) cos(w · x + b)` of a squared-exponential kernel with this length-scale.
@@ -37,14 +39,16 @@ fn features(start: &PolicyStart, m: usize, lengthscale: f64) -> Result<DMatrix<f
 }
 
 impl Thompson {
-    fn start(start: &PolicyStart, trial: &TrialFacts, m: usize, lengthscale: f64) -> Result<Self, PolicyFailure> {
+    fn start(start: &PolicyStart, trial: &TrialFacts, m: usize, lengthscale: f64, users: u64) -> Result<Self, PolicyFailure> {
         let own = trial.rewards.noise_variance.or(trial.rewards.noise_bound.map(|bound| bound * bound)).unwrap_or(1.0);
-        let variance = own + trial.released.mechanism_variance;
+        let one_by_one = (own + trial.released.mechanism_variance) / users as f64;
+        let variance = trial.batches.map_or(one_by_one, |batches| batches.variance(users as f64));
         Ok(Self {
             features: features(start, m, lengthscale)?,
             precision: DMatrix::identity(m, m) * variance,
             moment: DVector::zeros(m),
             deviation: variance.sqrt(),
+            users,
         })
     }
 
@@ -76,6 +80,10 @@ impl TrialPolicy for Thompson {
         self.moment += phi * released;
     }
 
+    fn users(&self) -> u64 {
+        self.users
+    }
+
     fn recommend(&self) -> Option<usize> {
         Some(self.best(&self.factor().solve(&self.moment), None))
     }
@@ -86,7 +94,12 @@ fn registry() -> Registry {
     Registry::builtin().with_policy("thompson", "Thompson sampling over random Fourier features", |args| {
         let m = args.count("features", "number of random features").between(1, 1000).or(40) as usize;
         let lengthscale = args.number("lengthscale", "length-scale of the kernel that they stand for").above(0.0).or(0.2);
-        OwnPolicy::per_trial(move |start, trial| Thompson::start(start, trial, m, lengthscale))
+        let users = args
+            .count("users", "users of a batch, whose mean a trusted server or a shuffler releases")
+            .between(1, 1_000_000)
+            .or(1);
+        let policy = OwnPolicy::per_trial(move |start, trial| Thompson::start(start, trial, m, lengthscale, users));
+        if users == 1 { policy } else { policy.in_batches(Some(users)) }
     })
 }
 
@@ -98,6 +111,8 @@ fn main() -> std::process::ExitCode {
 mod tests {
     #[test]
     fn keeps_the_contract() {
-        privateer::testing::policy_contract(&super::registry(), "thompson").expect("the contract");
+        for policy in ["thompson", "kind = \"thompson\"\nusers = 5"] {
+            privateer::testing::policy_contract(&super::registry(), policy).expect("the contract");
+        }
     }
 }

@@ -13,6 +13,7 @@ pub mod noisy_sfw;
 pub mod noisy_sgd;
 pub mod ofw;
 pub mod phased_sgd;
+mod prefix;
 pub mod projected_sgd;
 pub mod snowball_sgd;
 
@@ -21,3 +22,4 @@ pub use contract::{
 };
 pub use frank_wolfe::{FrankWolfe, step_size};
 pub use list::{GRADIENT_NOISES, LEARNERS};
+pub use prefix::{LearnerFailure, OwnLearner, PrefixLearner, SumsLearner, SumsStart};

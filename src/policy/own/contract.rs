@@ -1,6 +1,6 @@
 //! Defines what an algorithm from outside implements, and what it is told.
 
-use super::super::ReleasedFacts;
+use super::super::{MeanNoise, ReleasedFacts};
 use privateer_gp::Points;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
@@ -40,6 +40,8 @@ pub struct TrialFacts {
     pub rewards: RewardFacts,
     /// Constants of the mechanism that releases the rewards.
     pub released: ReleasedFacts,
+    /// Noise on the mean of a batch, where a trusted server or a shuffler releases those; `None` where rewards arrive one by one.
+    pub batches: Option<MeanNoise>,
 }
 
 /// One trial that waits for its next point.
@@ -48,6 +50,8 @@ pub struct TrialFacts {
 pub struct TrialView<'a> {
     /// Number of the trial, from 0.
     pub trial: u64,
+    /// Place of the trial in [`PolicyStart::trials`].
+    pub place: usize,
     /// The coming round, from 1.
     pub round: u64,
     /// The points that may be played in this round, ascending; `None` where all of them may.
@@ -62,28 +66,38 @@ pub struct TrialView<'a> {
 pub struct ToldReward {
     /// Number of the trial, from 0.
     pub trial: u64,
+    /// Place of the trial in [`PolicyStart::trials`].
+    pub place: usize,
     /// The point that was played.
     pub point: usize,
-    /// The released reward: never the reward itself, unless the mechanism is `none`.
+    /// The released reward, or the mean of a batch: never the reward itself, unless the mechanism is `none`.
     pub released: f64,
 }
 
 /// An algorithm that runs many trials at once.
 ///
-/// Trials are told apart by their place in the slices, which is the same in every call. What is chosen in one trial should
-/// depend on that trial alone: see [`super::OwnPolicy::batched`].
+/// Trials are told apart by their place. Every call has all of them, in order, unless [`BatchPolicy::users`] says otherwise. What
+/// is chosen in one trial should depend on that trial alone: see [`super::OwnPolicy::batched`].
 pub trait BatchPolicy: Send {
-    /// Returns the next point of each trial.
+    /// Returns the next point of each of these trials.
     ///
     /// # Errors
     /// Whatever keeps the algorithm from going on; the run ends.
     fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure>;
 
-    /// Learns the released reward of each trial.
+    /// Learns the released reward of each of these trials, or the mean of what was released of the users of a batch.
     ///
     /// # Errors
     /// Whatever keeps the algorithm from going on; the run ends.
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure>;
+
+    /// Returns how many users play the point that was last chosen for the trial at this place: a batch, at least 1.
+    ///
+    /// The trial is next asked after the last of them, and told their mean. A batch that the horizon cuts off is not told.
+    fn users(&self, place: usize) -> u64 {
+        let _ = place;
+        1
+    }
 
     /// Returns the point that the trial at this place would recommend now; `None` for the point of the largest average.
     ///
@@ -119,8 +133,13 @@ pub trait TrialPolicy: Send {
     /// Returns the next point.
     fn ask(&mut self, trial: &mut TrialView<'_>) -> usize;
 
-    /// Learns the released reward of a point.
+    /// Learns the released reward of a point, or the mean of a batch.
     fn tell(&mut self, point: usize, released: f64);
+
+    /// Returns how many users play the point that was last chosen, as [`BatchPolicy::users`].
+    fn users(&self) -> u64 {
+        1
+    }
 
     /// Returns the point that it would recommend now; `None` for the played point of the largest average.
     fn recommend(&self) -> Option<usize> {
@@ -138,12 +157,16 @@ pub(super) struct EachTrial(pub(super) Vec<Box<dyn TrialPolicy>>);
 
 impl BatchPolicy for EachTrial {
     fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
-        Ok(self.0.iter_mut().zip(trials).map(|(policy, trial)| policy.ask(trial)).collect())
+        Ok(trials.iter_mut().map(|trial| self.0[trial.place].ask(trial)).collect())
     }
 
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure> {
-        self.0.iter_mut().zip(told).for_each(|(policy, told)| policy.tell(told.point, told.released));
+        told.iter().for_each(|told| self.0[told.place].tell(told.point, told.released));
         Ok(())
+    }
+
+    fn users(&self, place: usize) -> u64 {
+        self.0[place].users()
     }
 
     fn state(&self, place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {

@@ -1,21 +1,37 @@
 //! Guards the calls of an algorithm from outside: what it returns is checked, and what it throws ends the run with a message.
 
 use super::{BatchPolicy, PolicyFailure, ToldReward, TrialView};
-use privateer_config::error::Error;
-use std::any::Any;
+use privateer_config::error::{Error, panic_message};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Trials that one algorithm from outside runs together.
+///
+/// A trial is asked at the start of each of its batches and told at their ends; a batch is one user unless the algorithm says more.
 pub struct PolicyGroup {
-    batch: Box<dyn BatchPolicy>,
+    policy: Box<dyn BatchPolicy>,
     n_points: usize,
     /// The policy's label, for messages.
     label: String,
+    /// The batch of each trial.
+    batches: Vec<OpenBatch>,
+}
+
+/// The users of one trial who play one point.
+struct OpenBatch {
+    point: usize,
+    /// Number of users who have yet to play.
+    left: u64,
+    /// Least number of users whose mean is released.
+    least: u64,
+    /// Sum and number of what was released of the batch: each reward, or the mean at its end alone.
+    released: (f64, u64),
 }
 
 impl PolicyGroup {
-    pub(super) fn new(batch: Box<dyn BatchPolicy>, n_points: usize) -> Self {
-        Self { batch, n_points, label: "from outside".to_owned() }
+    /// * `least` — the least number of users of a batch of each trial
+    pub(super) fn new(policy: Box<dyn BatchPolicy>, n_points: usize, least: impl Iterator<Item = u64>) -> Self {
+        let batches = least.map(|least| OpenBatch { point: 0, left: 0, least, released: (0.0, 0) }).collect();
+        Self { policy, n_points, label: "from outside".to_owned(), batches }
     }
 
     /// Sets the policy's label, for messages.
@@ -24,33 +40,71 @@ impl PolicyGroup {
         Self { label: label.to_owned(), ..self }
     }
 
-    /// Returns the next point of each trial.
+    /// Returns the next point of each trial, all of which are given.
     ///
     /// # Errors
-    /// If the algorithm fails or panics, or returns a wrong number of points, or a point that may not be played.
-    pub fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, Error> {
+    /// If the algorithm fails or panics, or returns a wrong number of points, a point that may not be played, or a batch without
+    /// users or of too few.
+    pub fn ask(&mut self, mut trials: Vec<TrialView<'_>>) -> Result<Vec<usize>, Error> {
         let round = trials.first().map_or(0, |trial| trial.round);
-        let Self { batch, label, .. } = self;
+        let Self { policy, label, batches, .. } = self;
         let failed = |why: String| failure(label, &format!("round {round}"), why);
-        let points = guarded(|| batch.ask(trials)).map_err(failed)?;
-        if points.len() != trials.len() {
-            return Err(failed(format!("it returned {} points for {} trials", points.len(), trials.len())));
-        }
-        for (trial, &point) in trials.iter().zip(&points) {
-            let number = trial.trial;
-            if self.n_points <= point {
-                return Err(failed(format!("in trial {number} it chose point {point}, and the last is {}", self.n_points - 1)));
+        trials.retain(|trial| batches[trial.place].left == 0);
+        if !trials.is_empty() {
+            let points = guarded(|| policy.ask(&mut trials)).map_err(failed)?;
+            if points.len() != trials.len() {
+                return Err(failed(format!("it returned {} points for {} trials", points.len(), trials.len())));
             }
-            if trial.allowed.is_some_and(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
-                return Err(failed(format!("in trial {number} it chose point {point}, which is not allowed in this round")));
+            for (trial, &point) in trials.iter().zip(&points) {
+                let number = trial.trial;
+                if self.n_points <= point {
+                    let last = self.n_points - 1;
+                    return Err(failed(format!("in trial {number} it chose point {point}, and the last is {last}")));
+                }
+                if trial.allowed.is_some_and(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
+                    return Err(failed(format!("in trial {number} it chose point {point}, which is not allowed in this round")));
+                }
+                let users = guarded(|| Ok(policy.users(trial.place))).map_err(failed)?;
+                let batch = &mut batches[trial.place];
+                if 1 < users && trial.allowed.is_some() {
+                    let why = "in an environment with decision sets, which change within a batch";
+                    return Err(failed(format!("in trial {number} its batch has {users} users, {why}")));
+                }
+                if users < batch.least {
+                    let least = batch.least;
+                    return Err(failed(format!("in trial {number} its batch has {users} users, and the least is {least}")));
+                }
+                (batch.point, batch.left, batch.released) = (point, users, (0.0, 0));
             }
         }
-        Ok(points)
+        Ok(batches.iter().map(|batch| batch.point).collect())
     }
 
-    /// Tells the released reward of each trial.
-    pub fn tell(&mut self, round: u64, told: &[ToldReward]) -> Result<(), Error> {
-        guarded(|| self.batch.tell(told)).map_err(|why| failure(&self.label, &format!("round {round}"), why))
+    /// Returns whether the batch of the trial at this place ends with this round.
+    pub fn ends(&self, place: usize) -> bool {
+        self.batches[place].left == 1
+    }
+
+    /// Takes what was released of each trial in a round, and tells the means of the batches that end.
+    ///
+    /// * `released` — the number of each trial, and what was released
+    pub fn tell(&mut self, round: u64, released: impl Iterator<Item = (u64, Option<f64>)>) -> Result<(), Error> {
+        let mut told = Vec::new();
+        for (place, ((trial, released), batch)) in released.zip(&mut self.batches).enumerate() {
+            batch.left -= 1;
+            if let Some(released) = released {
+                let (sum, n) = batch.released;
+                batch.released = (if n == 0 { released } else { sum + released }, n + 1);
+            }
+            let (sum, n) = batch.released;
+            if batch.left == 0 && 0 < n {
+                told.push(ToldReward { trial, place, point: batch.point, released: sum / n as f64 });
+            }
+        }
+        if told.is_empty() {
+            return Ok(());
+        }
+        guarded(|| self.policy.tell(&told)).map_err(|why| failure(&self.label, &format!("round {round}"), why))
     }
 
     /// Returns the point that the trial at this place recommends, if the algorithm says one.
@@ -59,7 +113,7 @@ impl PolicyGroup {
     /// If the algorithm panics, or recommends a point that does not exist.
     pub fn recommend(&self, place: usize) -> Result<Option<usize>, Error> {
         let failed = |why: String| failure(&self.label, "its recommendation", why);
-        let point = guarded(|| self.batch.recommend(place)).map_err(failed)?;
+        let point = guarded(|| self.policy.recommend(place)).map_err(failed)?;
         match point {
             Some(point) if self.n_points <= point => Err(failed(format!("there is no point {point}"))),
             point => Ok(point),
@@ -68,7 +122,7 @@ impl PolicyGroup {
 
     /// Returns what the trial at this place keeps of its model, if the algorithm says it.
     pub fn state(&self, place: usize) -> Result<Option<serde_json::Value>, Error> {
-        guarded(|| self.batch.state(place)).map_err(|why| failure(&self.label, "its state", why))
+        guarded(|| self.policy.state(place)).map_err(|why| failure(&self.label, "its state", why))
     }
 }
 
@@ -87,10 +141,4 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, PolicyFailure>) -> Res
         Ok(Err(error)) => Err(error.to_string()),
         Err(panic) => Err(format!("it panicked: {}", panic_message(panic.as_ref()))),
     }
-}
-
-/// Returns what a panic says.
-pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("without a message")
 }

@@ -8,5 +8,5 @@ mod group;
 mod plan;
 
 pub use contract::{BatchPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
-pub use group::{PolicyGroup, panic_message};
+pub use group::PolicyGroup;
 pub use plan::OwnPolicy;

@@ -4,10 +4,12 @@ use super::contract::EachTrial;
 use super::group::{failure, guarded};
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, TrialFacts, TrialPolicy};
 use crate::policy::uniform::VisitsPolicy;
-use crate::policy::{Policy, PolicyMaker, PolicyPlan, Problem, Proposal, Setting};
+use crate::policy::{MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::posterior::Visits;
 use privateer_gp::score::Basis;
+use privateer_privacy::Protection;
+use privateer_privacy::sums::SumsNeed;
 use std::sync::Arc;
 
 /// Makes the algorithm for the trials of a start.
@@ -22,6 +24,16 @@ pub struct OwnPolicy {
     make: MakeBatch,
     /// Whether the choices of a trial depend on the trials beside it.
     depends_on_block: bool,
+    stage: Stage,
+}
+
+/// Who stands between the users and an algorithm from outside.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// Each user's reward is released by itself.
+    Rewards,
+    /// A trusted server or a shuffler releases the mean of each batch, of which the least may be stated.
+    Batches(Option<u64>),
 }
 
 impl OwnPolicy {
@@ -33,7 +45,7 @@ impl OwnPolicy {
             let policies = start.trials.iter().map(|trial| Ok(Box::new(make(&start, trial)?) as Box<dyn TrialPolicy>));
             Ok(Box::new(EachTrial(policies.collect::<Result<_, PolicyFailure>>()?)))
         };
-        Self { make: Arc::new(each), depends_on_block: false }
+        Self { make: Arc::new(each), depends_on_block: false, stage: Stage::Rewards }
     }
 
     /// Describes an algorithm that runs many trials at once; `make` is called once for each block of trials.
@@ -45,7 +57,7 @@ impl OwnPolicy {
         make: impl Fn(PolicyStart) -> Result<P, PolicyFailure> + Send + Sync + 'static,
     ) -> Self {
         let boxed = move |start| -> Result<Box<dyn BatchPolicy>, PolicyFailure> { Ok(Box::new(make(start)?)) };
-        Self { make: Arc::new(boxed), depends_on_block: true }
+        Self { make: Arc::new(boxed), depends_on_block: true, stage: Stage::Rewards }
     }
 
     /// Promises that a trial's choices have the same bits whatever trials run beside it: any number of them may.
@@ -55,12 +67,29 @@ impl OwnPolicy {
     pub fn independent(self) -> Self {
         Self { depends_on_block: false, ..self }
     }
+
+    /// Asks for a trusted server or a shuffler that sums the rewards of a batch of users and releases their mean once.
+    ///
+    /// The algorithm states each batch by [`BatchPolicy::users`]; the spec's mechanism is one of batches, such as `batch-laplace`.
+    ///
+    /// * `least` — the least number of users of a batch, for which a shuffler is calibrated; `None`: the mechanism's own, which
+    ///   [`TrialFacts::batches`] states
+    #[must_use]
+    pub fn in_batches(self, least: Option<u64>) -> Self {
+        Self { stage: Stage::Batches(least.map(|least| least.max(1))), ..self }
+    }
 }
 
 impl From<OwnPolicy> for PolicyPlan {
-    fn from(OwnPolicy { make, depends_on_block }: OwnPolicy) -> Self {
+    fn from(OwnPolicy { make, depends_on_block, stage }: OwnPolicy) -> Self {
         let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
             let shared = problem.shared()?;
+            if let Stage::Batches(Some(least)) = stage
+                && problem.rounds < least
+            {
+                let message = format!("a batch has at least {least} users, and there are {} rounds", problem.rounds);
+                return Err(Error::input(Diagnostic::new(message).hint("state more `rounds`, or smaller batches")));
+            }
             let start = PolicyStart {
                 n_points: problem.n_points(),
                 points: shared.points.clone(),
@@ -69,9 +98,15 @@ impl From<OwnPolicy> for PolicyPlan {
                 rounds: problem.rounds,
                 trials: Vec::new(),
             };
-            Ok(Box::new(OwnMaker { make: Arc::clone(&make), start, depends_on_block }))
+            Ok(Box::new(OwnMaker { make: Arc::clone(&make), start, depends_on_block, stage }))
         };
-        Self { plays_sets: true, is_foreign: true, depends_on_block, ..Self::new(prepare) }
+        let (plays_sets, protection) = match stage {
+            Stage::Rewards => (true, Protection::Rewards),
+            Stage::Batches(_) => (false, Protection::Batches),
+        };
+        // Nobody knows when the first batch ends: audits play the whole horizon.
+        let patience = Box::new(move |rounds| if plays_sets { 1 } else { rounds });
+        Self { plays_sets, is_foreign: true, depends_on_block, protection, patience, ..Self::new(prepare) }
     }
 }
 
@@ -80,11 +115,17 @@ pub(super) struct OwnMaker {
     make: MakeBatch,
     start: PolicyStart,
     depends_on_block: bool,
+    stage: Stage,
 }
 
 impl PolicyMaker for OwnMaker {
     fn basis(&self) -> Option<Basis> {
         None
+    }
+
+    fn sums(&self) -> Option<SumsNeed> {
+        let Stage::Batches(least) = self.stage else { return None };
+        Some(SumsNeed::of_rewards(self.start.rounds, least))
     }
 
     /// Makes what keeps the plays of one trial; its group proposes for it and is told what was released.
@@ -98,10 +139,13 @@ impl PolicyMaker for OwnMaker {
             trial,
             rewards: setting.facts.clone(),
             released: setting.released,
+            batches: MeanNoise::of_sums(setting),
         };
+        let least: Vec<u64> =
+            trials.iter().map(|(_, setting)| MeanNoise::of_sums(setting).map_or(1, |noise| noise.least)).collect();
         let start = PolicyStart { trials: trials.iter().map(facts).collect(), ..self.start.clone() };
         let batch = guarded(|| (self.make)(start)).map_err(|why| failure("from outside", "its start", why))?;
-        Ok(Some(PolicyGroup::new(batch, self.start.n_points)))
+        Ok(Some(PolicyGroup::new(batch, self.start.n_points, least.into_iter())))
     }
 
     fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {

@@ -226,6 +226,12 @@ pub fn readable_bytes(count: f64) -> String {
     format!("{value:.3e} EiB")
 }
 
+/// Returns what a panic says.
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("without a message")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
