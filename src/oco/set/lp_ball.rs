@@ -2,8 +2,8 @@
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::params::Args;
-use privateer_numerics::linalg::{Norm, wide};
-use privateer_numerics::vectorised;
+use privateer_numerics::NullaryFnOnce;
+use privateer_numerics::linalg::{Norm, pow_of_block, wide};
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
@@ -159,39 +159,25 @@ pub(super) fn simplex_level(sizes: &mut [f64], total: f64) -> f64 {
 fn shrink(theta: &mut [f64], p: f64, radius: f64) {
     let sizes: Vec<f64> = theta.iter().map(|x| x.abs() / radius).collect();
     let (mut found, e) = (sizes.clone(), p - 1.0);
-    // Returns sum u^p and its derivative in m.
-    let mut at = |m: f64| {
-        let (mut sum, mut slope) = (0.0, 0.0);
-        for (u, x) in found.chunks_mut(LANES).zip(sizes.chunks(LANES)) {
-            let mut raised = [0.0; LANES];
-            if e == 0.5 {
-                raised = wide(SquareRootCoordinates { x, c: m * p, u });
-            } else {
-                for ((u, &x), raised) in u.iter_mut().zip(x).zip(&mut raised).filter(|((_, x), _)| 0.0 < **x) {
-                    (*u, *raised) = coordinate(x, m * p, e, *u);
-                }
-            }
-            for ((&u, _), raised) in u.iter().zip(x).zip(raised).filter(|((_, x), _)| 0.0 < **x) {
-                sum += u * raised;
-                // du/dm = -p u^(p - 1)/(1 + m p (p - 1) u^(p - 2))
-                slope -= p * raised * p * raised / (1.0 + m * p * e * raised / u);
-            }
-        }
-        (sum, slope)
-    };
+    // Powers of many numbers together cost less; roots and squares are fastest in blocks that leave few lanes empty.
+    let at = if e == 0.5 || e == 2.0 { power_sum::<8> } else { power_sum::<16> };
     // At m = 0 the sum is above 1; it decreases to 0 as m grows.
     let (mut low, mut high, mut m) = (0.0, f64::INFINITY, 0.0);
     for _ in 0..200 {
-        let (sum, slope) = at(m);
+        let (sum, slope) = at(&sizes, m, p, &mut found);
         if 1.0 < sum {
             low = m
         } else {
             high = m
         }
         let size = libm::pow(sum, 1.0 / p);
+        if (1.0 - size).abs() <= ROUNDING {
+            break;
+        }
         let step = p * sum * (1.0 - size) / slope;
         let mut next = m + if 1.0 < sum { step } else { step / size };
-        if (next - m).abs() <= 4e-16 * m {
+        // Far outside of the ball the slope overflows first.
+        if slope.is_finite() && (next - m).abs() <= ROUNDING * m {
             break;
         }
         if !(low < next && next < high) {
@@ -205,38 +191,69 @@ fn shrink(theta: &mut [f64], p: f64, radius: f64) {
     theta.iter_mut().zip(&found).for_each(|(theta, u)| *theta = (radius * u).copysign(*theta));
 }
 
-/// Coordinates that are solved together.
-const LANES: usize = 8;
+/// Relative difference that rounding makes.
+const ROUNDING: f64 = 4e-16;
 
-/// Solves up to [`LANES`] coordinates for e = 1/2 by the steps of [`coordinate`], with its bits; writes roots, returns their powers.
-struct SquareRootCoordinates<'a> {
+/// Solves `u + m p u^(p - 1) = x` for every size x from the starts `found`; returns sum u^p and its derivative in m.
+fn power_sum<const LANES: usize>(sizes: &[f64], m: f64, p: f64, found: &mut [f64]) -> (f64, f64) {
+    let (e, mut sum, mut slope) = (p - 1.0, 0.0, 0.0);
+    for (u, x) in found.chunks_mut(LANES).zip(sizes.chunks(LANES)) {
+        let raised = wide(Coordinates::<LANES> { x, c: m * p, e, u });
+        for ((&u, _), raised) in u.iter().zip(x).zip(raised).filter(|((_, x), _)| 0.0 < **x) {
+            sum += u * raised;
+            // du/dm = -p u^(p - 1)/(1 + m p (p - 1) u^(p - 2))
+            slope -= p * raised * p * raised / (1.0 + m * p * e * raised / u);
+        }
+    }
+    (sum, slope)
+}
+
+/// Solves up to `LANES` coordinates: for every x > 0 the root u of `u + c u^e = x` in [0, x], c >= 0, e > 0.
+///
+/// Newton steps are replaced by halving where they leave the bracket. Writes the roots and returns their powers `u^e`.
+struct Coordinates<'a, const LANES: usize> {
     x: &'a [f64],
     c: f64,
+    e: f64,
     /// Starts, replaced by the roots; zero where x is.
     u: &'a mut [f64],
 }
 
-vectorised! {
-    fn call(self: SquareRootCoordinates<'_>) -> [f64; LANES] {
+impl<const LANES: usize> NullaryFnOnce for Coordinates<'_, LANES> {
+    type Output = [f64; LANES];
+
+    #[inline(always)]
+    fn call(self) -> [f64; LANES] {
+        let Self { x: sizes, c, e, u: roots } = self;
         let (mut x, mut u, mut raised) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        x[..self.x.len()].copy_from_slice(self.x);
-        u[..self.u.len()].copy_from_slice(self.u);
-        let (c, mut low, mut high) = (self.c, [0.0; LANES], x);
+        x[..sizes.len()].copy_from_slice(sizes);
+        u[..roots.len()].copy_from_slice(roots);
         // Lanes without a positive entry are solved.
         let mut open = x.map(|x| 0.0 < x);
+        let (mut low, mut high) = ([0.0; LANES], x);
+        if 1.0 < e {
+            // Above p = 2 Newton steps from far above the root are short; below, they leave the bracket or are long.
+            let bounds = powers(x.map(|x| x / c), open, 1.0 / e);
+            for lane in 0..LANES {
+                high[lane] = x[lane].min(bounds[lane]);
+            }
+        }
         for lane in 0..LANES {
             u[lane] = if 0.0 < u[lane] && u[lane] <= high[lane] { u[lane] } else { high[lane] };
         }
         for _ in 0..200 {
+            let power = powers(u, open, e);
             for lane in 0..LANES {
-                let here = u[lane];
-                let root = here.sqrt();
-                let gap = here + c * root - x[lane];
+                let (here, power) = (u[lane], power[lane]);
+                let gap = here + c * power - x[lane];
                 let (below, above) = if gap < 0.0 { (here, high[lane]) } else { (low[lane], here) };
-                let step = here - gap / (1.0 + c * 0.5 * root / here);
-                let next = if below < step && step < above { step } else { 0.5 * (below + above) };
-                let done = (next - here).abs() <= 4e-16 * here || next <= below || above <= next;
-                raised[lane] = if open[lane] { root } else { raised[lane] };
+                let step = gap / (1.0 + c * e * power / here);
+                let next = here - step;
+                let next = if below < next && next < above { next } else { 0.5 * (below + above) };
+                // A start at the root has no room for a step.
+                let exact = gap.abs() <= ROUNDING * x[lane] || step.abs() <= ROUNDING * here;
+                let done = exact || next <= below || above <= next;
+                raised[lane] = if open[lane] { power } else { raised[lane] };
                 open[lane] &= !done;
                 (low[lane], high[lane]) = (below, above);
                 u[lane] = if open[lane] { next } else { here };
@@ -245,37 +262,26 @@ vectorised! {
                 break;
             }
         }
+        let power = powers(u, open, e);
         for lane in 0..LANES {
-            raised[lane] = if open[lane] { u[lane].sqrt() } else { raised[lane] };
+            raised[lane] = if open[lane] { power[lane] } else { raised[lane] };
         }
-        self.u.copy_from_slice(&u[..self.u.len()]);
+        roots.copy_from_slice(&u[..roots.len()]);
         raised
     }
 }
 
-/// Returns the root of `u + c u^e = x` in [0, x] and its power `u^e`, for x > 0, c >= 0, e > 0.
-///
-/// Newton steps from `start` are replaced by halving where they leave the bracket.
-fn coordinate(x: f64, c: f64, e: f64, start: f64) -> (f64, f64) {
-    // Above p = 2 Newton steps from far above the root are short; below, they leave the bracket or are long.
-    let (mut low, mut high) = (0.0, if 1.0 < e { x.min(libm::pow(x / c, 1.0 / e)) } else { x });
-    let mut u = if 0.0 < start && start <= high { start } else { high };
-    for _ in 0..200 {
-        let raised = libm::pow(u, e);
-        let gap = u + c * raised - x;
-        if gap < 0.0 {
-            low = u
-        } else {
-            high = u
-        }
-        let mut next = u - gap / (1.0 + c * e * raised / u);
-        if !(low < next && next < high) {
-            next = 0.5 * (low + high);
-        }
-        if (next - u).abs() <= 4e-16 * u || next <= low || high <= next {
-            return (u, raised);
-        }
-        u = next;
+/// Returns `u^e` with the bits of `libm::pow` where a lane is open, 1 elsewhere.
+#[inline(always)]
+fn powers<const LANES: usize>(u: [f64; LANES], open: [bool; LANES], e: f64) -> [f64; LANES] {
+    let mut powers = u;
+    powers.iter_mut().zip(open).for_each(|(power, open)| *power = if open { *power } else { 1.0 });
+    if e == 0.5 {
+        powers.iter_mut().for_each(|x| *x = x.sqrt());
+    } else if e == 2.0 {
+        powers.iter_mut().for_each(|x| *x *= *x);
+    } else {
+        pow_of_block(&mut powers, e);
     }
-    (u, libm::pow(u, e))
+    powers
 }

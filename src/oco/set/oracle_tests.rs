@@ -77,7 +77,7 @@ fn projections_satisfy_the_obtuse_angle() {
     let mut stream = stream();
     for d in [1, 2, 5, 30] {
         for set in sets(d, &mut stream) {
-            for scale in [0.1, 1.0, 4.0, 1e6] {
+            for scale in [0.1, 1.0, 4.0, 1e4, 1e6] {
                 let x: Vec<f64> = (0..d).map(|_| scale * stream.normal()).collect();
                 let mut y = x.clone();
                 set.project(&mut y);

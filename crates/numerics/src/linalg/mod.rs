@@ -37,7 +37,7 @@ pub use lanes::wide;
 pub use lasso::Lasso;
 pub use norms::{Norm, Power, TOGETHER as ROWS_TOGETHER};
 pub use outer::add_outer_products;
-pub use pow::pow;
+pub use pow::{pow, pow_of_block};
 pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
 pub use rows::{add_rows, add_rows_wide, dot_rows};

@@ -2,7 +2,7 @@
 
 use super::cbrt::cbrts_inlined;
 use super::dot::sum_of_squares_inlined;
-use super::pow::pow_inlined;
+use super::pow::pow_of_block;
 use super::wide;
 use pulp::NullaryFnOnce;
 use std::{array, fmt};
@@ -366,7 +366,7 @@ fn apply_inlined(power: Power, values: &mut [f64]) {
         Power::Whole(2) => values.iter_mut().for_each(|x| *x *= *x),
         Power::Whole(3) => values.iter_mut().for_each(|x| *x = *x * *x * *x),
         Power::Whole(_) => values.iter_mut().for_each(|x| *x = power.apply(*x)),
-        Power::General(exponent) => pow_inlined(values, exponent),
+        Power::General(exponent) => pow_of_block(values, exponent),
     }
 }
 

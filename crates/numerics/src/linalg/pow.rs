@@ -14,13 +14,13 @@ const BLOCK: usize = 16;
 vectorised! {
     /// Replaces every number `x` by `x^exponent`.
     pub fn pow(values: &mut [f64], exponent: f64) {
-        pow_inlined(values, exponent);
+        pow_of_block(values, exponent);
     }
 }
 
-/// Computes [`pow`] inside a SIMD dispatch.
+/// Replaces every number `x` by `x^exponent`, for callers inside a SIMD dispatch.
 #[inline(always)]
-pub(super) fn pow_inlined(values: &mut [f64], exponent: f64) {
+pub fn pow_of_block(values: &mut [f64], exponent: f64) {
     // These exponents have their own short cuts in `libm`.
     let is_general = exponent.abs() < MOST_EXPONENT && ![0.0, 0.5, 1.0, -1.0, 2.0].contains(&exponent);
     for block in values.chunks_mut(BLOCK) {
