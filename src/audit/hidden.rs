@@ -1,14 +1,16 @@
-//! Attacks descents that run in secret, as `phased-sgd` and `snowball-sgd` release them: one sample's gradient is g or -g.
+//! Attacks descents that run in secret: one sample's gradient is g or -g.
+//!
+//! They are those of `phased-sgd`, `snowball-sgd` and `noisy-giga`.
 
 use super::gradients::{CLAIM, DIMENSION, LinearLoss, direction, terms};
 use super::rewards::refused;
 use super::{Case, Side};
-use crate::oco::learner::{phased_sgd, snowball_sgd::Snowball};
+use crate::oco::learner::{noisy_giga, phased_sgd, snowball_sgd::Snowball};
 use privateer_config::error::Error;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::gradients::{HiddenDescent, HiddenSteps, Projection, Sample, Terms, VectorLaw};
-use privateer_privacy::{Calibration, Raw};
+use privateer_privacy::gradients::{HiddenDescent, HiddenSteps, PricedNoise, Projection, Sample, StepNoise, Terms, VectorLaw};
+use privateer_privacy::{Calibration, Raw, Refusal};
 use std::sync::Arc;
 
 /// The whole space.
@@ -25,10 +27,15 @@ impl Projection for Everywhere {
 /// If the calibration refuses the terms.
 pub fn phases() -> Result<Vec<Case>, Error> {
     const N: u64 = 8;
-    let Some((terms, sigma)) = calibrated(N, 1.0)? else { return Ok(Vec::new()) };
+    let Some((terms, sigma)) = calibrated(N, |terms| terms.hidden_noise(1.0))? else { return Ok(Vec::new()) };
     let of = |phase: usize, changed: u64| {
         let name = format!("phased-gaussian, phase {}", phase + 1);
-        case(name, &terms, phased_sgd::phases(N, 1.0, sigma), N, changed, phase)
+        // By how much the release differs from the one before it.
+        let seen = move |along: &[f64]| {
+            let at = |release: usize| along.get(release).copied().unwrap_or(f64::NAN);
+            at(phase) - phase.checked_sub(1).map_or(0.0, at)
+        };
+        case(name, &terms, phased_sgd::phases(N, 1.0, sigma), N, changed, seen)
     };
     Ok(vec![of(0, 1), of(1, 5)])
 }
@@ -46,20 +53,49 @@ pub fn snowball() -> Result<Vec<Case>, Error> {
         (Snowball::of(4, 9.0), 1, "one step of all samples"),
     ] {
         let n: u64 = (1..=plan.n_steps).map(|k| plan.batch(k)).sum();
-        let Some((terms, sigma)) = calibrated(n, plan.exposure())? else { continue };
-        cases.push(case(format!("snowball-gaussian, {words}"), &terms, plan.steps(1.0, sigma), n, changed.min(n), 0));
+        let Some((terms, sigma)) = calibrated(n, |terms| terms.hidden_noise(plan.exposure()))? else { continue };
+        let seen = |along: &[f64]| along.first().copied().unwrap_or(f64::NAN);
+        cases.push(case(format!("snowball-gaussian, {words}"), &terms, plan.steps(1.0, sigma), n, changed.min(n), seen));
     }
     Ok(cases)
 }
 
-fn calibrated(n: u64, share: f64) -> Result<Option<(Terms, f64)>, Error> {
+/// Returns the attacks on the releases of every iterate: the first sample changes, or one of the middle.
+///
+/// # Errors
+/// If the calibration refuses the terms.
+pub fn iterates() -> Result<Vec<Case>, Error> {
+    const N: u64 = 8;
+    let Some((terms, sigma)) = calibrated(N, Terms::iterate_noise)? else { return Ok(Vec::new()) };
+    let of = |changed: u64| {
+        // After step t the distance is 2 eta_t and the noise sigma eta_t, with eta_t = 1/(t + 1): each release weighs t + 1.
+        let seen = move |along: &[f64]| -> f64 {
+            let later = (1_u32..).zip(along).skip(changed as usize - 1);
+            later.map(|(t, along)| (f64::from(t) + 1.0) * along).sum()
+        };
+        case(format!("giga-gaussian, round {changed}"), &terms, noisy_giga::steps(N, 1.0, 1.0, sigma), N, changed, seen)
+    };
+    Ok(vec![of(1), of(5)])
+}
+
+/// Calibrated noise, or why the terms are refused.
+type Calibrated = Result<PricedNoise<StepNoise>, Refusal>;
+
+fn calibrated(n: u64, noise: impl Fn(&Terms) -> Calibrated) -> Result<Option<(Terms, f64)>, Error> {
     let Some(terms) = terms(Calibration::Tight, 1.5, DIMENSION, CLAIM, n, 0.0) else { return Ok(None) };
-    let noise = terms.hidden_noise(share).map_err(|refusal| refused(&refusal))?.noise;
+    let noise = noise(&terms).map_err(|refusal| refused(&refusal))?.noise;
     Ok(if let VectorLaw::Gaussian { sigma } = noise { Some((terms, sigma)) } else { None })
 }
 
-/// Returns the attack that sees by how much release `seen`, from 0, differs from the one before it.
-fn case(name: String, terms: &Terms, steps: Arc<HiddenSteps>, n: u64, changed: u64, seen: usize) -> Case {
+/// Returns the attack that sees this number of the releases, each along g.
+fn case(
+    name: String,
+    terms: &Terms,
+    steps: Arc<HiddenSteps>,
+    n: u64,
+    changed: u64,
+    seen: impl Fn(&[f64]) -> f64 + Send + Sync + 'static,
+) -> Case {
     let (clip, g) = (terms.bounds(1.0), direction(false));
     let attack = move |side: Side, stream: &mut Stream| {
         let Some(noise) = (VectorLaw::Gaussian { sigma: 1.0 }).sampler() else { return f64::NAN };
@@ -72,10 +108,9 @@ fn case(name: String, terms: &Terms, steps: Arc<HiddenSteps>, n: u64, changed: u
                 along.push(dot(released.value(), &g));
             }
         }
-        let at = |release: usize| along.get(release).copied().unwrap_or(f64::NAN);
-        at(seen) - seen.checked_sub(1).map_or(0.0, at)
+        seen(&along)
     };
     let pair = format!("gradients g and -g in round {changed} of {n}, length 1 in l3, all others zero");
-    let case = Case::new(name, CLAIM, pair, "the likelihood ratio of the release that holds it", attack);
+    let case = Case::new(name, CLAIM, pair, "the likelihood ratio of the releases that hold it", attack);
     case.source("docs/proofs/gradients.md").gaussian()
 }

@@ -63,6 +63,7 @@ pub static AUDITS: &[AuditEntry] = &[
         .of(&["dp-ftrl with generalized-gaussian"]),
     sound("phased-gaussian", "noisy means of phases of a hidden descent", hidden::phases).of(&["phased-sgd with gaussian"]),
     sound("snowball-gaussian", "the last iterate of a hidden descent", hidden::snowball).of(&["snowball-sgd with gaussian"]),
+    sound("giga-gaussian", "every iterate of a hidden descent", hidden::iterates).of(&["noisy-giga with gaussian"]),
     sound("choices-gumbel", "choices of a vertex by the exponential mechanism", || vertices::choices(true))
         .of(&["dp-pofw with gumbel"]),
     sound("choices-laplace", "choices of a vertex with Laplace noise", || vertices::choices(false)).of(&["dp-pofw with laplace"]),

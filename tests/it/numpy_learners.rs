@@ -1,9 +1,9 @@
-//! The answers of `dp-ftrl`, `phased-sgd` and `snowball-sgd` on stored samples and draws are those of a NumPy program, `data/numpy_learners.py`.
+//! The answers of `dp-ftrl`, `phased-sgd`, `snowball-sgd` and `noisy-giga` on stored samples and draws are those of a NumPy program, `data/numpy_learners.py`.
 
 use crate::support::{stream, sweep};
 use privateer::oco::learner::dp_ftrl::Ftrl;
 use privateer::oco::learner::snowball_sgd::Snowball;
-use privateer::oco::learner::{LearnerBatch, LearnerStreams, PrefixLearner, phased_sgd};
+use privateer::oco::learner::{LearnerBatch, LearnerStreams, PrefixLearner, noisy_giga, phased_sgd};
 use privateer::oco::loss::{LinearModel, squared::Squared};
 use privateer::oco::problem::ProblemContext;
 use privateer::oco::set::{ConstraintSet, LpBall};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const D: usize = 3;
 const N: u32 = 12;
 /// As the program prints them with NumPy 2: mean iterate and last iterate.
-const ANSWERS: [(&str, &[f64]); 9] = [
+const ANSWERS: [(&str, &[f64]); 11] = [
     (
         "tree",
         &[
@@ -79,6 +79,8 @@ const ANSWERS: [(&str, &[f64]); 9] = [
     ("snowball", &[0.12347246859168126, 0.2683042676415094, -0.4582913741519643]),
     ("phased, exact", &[0.0858048573470789, -0.12067633012716894, 0.03604109301713643]),
     ("snowball, exact", &[0.03291164310565664, 0.11945459117274859, -0.15352401316591827]),
+    ("giga", &[-0.03366069525033548, 0.11590705818274087, -0.07899447215353522]),
+    ("giga, exact", &[-0.014582237487698328, 0.08406513076479145, -0.07029767011086702]),
 ];
 
 fn expected(name: &str) -> &'static [f64] {
@@ -171,9 +173,12 @@ impl Projection for Ball {
 
 #[test]
 fn hidden_descents_release_the_points_of_numpy() {
-    for (name, steps) in
-        [("phased", phased_sgd::phases(u64::from(N), 0.6, 1.5)), ("snowball", Snowball::of(u64::from(N), 2.9).steps(0.6, 1.5))]
-    {
+    let n = u64::from(N);
+    for (name, steps) in [
+        ("phased", phased_sgd::phases(n, 0.6, 1.5)),
+        ("snowball", Snowball::of(n, 2.9).steps(0.6, 1.5)),
+        ("giga", noisy_giga::steps(n, 0.3, 0.6, 1.5)),
+    ] {
         let gradient = Arc::new(LinearModel { loss: Arc::new(Squared { clip: f64::INFINITY }) });
         let ball = Arc::new(Ball(LpBall::new(Norm::of(1.5).expect("a norm"), 0.8, D)));
         let mut descent = HiddenDescent::new(gradient, vec![0.0; D], None, ball, steps, Box::new(StoredDraws(0)));
@@ -185,7 +190,7 @@ fn hidden_descents_release_the_points_of_numpy() {
         }
         assert_near(name, &last, expected(name));
     }
-    for kind in ["phased", "snowball"] {
-        assert_near(kind, &from_spec(N, &format!("kind = \"{kind}-sgd\"")), expected(&format!("{kind}, exact")));
+    for (name, kind) in [("phased", "phased-sgd"), ("snowball", "snowball-sgd"), ("giga", "noisy-giga")] {
+        assert_near(name, &from_spec(N, &format!("kind = \"{kind}\"")), expected(&format!("{name}, exact")));
     }
 }

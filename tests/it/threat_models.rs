@@ -93,7 +93,10 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
         ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),
         ("simulated contexts: `dp-hdb`", contexts("dp-hdb")),
         ("simulated contexts: `ldp-linucb`", contexts("ldp-linucb")),
-        ("simulated samples: `dp-tofw`, `dp-ftrl`, `dp-pofw`, `noisy-sfw`, `phased-sgd`, `snowball-sgd`", samples("dp-tofw")),
+        (
+            "simulated samples: `dp-tofw`, `dp-ftrl`, `dp-pofw`, `noisy-sfw`, `phased-sgd`, `snowball-sgd`, `noisy-giga`",
+            samples("dp-tofw"),
+        ),
         ("simulated samples: `local-md`", samples("local-md")),
         ("simulated inputs: `[curator]`", inputs),
         (

@@ -164,7 +164,12 @@ pub const ROWS: &[Row] = &[
     ),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),
     row(PlainSums, &["ftrl-gaussian"], "mechanisms::prices::sums_of_plain_gradients_cover_a_replaced_sample"),
-    row(HiddenSteps, &["phased-gaussian", "snowball-gaussian"], "mechanisms::prices::a_hidden_descent_covers_a_replaced_sample"),
+    row(
+        HiddenSteps,
+        &["phased-gaussian", "snowball-gaussian", "giga-gaussian"],
+        "mechanisms::prices::a_hidden_descent_covers_a_replaced_sample",
+    ),
+    row(EveryIterate, &["giga-gaussian"], "mechanisms::prices::every_iterate_that_a_sample_moves_is_priced"),
     row(
         TreeNodes,
         &["tree", "sums-tree", "discrete-gaussian-sums"],

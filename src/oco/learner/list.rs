@@ -1,7 +1,8 @@
 //! Lists the learners that a spec can name, and the noises that they take.
 
 use super::{
-    LearnerPlan, dp_ftrl, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, phased_sgd, projected_sgd, snowball_sgd,
+    LearnerPlan, dp_ftrl, dp_pofw, dp_tofw, local_md, noisy_giga, noisy_sfw, noisy_sgd, ofw, phased_sgd, projected_sgd,
+    snowball_sgd,
 };
 use privateer_config::params::{List, Named};
 
@@ -54,6 +55,12 @@ pub static LEARNERS: List<LearnerPlan> = &[
         summary: "noisy descent on growing batches; last iterate, our reading",
         paper: "FeldmanKorenTalwar2020",
         build: |_| LearnerPlan::new(true, snowball_sgd::prepare),
+    },
+    Named {
+        name: "noisy-giga",
+        summary: "hidden descent on the regularised loss; every iterate is released, our reading",
+        paper: "JainKothariThakurta2012",
+        build: |_| LearnerPlan::new(true, noisy_giga::prepare),
     },
     Named {
         name: "ofw",

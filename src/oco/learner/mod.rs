@@ -9,6 +9,7 @@ pub mod dp_tofw;
 mod frank_wolfe;
 mod list;
 pub mod local_md;
+pub mod noisy_giga;
 pub mod noisy_sfw;
 pub mod noisy_sgd;
 pub mod ofw;

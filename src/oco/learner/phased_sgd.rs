@@ -33,7 +33,7 @@ pub fn phases(n: u64, eta: f64, unit: f64) -> Arc<HiddenSteps> {
         let phase = ends.iter().position(|&end| at < end)?;
         let eta = eta * libm::pow(0.25, phase as f64);
         let release = (at + 1 == ends[phase]).then_some(HiddenRelease::Mean(unit * eta));
-        Some(HiddenStep { batch: 1, eta, noise: 0.0, release })
+        Some(HiddenStep { batch: 1, eta, shrink: 0.0, noise: 0.0, release })
     })
 }
 

@@ -65,7 +65,7 @@ impl Snowball {
         Arc::new(move |at| {
             let k = self.n_steps.checked_sub(at).filter(|k| 0 < *k)?;
             let release = (k == 1).then_some(HiddenRelease::Iterate);
-            Some(HiddenStep { batch: self.batch(k), eta, noise: eta * sigma, release })
+            Some(HiddenStep { batch: self.batch(k), eta, shrink: 0.0, noise: eta * sigma, release })
         })
     }
 }

@@ -82,6 +82,7 @@ fn kinds() -> Vec<(String, f64)> {
         (learner(ball, "dp-ftrl"), 0.4),
         (learner(ball, "phased-sgd"), 0.4),
         (learner(ball, "snowball-sgd"), 0.1),
+        (learner(ball, "noisy-giga"), 0.4),
         (learner(cross, "dp-pofw"), 0.1),
         (learner(ball, "noisy-sfw"), 0.4),
         (learner(ball, "local-md"), 0.4),

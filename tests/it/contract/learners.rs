@@ -97,14 +97,15 @@ fn answers_never_leave_the_set() {
 /// A longer step than 2/beta parts the iterates of neighbouring data, which the price of a hidden descent leaves out.
 #[test]
 fn hidden_steps_are_at_most_two_over_the_smoothness() {
-    for kind in ["phased-sgd", "snowball-sgd"] {
+    for kind in ["phased-sgd", "snowball-sgd", "noisy-giga"] {
         // beta = 2 in the dual norm: 2 times 3^(1/3) in the Euclidean one at p = 3/2.
         for (p, longest) in [("2", 1.0), ("1.5", libm::pow(3.0, -1.0 / 3.0))] {
             let set = format!("{{ kind = \"lp-ball\", p = {p} }}");
             let sweep = sweep(&spec("linear-regression", &set, "squared", "epsilon = 1.0", &format!("kind = \"{kind}\"")));
             check_first_cell(&sweep, 1e9, |_, prepared, _| {
                 let step = prepared.facts.iter().find(|(name, _)| name == "step").and_then(|(_, step)| step.as_f64());
-                assert!(step.is_some_and(|step| (step - longest).abs() < 1e-12), "{kind}, p = {p}: {step:?}");
+                // The regulariser of `noisy-giga` is as small as the rate is large.
+                assert!(step.is_some_and(|step| (step - longest).abs() < 1e-7), "{kind}, p = {p}: {step:?}");
             });
         }
     }
@@ -128,15 +129,13 @@ fn ledgers_tell_the_truth() {
                 let sweep = sweep(&spec("linear-regression", set, "squared", &privacy, &format!("kind = \"{}\"", entry.name)));
                 let (data, backend) = (DataFolder::default(), Cpu::default());
                 let facts = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]);
-                if ["phased-sgd", "snowball-sgd"].contains(&entry.name) && calibration != "tight" {
+                if ["phased-sgd", "snowball-sgd", "noisy-giga"].contains(&entry.name) && calibration != "tight" {
                     assert!(facts.is_err_and(|error| error.to_string().contains("calibration")), "{}", entry.name);
                     continue;
                 }
                 let ledger = facts.expect("facts").ledger.reward;
                 let shown = format!("{} on {set} at {epsilon} {calibration}: {}", entry.name, ledger.guarantee);
-                let private =
-                    ["dp-tofw", "dp-ftrl", "dp-pofw", "noisy-sfw", "noisy-sgd", "local-md", "phased-sgd", "snowball-sgd"]
-                        .contains(&entry.name);
+                let private = !["ofw", "projected-sgd"].contains(&entry.name);
                 match (private, ledger.calibration) {
                     (false, _) => assert_eq!(ledger.guarantee, Guarantee::NotPrivate, "{shown}"),
                     (true, Calibration::AsPrinted) => {

@@ -129,8 +129,20 @@ def snowball(eta: float, size: float, sigma: float) -> np.ndarray:
     return theta
 
 
+def giga(alpha: float, longest: float, sigma: float) -> np.ndarray:
+    """Returns the last released iterate; the hidden one follows no noise."""
+    z, theta = draws(N), np.zeros(D)
+    for t in range(N):
+        eta = 1 / (alpha * (t + 1) + 1 / longest)
+        theta = project(theta - eta * (gradient(theta, t) + alpha * theta))
+        released = theta + eta * sigma * z[t]
+    return released
+
+
 show("phased", phased(0.6, 1.5))
 show("snowball", snowball(0.6, 2.9, 1.5))
-# Without noise, at the steps R/(L sqrt(2 n/3)) and R/(L sqrt(n)), at most 2/beta = 1/L² here.
+show("giga", giga(0.3, 0.6, 1.5))
+# Without noise, at the steps R/(L sqrt(2 n/3)) and R/(L sqrt(n)), at most 2/beta = 1/L² here, and the curvature L sqrt((1 + ln n)/n)/R.
 show("phased, exact", phased(min(RADIUS / lipschitz / np.sqrt(2 * N / 3), 1 / lipschitz**2), 0))
 show("snowball, exact", snowball(min(RADIUS / lipschitz / np.sqrt(N), 1 / lipschitz**2), 0, 0))
+show("giga, exact", giga(lipschitz * np.sqrt((1 + np.log(N)) / N) / RADIUS, 1 / lipschitz**2, 0))

@@ -137,6 +137,15 @@ fn a_hidden_descent_covers_a_replaced_sample() {
     }
 }
 
+/// The first sample moves all iterates, each by as many standard deviations.
+#[test]
+fn every_iterate_that_a_sample_moves_is_priced() {
+    let terms = Terms { rounds: 49, ..gradient_terms() };
+    let VectorLaw::Gaussian { sigma } = terms.iterate_noise().expect("noise").noise else { panic!("a law") };
+    let by_hand = 2.0 * 3.0 * 7.0 / gdp_mu(e(1.0), d(1e-3));
+    assert!((sigma - by_hand).abs() < 1e-9 * by_hand, "{sigma} {by_hand}");
+}
+
 #[test]
 fn a_replaced_vector_moves_by_twice_its_norm() {
     assert_eq!(sensitivity::vector(1.5, Relation::Replace), 3.0);

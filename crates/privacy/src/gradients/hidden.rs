@@ -1,4 +1,4 @@
-//! Runs gradient descent in secret and releases a few noisy points of it (FeldmanKorenTalwar2020).
+//! Runs gradient descent in secret and releases noisy points of it: a few (FeldmanKorenTalwar2020), or every iterate.
 //!
 //! The price rests on steps that never increase distances: the loss is convex, a step is at most `2/beta` in the Euclidean norm,
 //! and the projection is onto a convex set. Proof: `docs/proofs/gradients.md`.
@@ -23,6 +23,8 @@ pub struct HiddenStep {
     pub batch: u64,
     /// Length of the step.
     pub eta: f64,
+    /// Share of the distance to the start that the step removes: `eta alpha` for a regulariser `alpha |theta - start|_2²/2`.
+    pub shrink: f64,
     /// Factor of a draw of noise that is added to the iterate; 0 draws nothing.
     pub noise: f64,
     /// What is released after this step.
@@ -34,6 +36,8 @@ pub struct HiddenStep {
 pub enum HiddenRelease {
     /// The iterate, whose noise its steps have added.
     Iterate,
+    /// The iterate plus a draw of noise times this factor; the descent goes on from the iterate itself (JainKothariThakurta2012).
+    NoisyIterate(f64),
     /// The mean of the iterates since the last release, plus a draw of noise times this factor.
     Mean(f64),
 }
@@ -41,7 +45,7 @@ pub enum HiddenRelease {
 /// Returns the step of a number, from 0; `None` after the last one.
 pub type HiddenSteps = dyn Fn(u64) -> Option<HiddenStep> + Send + Sync;
 
-/// Holds the secret iterate; a released point, projected, is the start of what follows.
+/// Holds the secret iterate; a released mean, projected, is the start of what follows.
 pub struct HiddenDescent {
     leaf: Leaf,
     projection: Arc<dyn Projection>,
@@ -49,6 +53,7 @@ pub struct HiddenDescent {
     noise: Box<dyn VectorNoise>,
     step: Option<HiddenStep>,
     n_steps: u64,
+    start: Vec<f64>,
     theta: Vec<f64>,
     /// Sum of the gradients of a batch, and of the iterates since the last release.
     gradients: Vec<f64>,
@@ -82,7 +87,8 @@ impl HiddenDescent {
             iterates: zeros(),
             drawn: zeros(),
             released: zeros(),
-            theta: start,
+            theta: start.clone(),
+            start,
             n_in_batch: 0,
             n_iterates: 0,
         }
@@ -90,12 +96,15 @@ impl HiddenDescent {
 
     /// Takes one sample; returns the point if its step releases one.
     pub fn release(&mut self, sample: Raw<Sample<'_>>, stream: &mut Stream) -> Option<Released<&[f64]>> {
-        let HiddenStep { batch, eta, noise, release } = self.step?;
+        let HiddenStep { batch, eta, shrink, noise, release } = self.step?;
         let leaf = self.leaf.plain(&self.theta, sample.open());
         self.gradients.iter_mut().zip(leaf).for_each(|(sum, leaf)| *sum += leaf);
         self.n_in_batch += 1;
         if self.n_in_batch < batch {
             return None;
+        }
+        if shrink != 0.0 {
+            self.theta.iter_mut().zip(&self.start).for_each(|(theta, start)| *theta -= shrink * (*theta - start));
         }
         let share = eta / self.n_in_batch as f64;
         self.theta.iter_mut().zip(&self.gradients).for_each(|(theta, sum)| *theta -= share * sum);
@@ -112,6 +121,12 @@ impl HiddenDescent {
         self.n_iterates += 1;
         match release? {
             HiddenRelease::Iterate => self.released.copy_from_slice(&self.theta),
+            HiddenRelease::NoisyIterate(size) => {
+                self.noise.draw(stream, &mut self.drawn);
+                for ((out, theta), drawn) in self.released.iter_mut().zip(&self.theta).zip(&self.drawn) {
+                    *out = theta + size * drawn;
+                }
+            }
             HiddenRelease::Mean(size) => {
                 self.noise.draw(stream, &mut self.drawn);
                 let n = self.n_iterates as f64;

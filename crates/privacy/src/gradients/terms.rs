@@ -345,6 +345,18 @@ impl Terms {
         self.vector(false, (replaced * self.actual.lipschitz, 2.0 * self.stated.lipschitz), share, &han2022_tree::SIGMA_PLUS)
     }
 
+    /// Calibrates Gaussian noise on every iterate of a hidden descent, in units of the step before it.
+    ///
+    /// One sample must move each later iterate by at most twice a gradient in these units, as in `noisy-giga`.
+    /// All of them are one release.
+    ///
+    /// # Errors
+    /// As [`Terms::hidden_noise`].
+    pub fn iterate_noise(&self) -> Result<PricedNoise<StepNoise>, Refusal> {
+        let moved = if planted::is(PlantedFault::EveryIterate) { 1.0 } else { self.rounds as f64 };
+        self.hidden_noise(libm::sqrt(moved))
+    }
+
     /// Calibrates the noise of batch means with steps `eta`.
     ///
     /// Each sample is in one batch, so the price is the larger of the two prices.
