@@ -95,12 +95,12 @@ pub fn curate(py: Python<'_>, columns: Vec<Vec<f64>>, out: PathBuf, stated: &Bou
         let rows = columns.first().map_or(0, Vec::len);
         if names.len() != columns.len() {
             let problem = Diagnostic::new(format!("{} columns of numbers have {} names", columns.len(), names.len()));
-            return Err(Error::input(problem.expected("a name for each column")));
+            return problem.expected("a name for each column").refuse();
         }
         for (name, column) in names.iter().zip(&columns) {
             if rows == 0 || column.len() != rows || column.iter().any(|value| !value.is_finite()) {
                 let problem = Diagnostic::new(format!("column `{name}` has {} values, or one that is not finite", column.len()));
-                return Err(Error::input(problem.expected(format!("{} finite numbers", rows.max(1)))));
+                return problem.expected(format!("{} finite numbers", rows.max(1))).refuse();
             }
         }
         Ok((0..rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect())

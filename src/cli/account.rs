@@ -140,7 +140,7 @@ pub fn range(text: &str) -> Result<(f64, f64), Error> {
 }
 
 fn refused(option: &str, found: &str, expected: &str) -> Error {
-    Error::input(Diagnostic::new(format!("`{option}` is `{found}`")).expected(expected))
+    Diagnostic::new(format!("`{option}` is `{found}`")).expected(expected).error()
 }
 
 /// Returns the participations that are priced, and what the stated claim covers where that is fewer.

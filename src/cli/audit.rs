@@ -46,9 +46,7 @@ pub struct AuditArgs {
 /// An unknown name or a bad number; a refuted claim is exit code 1.
 pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
     if !(0.0 < args.confidence && args.confidence < 1.0) {
-        return Err(Error::input(
-            Diagnostic::new(format!("`--confidence` is {}", args.confidence)).expected("a number > 0 and < 1"),
-        ));
+        return Diagnostic::new(format!("`--confidence` is {}", args.confidence)).expected("a number > 0 and < 1").refuse();
     }
     if args.list {
         say(&listed());
@@ -62,10 +60,9 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
     }
     let (specs, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|name| name.ends_with(".toml"));
     if args.false_alarms.is_some() && !specs.is_empty() {
-        return Err(Error::input(
-            Diagnostic::new("`--false-alarms` counts over audits of mechanisms, not of specs")
-                .hint("name mechanisms, or leave out the specs"),
-        ));
+        return Diagnostic::new("`--false-alarms` counts over audits of mechanisms, not of specs")
+            .hint("name mechanisms, or leave out the specs")
+            .refuse();
     }
     // Every spec and the named mechanisms together get an equal share of the error.
     let groups = specs.len() + usize::from(specs.is_empty() || !names.is_empty());
@@ -107,11 +104,12 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
 /// Compares what the files of a deployment state with the exact losses.
 fn of_deployment(args: &AuditArgs, paths: &[&Path]) -> Result<(), Error> {
     if let Some(other) = args.what.iter().find(|name| !paths.contains(&Path::new(name))) {
-        return Err(Error::input(
-            Diagnostic::new(format!("`{other}` is named beside the files of a deployment, and no file of that name is there"))
-                .expected("files or folders of sessions, release states, odometers and curated tables")
-                .hint("audit mechanisms and specs by a command of their own"),
-        ));
+        return Diagnostic::new(format!(
+            "`{other}` is named beside the files of a deployment, and no file of that name is there"
+        ))
+        .expected("files or folders of sessions, release states, odometers and curated tables")
+        .hint("audit mechanisms and specs by a command of their own")
+        .refuse();
     }
     let mut files = Vec::new();
     for path in paths {
@@ -122,10 +120,9 @@ fn of_deployment(args: &AuditArgs, paths: &[&Path]) -> Result<(), Error> {
         }
     }
     if files.is_empty() {
-        return Err(Error::input(
-            Diagnostic::new("no file there states what it has spent")
-                .hint("name the files themselves, or the folder that holds them"),
-        ));
+        return Diagnostic::new("no file there states what it has spent")
+            .hint("name the files themselves, or the folder that holds them")
+            .refuse();
     }
     let found = crate::deploy::stated_losses(&files, &note)?;
     if args.json {
@@ -167,11 +164,10 @@ fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
                 Some(near) => format!("did you mean `{near}`? `privateer audit --list` shows all"),
                 None => "`privateer audit --list` shows all".to_owned(),
             };
-            return Err(Error::input(
-                Diagnostic::new(format!("nothing named `{name}` is audited"))
-                    .expected("a mechanism, an erratum or `as-printed`")
-                    .hint(hint),
-            ));
+            return Diagnostic::new(format!("nothing named `{name}` is audited"))
+                .expected("a mechanism, an erratum or `as-printed`")
+                .hint(hint)
+                .refuse();
         }
         for entry in found {
             cases.extend((entry.cases)()?);

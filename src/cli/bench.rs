@@ -78,7 +78,7 @@ impl BenchArgs {
         ] {
             if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
                 let diagnostic = Diagnostic::new(format!("`--{flag} {value}` cannot be run"));
-                return Err(Error::input(diagnostic.expected(format!("a whole number from 1 to {most}"))));
+                return diagnostic.expected(format!("a whole number from 1 to {most}")).refuse();
             }
         }
         Ok(())

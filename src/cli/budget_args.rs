@@ -96,7 +96,7 @@ pub fn budget(text: Option<&str>) -> Result<Option<PrivacyBudget>, Error> {
 pub fn filter(name: Option<&str>) -> Result<Option<FilterKind>, Error> {
     name.map(str::parse).transpose().map_err(|_| {
         let found = format!("`--filter` is `{}`", name.unwrap_or_default());
-        Error::input(Diagnostic::new(found).expected(format!("one of {}", FilterKind::NAMES.join(", "))))
+        Diagnostic::new(found).expected(format!("one of {}", FilterKind::NAMES.join(", "))).error()
     })
 }
 

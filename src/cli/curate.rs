@@ -76,11 +76,10 @@ pub struct CurateArgs {
 /// Bad arguments or data; a file that is there already; no entropy.
 pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     if args.seed.is_some() {
-        return Err(Error::input(
-            Diagnostic::new("`--seed` is given")
-                .expected("no seed")
-                .hint("whoever knows the seed of a release can take its noise away: drop `--seed`"),
-        ));
+        return Diagnostic::new("`--seed` is given")
+            .expected("no seed")
+            .hint("whoever knows the seed of a release can take its noise away: drop `--seed`")
+            .refuse();
     }
     let options = CurateOptions {
         columns: ColumnNames::of_all(&args.columns),
@@ -120,9 +119,8 @@ fn ask_about_header(path: &Path, name: &str) -> Result<(), Error> {
             return Ok(());
         }
     }
-    Err(Error::input(
-        Diagnostic::new(problem)
-            .expected("a first row of names")
-            .hint("add a header to the table; `--numeric-header` says that the first row is one and not a record"),
-    ))
+    Diagnostic::new(problem)
+        .expected("a first row of names")
+        .hint("add a header to the table; `--numeric-header` says that the first row is one and not a record")
+        .refuse()
 }

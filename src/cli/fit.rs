@@ -55,7 +55,7 @@ pub struct FitArgs {
 /// Bad data, values without a logarithm, constant columns.
 pub fn fit(args: &FitArgs) -> Result<(), Error> {
     if args.matern.is_some_and(|nu| !(nu.is_finite() && 0.0 < nu && nu <= 100.0)) {
-        return Err(Error::input(Diagnostic::new("`--matern` is out of range").expected("a smoothness > 0 and <= 100")));
+        return Diagnostic::new("`--matern` is out of range").expected("a smoothness > 0 and <= 100").refuse();
     }
     let question = TableQuestion {
         file: args.file.clone(),

@@ -36,13 +36,15 @@ pub struct LedgerArgs {
 /// # Errors
 /// A file that states no spends, or is damaged; files about tables of different sizes.
 pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
-    let delta = args.delta.map(Delta::try_from).transpose().map_err(|why| {
-        Error::input(Diagnostic::new(format!("`--delta` is {}", why.0)).expected("a number above 0 and below 1"))
-    })?;
+    let delta = args
+        .delta
+        .map(Delta::try_from)
+        .transpose()
+        .map_err(|why| Diagnostic::new(format!("`--delta` is {}", why.0)).expected("a number above 0 and below 1").error())?;
     if args.html.is_some() || args.csv.is_some() {
         let [state] = &args.files[..] else {
             let problem = Diagnostic::new(format!("{} files are named, and books are of one deployment", args.files.len()));
-            return Err(Error::input(problem.expected("one deployment with `--html` or `--csv`")));
+            return problem.expected("one deployment with `--html` or `--csv`").refuse();
         };
         args.html.as_ref().map(|out| write_page(state, out, delta)).transpose()?;
         args.csv.as_ref().map(|out| write_csv(state, out)).transpose()?;

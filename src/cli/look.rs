@@ -38,7 +38,7 @@ pub struct LookArgs {
 /// A file that is no table, names of columns that it has not.
 pub fn look(args: &LookArgs) -> Result<(), Error> {
     if !matches!(args.clip[..], [] | [_, _]) || args.clip.windows(2).any(|ends| ends[1] <= ends[0]) {
-        return Err(Error::input(Diagnostic::new("`--clip` is no range").expected("two numbers LO,HI with LO < HI")));
+        return Diagnostic::new("`--clip` is no range").expected("two numbers LO,HI with LO < HI").refuse();
     }
     let columns = ColumnCard::read(&args.file)?;
     let rows = columns.first().map_or(0, |column| column.values.len());

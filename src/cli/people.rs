@@ -34,9 +34,9 @@ pub struct PeopleArgs {
 pub fn people(args: &PeopleArgs) -> Result<(), Error> {
     let (join, leave) = (ids(&args.join)?, ids(&args.leave)?);
     if join.is_empty() && leave.is_empty() {
-        return Err(Error::input(
-            Diagnostic::new("nobody is named").expected("`--join ID…` or `--leave ID…`, or `@FILE` with one id a line"),
-        ));
+        return Diagnostic::new("nobody is named")
+            .expected("`--join ID…` or `--leave ID…`, or `@FILE` with one id a line")
+            .refuse();
     }
     let (joined, left) = change(&args.state, &join, &leave, args.id_key.as_deref())?;
     let known = (join.len() + leave.len()) as u64 - joined - left;

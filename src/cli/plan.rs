@@ -62,7 +62,7 @@ pub fn lists(tasks: &[PlannedTask]) -> String {
 pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
     if let Some(file) = args.write.as_ref().filter(|file| file.symlink_metadata().is_ok()) {
         let problem = Diagnostic::new(format!("`{}` exists already", file.display()));
-        return Err(Error::input(problem.expected("a new file").hint("name another one, or remove it")));
+        return problem.expected("a new file").hint("name another one, or remove it").refuse();
     }
     let (sweep, plan) = planned(registry, &args.spec, &args.path)?;
     let tasks = args.tasks.map(|tasks| plan.deal(tasks as usize));

@@ -49,13 +49,13 @@ pub fn predict(registry: &Registry, args: &PredictArgs) -> Result<(), Error> {
             _ => "a file with a trial".to_owned(),
         };
         let diagnostic = Diagnostic::new(format!("`{shown}` has no trial {}", args.trial.unwrap_or(0)));
-        return Err(Error::input(diagnostic.expected(held)));
+        return diagnostic.expected(held).refuse();
     };
     let table = read_table(&args.points, &CsvOptions::default())?;
     let sweep = Sweep::parse_with(registry, &format!("the spec in {shown}"), &parameters.spec, &[])?;
     let Some(plan) = sweep.cells.get(parameters.cell as usize) else {
         let diagnostic = Diagnostic::new(format!("the spec in `{shown}` has no cell {}", parameters.cell));
-        return Err(Error::input(diagnostic.hint("the file was altered, or is of another version of the program")));
+        return diagnostic.hint("the file was altered, or is of another version of the program").refuse();
     };
     let data = data_folder(args.data.clone());
     let backend = Cpu::default();

@@ -108,11 +108,9 @@ const MOST_LISTED: usize = 20;
 fn of_table(args: &ReleaseArgs, options: &ReleaseOptions) -> Result<(), Error> {
     let (Some(table), Some(value)) = (&args.table, &args.value_column) else { return Ok(()) };
     let Some(round) = args.round else {
-        return Err(Error::input(
-            Diagnostic::new("`--round` is not stated, and a table may be released again").expected("the round or the day of the table").hint(
+        return Diagnostic::new("`--round` is not stated, and a table may be released again").expected("the round or the day of the table").hint(
                 "a value is released once for each record and round: the same table in the same round gives the same answers and spends nothing",
-            ),
-        ));
+            ).refuse();
     };
     let rows = table_rows(table, value, args.record.as_deref())?;
     let found = release_table(&args.state, &rows, (round, args.yes), options, &note)?;

@@ -70,7 +70,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
         return report::export_to(&args.folder, &what, file);
     }
     if what.format == ExportFormat::Pdf && std::io::stdout().is_terminal() {
-        return Err(Error::input(Diagnostic::new("a PDF does not belong on a terminal").hint("name a file with `--out FILE`")));
+        return Diagnostic::new("a PDF does not belong on a terminal").hint("name a file with `--out FILE`").refuse();
     }
     let bytes = report::export(&args.folder, &what)?;
     print(&bytes);

@@ -86,12 +86,12 @@ static HANDLER: Once = Once::new();
 pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
     for (name, value) in [("threads", args.threads), ("batch", args.batch)] {
         if value == Some(0) {
-            return Err(Error::input(Diagnostic::new(format!("`--{name} 0` runs nothing")).expected("a whole number >= 1")));
+            return Diagnostic::new(format!("`--{name} 0` runs nothing")).expected("a whole number >= 1").refuse();
         }
     }
     if let Some(threads) = args.threads.filter(|&threads| MOST_THREADS < threads) {
         let diagnostic = Diagnostic::new(format!("`--threads {threads}` is more than any machine has"));
-        return Err(Error::input(diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}"))));
+        return diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}")).refuse();
     }
     HANDLER.call_once(|| {
         let installed = ctrlc::set_handler(|| {
@@ -115,7 +115,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
         stores::check(&out)?;
         if !folders.insert(out.clone()) {
             let diagnostic = Diagnostic::new(format!("two specs would write to `{}`", out.display()));
-            return Err(Error::input(diagnostic.hint("run them one by one with `--out DIR`, or rename one")));
+            return diagnostic.hint("run them one by one with `--out DIR`, or rename one").refuse();
         }
     }
     for (path, sweep) in args.specs.iter().zip(&sweeps) {

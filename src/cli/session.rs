@@ -201,19 +201,16 @@ pub fn number(what: &str, text: &str) -> Result<f64, Error> {
         let read = if std::io::stdin().is_terminal() { input.read_line(&mut line) } else { input.read_to_string(&mut line) };
         read.map_err(|source| Error::io(format!("read the {what}"), "standard input", source))?;
         if MOST_DIGITS < line.len() as u64 || 1 < line.split_whitespace().count() {
-            return Err(Error::input(
-                Diagnostic::new(format!("standard input holds more than the {what}"))
-                    .expected("one number, and nothing but blanks after it")
-                    .hint("nothing was taken of it"),
-            ));
+            return Diagnostic::new(format!("standard input holds more than the {what}"))
+                .expected("one number, and nothing but blanks after it")
+                .hint("nothing was taken of it")
+                .refuse();
         }
         (line.trim(), "on standard input, which is not shown,".to_owned())
     } else {
         (text.trim(), format!("`{}`", text.trim()))
     };
     text.parse::<f64>().map_err(|_| {
-        Error::input(
-            Diagnostic::new(format!("the {what} {shown} is not a number")).expected("a finite number, as in `0.25` or `-3e2`"),
-        )
+        Diagnostic::new(format!("the {what} {shown} is not a number")).expected("a finite number, as in `0.25` or `-3e2`").error()
     })
 }

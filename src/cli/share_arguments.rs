@@ -34,11 +34,11 @@ pub(super) fn units_of_task(file: &Path, task: u64) -> Result<UnitList, Error> {
             0 => "a file with a list of units a line".to_owned(),
             n => format!("a number from 0 to {}", n - 1),
         };
-        return Err(Error::input(problem.expected(expected)));
+        return problem.expected(expected).refuse();
     };
     line.parse::<UnitList>().map_err(|_| {
         let shown: String = line.chars().take(40).collect();
         let problem = Diagnostic::new(format!("line {} of `{}` is no list of units: `{shown}`", task + 1, file.display()));
-        Error::input(problem.expected("numbers and ranges, as in `0-9,12`"))
+        problem.expected("numbers and ranges, as in `0-9,12`").error()
     })
 }

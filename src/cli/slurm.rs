@@ -50,9 +50,7 @@ fn plain(name: &str, text: &str) -> Result<(), Error> {
     if fine {
         return Ok(());
     }
-    Err(Error::input(
-        Diagnostic::new(format!("`--{name} {text}` cannot stand in a job script")).expected("letters, digits and -_:./"),
-    ))
+    Diagnostic::new(format!("`--{name} {text}` cannot stand in a job script")).expected("letters, digits and -_:./").refuse()
 }
 
 impl SlurmArgs {
@@ -140,7 +138,7 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
     }
     if let Some(time) = args.time.as_deref().filter(|time| !is_time(time)) {
         let problem = Diagnostic::new(format!("`--time` is `{time}`"));
-        return Err(Error::input(problem.expected("a time as Slurm writes it: `90` minutes, `2:30:00`, `1-12` days and hours")));
+        return problem.expected("a time as Slurm writes it: `90` minutes, `2:30:00`, `1-12` days and hours").refuse();
     }
     let out = args.out()?;
     if out.exists() {

@@ -51,7 +51,7 @@ pub fn folder_name(path: &Path) -> Result<String, Error> {
     let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
     if stem.chars().all(|c| c == '.') {
         let diagnostic = Diagnostic::new(format!("the spec `{}` has no name that a folder could have", path.display()));
-        return Err(Error::input(diagnostic.expected("a file such as `study.toml`").hint("name the folder with `--out DIR`")));
+        return diagnostic.expected("a file such as `study.toml`").hint("name the folder with `--out DIR`").refuse();
     }
     Ok(stem)
 }
@@ -116,7 +116,7 @@ impl SpecArgs {
         for text in &self.set {
             let refuse = |problem: &str| {
                 let diagnostic = Diagnostic::new(format!("`--set {text}` {problem}"));
-                Err(Error::input(diagnostic.expected("`--set path=value`, as in `--set privacy.epsilon=2`")))
+                diagnostic.expected("`--set path=value`, as in `--set privacy.epsilon=2`").refuse()
             };
             let Some((path, value)) = text.split_once('=') else { return refuse("has no value") };
             if path.trim().is_empty() {

@@ -104,7 +104,7 @@ fn open(out: &Path) -> Result<Bucket, Error> {
 #[cfg(not(feature = "stores"))]
 fn open(out: &Path) -> Result<(), Error> {
     let diagnostic = Diagnostic::new(format!("`{}` is an object store, and this program was built without them", out.display()));
-    Err(Error::input(diagnostic.expected("a folder").hint("build it with `cargo install --locked privateer --features stores`")))
+    diagnostic.expected("a folder").hint("build it with `cargo install --locked privateer --features stores`").refuse()
 }
 
 /// Returns how many parts an object store holds, and how many a whole run has; `None` for a folder of this machine.

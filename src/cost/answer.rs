@@ -72,11 +72,9 @@ impl CostOptions {
         ];
         match sizes.into_iter().chain(rounds).find(|(_, value, range)| !range.contains(value)) {
             None => Ok(()),
-            Some((name, value, range)) => Err(Error::input(Diagnostic::new(format!("`--{name}` is {value}")).expected(format!(
-                "a whole number from {} to {}",
-                range.start(),
-                range.end()
-            )))),
+            Some((name, value, range)) => Diagnostic::new(format!("`--{name}` is {value}"))
+                .expected(format!("a whole number from {} to {}", range.start(), range.end()))
+                .refuse(),
         }
     }
 }
@@ -224,7 +222,7 @@ pub fn write_question(
     let range = match args.range[..] {
         [] => None,
         [low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
-        _ => return Err(Error::input(Diagnostic::new("`--range` needs two ends").expected("two numbers LO,HI with LO < HI"))),
+        _ => return Diagnostic::new("`--range` needs two ends").expected("two numbers LO,HI with LO < HI").refuse(),
     };
     let question = |name: String| CostQuestion {
         name,
@@ -248,11 +246,11 @@ pub fn write_question(
     if asked == Asked::Cost && args.trust == Trust::None {
         let diagnostic =
             Diagnostic::new("`--trust none` has no privacy, and so no price").expected("`local`, `shuffle` or `joint`");
-        return Err(Error::input(diagnostic.hint("`privateer best --trust none` asks which policy is best without privacy")));
+        return diagnostic.hint("`privateer best --trust none` asks which policy is best without privacy").refuse();
     }
     if asked == Asked::Best && (1 < args.epsilon.len() || 1 < args.rounds.len()) {
         let diagnostic = Diagnostic::new("the best policy is asked for at several budgets or numbers of users");
-        return Err(Error::input(diagnostic.expected("one number").hint("`privateer cost --best` asks over several")));
+        return diagnostic.expected("one number").hint("`privateer cost --best` asks over several").refuse();
     }
     let stem = |path: &Path| {
         let name = path.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned());
@@ -271,7 +269,7 @@ pub fn write_question(
     } else if let Some(kind) = &args.function {
         if range.is_some() {
             let diagnostic = Diagnostic::new("`--range` is for a table: a known function is mapped onto [0, 1]");
-            return Err(Error::input(diagnostic.hint("leave it out")));
+            return diagnostic.hint("leave it out").refuse();
         }
         let question = FunctionQuestion { kind: kind.clone(), dimension: args.dimension, points: args.points as usize, seed };
         (kind.clone(), of_function(&question, registry, computed))
@@ -317,7 +315,7 @@ pub fn write_question(
         preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
     }
     if folder.as_os_str().is_empty() {
-        return Err(Error::input(Diagnostic::new("`--out` is empty").expected("a folder")));
+        return Diagnostic::new("`--out` is empty").expected("a folder").refuse();
     }
     if folder.join(RESULTS_NAME).exists() && !folder.join(SPEC_NAME).exists() {
         return Err(Error::Folder {

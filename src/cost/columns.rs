@@ -30,14 +30,12 @@ impl ChosenColumns {
         let names: Vec<&str> = cards.iter().filter(numeric).map(|card| card.name.as_str()).collect();
         if names.is_empty() {
             let message = format!("`{shown}` has no column of numbers");
-            return Err(Error::input(
-                Diagnostic::new(message).expected("a table with a column of rewards and one or more inputs"),
-            ));
+            return Diagnostic::new(message).expected("a table with a column of rewards and one or more inputs").refuse();
         }
         let known = format!("a column of numbers: {}", list(&names));
         let Some(value) = value else {
             let message = format!("`{shown}` needs a value: which column is the reward?");
-            return Err(Error::input(Diagnostic::new(message).expected(known).hint("name it with `--value COLUMN`")));
+            return Diagnostic::new(message).expected(known).hint("name it with `--value COLUMN`").refuse();
         };
         let card = |name: &str| cards.iter().find(|card| card.name == name);
         for name in [value].into_iter().chain(stated.iter().map(String::as_str)) {
@@ -51,17 +49,17 @@ impl ChosenColumns {
                 }
                 Some(card) if 0 < card.texts || card.spread().is_none() => {
                     let message = format!("column `{name}` of `{shown}` holds {}", texts(card));
-                    return Err(Error::input(Diagnostic::new(message).expected(known)));
+                    return Diagnostic::new(message).expected(known).refuse();
                 }
                 Some(_) => {}
             }
         }
         if let Some(twice) = stated.iter().enumerate().find_map(|(at, name)| stated[..at].contains(name).then_some(name)) {
-            return Err(Error::input(Diagnostic::new(format!("`--inputs` names `{twice}` twice")).hint("name each column once")));
+            return Diagnostic::new(format!("`--inputs` names `{twice}` twice")).hint("name each column once").refuse();
         }
         if stated.iter().any(|name| name == value) {
             let message = format!("`{value}` is an input and the value at once");
-            return Err(Error::input(Diagnostic::new(message).hint("leave it out of `--inputs`")));
+            return Diagnostic::new(message).hint("leave it out of `--inputs`").refuse();
         }
         let rows = cards.first().map_or(0, |card| card.values.len());
         if !stated.is_empty() {
@@ -94,7 +92,7 @@ impl ChosenColumns {
         if chosen.is_empty() {
             let message = format!("no column of `{shown}` is left for an input beside `{value}`");
             let diagnostic = Diagnostic::new(message).expected("a column of numbers that differ from row to row");
-            return Err(Error::input(diagnostic.hint("name the inputs with `--inputs`")));
+            return diagnostic.hint("name the inputs with `--inputs`").refuse();
         }
         Ok(Self { rows, inputs: chosen, left_out })
     }

@@ -119,7 +119,7 @@ pub fn of_table(
         };
         let hint =
             if is_whole { "choose other inputs with `--inputs`" } else { "take more with `--points`, or others with `--seed`" };
-        return Err(Error::input(Diagnostic::new(message).hint(hint)));
+        return Diagnostic::new(message).hint(hint).refuse();
     }
     let path = folder.join(POINTS_NAME);
     write_rows(&path, &names, &rows)?;
@@ -194,9 +194,7 @@ pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -
         cards.iter().partition(|card| card.texts == 0 && card.spread().is_some_and(|spread| 0.0 < spread.deviation));
     if arms.len() < 2 {
         let message = format!("`{}` has fewer than two columns of numbers that differ", file.display());
-        return Err(Error::input(
-            Diagnostic::new(message).expected("a table with a column for each arm and a row for each reading"),
-        ));
+        return Diagnostic::new(message).expected("a table with a column for each arm and a row for each reading").refuse();
     }
     let names: Vec<String> = arms.iter().map(|card| card.name.clone()).collect();
     let options = CsvOptions { columns: Some(names.clone()), drops_missing: true, ..CsvOptions::default() };
@@ -263,14 +261,14 @@ pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: i
     let sweep = Sweep::parse_with(registry, &format!("--function {kind}"), &text, &[])?;
     let plan = &sweep.cells[0];
     let Task::Bandit(bandit) = &plan.task else {
-        return Err(Error::input(Diagnostic::new(format!("`{kind}` is no environment of a bandit"))));
+        return Diagnostic::new(format!("`{kind}` is no environment of a bandit")).refuse();
     };
     let (streams, data) = (Streams::new(*seed, plan.environment_key.clone()), DataFolder::default());
     let context = BuildContext { streams: &streams, data: &data, rounds: 1, memory_bytes: sweep.memory_bytes };
     let environment = bandit.environment_plan.build(&context)?;
     let instance = environment.draw(0)?;
     let Some(all) = &environment.points else {
-        return Err(Error::input(Diagnostic::new(format!("`{kind}` has no coordinates"))));
+        return Diagnostic::new(format!("`{kind}` has no coordinates")).refuse();
     };
     let used = all.n_points().min(FITTED_ROWS);
     let inputs = Points::new(all.dimension(), (0..used).flat_map(|i| all.point(i).iter().copied()).collect());
@@ -311,10 +309,9 @@ pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: i
 /// A spec with mistakes, or one without an `[environment]` of a bandit.
 pub fn of_spec(text: &str, name: &str, range: Option<[f64; 2]>, sweep: &Sweep) -> Result<CostProblem, Error> {
     let none = || {
-        Error::input(
-            Diagnostic::new(format!("`{name}` has no `[environment]` of a bandit"))
-                .hint("choose a spec with points or arms to play"),
-        )
+        Diagnostic::new(format!("`{name}` has no `[environment]` of a bandit"))
+            .hint("choose a spec with points or arms to play")
+            .error()
     };
     let Some(Task::Bandit(_)) = sweep.cells.first().map(|cell| &cell.task) else { return Err(none()) };
     let table: toml::Table = text.parse().map_err(|_| none())?;
@@ -383,7 +380,7 @@ impl Clip {
         let all = values.count();
         if outside == all {
             let message = format!("no value of {what} lies in `--range {low},{high}`: they are from {least} to {most}");
-            return Err(Error::input(Diagnostic::new(message).hint("state the range in the units of the table")));
+            return Diagnostic::new(message).hint("state the range in the units of the table").refuse();
         }
         let share = 100.0 * outside as f64 / all as f64;
         let note = format!("clip: {low} to {high}, as stated; {share:.1} % of the values lie outside");

@@ -71,7 +71,7 @@ impl CostQuestion {
     /// # Errors
     /// [`Error::Input`].
     pub fn check(&self) -> Result<(), Error> {
-        let refuse = |what: String, expected: &str| Err(Error::input(Diagnostic::new(what).expected(expected)));
+        let refuse = |what: String, expected: &str| Diagnostic::new(what).expected(expected).refuse();
         if let Some(bad) = self.epsilons.iter().find(|&&epsilon| !(epsilon.is_finite() && 0.0 < epsilon)) {
             return refuse(format!("`--epsilon` holds {bad}"), "privacy budgets: numbers > 0, as in `--epsilon 0.5,1,2`");
         }

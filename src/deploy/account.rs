@@ -57,10 +57,9 @@ impl AccountOptions {
         let noise = [("--answer-epsilon", self.answer_epsilon.is_some()), ("--sigma", self.sigma.is_some())];
         match noise.into_iter().find(|(_, stated)| *stated && self.epsilon.is_some()) {
             None => Ok(()),
-            Some((name, _)) => Err(Error::input(
-                Diagnostic::new(format!("`--epsilon` and `{name}` are both stated"))
-                    .expected("a budget, for which the least noise is found, or a noise, which is priced"),
-            )),
+            Some((name, _)) => Diagnostic::new(format!("`--epsilon` and `{name}` are both stated"))
+                .expected("a budget, for which the least noise is found, or a noise, which is priced")
+                .refuse(),
         }
     }
 
@@ -84,7 +83,7 @@ impl AccountOptions {
         ];
         match stated.into_iter().find(|(name, stated)| *stated && !own.contains(name)) {
             None => Ok(()),
-            Some((name, _)) => Err(Error::input(Diagnostic::new(format!("`{name}` says nothing about `{what}`")).hint(hint))),
+            Some((name, _)) => Diagnostic::new(format!("`{name}` says nothing about `{what}`")).hint(hint).refuse(),
         }
     }
 }
@@ -194,11 +193,10 @@ fn refuse_beyond_f64(label: &str, quote: &PriceReport) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::input(
-        Diagnostic::new(format!("{what} of `{}` is beyond what f64 holds", label.lines().next().unwrap_or_default()))
-            .expected("options whose sensitivity, noise and loss are between 1e-300 and 1e300")
-            .hint("state `--radius` or `--clip` in a unit in which values are near 1, less epsilon or more noise"),
-    ))
+    Diagnostic::new(format!("{what} of `{}` is beyond what f64 holds", label.lines().next().unwrap_or_default()))
+        .expected("options whose sensitivity, noise and loss are between 1e-300 and 1e300")
+        .hint("state `--radius` or `--clip` in a unit in which values are near 1, less epsilon or more noise")
+        .refuse()
 }
 
 fn of_cells(sweep: &Sweep, data: &DataFolder, participations: u64) -> Result<AccountReport, Error> {
@@ -290,11 +288,10 @@ fn of_stream(what: &str, options: &AccountOptions) -> Result<PriceReport, Error>
             quote::least_sigma(&kind, terms, factorisation.as_ref(), (epsilon, delta))
         }
         (None, None) => {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{what}` needs a noise or a budget"))
-                    .expected("`--sigma S`, or `--epsilon E --delta D`")
-                    .hint("with a budget the least noise for it is found"),
-            ));
+            return Diagnostic::new(format!("`{what}` needs a noise or a budget"))
+                .expected("`--sigma S`, or `--epsilon E --delta D`")
+                .hint("with a budget the least noise for it is found")
+                .refuse();
         }
     };
     Ok(PriceReport::of_stream(&kind, terms, factorisation.as_ref(), sigma))
@@ -310,11 +307,10 @@ fn refuse_participations_beyond(rounds: u64, stated: (u64, u64), key: &str) -> R
         return Ok(());
     }
     let apart = if separation == 1 { String::new() } else { format!(" that are {separation} rounds apart") };
-    Err(Error::input(
-        Diagnostic::new(format!("`--participations` is {count}, and {rounds} rounds have room for {most}{apart}"))
-            .expected(format!("a whole number from 1 to {most}"))
-            .hint(format!("state fewer, or more rounds (`{key}`)")),
-    ))
+    Diagnostic::new(format!("`--participations` is {count}, and {rounds} rounds have room for {most}{apart}"))
+        .expected(format!("a whole number from 1 to {most}"))
+        .hint(format!("state fewer, or more rounds (`{key}`)"))
+        .refuse()
 }
 
 fn budget_delta(options: &AccountOptions) -> Result<Option<Delta>, Error> {
@@ -327,7 +323,7 @@ fn budget_delta(options: &AccountOptions) -> Result<Option<Delta>, Error> {
 }
 
 fn refused(option: &str, found: &str, expected: &str) -> Error {
-    Error::input(Diagnostic::new(format!("`{option}` is {found}")).expected(expected))
+    Diagnostic::new(format!("`{option}` is {found}")).expected(expected).error()
 }
 
 fn unknown(what: &str) -> Error {

@@ -197,10 +197,8 @@ impl PublicNumbers {
         };
         let text = Input::small("file of public numbers", "JSON, as `privateer curate --help` shows").read_text(path)?;
         let file: PublicFile = serde_json::from_str(&text).map_err(|why| {
-            Error::input(
-                Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display()))
-                    .expected("JSON, as in {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}"),
-            )
+            Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display()))
+                    .expected("JSON, as in {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}").error()
         })?;
         if file.source.trim().is_empty() {
             return refuse(
@@ -362,9 +360,9 @@ fn public(name: &str, given: &[f64], d: usize, default: f64, fits: impl Fn(f64) 
 }
 
 fn refuse<T>(problem: &str, expected: &str, hint: &str) -> Result<T, Error> {
-    Err(Error::input(Diagnostic::new(problem).expected(expected).hint(hint)))
+    Diagnostic::new(problem).expected(expected).hint(hint).refuse()
 }
 
 fn wrong(name: &str, value: f64, expected: &str) -> Error {
-    Error::input(Diagnostic::new(format!("`{name}` is {value}")).expected(expected))
+    Diagnostic::new(format!("`{name}` is {value}")).expected(expected).error()
 }

@@ -29,32 +29,27 @@ pub(super) fn enter(
     let is_new = DeploymentFile::is_absent(path);
     let Some(spend) = &column.spend else {
         if options.counts() || column.form == DeploymentForm::DataHolder {
-            return Err(Error::input(
-                Diagnostic::new("rewards pass no mechanism, so each of them spends an infinite epsilon")
-                    .expected(
-                        "a `[privacy]` mechanism where `--budget`, `--filter`, `--odometer` or `--form data-holder` is given",
-                    )
-                    .hint("add `[privacy]` with `mechanism`, `epsilon` and `clip` to the spec"),
-            ));
+            return Diagnostic::new("rewards pass no mechanism, so each of them spends an infinite epsilon")
+                .expected("a `[privacy]` mechanism where `--budget`, `--filter`, `--odometer` or `--form data-holder` is given")
+                .hint("add `[privacy]` with `mechanism`, `epsilon` and `clip` to the spec")
+                .refuse();
         }
         if new.anchor.is_some() {
-            return Err(Error::input(
-                Diagnostic::new("`--anchor` is given where rewards pass no mechanism")
-                    .expected("an anchor for answers that spend a budget")
-                    .hint("rewards without a mechanism may be taken back with `privateer undo`, and an anchor knows no way back"),
-            ));
+            return Diagnostic::new("`--anchor` is given where rewards pass no mechanism")
+                .expected("an anchor for answers that spend a budget")
+                .hint("rewards without a mechanism may be taken back with `privateer undo`, and an anchor knows no way back")
+                .refuse();
         }
         let file = if is_new { DeploymentFile::create(path, new, None)? } else { DeploymentFile::open(path)? };
         if !is_new {
             file.begin()?;
             if file.budget(Side::Own)?.is_some() {
-                return Err(Error::input(
-                    Diagnostic::new(format!(
-                        "rewards pass no mechanism, and `{}` counts what each record spends",
-                        path.display()
-                    ))
-                    .hint("name another file for a session without privacy"),
-                ));
+                return Diagnostic::new(format!(
+                    "rewards pass no mechanism, and `{}` counts what each record spends",
+                    path.display()
+                ))
+                .hint("name another file for a session without privacy")
+                .refuse();
             }
         }
         column.number = file.add_column(Side::Own, &column, declaration)?;
@@ -63,7 +58,7 @@ pub(super) fn enter(
     let filter = options.filter.unwrap_or_else(|| spend.natural_filter());
     let stated = BudgetTerms { filter, budget: options.budget, protects: None, rows, per: options.per };
     if options.per.is_some() && options.budget.is_none() {
-        return Err(Error::input(Diagnostic::new("`--per` is given without `--budget`").expected("the budget that is renewed")));
+        return Diagnostic::new("`--per` is given without `--budget`").expected("the budget that is renewed").refuse();
     }
     let mut spend = spend.clone();
     spend.session.clone_from(&column.source);
@@ -82,21 +77,19 @@ pub(super) fn enter(
     refuse_ids(&file, rows)?;
     let columns = file.columns(Side::Own)?;
     if let (None, Some(link)) = (&file.shared, columns.iter().find_map(|column| column.odometer.as_ref())) {
-        return Err(Error::input(
-            Diagnostic::new(format!("`{}` counts in the odometer `{}`", path.display(), link.path.display()))
-                .expected(format!("`--odometer {}` for its new column too", link.path.display()))
-                .hint("name another file for a column that this budget does not count"),
-        ));
+        return Diagnostic::new(format!("`{}` counts in the odometer `{}`", path.display(), link.path.display()))
+            .expected(format!("`--odometer {}` for its new column too", link.path.display()))
+            .hint("name another file for a column that this budget does not count")
+            .refuse();
     }
     let declared = file.budget(Side::Own)?;
     let own = match &declared {
         None => stated,
         Some(terms) => {
             if let Some((option, stated, declared)) = options.unlike(terms) {
-                return Err(Error::input(
-                    Diagnostic::new(format!("`{option}` is {stated}, and `{}` was begun with {declared}", path.display()))
-                        .hint("leave the option out, or name another file; a shared `--odometer` counts both"),
-                ));
+                return Diagnostic::new(format!("`{option}` is {stated}, and `{}` was begun with {declared}", path.display()))
+                    .hint("leave the option out, or name another file; a shared `--odometer` counts both")
+                    .refuse();
             }
             if let (Some(rows), Some(known)) = (rows, terms.rows) {
                 refuse_other_rows(path, known, rows)?;
@@ -134,7 +127,7 @@ impl DeploymentFile {
     pub(super) fn stated_budget(&self, side: Side) -> Result<BudgetTerms, Error> {
         self.budget(side)?.ok_or_else(|| {
             let problem = Diagnostic::new(format!("`{}` states no budget", self.path_of(side).display()));
-            Error::input(problem.expected("an odometer that `privateer odometer` made"))
+            problem.expected("an odometer that `privateer odometer` made").error()
         })
     }
 }
@@ -149,34 +142,28 @@ fn refuse_ids(file: &DeploymentFile, rows: Option<u64>) -> Result<(), Error> {
     let shared = file.shared.as_ref().filter(|shared| shared.naming != Naming::Rows).map(|shared| shared.path.as_path());
     let own = (file.naming != Naming::Rows && (rows.is_some() || file.shared.is_some())).then(|| file.path());
     let Some(named) = shared.or(own) else { return Ok(()) };
-    Err(Error::input(
-        Diagnostic::new(format!(
-            "`{}` names records by ids, and here they are rows or are numbered by another file",
-            named.display()
-        ))
+    Diagnostic::new(format!("`{}` names records by ids, and here they are rows or are numbered by another file", named.display()))
         .expected("one file for all that is released of people with ids")
-        .hint(format!("release every column in `{}` itself: one budget counts all of them", named.display())),
-    ))
+        .hint(format!("release every column in `{}` itself: one budget counts all of them", named.display()))
+        .refuse()
 }
 
 pub(super) fn refuse_other_rows(path: &Path, known: u64, rows: u64) -> Result<(), Error> {
     if known == rows {
         return Ok(());
     }
-    Err(Error::input(
-        Diagnostic::new(format!("the odometer `{}` is of {known} records, and here are {rows}", path.display()))
-            .hint("an odometer belongs to one table: record i is row i in every session that shares it"),
-    ))
+    Diagnostic::new(format!("the odometer `{}` is of {known} records, and here are {rows}", path.display()))
+        .hint("an odometer belongs to one table: record i is row i in every session that shares it")
+        .refuse()
 }
 
 /// Fails where a record that has spent nothing cannot be asked for once: a budget of this kind is a mistake, not a stop.
 fn allows_one(terms: &BudgetTerms, spend: &Spend) -> Result<(), Error> {
     let fresh = BudgetTerms { rows: None, ..terms.clone() }.fresh()?;
     fresh.check(spend).map_err(|why| {
-        Error::input(
-            Diagnostic::new(format!("not one answer keeps the budget: {why}"))
-                .hint("state a larger budget, a mechanism with a smaller epsilon, or the filter `sum` for few pure answers"),
-        )
+        Diagnostic::new(format!("not one answer keeps the budget: {why}"))
+            .hint("state a larger budget, a mechanism with a smaller epsilon, or the filter `sum` for few pure answers")
+            .error()
     })
 }
 
@@ -445,23 +432,19 @@ pub fn refused(why: SpendRefusal) -> Error {
             let (why, budget) = (why.to_string(), budget.to_string());
             Error::NotReleased { record: record.to_string(), spent, budget, why, hint: None }
         }
-        SpendRefusal::OtherUnits { .. } => Error::input(Diagnostic::new(why.to_string()).hint(
+        SpendRefusal::OtherUnits { .. } => Diagnostic::new(why.to_string()).hint(
             "use the columns and scales of the earlier release; an odometer made with `--change record` prices both for whole records",
-        )),
+        ).error(),
         SpendRefusal::InputAndValue { .. } => {
-            Error::input(Diagnostic::new(why.to_string()).hint("release the column in one of the two ways"))
+            Diagnostic::new(why.to_string()).hint("release the column in one of the two ways").error()
         }
-        SpendRefusal::NoChange { .. } => Error::input(
-            Diagnostic::new(why.to_string())
+        SpendRefusal::NoChange { .. } => Diagnostic::new(why.to_string())
                 .expected(format!("an odometer made with `--change`, one of {}", BudgetChange::FORMS))
-                .hint("`--change record` holds for everything that is released of a record"),
-        ),
-        SpendRefusal::NoBound { .. } => Error::input(
-            Diagnostic::new(why.to_string())
-                .hint("choose a filter that bounds it: `sum` takes every mechanism whose claim holds"),
-        ),
+                .hint("`--change record` holds for everything that is released of a record").error(),
+        SpendRefusal::NoBound { .. } => Diagnostic::new(why.to_string())
+                .hint("choose a filter that bounds it: `sum` takes every mechanism whose claim holds").error(),
         SpendRefusal::NoRecord { .. } => {
-            Error::input(Diagnostic::new(why.to_string()).hint("records are rows of the table, from 0"))
+            Diagnostic::new(why.to_string()).hint("records are rows of the table, from 0").error()
         }
     }
 }

@@ -168,7 +168,7 @@ pub fn ledger(
 ) -> Result<LedgerReport, Error> {
     if paths.is_empty() {
         let expected = "sessions, release states, odometers or curated tables";
-        return Err(Error::input(Diagnostic::new("no file is named").expected(expected)));
+        return Diagnostic::new("no file is named").expected(expected).refuse();
     }
     let files = read_all(paths, filter)?;
     let all = if files.len() == 1 { None } else { Some(together(&files, filter, note)?) };
@@ -189,9 +189,7 @@ fn read_all(paths: &[PathBuf], stated: Option<FilterKind>) -> Result<Vec<Spendin
     for path in paths {
         let file = read(path, stated)?;
         if files.iter().any(|known| known.path.canonicalize().ok() == path.canonicalize().ok()) {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{}` is named twice", path.display())).hint("name each file once"),
-            ));
+            return Diagnostic::new(format!("`{}` is named twice", path.display())).hint("name each file once").refuse();
         }
         files.push(file);
     }
@@ -207,22 +205,20 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
     for file in files {
         match (rows, file.odometer.rows()) {
             (Some((known, other)), Some(here)) if known != here => {
-                return Err(Error::input(
-                    Diagnostic::new(format!(
-                        "`{}` is about {known} records and `{}` about {here}",
-                        other.display(),
-                        file.path.display()
-                    ))
-                    .hint("files that are shown together are about the same records, row by row: show these apart"),
-                ));
+                return Diagnostic::new(format!(
+                    "`{}` is about {known} records and `{}` about {here}",
+                    other.display(),
+                    file.path.display()
+                ))
+                .hint("files that are shown together are about the same records, row by row: show these apart")
+                .refuse();
             }
             (None, Some(here)) => rows = Some((here, &file.path)),
             _ => {}
         }
     }
     let delta = files.iter().filter_map(|file| file.odometer.stated_delta()).max_by(|a, b| a.get().total_cmp(&b.get()));
-    let all =
-        Odometer::new(filter, None, rows.map(|(rows, _)| rows)).map_err(|why| Error::input(Diagnostic::new(why.to_string())))?;
+    let all = Odometer::new(filter, None, rows.map(|(rows, _)| rows)).map_err(|why| Diagnostic::new(why.to_string()).error())?;
     let mut all = all.read_at(delta);
     let mut ordered: Vec<&SpendingFile> = files.iter().collect();
     ordered.sort_by_key(|file| file.kind);
@@ -233,11 +229,9 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
     }
     let named = files.iter().find(|file| file.naming != Naming::Rows);
     if let Some(file) = named {
-        return Err(Error::input(
-            Diagnostic::new(format!("`{}` names records by ids, which other files do not have", file.path.display())).hint(
-                "files that are shown together are about the same rows: show these apart; columns of one file share its budget",
-            ),
-        ));
+        return Diagnostic::new(format!("`{}` names records by ids, which other files do not have", file.path.display()))
+            .hint("files that are shown together are about the same rows: show these apart; columns of one file share its budget")
+            .refuse();
     }
     for file in &ordered {
         refuse_older(file, &ordered)?;
@@ -264,10 +258,9 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
                 Some(kind) => *kind,
                 None => {
                     if spend.cost(filter, &spend.loss.named()).is_none() {
-                        return Err(Error::input(
-                            Diagnostic::new(format!("filter `{filter}` has no bound for mechanism `{}`", spend.mechanism))
-                                .hint("choose another `--filter`: `sum` takes every mechanism whose claim holds"),
-                        ));
+                        return Diagnostic::new(format!("filter `{filter}` has no bound for mechanism `{}`", spend.mechanism))
+                            .hint("choose another `--filter`: `sum` takes every mechanism whose claim holds")
+                            .refuse();
                     }
                     let kind = all.add_kind_of(&Spend { session: source.clone(), ..spend.clone() });
                     kinds.insert(source, kind);
@@ -325,27 +318,24 @@ fn refuse_copy(one: &SpendingFile, other: &SpendingFile, note: Note<'_>) -> Resu
             return Ok(());
         }
         (true, true) => {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{}` is a copy of `{}`", other.path.display(), one.path.display()))
-                    .hint("name one of the two"),
-            ));
+            return Diagnostic::new(format!("`{}` is a copy of `{}`", other.path.display(), one.path.display()))
+                .hint("name one of the two")
+                .refuse();
         }
         (true, false) => (one, other),
         (false, true) => (other, one),
     };
-    Err(Error::input(
-        Diagnostic::new(format!("`{}` is an older copy of `{}`", older.path.display(), newer.path.display()))
-            .hint(format!("show `{}` alone: it counts what the older copy counts", newer.path.display())),
-    ))
+    Diagnostic::new(format!("`{}` is an older copy of `{}`", older.path.display(), newer.path.display()))
+        .hint(format!("show `{}` alone: it counts what the older copy counts", newer.path.display()))
+        .refuse()
 }
 
 /// Fails where a file that should count an answer of this one does not: an older copy, or a copy that went on in another way.
 fn refuse_older(file: &SpendingFile, files: &[&SpendingFile]) -> Result<(), Error> {
     let older = |other: &SpendingFile, problem: String| {
-        Err(Error::input(
-            Diagnostic::new(format!("`{}` {problem}, and `{}` holds it", other.path.display(), file.path.display()))
-                .hint("the first is an older copy, or a copy that went on elsewhere: show the file that made the answer"),
-        ))
+        Diagnostic::new(format!("`{}` {problem}, and `{}` holds it", other.path.display(), file.path.display()))
+            .hint("the first is an older copy, or a copy that went on elsewhere: show the file that made the answer")
+            .refuse()
     };
     let named = |record: i64| if record == EVERY { "every record".to_owned() } else { format!("record {record}") };
     for column in &file.columns {
@@ -417,10 +407,12 @@ pub(super) fn read_open(file: &DeploymentFile, path: &Path, stated: Option<Filte
     let columns = file.columns(Side::Own)?;
     let is_open = |column: &Column| column.spend.is_none() && 0 < column.n;
     if columns.iter().any(is_open) {
-        return Err(Error::input(
-            Diagnostic::new(format!("the rewards of `{}` passed no mechanism: each spends an infinite epsilon", path.display()))
-                .hint("a ledger adds up losses of mechanisms: leave this session out, and know that it protects nothing"),
-        ));
+        return Diagnostic::new(format!(
+            "the rewards of `{}` passed no mechanism: each spends an infinite epsilon",
+            path.display()
+        ))
+        .hint("a ledger adds up losses of mechanisms: leave this session out, and know that it protects nothing")
+        .refuse();
     }
     let declared = file.budget(Side::Own)?;
     if declared.is_none() && !columns.is_empty() {

@@ -54,9 +54,8 @@ pub fn refuse_large_delta(delta: f64, rows: u64, allowed: bool) -> Result<(), Er
     if allowed || delta < most {
         return Ok(());
     }
-    Err(Error::input(
-        Diagnostic::new(format!("delta = {delta} is not below one over the number of rows ({rows})"))
-            .expected(format!("a delta far below {most:e}: this one allows a row to be released unchanged"))
-            .hint("state a smaller delta; `--allow-large-delta` takes this one"),
-    ))
+    Diagnostic::new(format!("delta = {delta} is not below one over the number of rows ({rows})"))
+        .expected(format!("a delta far below {most:e}: this one allows a row to be released unchanged"))
+        .hint("state a smaller delta; `--allow-large-delta` takes this one")
+        .refuse()
 }

@@ -75,10 +75,9 @@ impl OccasionOptions {
     pub(super) fn of(&self, command: &'static str) -> Result<Occasion, Error> {
         let (time, now) = (self.time.unwrap_or_else(now), now());
         if now < time || time < 0 {
-            return Err(Error::input(
-                Diagnostic::new("`--time` is still to come, or before 1970")
-                    .expected("a moment until now, UTC, as in `2026-03-01T12:00:00Z`"),
-            ));
+            return Diagnostic::new("`--time` is still to come, or before 1970")
+                .expected("a moment until now, UTC, as in `2026-03-01T12:00:00Z`")
+                .refuse();
         }
         Ok(Occasion { time, is_stated: self.time.is_some(), command, who: self.who.clone().unwrap_or_default() })
     }
@@ -95,22 +94,20 @@ impl Occasion {
             self.time = newest;
             return Ok(self);
         }
-        Err(Error::input(
-            Diagnostic::new(format!(
-                "the clock, or `--time`, is {} s before the newest answer of `{}`",
-                newest - self.time,
-                file.path_of(side).display()
-            ))
-            .expected("answers in the order of their times")
-            .hint("a budget that is renewed by the calendar rests on them: set the clock right"),
+        Diagnostic::new(format!(
+            "the clock, or `--time`, is {} s before the newest answer of `{}`",
+            newest - self.time,
+            file.path_of(side).display()
         ))
+        .expected("answers in the order of their times")
+        .hint("a budget that is renewed by the calendar rests on them: set the clock right")
+        .refuse()
     }
 }
 
 /// Returns the message for a budget that cannot be used.
 pub fn bad_budget(why: &BadBudget) -> Error {
-    Error::input(
-        Diagnostic::new(format!("`--budget` is refused: {why}"))
-            .expected("`--budget epsilon=4,delta=1e-6`, or `--budget epsilon=4` for filter `sum`"),
-    )
+    Diagnostic::new(format!("`--budget` is refused: {why}"))
+        .expected("`--budget epsilon=4,delta=1e-6`, or `--budget epsilon=4` for filter `sum`")
+        .error()
 }

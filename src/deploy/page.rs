@@ -144,10 +144,9 @@ fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
     let mut file = read_open(&open, state, None)?;
     file.odometer = file.odometer.read_at(delta);
     let Some(terms) = &file.terms else {
-        return Err(Error::input(
-            Diagnostic::new(format!("`{}` is no deployment", state.display()))
-                .expected("a file that `privateer odometer`, `init` or `release` made"),
-        ));
+        return Diagnostic::new(format!("`{}` is no deployment", state.display()))
+            .expected("a file that `privateer odometer`, `init` or `release` made")
+            .refuse();
     };
     let ledger = file.odometer.ledger();
     let mut now = ledger.total.clone();

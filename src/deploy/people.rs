@@ -52,7 +52,7 @@ pub(super) fn read_key(path: &Path) -> Result<Vec<u8>, Error> {
     let key = Input::small("key", "a file of random bytes, as `head -c 32 /dev/urandom` writes them").read(path)?;
     if key.len() < LEAST_KEY {
         let problem = Diagnostic::new(format!("the key in `{}` has {} bytes", path.display(), key.len()));
-        return Err(Error::input(problem.expected(format!("at least {LEAST_KEY}, as `head -c 32 /dev/urandom` writes them"))));
+        return problem.expected(format!("at least {LEAST_KEY}, as `head -c 32 /dev/urandom` writes them")).refuse();
     }
     Ok(key)
 }
@@ -71,7 +71,7 @@ impl DeploymentFile {
     /// # Errors
     /// [`Error::Input`].
     pub(super) fn check_key(&self, key: Option<&IdKey>) -> Result<(), Error> {
-        let refuse = |problem: String, expected: &str| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+        let refuse = |problem: String, expected: &str| Diagnostic::new(problem).expected(expected).refuse();
         let shown = self.path().display();
         match (self.naming, key) {
             (Naming::Keyed, None) => refuse(format!("`{shown}` holds keyed hashes of ids"), "`--id-key FILE` with their key"),
@@ -102,18 +102,17 @@ impl DeploymentFile {
         if self.naming == Naming::Rows {
             let Some(row) = name.parse::<u64>().ok().filter(|row| *row < 1 << 62) else {
                 let problem = Diagnostic::new(format!("the record `{}` is not a row", shortened(name)));
-                return Err(Error::input(
-                    problem
-                        .expected("the row of the record, from 0")
-                        .hint("a deployment that is begun with `--ids` names records by ids"),
-                ));
+                return problem
+                    .expected("the row of the record, from 0")
+                    .hint("a deployment that is begun with `--ids` names records by ids")
+                    .refuse();
             };
             let found = known("record = ?1", Value::Integer(row as i64))?;
             return Ok(if found.is_some_and(|(_, left)| left.is_some()) { Err(Absence::Left(row)) } else { Ok(row) });
         }
         if name.is_empty() || MOST_ID < name.len() {
             let problem = Diagnostic::new(format!("an id has {} bytes", name.len()));
-            return Err(Error::input(problem.expected(format!("1 to {MOST_ID}"))));
+            return problem.expected(format!("1 to {MOST_ID}")).refuse();
         }
         Ok(match known("id = ?1", self.stored(name, key))? {
             None => Err(Absence::Unknown),
@@ -174,13 +173,12 @@ impl DeploymentFile {
     /// Returns the error for a record that is not there.
     pub(super) fn unknown(&self, name: &str) -> Error {
         let shown = self.path().display();
-        Error::input(
-            Diagnostic::new(format!("`{shown}` knows no record `{}`", shortened(name)))
-                .expected("the id of a record that has joined")
-                .hint(format!(
-                    "`privateer people {shown} --join ID` takes a person in; `release --join` takes everybody of a table in"
-                )),
-        )
+        Diagnostic::new(format!("`{shown}` knows no record `{}`", shortened(name)))
+            .expected("the id of a record that has joined")
+            .hint(format!(
+                "`privateer people {shown} --join ID` takes a person in; `release --join` takes everybody of a table in"
+            ))
+            .error()
     }
 
     /// Returns the error for a record that has left.

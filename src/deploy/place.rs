@@ -84,6 +84,6 @@ pub(super) fn place_of(path: &Path) -> Result<&str, Error> {
     path.to_str().ok_or_else(|| {
         let hint =
             "rename the folder or the file: a deployment keeps its place as text, to tell a copy from a file that has moved";
-        Error::input(Diagnostic::new(format!("`{}` is a path that is not UTF-8", path.display())).hint(hint))
+        Diagnostic::new(format!("`{}` is a path that is not UTF-8", path.display())).hint(hint).error()
     })
 }

@@ -17,28 +17,25 @@ use std::path::Path;
 /// older copy of the holder's file.
 pub(super) fn received_column(open: &OpenSession, answer: &HolderRelease) -> Result<(Column, Seal), Error> {
     let (Some(name), Some(newest)) = (seal::bytes(&answer.name), seal::bytes(&answer.newest.1)) else {
-        return Err(Error::input(
-            Diagnostic::new(format!("the answer `{}` of `{}` has no name as answers have", answer.name, answer.source))
-                .expected("an answer as `privateer release` gives it out"),
-        ));
+        return Diagnostic::new(format!("the answer `{}` of `{}` has no name as answers have", answer.name, answer.source))
+            .expected("an answer as `privateer release` gives it out")
+            .refuse();
     };
     if open.file.knows(name)? {
-        return Err(Error::input(
-            Diagnostic::new(format!("the answer `{}` of `{}` was told before", answer.name, answer.source))
-                .expected("an answer with a name of its own, as `privateer release` gives out")
-                .hint("ask the data holder for a round of its own: each answer is told once, to one session of a file"),
-        ));
+        return Diagnostic::new(format!("the answer `{}` of `{}` was told before", answer.name, answer.source))
+            .expected("an answer with a name of its own, as `privateer release` gives out")
+            .hint("ask the data holder for a round of its own: each answer is told once, to one session of a file")
+            .refuse();
     }
     let newest = Ticket { number: answer.newest.0, name: newest };
     let is_older = |known: &Ticket| newest.number < known.number || newest.number == known.number && newest.name != known.name;
     if let Some(known) = open.file.newest_of(&answer.source)?.filter(is_older) {
-        return Err(Error::input(
-            Diagnostic::new(format!(
-                "the answer comes from an older copy of the data holder's file: that had made {} answers, and {} are known here",
-                newest.number, known.number
-            ))
-            .hint("the data holder goes on with the newest file: what the older copy spends, the other has spent already"),
-        ));
+        return Diagnostic::new(format!(
+            "the answer comes from an older copy of the data holder's file: that had made {} answers, and {} are known here",
+            newest.number, known.number
+        ))
+        .hint("the data holder goes on with the newest file: what the older copy spends, the other has spent already")
+        .refuse();
     }
     open.file.set_newest_of(&answer.source, newest)?;
     let known = open.file.columns(Side::Own)?.into_iter().find(|column| column.source == answer.source);
@@ -91,18 +88,18 @@ pub fn received_text(path: &str, mut text: String, key: Option<&Path>) -> Result
     let read: HolderRelease = serde_json::from_str(&text).map_err(|source| {
         // The parser's own words would repeat what may be a raw value.
         let (line, column) = (source.line(), source.column());
-        Error::input(
-            Diagnostic::new(format!("`{path}` is not a released value (line {line}, column {column})"))
-                .expected("the line that `privateer release` printed")
-                .hint("with `--released` the last argument names a file, or `-` for standard input"),
-        )
+        Diagnostic::new(format!("`{path}` is not a released value (line {line}, column {column})"))
+            .expected("the line that `privateer release` printed")
+            .hint("with `--released` the last argument names a file, or `-` for standard input")
+            .error()
     })?;
     if !is_sealed(&text, key.as_deref()) {
-        return Err(Error::input(
-            Diagnostic::new(format!("`{path}` is not what `privateer release` printed: its seal does not fit"))
-                .expected(if key.is_some() { "an answer sealed with the key of `--key`" } else { "the line as it was printed" })
-                .hint("ask the data holder for the answer again: it costs nothing; an answer that was sealed with a key needs `--key`"),
-        ));
+        return Diagnostic::new(format!("`{path}` is not what `privateer release` printed: its seal does not fit"))
+            .expected(if key.is_some() { "an answer sealed with the key of `--key`" } else { "the line as it was printed" })
+            .hint(
+                "ask the data holder for the answer again: it costs nothing; an answer that was sealed with a key needs `--key`",
+            )
+            .refuse();
     }
     Ok(Reward::Released(Box::new(read)))
 }

@@ -129,9 +129,9 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
     let RecordValue { record: name, round, value, yes } = record;
     if !value.is_finite() {
         // Refused before the file is read: whether it would be clipped says nothing then.
-        return Err(Error::input(
-            Diagnostic::new(format!("the value of record {name} is {value}")).expected("a finite number, in units of `--clip`"),
-        ));
+        return Diagnostic::new(format!("the value of record {name} is {value}"))
+            .expected("a finite number, in units of `--clip`")
+            .refuse();
     }
     refuse_round(*round)?;
     if DeploymentFile::is_absent(state) {
@@ -229,7 +229,7 @@ fn refuse_round(round: u64) -> Result<(), Error> {
     if 0 < round {
         return Ok(());
     }
-    Err(Error::input(Diagnostic::new("the round is 0").expected("a round from 1")))
+    Diagnostic::new("the round is 0").expected("a round from 1").refuse()
 }
 
 impl Counter {
@@ -337,7 +337,7 @@ fn declared_in(file: &DeploymentFile, state: &Path, name: Option<&str>) -> Resul
         let names: Vec<&str> = found.iter().map(|(_, declaration)| declaration.column.as_str()).collect();
         if 1 < found.len() {
             let problem = Diagnostic::new(format!("`{}` releases {} columns", state.display(), found.len()));
-            return Err(Error::input(problem.expected(format!("`--column NAME`, one of {}", names.join(", ")))));
+            return problem.expected(format!("`--column NAME`, one of {}", names.join(", "))).refuse();
         }
         return Ok(found.pop());
     };
@@ -353,7 +353,7 @@ fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<
         } else {
             format!("`{option}` is not stated, and `{}` releases no column `{column}` so far", state.display())
         };
-        Error::input(Diagnostic::new(problem).expected(expected.to_owned()))
+        Diagnostic::new(problem).expected(expected.to_owned()).error()
     };
     let ReleaseOptions { mechanism, epsilon, delta, clip, column, allow_large_delta, budget, .. } = options;
     let mechanism = mechanism.clone().ok_or_else(|| missing("--mechanism", "a mechanism, as in `--mechanism hybrid`"))?;
@@ -365,11 +365,10 @@ fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<
     let ledger = ledger_of(&channel);
     let largest = delta.unwrap_or(0.0).max(budget.delta());
     if LARGE_DELTA <= largest && !allow_large_delta {
-        return Err(Error::input(
-            Diagnostic::new(format!("delta = {largest} allows a record in {:.0} to be released unchanged", 1.0 / largest))
-                .expected(format!("a delta below {LARGE_DELTA}, and far below one over the number of records"))
-                .hint("state a smaller delta; `--allow-large-delta` takes this one"),
-        ));
+        return Diagnostic::new(format!("delta = {largest} allows a record in {:.0} to be released unchanged", 1.0 / largest))
+            .expected(format!("a delta below {LARGE_DELTA}, and far below one over the number of records"))
+            .hint("state a smaller delta; `--allow-large-delta` takes this one")
+            .refuse();
     }
     // Found out before anything is written.
     ChannelRelease::of(&channel).map_err(|why| failed(&why))?;
@@ -379,7 +378,7 @@ fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<
         && spend.delta == 0.0
     {
         let problem = Diagnostic::new(format!("`--delta` is {stated}, and answers of `{}` are pure", declaration.mechanism));
-        return Err(Error::input(problem.expected("no `--delta`: the session that takes the answers declares none")));
+        return problem.expected("no `--delta`: the session that takes the answers declares none").refuse();
     }
     let naming = match (options.ids, ids) {
         (_, Some(_)) => Naming::Keyed,
@@ -406,10 +405,9 @@ fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<
 fn channel_of(declaration: &Declaration) -> Result<Channel, Error> {
     let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == declaration.mechanism && entry.name != "none") else {
         let names: Vec<&str> = MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none").collect();
-        return Err(Error::input(
-            Diagnostic::new(format!("`--mechanism` is `{}`", declaration.mechanism))
-                .expected(format!("one of {}", names.join(", "))),
-        ));
+        return Diagnostic::new(format!("`--mechanism` is `{}`", declaration.mechanism))
+            .expected(format!("one of {}", names.join(", ")))
+            .refuse();
     };
     let [lo, hi] = declaration.clip;
     let request = Request {
@@ -470,10 +468,9 @@ impl ReleaseOptions {
 }
 
 fn differs(option: &str, stated: &str, declared: &str) -> Error {
-    Error::input(
-        Diagnostic::new(format!("`{option}` is {stated}, and the state was begun with {declared}"))
-            .hint("leave the option out, or begin another state; a shared `--odometer` counts both"),
-    )
+    Diagnostic::new(format!("`{option}` is {stated}, and the state was begun with {declared}"))
+        .hint("leave the option out, or begin another state; a shared `--odometer` counts both")
+        .error()
 }
 
 /// Returns the message for a release that failed.
@@ -482,6 +479,6 @@ pub(super) fn failed(why: &ReleaseError) -> Error {
         ReleaseError::NoEntropy(_) => {
             Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() }
         }
-        _ => Error::input(Diagnostic::new(why.to_string()).hint("nothing was released")),
+        _ => Diagnostic::new(why.to_string()).hint("nothing was released").error(),
     }
 }

@@ -98,27 +98,24 @@ pub fn init(
     let ((n, fingerprint), (_, rounds)) = (session.points(), session.progress());
     refuse_large_delta(ledger.delta.max(budget.delta()), n as u64, allow_large_delta)?;
     if form == DeploymentForm::DataHolder && budget.odometer.is_some() {
-        return Err(Error::input(
-            Diagnostic::new("`--odometer` is given to a session of the form `data-holder`")
-                .expected("`--odometer` on the data holder's side, with `privateer release`")
-                .hint("whoever releases the values spends: counted here too, each answer would count twice"),
-        ));
+        return Diagnostic::new("`--odometer` is given to a session of the form `data-holder`")
+            .expected("`--odometer` on the data holder's side, with `privateer release`")
+            .hint("whoever releases the values spends: counted here too, each answer would count twice")
+            .refuse();
     }
     if form == DeploymentForm::DataHolder && !session.releases_rewards() {
         let problem =
             format!("mechanism `{}` releases sums over users, which a data holder cannot release one by one", ledger.mechanism);
-        return Err(Error::input(
-            Diagnostic::new(problem)
-                .expected("a policy that learns from rewards one by one, as `tgp-ucb` does")
-                .hint("sums over users need the form `trusted-curator`"),
-        ));
+        return Diagnostic::new(problem)
+            .expected("a policy that learns from rewards one by one, as `tgp-ucb` does")
+            .hint("sums over users need the form `trusted-curator`")
+            .refuse();
     }
     if budget.counts() && !session.releases_rewards() && matches!(ledger.threat_model.unit, Unit::Reward) {
-        return Err(Error::input(
-            Diagnostic::new("a budget counts the answers about a row, and all users of a batch are asked about one row")
-                .expected("no `--budget`, `--filter` or `--odometer` for a policy that releases batches")
-                .hint("each user is in one batch: the epsilon of one release is that of the whole run"),
-        ));
+        return Diagnostic::new("a budget counts the answers about a row, and all users of a batch are asked about one row")
+            .expected("no `--budget`, `--filter` or `--odometer` for a policy that releases batches")
+            .hint("each user is in one batch: the epsilon of one release is that of the whole run")
+            .refuse();
     }
     let spend = session.spend(form, "", column, 0);
     let named = named.as_deref().unwrap_or("session");
@@ -226,10 +223,9 @@ impl OpenSession {
         let (file, column, row) = found.ok_or_else(|| altered(path, "a session"))?;
         let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
         if sweep.hash != row.spec_hash {
-            return Err(Error::input(
-                Diagnostic::new("the session was begun with another spec, or by another version of this program")
-                    .hint("continue it with the program that began it"),
-            ));
+            return Diagnostic::new("the session was begun with another spec, or by another version of this program")
+                .hint("continue it with the program that began it")
+                .refuse();
         }
         let data = DataFolder::new(Some(choice.data.clone().unwrap_or_else(|| row.data.clone())));
         Ok(Self { file, row, column, sweep, data })
@@ -253,13 +249,9 @@ impl OpenSession {
         if found == self.row.fingerprint {
             return Ok(());
         }
-        Err(Error::input(
-            Diagnostic::new(format!(
-                "the points changed since the session began (fingerprint {}, now {found})",
-                self.row.fingerprint
-            ))
-            .hint("restore the file of points: rows are told by their index"),
-        ))
+        Diagnostic::new(format!("the points changed since the session began (fingerprint {}, now {found})", self.row.fingerprint))
+            .hint("restore the file of points: rows are told by their index")
+            .refuse()
     }
 
     /// Keeps which row is asked for.
@@ -279,7 +271,7 @@ fn column_of(file: &DeploymentFile, row: &SessionRow) -> Result<Column, Error> {
 fn chosen(file: &DeploymentFile, name: Option<&str>) -> Result<SessionRow, Error> {
     let mut sessions = file.sessions()?;
     let names: Vec<String> = sessions.iter().map(|session| session.name.clone()).collect();
-    let refuse = |problem: String, expected: String| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+    let refuse = |problem: String, expected: String| Diagnostic::new(problem).expected(expected).refuse();
     match name {
         None if sessions.len() == 1 => Ok(sessions.remove(0)),
         None if sessions.is_empty() => refuse(
@@ -383,20 +375,18 @@ pub fn tell(
                 (payer, name) = (column, Some(received));
             }
             (Reward::Raw { .. }, DeploymentForm::DataHolder) => {
-                return Err(Error::input(
-                    Diagnostic::new("a raw reward is told to a session of the form `data-holder`")
-                        .expected("`--released` with the file that the data holder's `privateer release` wrote")
-                        .hint("nothing was kept of it; raw rewards are for sessions of the form `trusted-curator`"),
-                ));
+                return Diagnostic::new("a raw reward is told to a session of the form `data-holder`")
+                    .expected("`--released` with the file that the data holder's `privateer release` wrote")
+                    .hint("nothing was kept of it; raw rewards are for sessions of the form `trusted-curator`")
+                    .refuse();
             }
             (Reward::Released(_), DeploymentForm::TrustedCurator) => {
-                return Err(Error::input(
-                    Diagnostic::new(
-                        "a released value is told to a session of the form `trusted-curator`, which adds the noise itself",
-                    )
-                    .expected("the raw reward, without `--released`")
-                    .hint("start a session for released values with `privateer init --form data-holder`"),
-                ));
+                return Diagnostic::new(
+                    "a released value is told to a session of the form `trusted-curator`, which adds the noise itself",
+                )
+                .expected("the raw reward, without `--released`")
+                .hint("start a session for released values with `privateer init --form data-holder`")
+                .refuse();
             }
         }
         let occasion = choice.occasion.of("tell")?;
@@ -440,7 +430,7 @@ pub fn undo(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result
     open.check_points(&session)?;
     if !open.file.take_back(open.column.number)? {
         let problem = "another session of the file was told a reward since";
-        return Err(Error::input(Diagnostic::new(problem).hint("rewards are taken back in the reverse order")));
+        return Diagnostic::new(problem).hint("rewards are taken back in the reverse order").refuse();
     }
     open.keep(session.asked())?;
     keep(&open.file, "go on with `privateer ask`")?;
@@ -473,11 +463,8 @@ pub(super) fn refuse_far(what: &str, value: f64, clip: Option<[f64; 2]>, yes: bo
     if yes || widths <= high - low {
         return Ok(());
     }
-    Err(Error::input(
-        Diagnostic::new(format!(
-            "the {what}, which is not shown, lies more than {FAR} times the width of the clip outside of it"
-        ))
+    Diagnostic::new(format!("the {what}, which is not shown, lies more than {FAR} times the width of the clip outside of it"))
         .expected(format!("a {what} near {low} to {high}, the clip"))
-        .hint("nothing was spent; `--yes` takes it, clipped, and what that spends cannot be taken back"),
-    ))
+        .hint("nothing was spent; `--yes` takes it, clipped, and what that spends cannot be taken back")
+        .refuse()
 }

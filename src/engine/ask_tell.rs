@@ -76,7 +76,7 @@ pub struct AskTellState {
 const LEAST_TRIAL: f64 = 4096.0;
 
 fn damaged(why: &str) -> Error {
-    Error::input(Diagnostic::new(format!("the state of the trials is damaged: {why}")).hint("restore it from a copy"))
+    Diagnostic::new(format!("the state of the trials is damaged: {why}")).hint("restore it from a copy").error()
 }
 
 impl AskTell {
@@ -86,7 +86,7 @@ impl AskTell {
     /// What a run of the cell would refuse; no trial; a cell without points, or over a product of axes.
     pub fn new(preparation: &Preparation<'_>, plan: &CellPlan, trials: Range<u64>) -> Result<Self, Error> {
         if trials.is_empty() {
-            return Err(Error::input(Diagnostic::new("no trial is asked for").expected("a range of numbers, such as `0..32`")));
+            return Diagnostic::new("no trial is asked for").expected("a range of numbers, such as `0..32`").refuse();
         }
         let cell = preparation.listed(plan)?;
         let first = trials.start;
@@ -103,7 +103,7 @@ impl AskTell {
     pub fn restore(preparation: &Preparation<'_>, plan: &CellPlan, state: &AskTellState) -> Result<Self, Error> {
         if state.spec_hash != preparation.spec_hash() || state.cell != plan.index {
             let problem = "the trials were begun with another spec or cell";
-            return Err(Error::input(Diagnostic::new(problem).hint("restore them with their own")));
+            return Diagnostic::new(problem).hint("restore them with their own").refuse();
         }
         let Some(end) = state.first.checked_add(state.n_trials) else {
             return Err(damaged("its trials do not exist"));
@@ -125,10 +125,12 @@ impl AskTell {
     /// If the policy is one from outside, which promises nothing of what it asks when it is told the same again.
     pub fn save(&self) -> Result<AskTellState, Error> {
         if self.part.players.are_outside() {
-            return Err(Error::input(
-                Diagnostic::new(format!("`{}` is a policy from outside, which keeps no state to save", self.cell.plan.policy))
-                    .hint("tell the same rewards again to new trials: they ask for the same points"),
-            ));
+            return Diagnostic::new(format!(
+                "`{}` is a policy from outside, which keeps no state to save",
+                self.cell.plan.policy
+            ))
+            .hint("tell the same rewards again to new trials: they ask for the same points")
+            .refuse();
         }
         Ok(AskTellState {
             spec_hash: self.spec_hash.clone(),
@@ -162,7 +164,7 @@ impl AskTell {
     /// If no points are asked, the rewards are not one for each trial, or one is not finite: nothing changes then. If a policy
     /// from outside fails.
     pub fn tell(&mut self, rewards: &[f64]) -> Result<Vec<Option<f64>>, Error> {
-        let refuse = |problem: String, expected: String| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+        let refuse = |problem: String, expected: String| Diagnostic::new(problem).expected(expected).refuse();
         if !self.is_asked {
             self.refuse_after_horizon()?;
             return refuse("no points are asked".to_owned(), "`ask` before `tell`".to_owned());
@@ -186,9 +188,7 @@ impl AskTell {
         if !self.is_over() {
             return Ok(());
         }
-        Err(Error::input(
-            Diagnostic::new(format!("all {} rounds are told", self.cell.plan.rounds)).hint("state more `rounds` in the spec"),
-        ))
+        Diagnostic::new(format!("all {} rounds are told", self.cell.plan.rounds)).hint("state more `rounds` in the spec").refuse()
     }
 
     /// Returns the point that each trial's policy would recommend; `None` before its first reward.

@@ -192,9 +192,9 @@ impl<'a> Preparation<'a> {
     pub(super) fn listed(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
         let cell = self.cell(plan)?;
         if cell.environment.product.is_some() {
-            return Err(Error::input(
-                Diagnostic::new("the points of a product of axes cannot be listed").hint("use a domain of stated points"),
-            ));
+            return Diagnostic::new("the points of a product of axes cannot be listed")
+                .hint("use a domain of stated points")
+                .refuse();
         }
         Ok(cell)
     }
@@ -286,11 +286,10 @@ impl<'a> Preparation<'a> {
         };
         let sets = environment.set_size;
         if sets.is_some() && !bandit.policy_plan.plays_sets {
-            return Err(Error::input(
-                Diagnostic::new(format!("policy `{}` cannot play decision sets that change every round", plan.policy))
-                    .expected("a policy that never insists on a point, such as `gp-ucb`, `qff-gp-ucb` or `uniform`")
-                    .hint("drop the policy, or the environment's `sets`"),
-            ));
+            return Diagnostic::new(format!("policy `{}` cannot play decision sets that change every round", plan.policy))
+                .expected("a policy that never insists on a point, such as `gp-ucb`, `qff-gp-ucb` or `uniform`")
+                .hint("drop the policy, or the environment's `sets`")
+                .refuse();
         }
         let maker = bandit.policy_plan.prepare(&problem)?;
         let (trial_bytes, screen_bytes);
@@ -453,18 +452,16 @@ fn alike(sweep: &Sweep) -> Vec<(u32, bool)> {
 /// Returns what a policy knows of inputs that a curator holds: their number and the kernel.
 fn withheld(environment: &Environment) -> Result<KnownInputs, Error> {
     if let Some(rows) = environment.merged_rows {
-        return Err(Error::input(
-            Diagnostic::new(format!(
-                "a curator releases each of the table's {rows} rows, and rows with equal inputs are one point here"
-            ))
-            .hint("state `environment.replicates = \"apart\"`"),
-        ));
+        return Diagnostic::new(format!(
+            "a curator releases each of the table's {rows} rows, and rows with equal inputs are one point here"
+        ))
+        .hint("state `environment.replicates = \"apart\"`")
+        .refuse();
     }
     match (environment.points.as_ref(), environment.kernel.as_ref()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
-        _ => Err(Error::input(
-            Diagnostic::new("a curator releases inputs, and the points of this environment have no coordinates")
-                .hint("use an environment over points, such as `gp-sample` or `points-table`, or drop `[curator]`"),
-        )),
+        _ => Diagnostic::new("a curator releases inputs, and the points of this environment have no coordinates")
+            .hint("use an environment over points, such as `gp-sample` or `points-table`, or drop `[curator]`")
+            .refuse(),
     }
 }

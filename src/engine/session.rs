@@ -87,7 +87,7 @@ const MOST_BOUNDS: f64 = 1000.0;
 
 fn damaged(why: &str) -> Error {
     let problem = format!("the state of the session is damaged: {why}");
-    Error::input(Diagnostic::new(problem).hint("restore the file from a copy"))
+    Diagnostic::new(problem).hint("restore the file from a copy").error()
 }
 
 impl Session {
@@ -174,11 +174,9 @@ impl Session {
             return Ok(row as usize);
         }
         if self.plan.rounds <= self.told.len() as u64 {
-            return Err(Error::input(
-                Diagnostic::new(format!("the session is over: all {} rounds are told", self.plan.rounds)).hint(
-                    "`privateer ask STATE --best` names the best row so far; a longer session needs a spec with more `rounds`",
-                ),
-            ));
+            return Diagnostic::new(format!("the session is over: all {} rounds are told", self.plan.rounds))
+                .hint("`privateer ask STATE --best` names the best row so far; a longer session needs a spec with more `rounds`")
+                .refuse();
         }
         self.players.propose(self.told.len() as u64 + 1)?;
         self.players.decide()?;
@@ -212,7 +210,7 @@ impl Session {
     /// Another row or round, mechanism, epsilon, delta or clip; a session that learns from sums.
     pub fn check_received(&self, row: usize, received: &HolderRelease) -> Result<Released<Signal>, Error> {
         self.check_row(row)?;
-        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         if !self.releases_rewards() {
             return refuse(
                 format!(
@@ -245,7 +243,7 @@ impl Session {
     /// As [`Session::tell`], but for missing entropy.
     pub fn check_reward(&self, row: usize, reward: f64) -> Result<(), Error> {
         self.check_row(row)?;
-        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         if !reward.is_finite() {
             return refuse(
                 format!("the reward of row {row} is {reward}"),
@@ -267,7 +265,7 @@ impl Session {
     }
 
     fn check_row(&self, row: usize) -> Result<(), Error> {
-        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         let Some(asked) = self.asked else {
             return match self.told.last() {
                 Some(last) if last.row == row as u64 => refuse(
@@ -312,7 +310,7 @@ impl Session {
     /// If rewards were released with noise (telling one again would draw a second time), if the session keeps sums instead of
     /// rewards, if no reward was told, and as [`Session::replay`].
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, mut told: Vec<ToldRound>) -> Result<Self, Error> {
-        let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let refuse = |problem: &str, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         let session = Self::fresh(sweep, session_parts(sweep, preparation)?)?;
         if session.ledger.guarantee != Guarantee::NotPrivate {
             return refuse(

@@ -31,7 +31,7 @@ pub(super) struct SessionParts {
 /// # Errors
 /// A spec that describes no session, a mechanism whose claim does not hold or that has no exact form.
 pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionParts, Error> {
-    let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+    let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
     let [plan] = sweep.listed() else {
         return refuse(
             format!("the spec has {} cells, and a session runs one policy at one setting", sweep.listed().len()),
@@ -89,10 +89,9 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
         );
     }
     let release = ChannelRelease::of(&channel).map_err(|why| {
-        Error::input(
-            Diagnostic::new(format!("mechanism `{}` has no exact form: {why}", ledger.mechanism))
-                .hint("choose another `privacy.mechanism`"),
-        )
+        Diagnostic::new(format!("mechanism `{}` has no exact form: {why}", ledger.mechanism))
+            .hint("choose another `privacy.mechanism`")
+            .error()
     })?;
     let outputs = match &channel {
         Channel::Rewards(mechanism) => outputs(mechanism.as_ref(), &ledger),

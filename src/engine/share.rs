@@ -48,7 +48,7 @@ impl Share {
                     let diagnostic =
                         Diagnostic::new(format!("`--units {list}` names unit {last}, which the sweep does not have"));
                     let expected = format!("numbers from 0 to {}", all.len().saturating_sub(1));
-                    return Err(Error::input(diagnostic.expected(expected).hint("`privateer plan SPEC` lists the units")));
+                    return diagnostic.expected(expected).hint("`privateer plan SPEC` lists the units").refuse();
                 }
                 let mut is_taken = vec![false; all.len()];
                 list.0.iter().for_each(|range| is_taken[*range.start() as usize..=*range.end() as usize].fill(true));

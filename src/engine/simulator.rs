@@ -114,7 +114,7 @@ impl Simulator {
     /// # Errors
     /// A point that does not exist or is not allowed, and a step after the last round.
     pub fn check(&self, point: usize) -> Result<(), Error> {
-        let refuse = |problem: String, expected: String| Err(Error::input(Diagnostic::new(problem).expected(expected)));
+        let refuse = |problem: String, expected: String| Diagnostic::new(problem).expected(expected).refuse();
         if self.is_over() {
             return refuse(format!("all {} rounds are played", self.cell.plan.rounds), "a new simulator".to_owned());
         }

@@ -66,10 +66,9 @@ impl Preparation<'_> {
     /// Returns the cumulative regret of each of a cell's pilot trials.
     pub(super) fn pilot_losses(&self, plan: &CellPlan, pilots: Range<u64>, stop: &Stop) -> Result<Vec<f64>, Error> {
         let refuse = |why: &str| {
-            Err(Error::input(
-                Diagnostic::new(format!("`beta` of `{}` cannot be tuned: {why}", plan.policy))
-                    .hint("state the factor, as `beta = { kind = \"order\", factor = 0.5 }`"),
-            ))
+            Diagnostic::new(format!("`beta` of `{}` cannot be tuned: {why}", plan.policy))
+                .hint("state the factor, as `beta = { kind = \"order\", factor = 0.5 }`")
+                .refuse()
         };
         let cell = self.any(plan)?;
         match &cell {

@@ -92,10 +92,9 @@ struct ArmsTable {
 impl ArmsTable {
     fn read(&self, name: Option<&str>, key: &str, context: &BuildContext<'_>) -> Result<CsvTable, Error> {
         let Some(name) = name else {
-            return Err(Error::input(
-                Diagnostic::new(format!("`environment.{key}` names no file"))
-                    .hint(format!("add `{key} = \"FILE.csv\"`, or `synthetic = true` for a generated table")),
-            ));
+            return Diagnostic::new(format!("`environment.{key}` names no file"))
+                .hint(format!("add `{key} = \"FILE.csv\"`, or `synthetic = true` for a generated table"))
+                .refuse();
         };
         let path = context.data.find(name, self.about.as_deref(), true)?;
         let options = CsvOptions {
@@ -121,10 +120,9 @@ impl ArmsTable {
             None => (self.read(self.train.as_deref(), "train", context)?, self.read(self.test.as_deref(), "test", context)?),
         };
         if train.columns != test.columns {
-            return Err(Error::input(
-                Diagnostic::new(format!("the train file has {} arms and the test file {}", train.columns, test.columns))
-                    .hint("both files must have the same arms in the same order"),
-            ));
+            return Diagnostic::new(format!("the train file has {} arms and the test file {}", train.columns, test.columns))
+                .hint("both files must have the same arms in the same order")
+                .refuse();
         }
         let index_column =
             (self.arms && self.columns.is_none() && self.synthetic.is_none()).then(|| index_column(&test)).flatten();

@@ -56,11 +56,10 @@ impl DataFolder {
         let path = self.root.as_deref().unwrap_or(Path::new("")).join(name);
         // Checked before the file is accessed: a spec must not learn whether a forbidden file exists.
         if !self.allows(&path) {
-            return Err(Error::input(
-                Diagnostic::new(format!("the spec names `{name}`, outside of the data folder and of its own"))
-                    .expected("a file below one of the two")
-                    .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`"),
-            ));
+            return Diagnostic::new(format!("the spec names `{name}`, outside of the data folder and of its own"))
+                .expected("a file below one of the two")
+                .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`")
+                .refuse();
         }
         // Whoever reads it reports a folder, a pipe or a link to itself.
         if path.symlink_metadata().is_ok() {
@@ -74,13 +73,15 @@ impl DataFolder {
         };
         let instead =
             if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
-        Err(Error::input(Diagnostic::new(format!("data file `{name}`{what} is not {place}")).hint({
-            let near = similar_file(&path).map(|near| format!("did you mean `{}`? otherwise ", near.display()));
-            format!(
-                "{}name the folder that holds it with `--data DIR` (`data=` in Python) or PRIVATEER_DATA{instead}",
-                near.unwrap_or_default()
-            )
-        })))
+        Diagnostic::new(format!("data file `{name}`{what} is not {place}"))
+            .hint({
+                let near = similar_file(&path).map(|near| format!("did you mean `{}`? otherwise ", near.display()));
+                format!(
+                    "{}name the folder that holds it with `--data DIR` (`data=` in Python) or PRIVATEER_DATA{instead}",
+                    near.unwrap_or_default()
+                )
+            })
+            .refuse()
     }
 }
 

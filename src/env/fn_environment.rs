@@ -154,7 +154,7 @@ impl FnEnvironment {
 
 /// Returns the error for a reward that is not finite.
 fn not_finite(problem: String) -> Error {
-    Error::input(Diagnostic::new(problem).hint("return a finite number for every point and draw"))
+    Diagnostic::new(problem).hint("return a finite number for every point and draw").error()
 }
 
 /// Returns a reward, moved into the range.
@@ -172,7 +172,7 @@ impl FnEnvironment {
     /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (n, d) = (self.points.n_points(), self.points.dimension());
-        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         if n == 0 || d == 0 || self.points.coordinates().iter().any(|x| !x.is_finite()) {
             return refuse(
                 format!("the environment has {n} points of {d} coordinates"),

@@ -63,18 +63,17 @@ impl FunctionPlan {
     pub fn build(&self, context: &BuildContext<'_>) -> Result<FunctionDomain, Error> {
         let points = self.domain.build(context)?;
         let Some(kernel) = self.kernel.clone() else {
-            return Err(Error::input(Diagnostic::new("the environment has no kernel")));
+            return Diagnostic::new("the environment has no kernel").refuse();
         };
         if let Some(expected) = kernel.dimension()
             && expected != points.dimension()
         {
-            return Err(Error::input(
-                Diagnostic::new(format!(
-                    "the kernel has {expected} length-scales and the domain {} dimensions",
-                    points.dimension()
-                ))
-                .hint("give one `lengthscale`, or as many `lengthscales` as dimensions"),
-            ));
+            return Diagnostic::new(format!(
+                "the kernel has {expected} length-scales and the domain {} dimensions",
+                points.dimension()
+            ))
+            .hint("give one `lengthscale`, or as many `lengthscales` as dimensions")
+            .refuse();
         }
         let gram = tabulated(KernelGram::new(Arc::clone(&kernel), points.clone()));
         Ok(FunctionDomain { points, kernel, gram })
@@ -103,12 +102,12 @@ impl FunctionPlan {
     /// As [`Instance::over_axes`], and for decision sets, which a product does not support.
     pub fn instance_over(&self, product: &ProductDomain, rows: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
         if self.sets != SetsPlan::Whole || self.output != Output::Raw {
-            return Err(Error::input(
-                Diagnostic::new("`sets` and `output` need points that can be listed").hint("use `domain = \"random\"`"),
-            ));
+            return Diagnostic::new("`sets` and `output` need points that can be listed")
+                .hint("use `domain = \"random\"`")
+                .refuse();
         }
         let Some(noise) = self.noise.clone() else {
-            return Err(Error::input(Diagnostic::new("the environment has no noise")));
+            return Diagnostic::new("the environment has no noise").refuse();
         };
         let per_axis = product.rows(0).len();
         Instance::over_axes(rows, per_axis, noise, self.bound, rounds, self.regret)
@@ -123,7 +122,7 @@ impl FunctionPlan {
     pub fn instance(&self, mut values: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
         self.output.rescale(&mut values)?;
         let Some(noise) = self.noise.clone() else {
-            return Err(Error::input(Diagnostic::new("the environment has no noise")));
+            return Diagnostic::new("the environment has no noise").refuse();
         };
         within_range(&values, noise.as_ref(), "add `output = \"unit\"` to the environment, or choose another `noise`")?;
         Instance::new(Arc::new(values), noise, self.bound, rounds, self.regret)?.with_sets(self.sets)
@@ -159,10 +158,9 @@ impl Output {
             }
             Self::Peak if 0.0 < hi => values.iter_mut().for_each(|value| *value /= hi),
             Self::Peak => {
-                return Err(Error::input(
-                    Diagnostic::new(format!("`output = \"peak\"` divides by the largest value, which is {hi}"))
-                        .hint("use `output = \"unit\"`, or functions with positive values"),
-                ));
+                return Diagnostic::new(format!("`output = \"peak\"` divides by the largest value, which is {hi}"))
+                    .hint("use `output = \"unit\"`, or functions with positive values")
+                    .refuse();
             }
         }
         Ok(())

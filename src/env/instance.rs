@@ -23,9 +23,9 @@ const HUGE: f64 = 1e100;
 pub(super) fn within_range(values: &[f64], noise: &dyn Noise, hint: &str) -> Result<(), Error> {
     let Some((lo, hi)) = noise.range() else { return Ok(()) };
     match values.iter().find(|value| !(lo..=hi).contains(*value)) {
-        Some(outside) => Err(Error::input(
-            Diagnostic::new(format!("the noise needs mean rewards from {lo} to {hi}, and one is {outside}")).hint(hint),
-        )),
+        Some(outside) => {
+            Diagnostic::new(format!("the noise needs mean rewards from {lo} to {hi}, and one is {outside}")).hint(hint).refuse()
+        }
         None => Ok(()),
     }
 }
@@ -104,26 +104,24 @@ impl Instance {
         let finite = values.iter().all(|value| value.is_finite());
         let largest_at = (1..values.len()).fold(0, |best, point| if values[best] < values[point] { point } else { best });
         let Some(best) = (finite && !values.is_empty()).then_some(largest_at) else {
-            return Err(Error::input(
-                Diagnostic::new("the mean reward is not finite at every point").hint("check the table or the kernel's scale"),
-            ));
+            return Diagnostic::new("the mean reward is not finite at every point")
+                .hint("check the table or the kernel's scale")
+                .refuse();
         };
         within_range(&values, noise.as_ref(), "choose another `noise`, or scale the values into that range")?;
         // Regret and its square are summed over rounds and trials.
         if let Some(huge) = values.iter().find(|value| HUGE < value.abs()) {
-            return Err(Error::input(
-                Diagnostic::new(format!("a mean reward is {huge:e}, and sums of regret would overflow f64"))
-                    .expected(format!("mean rewards from -{HUGE:e} to {HUGE:e}"))
-                    .hint("look for a mistyped cell, or state rewards in other units"),
-            ));
+            return Diagnostic::new(format!("a mean reward is {huge:e}, and sums of regret would overflow f64"))
+                .expected(format!("mean rewards from -{HUGE:e} to {HUGE:e}"))
+                .hint("look for a mistyped cell, or state rewards in other units")
+                .refuse();
         }
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         // Decisions tie within 1e-10 of a score, so far smaller differences between points would be lost.
         if least < values[best] && values[best] - least < SMALLEST_RANGE {
-            return Err(Error::input(
-                Diagnostic::new(format!("mean rewards differ by no more than {:e}", values[best] - least))
-                    .hint("state rewards in other units: differences below 1e-6 drown in the tie tolerance"),
-            ));
+            return Diagnostic::new(format!("mean rewards differ by no more than {:e}", values[best] - least))
+                .hint("state rewards in other units: differences below 1e-6 drown in the tie tolerance")
+                .refuse();
         }
         let best_mean = values[best];
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
@@ -154,10 +152,9 @@ impl Instance {
     pub(crate) fn relative(self, centre: f64, scale: f64) -> Result<Self, Error> {
         let largest = self.best_mean * scale + centre;
         if largest.is_nan() || largest <= 0.0 {
-            return Err(Error::input(
-                Diagnostic::new(format!("relative regret divides by the largest mean reward, which is {largest}"))
-                    .hint("use `regret = \"raw\"`"),
-            ));
+            return Diagnostic::new(format!("relative regret divides by the largest mean reward, which is {largest}"))
+                .hint("use `regret = \"raw\"`")
+                .refuse();
         }
         Ok(Self { unit: largest / scale, ..self })
     }

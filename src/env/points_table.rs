@@ -168,7 +168,7 @@ impl PointsTable {
             (Some(MeanRange { low, high }), Some(units)) => {
                 let Some((least, most)) = units.rewards(low, high) else {
                     let message = format!("`bound` from {low:e} to {high:e}, in units of the file, gives no finite rewards");
-                    return Err(Error::input(Diagnostic::new(message).hint("state a smaller bound, or `units = \"rewards\"`")));
+                    return Diagnostic::new(message).hint("state a smaller bound, or `units = \"rewards\"`").refuse();
                 };
                 Some(MeanRange { low: least, high: most })
             }
@@ -184,13 +184,12 @@ impl PointsTable {
         let coordinates = first_rows.flat_map(|&row| inputs.iter().map(move |column| column[row])).collect();
         let points = Points::new(inputs.len(), coordinates);
         let (Some(kernel), Some(noise)) = (self.kernel.clone(), self.noise.clone()) else {
-            return Err(Error::input(Diagnostic::new("the environment has no kernel or no noise")));
+            return Diagnostic::new("the environment has no kernel or no noise").refuse();
         };
         let Some(gram) = KernelGram::of_noisy_rows(&kernel, points.clone(), noise_variance) else {
-            return Err(Error::input(
-                Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
-                    .hint("use that kernel for released inputs that `privateer curate` released"),
-            ));
+            return Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
+                .hint("use that kernel for released inputs that `privateer curate` released")
+                .refuse();
         };
         let noise_scale = noise.sub_gaussian_scale();
         let told = match (&values, bound) {
@@ -199,10 +198,9 @@ impl PointsTable {
             (_, Some(bound)) => Some(bound.facts(noise.as_ref(), context.rounds)),
             (Some(_), None) => None,
             (None, None) => {
-                return Err(Error::input(
-                    Diagnostic::new("without a `value` column nothing bounds the rewards that will be told")
-                        .hint("add `bound`: a public bound on |f|, in units of the rewards"),
-                ));
+                return Diagnostic::new("without a `value` column nothing bounds the rewards that will be told")
+                    .hint("add `bound`: a public bound on |f|, in units of the rewards")
+                    .refuse();
             }
         };
         let scatter = values.as_ref().and_then(|values| replicates.scatter(values));
@@ -252,10 +250,9 @@ impl PointsTable {
         let simulates = instance.is_some();
         let draw = move |_| {
             instance.clone().ok_or_else(|| {
-                Error::input(
-                    Diagnostic::new("the points have no `value` column, so there is nothing to simulate")
-                        .hint("name one, or start a session with `privateer init`, in which rewards are told"),
-                )
+                Diagnostic::new("the points have no `value` column, so there is nothing to simulate")
+                    .hint("name one, or start a session with `privateer init`, in which rewards are told")
+                    .error()
             })
         };
         Ok(Environment {
@@ -305,10 +302,9 @@ impl PointsTable {
         if self.log {
             if let Some(row) = values.iter().position(|&value| value <= 0.0) {
                 let row = rows.row_in_file(row) + 1;
-                return Err(Error::input(
-                    Diagnostic::new(format!("`{name}` is not positive in data row {row}, and has no logarithm there"))
-                        .hint("drop `log = true`, or choose a column of positive values"),
-                ));
+                return Diagnostic::new(format!("`{name}` is not positive in data row {row}, and has no logarithm there"))
+                    .hint("drop `log = true`, or choose a column of positive values")
+                    .refuse();
             }
             values.iter_mut().for_each(|value| *value = libm::log(*value));
         }
@@ -323,10 +319,9 @@ impl PointsTable {
     fn scale(&self, inputs: &mut [Vec<f64>]) -> Result<(), Error> {
         let Some(scales) = &self.scales else { return Ok(()) };
         if scales.len() != inputs.len() || scales.iter().any(|&scale| scale <= 0.0) {
-            return Err(Error::input(
-                Diagnostic::new(format!("`scales` are {} numbers for {} input columns", scales.len(), inputs.len()))
-                    .hint("give one number > 0 for each of `inputs`"),
-            ));
+            return Diagnostic::new(format!("`scales` are {} numbers for {} input columns", scales.len(), inputs.len()))
+                .hint("give one number > 0 for each of `inputs`")
+                .refuse();
         }
         for (column, scale) in inputs.iter_mut().zip(scales) {
             column.iter_mut().for_each(|x| *x /= scale);
@@ -338,18 +333,16 @@ impl PointsTable {
     fn noise_variance(&self, context: &BuildContext<'_>, released_inputs: &Path) -> Result<f64, Error> {
         let Some(name) = &self.released else { return Ok(0.0) };
         if self.standardise || self.scales.is_some() {
-            return Err(Error::input(
-                Diagnostic::new("released inputs were scaled by the curator, and their noise is stated in their own units")
-                    .hint("drop `standardise` and `scales`, and give the kernel length-scales in units of the released inputs"),
-            ));
+            return Diagnostic::new("released inputs were scaled by the curator, and their noise is stated in their own units")
+                .hint("drop `standardise` and `scales`, and give the kernel length-scales in units of the released inputs")
+                .refuse();
         }
         let path = context.data.find(name, Some("the ledger that `privateer curate` wrote beside the released inputs"), false)?;
         let ledger = CuratedLedger::read(&path)?;
         if ledger.projection.is_some() && self.kernel.as_ref().is_some_and(|kernel| kernel.dimension().is_some()) {
-            return Err(Error::input(
-                Diagnostic::new("a projection mixes the coordinates, and the kernel has a length-scale for each of them")
-                    .hint("give the kernel one `lengthscale`: the curator's `--scales` have divided the inputs by theirs"),
-            ));
+            return Diagnostic::new("a projection mixes the coordinates, and the kernel has a length-scale for each of them")
+                .hint("give the kernel one `lengthscale`: the curator's `--scales` have divided the inputs by theirs")
+                .refuse();
         }
         ledger.noise_variance(&path, released_inputs, &self.inputs)
     }
@@ -362,7 +355,7 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(f64, f64), Error> {
     let deviation = libm::sqrt(column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
     if !deviation.is_finite() {
         let message = format!("the standard deviation of column `{name}` overflows f64, so it cannot be standardised");
-        return Err(Error::input(Diagnostic::new(message).hint("look for a mistyped cell, or state the column in other units")));
+        return Diagnostic::new(message).hint("look for a mistyped cell, or state the column in other units").refuse();
     }
     if deviation == 0.0 {
         let (what, hint) = if column.len() == 1 {
@@ -371,7 +364,7 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(f64, f64), Error> {
             ("is constant", "drop the column, or set `standardise = false`")
         };
         let message = format!("column `{name}` {what} and cannot be standardised");
-        return Err(Error::input(Diagnostic::new(message).hint(hint)));
+        return Diagnostic::new(message).hint(hint).refuse();
     }
     column.iter_mut().for_each(|x| *x = (*x - mean) / deviation);
     Ok((mean, deviation))

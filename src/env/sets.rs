@@ -61,11 +61,9 @@ impl SetsPlan {
     /// [`Error::Input`] if the domain has too few points of a kind.
     pub fn sets(self, values: &[f64]) -> Result<Option<Sets>, Error> {
         let few = |kind: &str, has: usize, needs: usize| {
-            Err(Error::input(
-                Diagnostic::new(format!("a decision set needs {needs} {kind}, and the domain has {has}")).hint(
+            Diagnostic::new(format!("a decision set needs {needs} {kind}, and the domain has {has}")).hint(
                     "use more `points` in the domain, other thresholds in `sets`, or `output = \"peak\"`, so that the largest mean is 1",
-                ),
-            ))
+                ).refuse()
         };
         let at = |keep: &dyn Fn(f64) -> bool| -> Vec<u32> {
             (0..values.len() as u32).filter(|&point| keep(values[point as usize])).collect()

@@ -62,7 +62,7 @@ pub fn fit(
     per_coordinate: bool,
     computed: impl Fn(),
 ) -> Result<FittedHyperparameters, Error> {
-    let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+    let refuse = |problem: &str, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
     let (n, d) = (points.n_points(), points.dimension());
     if n < 3 || values.len() != n {
         return refuse("a fit needs three rows at least", "give a longer table");

@@ -59,7 +59,7 @@ impl TableQuestion {
         let d = self.inputs.len();
         if self.inputs.contains(&self.value) {
             let message = format!("`{}` is an input and the value at once", self.value);
-            return Err(Error::input(Diagnostic::new(message).hint("leave it out of `--inputs`")));
+            return Diagnostic::new(message).hint("leave it out of `--inputs`").refuse();
         }
         let columns = Some(self.inputs.iter().chain([&self.value]).cloned().collect());
         let missing = Some("`--drop-missing` leaves such rows out");
@@ -76,7 +76,7 @@ impl TableQuestion {
                     let at = replicates.row_in_file(at) + 1;
                     let message = format!("`{}` is not positive in data row {at}, and has no logarithm there", self.value);
                     let hint = "drop `--log`, or choose a column of positive values";
-                    return Err(Error::input(Diagnostic::new(message).hint(hint)));
+                    return Diagnostic::new(message).hint(hint).refuse();
                 }
                 row[d] = libm::log(row[d]);
             }
@@ -90,7 +90,7 @@ impl TableQuestion {
         let all_values: Vec<f64> = rows.iter().map(|row| row[d]).collect();
         if let Some(spread) = of_column(&rows, d).filter(|spread| self.raw && 3.0 * spread.deviation < spread.mean.abs()) {
             let message = format!("`{}` lies far from 0, the prior mean of a policy: {}", self.value, spread.words());
-            return Err(Error::input(Diagnostic::new(message).hint("leave `--raw` out: columns are centred then")));
+            return Diagnostic::new(message).hint("leave `--raw` out: columns are centred then").refuse();
         }
         let scatter = replicates.scatter(&all_values);
         let all = rows.len();

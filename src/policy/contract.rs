@@ -235,20 +235,16 @@ impl Problem {
     pub fn shared(&self) -> Result<&SharedInputs, Error> {
         match &self.inputs {
             KnownInputs::Shared(shared) => Ok(shared),
-            KnownInputs::Product(product) => Err(Error::input(
-                Diagnostic::new(format!(
+            KnownInputs::Product(product) => Diagnostic::new(format!(
                     "the points of a product of {} axes cannot be listed, and this policy needs a list",
                     product.dimension()
                 ))
                 .expected("`uniform`, or a policy over `quadrature-fourier` features of an `additive` kernel, such as `qff-gp-ucb`")
-                .hint("use another policy, or `domain = \"random\"` with a number of points"),
-            )),
-            KnownInputs::Released { .. } => Err(Error::input(
-                Diagnostic::new("this policy tabulates the inputs before the first trial, and a curator releases different ones in every trial")
+                .hint("use another policy, or `domain = \"random\"` with a number of points").refuse(),
+            KnownInputs::Released { .. } => Diagnostic::new("this policy tabulates the inputs before the first trial, and a curator releases different ones in every trial")
                     .hint(
                         "use `gp-ucb`, `igp-ucb` or `tgp-ucb` without `features`, or give the policy `curator = { mechanism = \"none\" }`",
-                    ),
-            )),
+                    ).refuse(),
         }
     }
 }
@@ -411,10 +407,9 @@ pub trait PolicyMaker: Send + Sync {
         points: &[f64],
     ) -> Result<Vec<Moments>, Error> {
         let _ = (setting, parameters, dimension, points);
-        Err(Error::input(
-            Diagnostic::new("this policy releases no parameters: its model consists of the points played")
-                .hint("policies that learn from private sums do: `jdp-gp-ucb`, `local-jdp-gp-ucb`, `jdp-linucb`"),
-        ))
+        Diagnostic::new("this policy releases no parameters: its model consists of the points played")
+            .hint("policies that learn from private sums do: `jdp-gp-ucb`, `local-jdp-gp-ucb`, `jdp-linucb`")
+            .refuse()
     }
 
     /// Restores a policy from its saved state.
@@ -430,11 +425,10 @@ pub(super) fn check_saved(state: &serde_json::Value, policy: &str) -> Result<(),
     if found == policy {
         return Ok(());
     }
-    Err(Error::input(
-        Diagnostic::new(format!("the state is of policy `{found}`"))
-            .expected(format!("policy `{policy}`"))
-            .hint("restore it with the spec that saved it"),
-    ))
+    Diagnostic::new(format!("the state is of policy `{found}`"))
+        .expected(format!("policy `{policy}`"))
+        .hint("restore it with the spec that saved it")
+        .refuse()
 }
 
 /// Describes a feature map as read from a spec; plans of equal `Debug` text build equal tables.

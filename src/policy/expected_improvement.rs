@@ -63,7 +63,7 @@ impl PolicyMaker for ImprovementMaker {
         check_saved(&state, NAME)?;
         let posterior = self.posterior.restore(setting, state["posterior"].clone()).map_err(|why| match why {
             RestoreError::State(source) => {
-                Error::input(Diagnostic::new(format!("the saved posterior of `{NAME}` cannot be read: {source}")))
+                Diagnostic::new(format!("the saved posterior of `{NAME}` cannot be read: {source}")).error()
             }
             RestoreError::Setting(error) => error,
         })?;

@@ -70,9 +70,9 @@ impl FeaturesPlan for nystrom::FixedDictionary {
 impl FeaturesPlan for random_fourier::RandomFourier {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let refuse = |why: &str| {
-            Error::input(
-                Diagnostic::new(format!("random Fourier features need {why}")).hint("use `features = \"exact\"`, or no features"),
-            )
+            Diagnostic::new(format!("random Fourier features need {why}"))
+                .hint("use `features = \"exact\"`, or no features")
+                .error()
         };
         let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.tabulated()? else {
             return Err(refuse("points with coordinates and a kernel between them"));
@@ -113,10 +113,9 @@ pub fn quadrature_map(
         return quadrature_fourier::QuadratureMap::new(product.kernel().as_ref(), &product.extents(), plan);
     }
     let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
-        return Err(Error::input(
-            Diagnostic::new("quadrature Fourier features need points with coordinates and a kernel between them")
-                .hint("use `features = \"exact\"`, or no features"),
-        ));
+        return Diagnostic::new("quadrature Fourier features need points with coordinates and a kernel between them")
+            .hint("use `features = \"exact\"`, or no features")
+            .refuse();
     };
     quadrature_fourier::QuadratureMap::new(kernel.as_ref(), &quadrature_fourier::extents(points), plan)
 }
@@ -127,14 +126,13 @@ impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
         if let KnownInputs::Product(product) = &problem.inputs {
             return match map.product_table(product) {
                 Some((table, _)) => Ok(table),
-                None => Err(Error::input(
-                    Diagnostic::new("a product of axes needs a kernel that is a sum over single coordinates")
-                        .hint("use `kernel = { kind = \"additive\", part = { … } }` with `group_size = 1`"),
-                )),
+                None => Diagnostic::new("a product of axes needs a kernel that is a sum over single coordinates")
+                    .hint("use `kernel = { kind = \"additive\", part = { … } }` with `group_size = 1`")
+                    .refuse(),
             };
         }
         let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.tabulated()? else {
-            return Err(Error::input(Diagnostic::new("quadrature Fourier features need points with coordinates")));
+            return Diagnostic::new("quadrature Fourier features need points with coordinates").refuse();
         };
         allow(
             problem.memory_bytes,

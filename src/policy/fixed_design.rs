@@ -26,7 +26,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         let pulls = pulls.unwrap_or(rounds / candidates);
         if rounds / candidates < pulls {
             let message = format!("{candidates} candidates with {pulls} users each need more than {rounds} rounds");
-            return Err(Error::input(Diagnostic::new(message).expected("fewer `candidates` or `pulls`, or more `rounds`")));
+            return Diagnostic::new(message).expected("fewer `candidates` or `pulls`, or more `rounds`").refuse();
         }
         Ok(Box::new(Design { candidates, pulls, n_points }))
     };
@@ -74,7 +74,7 @@ impl PolicyMaker for Design {
 
     fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
         check_saved(&state, NAME)?;
-        let unreadable = |why: &str| Error::input(Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")));
+        let unreadable = |why: &str| Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")).error();
         let state: DesignState =
             serde_json::from_value(state["state"].clone()).map_err(|source| unreadable(&source.to_string()))?;
         state.visits.check(self.n_points as usize).map_err(unreadable)?;

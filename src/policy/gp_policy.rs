@@ -210,11 +210,11 @@ impl PolicyMaker for GpMaker {
         let name = self.name;
         check_saved(&state, name)?;
         let Some(round) = state["round"].as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
-            return Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1"))));
+            return Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1")).refuse();
         };
         let posterior = self.posterior.restore(setting, state["posterior"].clone()).map_err(|why| match why {
             RestoreError::State(source) => {
-                Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
+                Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")).error()
             }
             RestoreError::Setting(error) => error,
         })?;

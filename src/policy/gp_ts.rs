@@ -86,7 +86,7 @@ impl PolicyMaker for ThompsonMaker {
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
         check_saved(&state, NAME)?;
-        let unreadable = |why: &str| Error::input(Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")));
+        let unreadable = |why: &str| Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")).error();
         let state: ThompsonState = serde_json::from_value(state).map_err(|source| unreadable(&source.to_string()))?;
         state.visits.check(self.table.n_points).map_err(unreadable)?;
         if state.model.is_sound(self.table.n_features) && state.told == state.visits.n_observations() {

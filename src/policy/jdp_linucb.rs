@@ -24,7 +24,7 @@ impl FeaturesPlan for CoordinateFeatures {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let Some(points) = &problem.shared()?.points else {
             let diagnostic = Diagnostic::new("`jdp-linucb` needs points with coordinates, and this domain has none");
-            return Err(Error::input(diagnostic.hint("use `jdp-gp-ucb`, whose features come from the covariance")));
+            return diagnostic.hint("use `jdp-gp-ucb`, whose features come from the covariance").refuse();
         };
         Ok(coordinates(points))
     }

@@ -38,14 +38,13 @@ fn prepare(problem: &Problem, sketch: &Sketch, moment: Moment, k: u64) -> Result
     let plays =
         |times: String| Diagnostic::new(format!("`{NAME}` plays each point {times}, and there are {} rounds", problem.rounds));
     if problem.rounds < 3 {
-        return Err(Error::input(plays("at least 3 times".to_owned()).expected("at least 3 rounds")));
+        return plays("at least 3 times".to_owned()).expected("at least 3 rounds").refuse();
     }
     if problem.rounds < k {
-        return Err(Error::input(
-            plays(format!("{k} times"))
-                .expected(format!("a `k` from 3 to {}", problem.rounds))
-                .hint("state a smaller `k`, or run more rounds"),
-        ));
+        return plays(format!("{k} times"))
+            .expected(format!("a `k` from 3 to {}", problem.rounds))
+            .hint("state a smaller `k`, or run more rounds")
+            .refuse();
     }
     Ok(Box::new(MomaMaker { sketch: sketch.prepare(problem)?, moment, k: k as usize }))
 }

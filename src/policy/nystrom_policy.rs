@@ -124,11 +124,15 @@ impl Sketch {
         // V sums up to T rank-one matrices of size k(x,x): below this ridge, rounding would leave fewer than four digits.
         let least = 1e-12 * problem.rounds as f64 * prior_bound;
         if self.ridge < least {
-            return Err(Error::input(
-                Diagnostic::new(format!("the ridge {:e} is lost in the rounding of sums over {} rounds", self.ridge, problem.rounds))
-                    .expected(format!("a `ridge` of at least {least:e}"))
-                    .hint("the ridge is the variance of a reward that the posterior assumes: state a larger one, or scale the kernel down"),
-            ));
+            return Diagnostic::new(format!(
+                "the ridge {:e} is lost in the rounding of sums over {} rounds",
+                self.ridge, problem.rounds
+            ))
+            .expected(format!("a `ridge` of at least {least:e}"))
+            .hint(
+                "the ridge is the variance of a reward that the posterior assumes: state a larger one, or scale the kernel down",
+            )
+            .refuse();
         }
         Ok(PreparedSketch {
             prior_bound,
@@ -247,7 +251,7 @@ impl PreparedSketch {
 
 /// Returns the error for a saved state that cannot be used.
 pub fn unreadable(name: &str, why: &str) -> Error {
-    Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")))
+    Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")).error()
 }
 
 /// Holds the state that is saved beside the posterior.

@@ -71,7 +71,7 @@ impl PolicyMaker for PhasesMaker {
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
         let name = self.name;
         check_saved(&state, name)?;
-        let unreadable = |why: &str| Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")));
+        let unreadable = |why: &str| Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")).error();
         let state: PhaseState = serde_json::from_value(state).map_err(|source| unreadable(&source.to_string()))?;
         let are_points = state.survivors.iter().chain(&state.best).all(|&point| (point as usize) < self.n_points);
         if !are_points || state.survivors.is_empty() || !state.survivors.is_sorted_by(|a, b| a < b) {

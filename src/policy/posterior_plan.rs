@@ -80,7 +80,7 @@ impl PosteriorPlan {
             }
             (Self::Exact(_), KnownInputs::Product(_)) => {
                 problem.shared()?;
-                return Err(Error::input(Diagnostic::new("an exact posterior needs a list of points")));
+                return Diagnostic::new("an exact posterior needs a list of points").refuse();
             }
             (Self::Features(plan), _) => {
                 let table = problem.tables.table(plan.as_ref(), problem)?;

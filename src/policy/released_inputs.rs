@@ -41,19 +41,17 @@ impl InputNoiseModel {
         if let Some(expected) = kernel.dimension()
             && (!released_inputs.aligned || expected != released_inputs.dimension)
         {
-            return Err(Error::input(
-                Diagnostic::new("a projection mixes the coordinates, and the kernel has a length-scale for each of them")
-                    .hint("divide the inputs by their length-scales and give the kernel one `lengthscale`, or keep all columns"),
-            ));
+            return Diagnostic::new("a projection mixes the coordinates, and the kernel has a length-scale for each of them")
+                .hint("divide the inputs by their length-scales and give the kernel one `lengthscale`, or keep all columns")
+                .refuse();
         }
         if self == Self::Ignored {
             return Ok(KernelGram::new(Arc::clone(kernel), points));
         }
         let Some(gram) = KernelGram::of_noisy_rows(kernel, points, released_inputs.noise_variance) else {
-            return Err(Error::input(
-                Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
-                    .hint("use that kernel, or `input_noise = \"ignored\"`"),
-            ));
+            return Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
+                .hint("use that kernel, or `input_noise = \"ignored\"`")
+                .refuse();
         };
         Ok(if self == Self::Modelled { gram } else { gram.with_row_term(0.0) })
     }

@@ -66,7 +66,7 @@ fn prepare(
     let norm = plays.largest_norm();
     if !(0.0 < norm && norm.is_finite()) {
         let diagnostic = Diagnostic::new(format!("the features of `{}` are zero or not finite everywhere", kind.name));
-        return Err(Error::input(diagnostic.hint("check the kernel, or name other `features`")));
+        return diagnostic.hint("check the kernel, or name other `features`").refuse();
     }
     Ok(Box::new(SumsMaker(Arc::new(SumsPolicyShared {
         kind,
@@ -143,7 +143,7 @@ impl PolicyMaker for SumsMaker {
     ) -> Result<Vec<Moments>, Error> {
         let shared = &self.0;
         let name = shared.kind.name;
-        let refuse = |why: String, hint: &str| Err(Error::input(Diagnostic::new(why).hint(hint)));
+        let refuse = |why: String, hint: &str| Diagnostic::new(why).hint(hint).refuse();
         let SharedInputs { points: Some(domain), .. } = shared.problem.shared()? else {
             return refuse(format!("the domain of `{name}` has no coordinates"), "a model over arms knows no other points");
         };
@@ -180,7 +180,7 @@ impl PolicyMaker for SumsMaker {
         let shared = &self.0;
         let name = shared.kind.name;
         check_saved(&state, name)?;
-        let refuse = |why: &str| Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}"))));
+        let refuse = |why: &str| Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")).refuse();
         if shared.axes.is_some() {
             return refuse("plays over a product domain are not part of it");
         }

@@ -91,7 +91,7 @@ impl SumsServer {
         let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
         let Some(noise_std) = shared.keys.noise_std.or(known) else {
             let what = format!("beta of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
-            return Err(Error::input(Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`")));
+            return Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`").refuse();
         };
         let SumsPolicyShared { ref table, prior_bound, norm, need, .. } = *shared;
         let posterior = SumsPosterior::new(Arc::clone(table), prior_bound, 1.0 / norm, shared.ridge());

@@ -49,8 +49,7 @@ impl PolicyMaker for Ucb1Maker {
 
     fn restore(&self, setting: &Setting, mut state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
         check_saved(&state, NAME)?;
-        let unreadable =
-            |why: String| Error::input(Diagnostic::new(format!("the saved visits of `{NAME}` cannot be read: {why}")));
+        let unreadable = |why: String| Diagnostic::new(format!("the saved visits of `{NAME}` cannot be read: {why}")).error();
         let visits: Visits = serde_json::from_value(state["visits"].take()).map_err(|source| unreadable(source.to_string()))?;
         visits.check(self.n_points).map_err(|why| unreadable(why.to_owned()))?;
         self.policy(setting, visits)

@@ -21,9 +21,10 @@ const N_NAMED: usize = 8;
 pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
     let manifests = inputs.iter().map(|input| Folder::manifest(input)).collect::<Result<Vec<_>, Error>>()?;
     let Some(first) = manifests.first() else {
-        return Err(Error::input(
-            Diagnostic::new("nothing to merge").expected("the folders of the shards").hint("give at least one folder"),
-        ));
+        return Diagnostic::new("nothing to merge")
+            .expected("the folders of the shards")
+            .hint("give at least one folder")
+            .refuse();
     };
     agree(inputs, &manifests)?;
     let mut holders: BTreeMap<PartId, Vec<&PathBuf>> = BTreeMap::new();

@@ -95,7 +95,7 @@ impl Parameters {
     pub fn load(path: &Path) -> Result<Self, Error> {
         let bytes = disk::read(path, "read the parameters").map_err(|error| match error {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                Error::input(Diagnostic::new(format!("there is no file `{}`", path.display())).hint(WRITTEN))
+                Diagnostic::new(format!("there is no file `{}`", path.display())).hint(WRITTEN).error()
             }
             error => error,
         })?;

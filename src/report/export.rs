@@ -67,7 +67,7 @@ pub fn export(out: &Path, what: &Export) -> Result<Vec<u8>, Error> {
             ExportFormat::Tex => Ok(grid.tex().into_bytes()),
             ExportFormat::Svg | ExportFormat::Pdf => {
                 let problem = Diagnostic::new("a table is text, not a drawing");
-                Err(Error::input(problem.expected("`--format csv` or `--format tex`")))
+                problem.expected("`--format csv` or `--format tex`").refuse()
             }
         };
     }
@@ -94,7 +94,7 @@ pub fn export_to(out: &Path, what: &Export, file: &Path) -> Result<(), Error> {
         if is_own || !there.is_file() || there.extension().is_none_or(|found| !found.eq_ignore_ascii_case(extension)) {
             let whose = if is_own { "belongs to the results" } else { "exists and is no such export" };
             let problem = Diagnostic::new(format!("`{}` {whose}: it is not overwritten", file.display()));
-            return Err(Error::input(problem.expected(format!("a new file, as `figure.{extension}`"))));
+            return problem.expected(format!("a new file, as `figure.{extension}`")).refuse();
         }
     }
     write_whole(file, &export(out, what)?, "write the export")
@@ -109,13 +109,11 @@ fn planned(run: &ReportRun, points: &[ComparedPoint], what: &Export) -> Result<C
     };
     if along == Along::Rounds && height != Height::Mean {
         let problem = Diagnostic::new("the cost of privacy is known at the last round alone");
-        return Err(Error::input(problem.expected("`--y mean` along the rounds, or another `--x`")));
+        return problem.expected("`--y mean` along the rounds, or another `--x`").refuse();
     }
     let by = if what.by == "policy" { what.by.clone() } else { whole_key(run, &what.by, &["policy"])? };
     if matches!(&along, Along::Key(key) if *key == by) {
-        return Err(Error::input(
-            Diagnostic::new(format!("`{by}` cannot be both the x axis and the lines")).expected("two keys"),
-        ));
+        return Diagnostic::new(format!("`{by}` cannot be both the x axis and the lines")).expected("two keys").refuse();
     }
     let plan = ChartPlan { along, height, by };
     chart(run, points, &plan).map(|(chart, _)| chart).ok_or_else(|| {
@@ -126,7 +124,7 @@ fn planned(run: &ReportRun, points: &[ComparedPoint], what: &Export) -> Result<C
         } else {
             "a cost of privacy needs a sweep and a policy without privacy; `--x round --y mean` draws the curves"
         };
-        Error::input(problem.hint(hint))
+        problem.hint(hint).error()
     })
 }
 
@@ -161,9 +159,8 @@ fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
 
 #[cfg(not(feature = "pdf"))]
 fn pdf(_svg: &str) -> Result<Vec<u8>, Error> {
-    Err(Error::input(
-        Diagnostic::new("this build writes no PDF")
-            .expected("`--format svg`, `csv` or `tex`")
-            .hint("build with `cargo build --release --features pdf`; or compile the `tex` with LaTeX"),
-    ))
+    Diagnostic::new("this build writes no PDF")
+        .expected("`--format svg`, `csv` or `tex`")
+        .hint("build with `cargo build --release --features pdf`; or compile the `tex` with LaTeX")
+        .refuse()
 }

@@ -39,7 +39,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
     if words.measure != right.words.measure {
         let [a, b] = [words.measure.name(), right.words.measure.name()];
         let problem = Diagnostic::new(format!("`{}` is about {a}, and `{}` about {b}", first.display(), second.display()));
-        return Err(Error::input(problem.hint("name a quantity that both measure with `--measure NAME`")));
+        return problem.hint("name a quantity that both measure with `--measure NAME`").refuse();
     }
     let key = |cell: &CellData| format!("{:?}", (&cell.info.policy, &cell.info.environment, &cell.info.swept));
     let mut others: BTreeMap<String, &CellData> = BTreeMap::new();
@@ -50,7 +50,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
         left.cells.iter().filter_map(|here| Some((here, *others.get(&key(here))?))).collect();
     let Some((here, there)) = pairs.first() else {
         let problem = Diagnostic::new("the folders share no cell");
-        return Err(Error::input(problem.expected("cells with the same policy, environment and swept values in both")));
+        return problem.expected("cells with the same policy, environment and swept values in both").refuse();
     };
     let keys = left.swept_keys();
     let names = if first.file_name() == second.file_name() {

@@ -43,7 +43,7 @@ pub struct OpenedBackend {
 pub fn dense_backend(name: &str) -> Result<OpenedBackend, Error> {
     if name == "gpu" {
         let diagnostic = Diagnostic::new("`--dense` means nothing to a GPU");
-        return Err(Error::input(diagnostic.hint("a device scores every point anyway")));
+        return diagnostic.hint("a device scores every point anyway").refuse();
     }
     Ok(OpenedBackend { backend: Arc::new(Cpu::dense()), ..cpu() })
 }

@@ -40,7 +40,7 @@ pub fn run_again(
     let sweep = Sweep::parse_with(registry, "manifest.json", &manifest.spec_text, &[])?;
     if sweep.hash != manifest.spec_hash {
         let problem = "this version of the program reads the recorded spec differently";
-        return Err(Error::input(Diagnostic::new(problem).hint(format!("use version {}", manifest.program_version))));
+        return Diagnostic::new(problem).hint(format!("use version {}", manifest.program_version)).refuse();
     }
     let preparation = Preparation::new(&sweep, &options.data, options.backend.as_ref());
     let mut problems = Vec::new();

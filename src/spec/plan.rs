@@ -111,7 +111,7 @@ impl Sweep {
 pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Error> {
     let sweep = SpecReader::new(base, sink).read(file);
     sink.into_result()?;
-    sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
+    sweep.ok_or_else(|| Diagnostic::new(format!("`{file}` could not be read as a spec")).error())
 }
 
 impl Registry {

@@ -51,7 +51,7 @@ impl Bucket {
     /// # Errors
     /// [`Error::Input`] for any other address and for settings of the environment that cannot be used.
     pub fn open(address: &str) -> Result<Self, Error> {
-        let wrong = || Error::input(Diagnostic::new(format!("`{address}` is no place for results")).expected(EXPECTED));
+        let wrong = || Diagnostic::new(format!("`{address}` is no place for results")).expected(EXPECTED).error();
         let (bucket, prefix) = match address.strip_prefix("s3://") {
             Some(rest) => rest.split_once('/').unwrap_or((rest, "")),
             None => return Err(wrong()),
@@ -61,10 +61,11 @@ impl Bucket {
             return Err(wrong());
         }
         let retry = RetryConfig { max_retries: MOST_RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
-        let store =
-            AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build().map_err(|error| {
-                Error::input(Diagnostic::new(format!("`{address}` cannot be opened: {error}")).hint(ACCESS_HINT))
-            })?;
+        let store = AmazonS3Builder::from_env()
+            .with_bucket_name(bucket)
+            .with_retry(retry)
+            .build()
+            .map_err(|error| Diagnostic::new(format!("`{address}` cannot be opened: {error}")).hint(ACCESS_HINT).error())?;
         Self::over(Arc::new(store), prefix, address)
     }
 

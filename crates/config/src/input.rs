@@ -61,11 +61,11 @@ impl<'a> Input<'a> {
     pub fn too_large(&self, from: &Path) -> Error {
         let most = readable_bytes(self.most_bytes as f64);
         let problem = Diagnostic::new(format!("the {} `{}` is larger than the limit of {most}", self.what, from.display()));
-        Error::input(problem.expected(self.expected).hint(self.hint))
+        problem.expected(self.expected).hint(self.hint).error()
     }
 
     fn mistake(&self, problem: String) -> Error {
-        Error::input(Diagnostic::new(problem).expected(self.expected))
+        Diagnostic::new(problem).expected(self.expected).error()
     }
 
     /// Returns the error for a file that could not be opened or read.
@@ -80,7 +80,7 @@ impl<'a> Input<'a> {
                 let hint =
                     similar_file(path).map_or("check the path".to_owned(), |near| format!("did you mean `{}`?", near.display()));
                 let problem = Diagnostic::new(format!("there is no {} `{shown}`", self.what));
-                return Error::input(problem.expected(self.expected).hint(hint));
+                return problem.expected(self.expected).hint(hint).error();
             }
             _ => return Error::io(format!("read the {}", self.what), path, source),
         };

@@ -64,22 +64,22 @@ impl FnContexts {
     fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let (lo, hi) = self.mean_range;
         if self.n_arms < 2 || self.dimension == 0 || !(lo < hi && lo.is_finite() && hi.is_finite()) {
-            return Err(Error::input(
-                Diagnostic::new(format!(
-                    "the environment has {} arms, {} features and means in [{lo}, {hi}]",
-                    self.n_arms, self.dimension
-                ))
-                .hint("state at least 2 arms, 1 feature and a finite range lo < hi"),
-            ));
+            return Diagnostic::new(format!(
+                "the environment has {} arms, {} features and means in [{lo}, {hi}]",
+                self.n_arms, self.dimension
+            ))
+            .hint("state at least 2 arms, 1 feature and a finite range lo < hi")
+            .refuse();
         }
         let Some(noise) = self.noise.clone() else {
-            return Err(Error::input(Diagnostic::new("the environment has no noise").hint("state the key `noise`")));
+            return Diagnostic::new("the environment has no noise").hint("state the key `noise`").refuse();
         };
         if let Some((least, most)) = noise.range().filter(|&(least, most)| lo < least || most < hi) {
-            return Err(Error::input(
-                Diagnostic::new(format!("the noise needs mean rewards from {least} to {most}, and they lie from {lo} to {hi}"))
-                    .hint("choose another noise"),
-            ));
+            return Diagnostic::new(format!(
+                "the noise needs mean rewards from {least} to {most}, and they lie from {lo} to {hi}"
+            ))
+            .hint("choose another noise")
+            .refuse();
         }
         let largest = lo.abs().max(hi.abs());
         let facts = ContextFacts {

@@ -130,7 +130,7 @@ impl GeneralizedLinearPlan {
     /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let Some(noise) = &self.noise else {
-            return Err(Error::input(Diagnostic::new("the environment has no noise")));
+            return Diagnostic::new("the environment has no noise").refuse();
         };
         context.allow(
             &format!("parameters of {} arms in {} dimensions", self.n_arms, self.dimension),
@@ -157,13 +157,12 @@ impl GeneralizedLinearPlan {
         if let Some((lo, hi)) = noise.range()
             && (mean_range.0 < lo || hi < mean_range.1)
         {
-            return Err(Error::input(
-                Diagnostic::new(format!(
-                    "the noise needs mean rewards from {lo} to {hi}, and they lie from {} to {}",
-                    mean_range.0, mean_range.1
-                ))
-                .hint("add `link = \"logistic\"` to the environment, or choose another noise"),
-            ));
+            return Diagnostic::new(format!(
+                "the noise needs mean rewards from {lo} to {hi}, and they lie from {} to {}",
+                mean_range.0, mean_range.1
+            ))
+            .hint("add `link = \"logistic\"` to the environment, or choose another noise")
+            .refuse();
         }
         let range = noise.range().or(noise.bound().map(|bound| (mean_range.0 - bound, mean_range.1 + bound)));
         let facts = ContextFacts {
@@ -223,10 +222,12 @@ impl GeneralizedLinearPlan {
             });
             let kept = kept.count();
             if kept < LEAST_KEPT {
-                return Err(Error::input(
-                    Diagnostic::new(format!("only {kept} of {PROBES} users keep a margin of {} in trial {trial}", self.margin))
-                        .hint("lower `margin`, or the number of `arms`"),
-                ));
+                return Diagnostic::new(format!(
+                    "only {kept} of {PROBES} users keep a margin of {} in trial {trial}",
+                    self.margin
+                ))
+                .hint("lower `margin`, or the number of `arms`")
+                .refuse();
             }
         }
         instance.context.fill(0.0);

@@ -92,7 +92,7 @@ impl LoggedReplayPlan {
     /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let Some(propensity) = &self.propensity else {
-            return Err(Error::input(Diagnostic::new("the environment names no propensities")));
+            return Diagnostic::new("the environment names no propensities").refuse();
         };
         let mut columns = self.features.columns();
         let of_features = columns.len();
@@ -104,9 +104,9 @@ impl LoggedReplayPlan {
             read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns, context.file_bytes())?
         };
         let [Cells::Texts(shown), Cells::Numbers(rewards), Cells::Numbers(propensities)] = &cells[of_features..] else {
-            return Err(Error::input(Diagnostic::new("the log's columns could not be read")));
+            return Diagnostic::new("the log's columns could not be read").refuse();
         };
-        let mistake = |message: String, hint: String| Err(Error::input(Diagnostic::new(message).hint(hint)));
+        let mistake = |message: String, hint: String| Diagnostic::new(message).hint(hint).refuse();
         let wrong = propensities.iter().position(|p| !(0.0 < *p && *p <= 1.0));
         if let Some(at) = wrong {
             let message = format!("row {} has the propensity {}, which is no probability above 0", at + 1, propensities[at]);

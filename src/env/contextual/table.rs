@@ -151,7 +151,7 @@ impl Payoff {
                 let place = |(row, text): (usize, &String)| {
                     classes.iter().position(|class| class == text).ok_or_else(|| {
                         let message = format!("row {} has `{text}` in column `{column}`, which is not one of `classes`", row + 1);
-                        Error::input(Diagnostic::new(message).hint("add it to `classes`, or remove such rows"))
+                        Diagnostic::new(message).hint("add it to `classes`, or remove such rows").error()
                     })
                 };
                 Ok(of_labels(texts.iter().enumerate().map(place).collect::<Result<_, Error>>()?))
@@ -175,7 +175,7 @@ impl ContextsTablePlan {
     /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let Some(payoff) = &self.payoff else {
-            return Err(Error::input(Diagnostic::new("the environment states no rewards")));
+            return Diagnostic::new("the environment states no rewards").refuse();
         };
         let n_arms = payoff.n_arms();
         let (mut columns, of_features) = (self.features.columns(), self.features.columns().len());
@@ -194,7 +194,7 @@ impl ContextsTablePlan {
         if !self.again && (n_users as u64) < context.rounds {
             let message = format!("the file has {n_users} users, and the run {} rounds", context.rounds);
             let hint = format!("set `rounds` to at most {n_users}, or `users = \"again\"` to draw users more than once");
-            return Err(Error::input(Diagnostic::new(message).hint(hint)));
+            return Diagnostic::new(message).hint(hint).refuse();
         }
         let features = self.features.build(&cells[..of_features], n_users, context)?;
         let fold = |start: f64, pick: fn(f64, f64) -> f64| rewards.iter().copied().fold(start, pick);
@@ -202,14 +202,14 @@ impl ContextsTablePlan {
         let range = match (payoff, self.range) {
             (Payoff::Columns(_), Some(range)) if found.0 < range.0 || range.1 < found.1 => {
                 let message = format!("rewards in the file lie from {} to {}", found.0, found.1);
-                return Err(Error::input(Diagnostic::new(message).hint("widen `reward_range`")));
+                return Diagnostic::new(message).hint("widen `reward_range`").refuse();
             }
             (Payoff::Columns(_), range) => range.unwrap_or(found),
             _ => self.right,
         };
         if range.1 <= range.0 {
             let message = format!("all rewards in the file are {}", range.0);
-            return Err(Error::input(Diagnostic::new(message).hint("name other columns as `rewards`")));
+            return Diagnostic::new(message).hint("name other columns as `rewards`").refuse();
         }
         let facts = ContextFacts {
             n_arms,

@@ -14,13 +14,13 @@ pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>, input: Input<'_>) -> Res
     use parquet::record::Field;
     let damaged = |why: String| {
         let message = format!("the Parquet file `{}` is damaged: {why}", path.display());
-        Error::input(Diagnostic::new(message).hint("write the file again"))
+        Diagnostic::new(message).hint("write the file again").error()
     };
     let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).map_err(|error| damaged(error.to_string()))?;
     let schema = reader.metadata().file_metadata().schema().get_fields();
     if let Some(group) = schema.iter().find(|field| field.is_group()) {
         let message = format!("column `{}` of `{}` holds lists or groups", group.name(), path.display());
-        return Err(Error::input(Diagnostic::new(message).expected("columns of numbers, texts, truths and times")));
+        return Diagnostic::new(message).expected("columns of numbers, texts, truths and times").refuse();
     }
     let mut writer = csv::Writer::from_writer(Vec::new());
     let told = |error: csv::Error| damaged(error.to_string());
@@ -48,5 +48,5 @@ pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>, input: Input<'_>) -> Res
 #[cfg(not(feature = "parquet"))]
 pub(super) fn parquet_text(path: &Path, _bytes: Vec<u8>, _input: Input<'_>) -> Result<String, Error> {
     let message = format!("`{}` is a Parquet file", path.display());
-    Err(Error::input(Diagnostic::new(message).expected("CSV text").hint("build with the feature `parquet`, or export it as CSV")))
+    Diagnostic::new(message).expected("CSV text").hint("build with the feature `parquet`, or export it as CSV").refuse()
 }

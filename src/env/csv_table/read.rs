@@ -111,7 +111,7 @@ pub(super) fn scan(
     {
         let message = format!("line {} of `{shown}` has {} separators", row + 1, fields(line) - 1);
         let hint = "write one row to a line; a table has at most that many columns, and texts hold fewer separators";
-        return Err(Error::input(Diagnostic::new(message).expected(format!("fewer than {MOST_COLUMNS}")).hint(hint)));
+        return Diagnostic::new(message).expected(format!("fewer than {MOST_COLUMNS}")).hint(hint).refuse();
     }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -119,9 +119,9 @@ pub(super) fn scan(
         .delimiter(dialect.separator)
         .from_reader(dialect.text.as_bytes());
     let mut records = reader.records().peekable();
-    let mistake = |message: String| Err(Error::input(Diagnostic::new(message)));
+    let mistake = |message: String| Diagnostic::new(message).refuse();
     let Some(first) = records.next() else {
-        return Err(Error::input(Diagnostic::new(format!("`{shown}` is empty")).expected("rows of numbers")));
+        return Diagnostic::new(format!("`{shown}` is empty")).expected("rows of numbers").refuse();
     };
     let first = match first {
         Ok(record) => record,
@@ -179,14 +179,14 @@ pub(super) fn scan(
     faults.into_result()?;
     if numbers.may_be_thousands() {
         let message = format!("the commas in numbers of `{shown}` have three digits behind each, as between thousands");
-        return Err(Error::input(Diagnostic::new(message).hint("write points in numbers, or no mark where thousands are meant")));
+        return Diagnostic::new(message).hint("write points in numbers, or no mark where thousands are meant").refuse();
     }
     if rows == 0 {
         let (message, expected) = match dropped_rows.len() {
             0 => (format!("`{shown}` has a header and no rows"), "rows of numbers below the header"),
             _ => (format!("every row of `{shown}` has a missing number"), "rows of numbers, or fewer columns"),
         };
-        return Err(Error::input(Diagnostic::new(message).expected(expected)));
+        return Diagnostic::new(message).expected(expected).refuse();
     }
     let header = named.then(|| kept.iter().map(|&at| names[at].clone()).collect());
     Ok(FileHeader { header, rows, columns: kept.len(), dropped_rows })

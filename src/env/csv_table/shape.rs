@@ -40,7 +40,7 @@ impl CsvShape {
     /// As [`super::read_table`], except for the numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
         Self::of(&read_text(path, MOST_BYTES)?)
-            .map_err(|problem| Error::input(Diagnostic::new(format!("`{}` is not CSV: {problem}", path.display()))))
+            .map_err(|problem| Diagnostic::new(format!("`{}` is not CSV: {problem}", path.display())).error())
     }
 }
 

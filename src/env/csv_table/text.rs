@@ -44,9 +44,9 @@ fn unpack(path: &Path, packed: &[u8], input: Input<'_>) -> Result<Vec<u8>, Error
     // Counted before it is kept: a small file can unpack to more than there is memory.
     let counted = io::copy(&mut MultiGzDecoder::new(packed).take(input.most_bytes + 1), &mut io::sink()).map_err(|error| {
         let problem = if error.kind() == ErrorKind::UnexpectedEof { "is cut off" } else { "is damaged" };
-        Error::input(
-            Diagnostic::new(format!("the gzip file `{}` {problem}", path.display())).hint("fetch the file again, or unpack it"),
-        )
+        Diagnostic::new(format!("the gzip file `{}` {problem}", path.display()))
+            .hint("fetch the file again, or unpack it")
+            .error()
     })?;
     if input.most_bytes < counted {
         return Err(Input { what: "unpacked data file", ..input }.too_large(path));
@@ -56,7 +56,7 @@ fn unpack(path: &Path, packed: &[u8], input: Input<'_>) -> Result<Vec<u8>, Error
 
 fn not_csv(path: &Path, found: &str, hint: &str) -> Error {
     let message = format!("`{}` is {found}", path.display());
-    Error::input(Diagnostic::new(message).expected("CSV text, plain or gzip").hint(hint))
+    Diagnostic::new(message).expected("CSV text, plain or gzip").hint(hint).error()
 }
 
 fn not_utf8(path: &Path, bytes: &[u8], at: usize) -> Error {
@@ -70,5 +70,5 @@ fn not_utf8(path: &Path, bytes: &[u8], at: usize) -> Error {
         text: None,
     };
     let message = format!("`{}` is not UTF-8: byte 0x{:02x}", path.display(), bytes.get(at).copied().unwrap_or(0));
-    Error::input(Diagnostic::new(message).at(place).expected("CSV text in UTF-8").hint("save the file as UTF-8"))
+    Diagnostic::new(message).at(place).expected("CSV text in UTF-8").hint("save the file as UTF-8").error()
 }

@@ -163,12 +163,12 @@ pub(super) fn saved(policy: &str, state: &impl serde::Serialize) -> serde_json::
 fn restored<T: DeserializeOwned>(policy: &str, state: &serde_json::Value) -> Result<T, Error> {
     check_saved(state, policy)?;
     serde_json::from_value(state["state"].clone())
-        .map_err(|source| Error::input(Diagnostic::new(format!("the saved state of `{policy}` cannot be read: {source}"))))
+        .map_err(|source| Diagnostic::new(format!("the saved state of `{policy}` cannot be read: {source}")).error())
 }
 
 /// Returns the error for a state whose sizes are not those of the problem.
 fn misfit(policy: &str) -> Error {
-    Error::input(Diagnostic::new(format!("the saved state of `{policy}` is of another number of arms or features")))
+    Diagnostic::new(format!("the saved state of `{policy}` is of another number of arms or features")).error()
 }
 
 /// Holds scratch memory for one choice.

@@ -154,9 +154,8 @@ impl PolicyMaker for OwnMaker {
     }
 
     fn restore(&self, _setting: &Setting, _state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        Err(Error::input(
-            Diagnostic::new("a policy from outside keeps no state that a session could store")
-                .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions"),
-        ))
+        Diagnostic::new("a policy from outside keeps no state that a session could store")
+            .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions")
+            .refuse()
     }
 }

@@ -109,6 +109,21 @@ pub enum Error {
 /// Largest number of errors that are shown for one input.
 const MOST_SHOWN: usize = 20;
 
+impl Diagnostic {
+    /// Returns an error with this diagnostic alone.
+    pub fn error(self) -> Error {
+        Error::input(self)
+    }
+
+    /// Fails with this diagnostic alone.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn refuse<T>(self) -> Result<T, Error> {
+        Err(self.error())
+    }
+}
+
 impl Error {
     /// Creates an error from one diagnostic of the user's input.
     pub fn input(diagnostic: Diagnostic) -> Self {

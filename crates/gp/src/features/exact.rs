@@ -177,9 +177,7 @@ fn check(residual: &[f64], largest: f64) -> Result<(), Error> {
     };
     let message =
         format!("the covariance is not positive semi-definite: variance {:e} is left at point {point}", residual[point]);
-    Err(Error::input(
-        Diagnostic::new(message).hint("check that the covariance is symmetric and estimated from one set of samples"),
-    ))
+    Diagnostic::new(message).hint("check that the covariance is symmetric and estimated from one set of samples").refuse()
 }
 
 fn too_many(n_points: usize, max_features: usize, tolerance: f64, left: f64) -> Error {

@@ -57,7 +57,7 @@ impl FixedDictionary {
     /// [`exact`](super::exact::exact) for a matrix that is not a covariance.
     pub fn resolve(&self, gram: &dyn GramSource) -> Result<Vec<u32>, Error> {
         let n = gram.n_points();
-        let refuse = |message: String, hint: &str| Err(Error::input(Diagnostic::new(message).hint(hint)));
+        let refuse = |message: String, hint: &str| Diagnostic::new(message).hint(hint).refuse();
         let mut points: Vec<u32> = match self {
             Self::Points(points) => {
                 if let Some(outside) = points.iter().find(|&&point| n as u64 <= point) {

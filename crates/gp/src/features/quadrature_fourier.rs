@@ -269,16 +269,15 @@ impl QuadratureMap {
             let share = map.accuracy.measured / variance;
             (share <= max_error).then(|| format!("use {nodes} nodes (error {share:.1e}), "))
         });
-        Error::input(
-            Diagnostic::new(format!(
-                "quadrature Fourier features with {nodes} nodes a coordinate miss the kernel by {share:.2} of the prior variance: \
+        Diagnostic::new(format!(
+            "quadrature Fourier features with {nodes} nodes a coordinate miss the kernel by {share:.2} of the prior variance: \
                  its length-scale is too small for points up to {longest} apart"
-            ))
-            .hint(format!(
-                "{}a longer length-scale or a smaller domain, or accept the error with `max_error` (now {max_error})",
-                enough.unwrap_or_default()
-            )),
-        )
+        ))
+        .hint(format!(
+            "{}a longer length-scale or a smaller domain, or accept the error with `max_error` (now {max_error})",
+            enough.unwrap_or_default()
+        ))
+        .error()
     }
 }
 
@@ -312,11 +311,10 @@ fn allow(nodes: usize, summands: &[Summand]) -> Result<(), Error> {
 }
 
 fn refused() -> Error {
-    Error::input(
-        Diagnostic::new("quadrature Fourier features need a kernel with a spectral density that factorizes over coordinates")
-            .expected("`squared-exponential`, `matern`, or `additive` of them")
-            .hint("use `features = \"exact\"`, or no features"),
-    )
+    Diagnostic::new("quadrature Fourier features need a kernel with a spectral density that factorizes over coordinates")
+        .expected("`squared-exponential`, `matern`, or `additive` of them")
+        .hint("use `features = \"exact\"`, or no features")
+        .error()
 }
 
 /// Returns the largest `|prod_j q_j(r_j) - prod_j k_j(r_j)|` over a grid of differences r.

@@ -35,7 +35,7 @@ pub fn parse(args: &Args<'_>) -> Normalise {
 /// or if a column that must be divided by its deviation is constant (columns are counted from 1; for
 /// [`Normalise::CovarianceOverMax`] only if all columns are constant). The caller has checked that the result fits into memory.
 pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normalise) -> Result<Vec<f64>, Error> {
-    let refuse = |message: String| Error::input(Diagnostic::new(message));
+    let refuse = |message: String| Diagnostic::new(message).error();
     if n_columns == 0 || samples.is_empty() || !samples.len().is_multiple_of(n_columns) {
         return Err(refuse(format!("{} samples do not fill rows of {n_columns} columns", samples.len())));
     }
@@ -75,9 +75,9 @@ pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normal
         Normalise::CovarianceOverMax => (constant.count() == n_columns).then_some(0),
     };
     if let Some(column) = fatal {
-        return Err(Error::input(
-            Diagnostic::new(format!("column {} of the samples is constant", column + 1)).hint("remove it, or give more samples"),
-        ));
+        return Diagnostic::new(format!("column {} of the samples is constant", column + 1))
+            .hint("remove it, or give more samples")
+            .refuse();
     }
     let deviations: Vec<f64> = variances.iter().map(|&v| libm::sqrt(v)).collect();
     for i in 0..n_columns {
