@@ -7,4 +7,4 @@ pub mod rng;
 mod simd;
 
 #[doc(hidden)]
-pub use pulp::NullaryFnOnce;
+pub use pulp;

@@ -3,7 +3,9 @@
 /// Defines a function that runs inside a SIMD dispatch.
 ///
 /// A dispatch compiles its body once for each width of vector units, and only code that is inlined into it is widened: a plain
-/// closure need not be. With `fn call(self: Frame)`, it implements the call of a structure that holds the arguments.
+/// closure need not be. Generic parameters stand in brackets behind the name. With `where simd: S`, the body is given the
+/// instructions of the processor, of type `S`. With `fn call(self: Frame)`, it implements the call of a structure that holds the
+/// arguments.
 ///
 /// ```
 /// use privateer_numerics::vectorised;
@@ -16,8 +18,18 @@
 ///     }
 /// }
 ///
-/// let mut values = [1.0, 2.0, 3.0];
-/// assert_eq!((scale(2.0, &mut values), values), (3, [2.0, 4.0, 6.0]));
+/// vectorised! {
+///     /// Adds up the whole vectors of each list.
+///     fn sums[const N: usize](lists: [&[f64]; N]) -> [f64; N] where simd: S {
+///         lists.map(|list| {
+///             let vectors = S::as_simd_f64s(list).0.iter();
+///             simd.reduce_sum_f64s(vectors.fold(simd.splat_f64s(0.0), |sum, x| simd.add_f64s(sum, *x)))
+///         })
+///     }
+/// }
+///
+/// let mut values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+/// assert_eq!((scale(2.0, &mut values), sums([&values])), (8, [72.0]));
 /// ```
 #[macro_export]
 macro_rules! vectorised {
@@ -25,27 +37,58 @@ macro_rules! vectorised {
         $crate::vectorised! { fn call($self: $frame) -> () $body }
     };
     (fn call($self:ident: $frame:ty) -> $output:ty $body:block) => {
-        impl $crate::NullaryFnOnce for $frame {
+        impl $crate::pulp::NullaryFnOnce for $frame {
             type Output = $output;
 
             #[inline(always)]
             fn call($self) -> $output $body
         }
     };
-    ($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block) => {
-        $crate::vectorised! { $(#[$attribute])* $visibility fn $name($($argument: $type),*) -> () $body }
+    (
+        $(#[$attribute:meta])* $visibility:vis fn $name:ident $([$($generics:tt)*])? ($($argument:ident: $type:ty),* $(,)?)
+        $(where $simd:ident: $lanes:ident)? $body:block
+    ) => {
+        $crate::vectorised! {
+            $(#[$attribute])* $visibility fn $name $([$($generics)*])? ($($argument: $type),*) -> ()
+            $(where $simd: $lanes)? $body
+        }
     };
-    ($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $output:ty $body:block) => {
+    (
+        $(#[$attribute:meta])* $visibility:vis fn $name:ident $([$($generics:tt)*])? ($($argument:ident: $type:ty),* $(,)?)
+        -> $output:ty $body:block
+    ) => {
         $(#[$attribute])*
-        $visibility fn $name($($argument: $type),*) -> $output {
+        $visibility fn $name<$($($generics)*)?>($($argument: $type),*) -> $output {
             struct Frame<T>(T);
-            $crate::vectorised! {
-                fn call(self: Frame<($($type,)*)>) -> $output {
+            impl<$($($generics)*)?> $crate::pulp::NullaryFnOnce for Frame<($($type,)*)> {
+                type Output = $output;
+
+                #[inline(always)]
+                fn call(self) -> $output {
                     let ($($argument,)*) = self.0;
                     $body
                 }
             }
-            $crate::linalg::wide(Frame(($($argument,)*)))
+            $crate::pulp::Arch::new().dispatch(Frame(($($argument,)*)))
+        }
+    };
+    (
+        $(#[$attribute:meta])* $visibility:vis fn $name:ident $([$($generics:tt)*])? ($($argument:ident: $type:ty),* $(,)?)
+        -> $output:ty where $simd:ident: $lanes:ident $body:block
+    ) => {
+        $(#[$attribute])*
+        $visibility fn $name<$($($generics)*)?>($($argument: $type),*) -> $output {
+            struct Frame<T>(T);
+            impl<$($($generics)*)?> $crate::pulp::WithSimd for Frame<($($type,)*)> {
+                type Output = $output;
+
+                #[inline(always)]
+                fn with_simd<$lanes: $crate::pulp::Simd>(self, $simd: $lanes) -> $output {
+                    let ($($argument,)*) = self.0;
+                    $body
+                }
+            }
+            $crate::pulp::Arch::new().dispatch(Frame(($($argument,)*)))
         }
     };
 }

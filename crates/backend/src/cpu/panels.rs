@@ -5,7 +5,8 @@
 //! processor has that instruction: the error bounds of a screen hold for both, and nothing recorded depends on a product.
 
 use privateer_gp::score::FeatureTable;
-use pulp::{Arch, Simd, WithSimd};
+use privateer_numerics::vectorised;
+use pulp::Simd;
 
 /// Points per panel.
 const POINTS: usize = 32;
@@ -44,21 +45,13 @@ impl Panels {
         if self.n_features == 0 {
             return trials.iter_mut().for_each(|trial| trial.p.fill(0.0));
         }
-        Arch::new().dispatch(Project { panels: self, trials });
+        project(self, trials);
     }
 }
 
-struct Project<'a, 't> {
-    panels: &'a Panels,
-    trials: &'a mut [RowProduct<'t>],
-}
-
-impl WithSimd for Project<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { panels: Panels { n_features, values }, trials } = self;
+vectorised! {
+    fn project(panels: &Panels, trials: &mut [RowProduct<'_>]) where simd: S {
+        let Panels { n_features, values } = panels;
         for (at, panel) in values.chunks_exact(*n_features).enumerate() {
             let (fours, rest) = trials.as_chunks_mut::<4>();
             let (twos, ones) = rest.as_chunks_mut::<2>();

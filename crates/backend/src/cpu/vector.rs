@@ -4,7 +4,6 @@
 //! order do not depend on the SIMD width, and neither do the bits.
 
 use privateer_numerics::vectorised;
-use pulp::{Arch, Simd, WithSimd};
 
 vectorised! {
     /// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
@@ -149,34 +148,18 @@ impl Floor {
 /// Points per block of [`test_blocks`]; the last block may be shorter.
 pub const TESTED: usize = 64;
 
-/// Applies an observation, and writes for each block whether one of its points may have a score at or above the floor.
-///
-/// Such a point has `floor - mean <= 0` or `(floor - mean)² <= beta² variance`; so has a NaN. Lengths are multiples of
-/// [`LANES`]. Returns the largest magnitudes of mean and variance.
-pub fn test_blocks(
-    mean: &mut [f64],
-    variance: &mut [f64],
-    step: Option<Step<'_>>,
-    floor: Floor,
-    reach: &mut [bool],
-) -> (f64, f64) {
-    Arch::new().dispatch(TestBlocks { mean, variance, step, floor, reach })
-}
-
-struct TestBlocks<'a> {
-    mean: &'a mut [f64],
-    variance: &'a mut [f64],
-    step: Option<Step<'a>>,
-    floor: Floor,
-    reach: &'a mut [bool],
-}
-
-impl WithSimd for TestBlocks<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
-        let Self { mean, variance, step, floor, reach } = self;
+vectorised! {
+    /// Applies an observation, and writes for each block whether one of its points may have a score at or above the floor.
+    ///
+    /// Such a point has `floor - mean <= 0` or `(floor - mean)² <= beta² variance`; so has a NaN. Lengths are multiples of
+    /// [`LANES`]. Returns the largest magnitudes of mean and variance.
+    pub fn test_blocks(
+        mean: &mut [f64],
+        variance: &mut [f64],
+        step: Option<Step<'_>>,
+        floor: Floor,
+        reach: &mut [bool],
+    ) -> (f64, f64) where simd: S {
         let [zero, one, least, beta_square] = [0.0, 1.0, floor.score, floor.beta_square].map(|x| simd.splat_f64s(x));
         let (mut mean_max, mut variance_max) = (zero, zero);
         let blocks = mean.chunks_mut(TESTED).zip(variance.chunks_mut(TESTED)).zip(reach);

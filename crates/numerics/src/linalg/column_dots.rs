@@ -2,6 +2,7 @@
 
 use super::Columns;
 use super::lanes::LANES;
+use crate::vectorised;
 use pulp::{Simd, WithSimd};
 
 impl Columns {
@@ -37,7 +38,7 @@ impl Columns {
     pub fn forms(&self, matrix: &[f64], n: usize, first: usize) -> Vec<f64> {
         debug_assert_eq!(matrix.len(), n * n);
         let mut out = vec![0.0; self.stride()];
-        pulp::Arch::new().dispatch(Forms { columns: self, matrix, n, first, out: &mut out });
+        forms(self, matrix, n, first, &mut out);
         out
     }
 }
@@ -120,20 +121,8 @@ impl WithSimd for SquaredProducts<'_> {
     }
 }
 
-struct Forms<'a> {
-    columns: &'a Columns,
-    matrix: &'a [f64],
-    n: usize,
-    first: usize,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for Forms<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { columns, matrix, n, first, out } = self;
+vectorised! {
+    fn forms(columns: &Columns, matrix: &[f64], n: usize, first: usize, out: &mut [f64]) where simd: S {
         let (size, columns) = (columns.n_rows(), InLanes::of(simd, columns));
         for (v, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
             for i in 0..size {

@@ -3,8 +3,7 @@
 use super::cbrt::cbrts_inlined;
 use super::dot::sum_of_squares_inlined;
 use super::pow::pow_of_block;
-use super::wide;
-use pulp::NullaryFnOnce;
+use crate::vectorised;
 use std::{array, fmt};
 
 /// An l_p norm.
@@ -85,7 +84,7 @@ impl Norm {
 
     /// Returns the norms of equally long vectors; together, their sums and roots do not wait for each other.
     pub fn sizes<const R: usize>(self, vectors: [&[f64]; R]) -> [f64; R] {
-        wide(Sizes { norm: self, vectors })
+        sizes(self, vectors)
     }
 
     #[inline(always)]
@@ -130,14 +129,14 @@ impl Norm {
     ///
     /// A vector whose norm overflows f64 becomes zero.
     pub fn clip(self, vector: &mut [f64], most: f64) {
-        wide(Clip::<1> { norm: self, d: vector.len(), rows: vector, most });
+        clip(self, vector, vector.len(), most);
     }
 
     /// Clips every row of a row-major matrix with `d` columns, as [`Norm::clip`].
     pub fn clip_rows(self, rows: &mut [f64], d: usize, most: f64) {
         for rows in rows.chunks_mut(TOGETHER * d) {
             if rows.len() == TOGETHER * d {
-                wide(Clip::<TOGETHER> { norm: self, rows, d, most });
+                clip(self, rows, d, most);
             } else {
                 rows.chunks_exact_mut(d).for_each(|row| self.clip(row, most));
             }
@@ -169,14 +168,14 @@ impl Norm {
     /// It is `-sign(g_i)(|g_i|/|g|_q)^(q - 1)` with q dual. For p = 1 it is one signed coordinate, at the lowest index of
     /// the largest `|g_i|`; for infinity the signs. `sign(0) = 0`.
     pub fn steepest(self, g: &[f64], out: &mut [f64]) {
-        wide(Steepest { norm: self, g: [g], out });
+        steepest(self, [g], out);
     }
 
     /// Writes [`Norm::steepest`] of every row of a row-major matrix with `d` columns.
     pub fn steepest_rows(self, g: &[f64], d: usize, out: &mut [f64]) {
         for (g, out) in g.chunks(TOGETHER * d).zip(out.chunks_mut(TOGETHER * d)) {
             if g.len() == TOGETHER * d {
-                wide(Steepest::<TOGETHER> { norm: self, g: array::from_fn(|r| &g[r * d..(r + 1) * d]), out });
+                steepest::<TOGETHER>(self, array::from_fn(|r| &g[r * d..(r + 1) * d]), out);
             } else {
                 g.chunks_exact(d).zip(out.chunks_exact_mut(d)).for_each(|(g, out)| self.steepest(g, out));
             }
@@ -259,61 +258,37 @@ fn add_in_order<const R: usize>(columns: &[[f64; R]], sums: &mut [f64; R]) {
     }
 }
 
-struct Sizes<'a, const R: usize> {
-    norm: Norm,
-    vectors: [&'a [f64]; R],
-}
-
-impl<const R: usize> NullaryFnOnce for Sizes<'_, R> {
-    type Output = [f64; R];
-
-    #[inline(always)]
-    fn call(self) -> [f64; R] {
-        self.norm.sizes_inlined(&self.vectors)
+vectorised! {
+    fn sizes[const R: usize](norm: Norm, vectors: [&[f64]; R]) -> [f64; R] {
+        norm.sizes_inlined(&vectors)
     }
 }
 
-struct Clip<'a, const R: usize> {
-    norm: Norm,
-    rows: &'a mut [f64],
-    d: usize,
-    most: f64,
+vectorised! {
+    /// Computes [`Norm::clip`] of one row or of [`TOGETHER`].
+    fn clip(norm: Norm, rows: &mut [f64], d: usize, most: f64) {
+        if rows.len() == TOGETHER * d { clip_inlined::<TOGETHER>(norm, rows, d, most) } else { clip_inlined::<1>(norm, rows, d, most) }
+    }
 }
 
-impl<const R: usize> NullaryFnOnce for Clip<'_, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { norm, rows, d, most } = self;
-        let vectors: [&[f64]; R] = array::from_fn(|r| &rows[r * d..(r + 1) * d]);
-        if norm.are_surely_within(&vectors, most) {
-            return;
-        }
-        let sizes = norm.sizes_inlined(&vectors);
-        for (row, size) in rows.chunks_exact_mut(d.max(1)).zip(sizes) {
-            if most < size {
-                let scale = most / size;
-                row.iter_mut().for_each(|x| *x *= scale);
-            }
+#[inline(always)]
+fn clip_inlined<const R: usize>(norm: Norm, rows: &mut [f64], d: usize, most: f64) {
+    let vectors: [&[f64]; R] = array::from_fn(|r| &rows[r * d..(r + 1) * d]);
+    if norm.are_surely_within(&vectors, most) {
+        return;
+    }
+    let sizes = norm.sizes_inlined(&vectors);
+    for (row, size) in rows.chunks_exact_mut(d.max(1)).zip(sizes) {
+        if most < size {
+            let scale = most / size;
+            row.iter_mut().for_each(|x| *x *= scale);
         }
     }
 }
 
-/// Computes [`Norm::steepest`] of R vectors.
-struct Steepest<'a, const R: usize> {
-    norm: Norm,
-    g: [&'a [f64]; R],
-    /// The results, row-major.
-    out: &'a mut [f64],
-}
-
-impl<const R: usize> NullaryFnOnce for Steepest<'_, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { norm, g, out } = self;
+vectorised! {
+    /// Writes [`Norm::steepest`] of R vectors, row-major.
+    fn steepest[const R: usize](norm: Norm, g: [&[f64]; R], out: &mut [f64]) {
         let (d, largest) = (g[0].len().max(1), largest_inlined(&g));
         if norm.exponent == 1.0 {
             out.fill(0.0);

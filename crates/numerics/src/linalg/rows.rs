@@ -1,7 +1,7 @@
 //! Weighted sums of rows, and products with rows.
 
-use super::{dot, four_dots, wide};
-use pulp::NullaryFnOnce;
+use super::{dot, four_dots};
+use crate::vectorised;
 
 /// Number of rows added together, so that the output is read and written once for all of them.
 const TOGETHER: usize = 8;
@@ -32,45 +32,18 @@ pub fn add_rows<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut
     }
 }
 
-/// Computes [`add_rows`] with SIMD.
-pub fn add_rows_wide<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-    wide(Add { weights, row, out });
-}
-
-/// Computes `out_i = c · row_i` with SIMD and the bits of [`dot`].
-///
-/// Rows are at least as long as `c`.
-pub fn dot_rows<'a>(c: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-    wide(Dots { c, row, out });
-}
-
-struct Add<'a, F> {
-    weights: &'a [f64],
-    row: F,
-    out: &'a mut [f64],
-}
-
-impl<'a, F: Fn(usize) -> &'a [f64]> NullaryFnOnce for Add<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        add_rows(self.weights, self.row, self.out);
+vectorised! {
+    /// Computes [`add_rows`] with SIMD.
+    pub fn add_rows_wide['a, F: Fn(usize) -> &'a [f64]](weights: &[f64], row: F, out: &mut [f64]) {
+        add_rows(weights, row, out);
     }
 }
 
-struct Dots<'a, F> {
-    c: &'a [f64],
-    row: F,
-    out: &'a mut [f64],
-}
-
-impl<'a, F: Fn(usize) -> &'a [f64]> NullaryFnOnce for Dots<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { c, row, out } = self;
+vectorised! {
+    /// Computes `out_i = c · row_i` with SIMD and the bits of [`dot`].
+    ///
+    /// Rows are at least as long as `c`.
+    pub fn dot_rows['a, F: Fn(usize) -> &'a [f64]](c: &[f64], row: F, out: &mut [f64]) {
         let (fours, rest) = out.as_chunks_mut::<4>();
         let whole = 4 * fours.len();
         for (at, four) in fours.iter_mut().enumerate() {

@@ -7,8 +7,7 @@ use super::blt_fit::{self, Poles};
 use super::transform::TransformBuffers;
 use super::{Factorisation, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::accounting::sensitivity::Participation;
-use privateer_numerics::linalg::wide;
-use pulp::NullaryFnOnce;
+use privateer_numerics::vectorised;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -174,16 +173,11 @@ struct BltNoise {
 /// Entries per block; all buffers process one block before the next, which stays in the L1 cache.
 const BLOCK: usize = 256;
 
-/// Advances all entries by one step.
-/// Every entry gets the same operations in the same order, in the widest SIMD lanes of the processor.
-struct BltStep<'a>(&'a mut BltNoise);
-
-impl NullaryFnOnce for BltStep<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let BltNoise { theta, omega, fresh, buffers, prefix, .. } = self.0;
+vectorised! {
+    /// Advances all entries by one step.
+    /// Every entry gets the same operations in the same order, in the widest SIMD lanes of the processor.
+    fn advance(noise: &mut BltNoise) {
+        let BltNoise { theta, omega, fresh, buffers, prefix, .. } = noise;
         for (block, (fresh, prefix)) in fresh.chunks_mut(BLOCK).zip(prefix.chunks_mut(BLOCK)).enumerate() {
             let range = block * BLOCK..block * BLOCK + fresh.len();
             for (buffer, omega) in buffers.iter().zip(&*omega) {
@@ -202,7 +196,7 @@ impl PrefixNoise for BltNoise {
         self.round += 1;
         // y = z - sum omega_i s_i; s_i <- theta_i s_i + y; prefix += y.
         draw(&mut self.fresh);
-        wide(BltStep(self));
+        advance(self);
         &self.prefix
     }
 

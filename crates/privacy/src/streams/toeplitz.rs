@@ -10,7 +10,7 @@ use super::transform::Kept;
 use super::{Factorisation, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
-use privateer_numerics::linalg::{add_rows, add_rows_wide, wide};
+use privateer_numerics::linalg::{add_rows, add_rows_wide};
 use privateer_numerics::vectorised;
 
 /// The square-root matrix over a number of rounds.
@@ -144,19 +144,12 @@ impl SquareRootNoise {
             sum.clear();
             sum.resize(self.sum.len(), 0.0);
         }
-        wide(LookAhead { backward: &self.backward, draws, ahead: &mut self.ahead });
+        look_ahead(&self.backward, draws, &mut self.ahead);
     }
 }
 
-struct LookAhead<'a> {
-    backward: &'a [f64],
-    draws: &'a [Vec<f64>],
-    ahead: &'a mut [Vec<f64>],
-}
-
 vectorised! {
-    fn call(self: LookAhead<'_>) {
-        let Self { backward, draws, ahead } = self;
+    fn look_ahead(backward: &[f64], draws: &[Vec<f64>], ahead: &mut [Vec<f64>]) {
         let length = ahead.first().map_or(0, Vec::len);
         let weights = |round: usize| &backward[backward.len() - 1 - draws.len() - round..][..draws.len()];
         // All rounds pass over some entries of the draws before the next ones, which stay in the L2 cache meanwhile.

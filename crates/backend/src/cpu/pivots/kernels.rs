@@ -1,9 +1,10 @@
 //! Implements the SIMD loops; the error band allows fused and unfused arithmetic.
 
 use super::factors::{LANES, ROWS, Sixteen};
+use privateer_numerics::vectorised;
 use pulp::{Simd, WithSimd};
 
-/// Pivots in a tile of [`LaneForms`].
+/// Pivots in a tile of [`lane_forms`].
 pub const PIVOTS: usize = 3;
 /// Columns whose products are summed before their sum is added to the total.
 const GROUP: usize = 16;
@@ -17,7 +18,7 @@ pub fn row_depth(n_features: usize) -> f64 {
     (GROUP + n_features.div_ceil(GROUP) + 2) as f64
 }
 
-/// Returns the number of roundings of a square in [`LaneForms`].
+/// Returns the number of roundings of a square in [`lane_forms`].
 pub fn square_depth(n_features: usize) -> f64 {
     (ROWS + n_features.div_ceil(ROWS) + 2) as f64
 }
@@ -37,22 +38,12 @@ fn store<S: Simd>(entry: &mut Sixteen, slice: usize, value: S::f32s) {
     S::as_mut_simd_f32s(&mut entry.0).0[slice] = value;
 }
 
-/// Computes `out[p] = |R phi_p|²` of all trials.
-///
-/// `features` holds three pivots at a time, feature by feature, `columns` features each (a multiple of four).
-pub struct LaneForms<'a> {
-    pub rows: &'a [Sixteen],
-    pub features: &'a [f32],
-    pub columns: usize,
-    pub out: &'a mut [Sixteen],
-}
-
-impl WithSimd for LaneForms<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { mut rows, features, columns, out } = self;
+vectorised! {
+    /// Computes `out[p] = |R phi_p|²` of all trials.
+    ///
+    /// `features` holds three pivots at a time, feature by feature, `columns` features each (a multiple of four).
+    pub fn lane_forms(rows: &[Sixteen], features: &[f32], columns: usize, out: &mut [Sixteen]) where simd: S {
+        let mut rows = rows;
         out.fill(Sixteen::ZERO);
         for end in (ROWS..=columns).step_by(ROWS) {
             let (block, rest) = rows.split_at(end * ROWS);

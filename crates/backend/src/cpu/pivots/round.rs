@@ -2,7 +2,7 @@
 
 use super::factors::{FactorLanes, FactorNorms, LANES, Sixteen, usable};
 use super::interpolation::Interpolation;
-use super::kernels::{self, LaneEnds, LaneForms, LargestOfLanes, POINTS, Products, Scores};
+use super::kernels::{self, LaneEnds, LargestOfLanes, POINTS, Products, Scores, lane_forms};
 use super::refine::{Alone, Fine};
 use super::table::PivotTable;
 use crate::playable::playable;
@@ -126,8 +126,7 @@ impl LaneGroup {
         let factors: Vec<&Factor<'_>> = part.iter().map(|asked| &asked.factor).collect();
         self.factors.fill(&factors, table.n_features);
         self.forms.resize(table.pivots.len() / table.columns, Sixteen::ZERO);
-        let forms = LaneForms { rows: &self.factors.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
-        pulp::Arch::new().dispatch(forms);
+        lane_forms(&self.factors.rows, &table.pivots, table.columns, &mut self.forms);
         // An unused SIMD lane is never the best.
         self.best_lower = Sixteen([f32::INFINITY; LANES]);
         self.fine = [None; LANES];

@@ -6,13 +6,12 @@
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
-use super::largest::{First, Largest, OverReferencePoints};
+use super::largest::{first_from, largest_of, largest_of_blocks};
 use super::snapshots::{Along, Now, SnapshotSums, Snapshots};
 use crate::Band;
 use crate::cpu::vector::larger;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::vectorised;
-use pulp::Arch;
 
 /// Number of turns in which the search picks the block with the highest bound.
 const PICKED: usize = 4;
@@ -74,7 +73,7 @@ struct ReferencePointValues {
 }
 
 /// Theta along the open streak.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ThetaPath {
     /// `m`: theta at the start of the open streak, that streak's row, and the row's squared norm.
     start: Vec<f64>,
@@ -118,16 +117,7 @@ impl Bounds {
                 matrix: Vec::new(),
                 room: Vec::new(),
             },
-            theta: ThetaPath {
-                start: vec![0.0; m],
-                row: vec![0.0; m],
-                row_square: 0.0,
-                square: 0.0,
-                along: 0.0,
-                open: SnapshotSums::default(),
-                streak: 0,
-                largest: 0.0,
-            },
+            theta: ThetaPath { start: vec![0.0; m], row: vec![0.0; m], ..ThetaPath::default() },
             snapshots: Snapshots::new(n as u32),
             current: None,
             length: 0.0,
@@ -208,12 +198,7 @@ impl Bounds {
             }
         }
         let reference_points = &shared.by_reference.reference_points;
-        Arch::new().dispatch(OverReferencePoints {
-            reference_points,
-            now: &self.reference_points.mean,
-            then: Some(&self.blocks.mean_then),
-            out: &mut self.of_block,
-        });
+        largest_of_blocks(reference_points, &self.reference_points.mean, Some(&self.blocks.mean_then), &mut self.of_block);
         bound_loop(self, beta, shared);
     }
 
@@ -234,12 +219,7 @@ impl Bounds {
     pub fn refine(&mut self, beta: f64, shared: &Blocks) {
         refine_wide(self, beta);
         let reference_points = &shared.by_reference.reference_points;
-        Arch::new().dispatch(OverReferencePoints {
-            reference_points,
-            now: &self.of_reference_point,
-            then: None,
-            out: &mut self.of_block,
-        });
+        largest_of_blocks(reference_points, &self.of_reference_point, None, &mut self.of_block);
         let apart = self.length + beta;
         lower(self, apart, &shared.by_reference.radii);
         for &(block, score) in &self.raised {
@@ -266,7 +246,7 @@ impl Bounds {
     pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
         let reaches = |least: f64| move |bound: &f64| least <= *bound && f64::NEG_INFINITY < *bound;
         if turn < PICKED {
-            let least = floor.max(Arch::new().dispatch(Largest(&self.blocks.now)));
+            let least = floor.max(largest_of(&self.blocks.now));
             return self.blocks.now.iter().position(reaches(least));
         }
         let at = self.cursor + self.blocks.now[self.cursor..].iter().position(reaches(floor))?;
@@ -304,19 +284,15 @@ impl Bounds {
 
     /// Returns the block with the highest bound, if that bound reaches the floor.
     pub fn highest(&self, floor: f64) -> Option<usize> {
-        let most = Arch::new().dispatch(Largest(&self.blocks.now));
-        if f64::NEG_INFINITY < most && floor <= most {
-            Arch::new().dispatch(First { list: &self.blocks.now, least: most })
-        } else {
-            None
-        }
+        let most = largest_of(&self.blocks.now);
+        if f64::NEG_INFINITY < most && floor <= most { first_from(&self.blocks.now, most) } else { None }
     }
 
     /// Returns the first block at or after `from` whose bound reaches the floor.
     pub fn reaching_from(&self, from: usize, floor: f64) -> Option<usize> {
         // A scored block has the bound minus infinity, which must not reach a floor of minus infinity.
         let least = if floor == f64::NEG_INFINITY { f64::MIN } else { floor };
-        Arch::new().dispatch(First { list: &self.blocks.now[from..], least }).map(|at| from + at)
+        first_from(&self.blocks.now[from..], least).map(|at| from + at)
     }
 
     /// Returns the current bound on `|theta|`.

@@ -2,23 +2,14 @@
 
 use super::lattice::{ReferencePoints, View};
 use crate::cpu::vector::larger;
-use pulp::{Simd, WithSimd};
+use privateer_numerics::vectorised;
+use pulp::Simd;
 
-/// Finds each block's largest value `now` (less `then`, if given) at its reference points.
-pub struct OverReferencePoints<'a> {
-    pub reference_points: &'a ReferencePoints,
-    pub now: &'a [f64],
-    /// One list over all blocks for each corner.
-    pub then: Option<&'a [f64]>,
-    pub out: &'a mut [f64],
-}
-
-impl WithSimd for OverReferencePoints<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { reference_points, now, then, out } = self;
+vectorised! {
+    /// Writes each block's largest value `now` (less `then`, if given) at its reference points.
+    ///
+    /// * `then` — one list over all blocks for each corner
+    pub fn largest_of_blocks(reference_points: &ReferencePoints, now: &[f64], then: Option<&[f64]>, out: &mut [f64]) where simd: S {
         let n = out.len();
         // All corners of a strip of blocks together.
         for views in reference_points.views.chunks_exact(reference_points.corners) {
@@ -48,15 +39,10 @@ impl WithSimd for OverReferencePoints<'_> {
     }
 }
 
-/// Finds the largest number, vectorised.
-pub struct Largest<'a>(pub &'a [f64]);
-
-impl WithSimd for Largest<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        largest(simd, self.0)
+vectorised! {
+    /// Returns the largest number.
+    pub fn largest_of(list: &[f64]) -> f64 where simd: S {
+        largest(simd, list)
     }
 }
 
@@ -78,18 +64,9 @@ fn largest<S: Simd>(simd: S, list: &[f64]) -> f64 {
     rest.iter().copied().fold(simd.reduce_max_f64s(most), larger)
 }
 
-/// Finds the index of the first number that is at least `least`, vectorised.
-pub struct First<'a> {
-    pub list: &'a [f64],
-    pub least: f64,
-}
-
-impl WithSimd for First<'_> {
-    type Output = Option<usize>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Option<usize> {
-        let Self { list, least } = self;
+vectorised! {
+    /// Returns the index of the first number that is at least `least`.
+    pub fn first_from(list: &[f64], least: f64) -> Option<usize> where simd: S {
         let has = |part: &&[f64]| least <= largest(simd, part);
         let (at, part) = list.chunks(PART).enumerate().find(|(_, part)| has(part))?;
         part.iter().position(|number| least <= *number).map(|place| at * PART + place)

@@ -4,7 +4,8 @@
 //! points and for the nodes of an interpolation grid this costs fewer multiply-adds than a sum over visited points, and no
 //! memory for their columns.
 
-use pulp::{Arch, Simd, WithSimd};
+use privateer_numerics::vectorised;
+use pulp::Simd;
 use std::ops::Range;
 
 /// Places that are computed together, and rows of nodes that are computed together.
@@ -90,14 +91,14 @@ impl BlockProducts {
 
     /// Writes `row · phi` at the reference points, from their components along both axes.
     pub fn at_reference_points(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
-        Arch::new().dispatch(AtReferencePoints { products: self, u, along: axes[1 - self.axis], room, out });
+        at_reference_points(self, u, axes[1 - self.axis], room, out);
     }
 
     /// Writes `row · phi` at the nodes of an interpolation grid, row-major.
     ///
     /// `axes` holds the nodes' components; counts are multiples of [`ROWS`] and [`LANES`].
     pub fn at_nodes(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
-        Arch::new().dispatch(AtNodes { products: self, u, axes, room, out });
+        at_nodes(self, u, axes, room, out);
     }
 }
 
@@ -140,21 +141,15 @@ fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, component
     sums
 }
 
-/// [`BlockProducts::at_anchors`] in SIMD.
-struct AtReferencePoints<'a> {
-    products: &'a BlockProducts,
-    u: &'a [f64],
-    along: Components<'a>,
-    room: &'a mut Vec<f64>,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for AtReferencePoints<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { products, u, along, room, out } = self;
+vectorised! {
+    /// Computes [`BlockProducts::at_reference_points`].
+    fn at_reference_points(
+        products: &BlockProducts,
+        u: &[f64],
+        along: Components<'_>,
+        room: &mut Vec<f64>,
+        out: &mut [f64],
+    ) where simd: S {
         let [q, r] = products.magnitudes.map(|n| 2 * n);
         let (across, components, steps) = if products.axis == 0 { (q, r, [r, 1]) } else { (r, q, [1, r]) };
         let sides = Components { values: &products.sides, n: products.padded };
@@ -172,21 +167,10 @@ impl WithSimd for AtReferencePoints<'_> {
     }
 }
 
-/// [`BlockProducts::at_nodes`] in SIMD.
-struct AtNodes<'a> {
-    products: &'a BlockProducts,
-    u: &'a [f64],
-    axes: [Components<'a>; 2],
-    room: &'a mut Vec<f64>,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for AtNodes<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { products, u, axes: [first, second], room, out } = self;
+vectorised! {
+    /// Computes [`BlockProducts::at_nodes`].
+    fn at_nodes(products: &BlockProducts, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) where simd: S {
+        let [first, second] = axes;
         let [q, r] = products.magnitudes.map(|n| 2 * n);
         room.resize(q * second.n, 0.0);
         for (u, out) in u.chunks_exact(r).zip(room.chunks_exact_mut(second.n)) {

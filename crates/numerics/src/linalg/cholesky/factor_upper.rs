@@ -8,7 +8,7 @@
 use super::NotPositive;
 use crate::linalg::{add_scaled, dot};
 use crate::vectorised;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// Number of rows computed at once.
 const ROWS: usize = 4;
@@ -23,7 +23,7 @@ const VECTORS: usize = 2;
 /// [`NotPositive`] if a pivot is not a positive finite number; the contents of `a` are then unspecified.
 pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     debug_assert_eq!(a.len(), n * n);
-    pulp::Arch::new().dispatch(Factorization { a, n, least: &[] })
+    factorize(a, n, &[])
 }
 
 /// Factors as [`cholesky_upper`] does, without dependent rows; returns the retained rows.
@@ -33,26 +33,15 @@ pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
 pub fn cholesky_upper_kept(a: &mut [f64], n: usize, least: &[f64]) -> Vec<usize> {
     debug_assert_eq!((a.len(), least.len()), (n * n, n));
     // With `least`, no row is an error.
-    let _ = pulp::Arch::new().dispatch(Factorization { a, n, least });
+    let _ = factorize(a, n, least);
     (0..n).filter(|&row| 0.0 < a[row * n + row]).collect()
 }
 
-/// The factorization in SIMD lanes of any width.
-///
-/// The operations on an entry and their order are the same in all widths.
-struct Factorization<'a> {
-    a: &'a mut [f64],
-    n: usize,
-    /// Bounds that the pivots of retained rows exceed; empty if every row must be retained.
-    least: &'a [f64],
-}
-
-impl WithSimd for Factorization<'_> {
-    type Output = Result<(), NotPositive>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { a, n, least } = self;
+vectorised! {
+    /// Factors in SIMD lanes of any width: the operations on an entry and their order are the same in all of them.
+    ///
+    /// * `least` — bounds that the pivots of retained rows exceed; empty if every row must be retained
+    fn factorize(a: &mut [f64], n: usize, least: &[f64]) -> Result<(), NotPositive> where simd: S {
         for first in (0..n).step_by(ROWS) {
             let end = (first + ROWS).min(n);
             let (above, rest) = a.split_at_mut(first * n);
@@ -166,30 +155,15 @@ fn add_one(y: &mut [f64], factor: f64, x: &[f64]) {
     }
 }
 
-/// Writes `scale U^{-T}` (lower triangular, `n x n` row-major) of the upper factor `u`.
-///
-/// Entries above the diagonal are zero.
-pub fn inverse_of_upper_transposed(u: &[f64], n: usize, scale: f64, out: &mut [f64]) {
-    debug_assert_eq!((u.len(), out.len()), (n * n, n * n));
-    pulp::Arch::new().dispatch(Inversion { u, n, scale, out });
-}
-
-struct Inversion<'a> {
-    u: &'a [f64],
-    n: usize,
-    scale: f64,
-    out: &'a mut [f64],
-}
-
 /// Number of columns computed together; the rows above them are zero there.
 const COLUMNS: usize = 16;
 
-impl WithSimd for Inversion<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { u, n, scale, out } = self;
+vectorised! {
+    /// Writes `scale U^{-T}` (lower triangular, `n x n` row-major) of the upper factor `u`.
+    ///
+    /// Entries above the diagonal are zero.
+    pub fn inverse_of_upper_transposed(u: &[f64], n: usize, scale: f64, out: &mut [f64]) where simd: S {
+        debug_assert_eq!((u.len(), out.len()), (n * n, n * n));
         out.fill(0.0);
         // Row i of X = scale U^{-T}: (scale e_i - sum_{k<i} U_ki X_k) / U_ii.
         for first in (0..n).step_by(ROWS) {
