@@ -15,7 +15,7 @@ fn gamma(terms: usize, unit: f64) -> f64 {
 }
 
 /// The host's record of one device slot.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SlotState {
     /// Whether mean and variance follow the model.
     pub fresh: bool,
@@ -54,25 +54,7 @@ pub struct SlotState {
 impl SlotState {
     /// Creates an empty slot, which is compared with exact scores in its first round.
     pub fn new(first_checked: usize) -> Self {
-        Self {
-            fresh: false,
-            has_row: false,
-            extra: 0,
-            since_check: u32::MAX,
-            next_checked: first_checked,
-            scanned: None,
-            row_error: 0.0,
-            row_bound: 0.0,
-            start_deviation: 0.0,
-            start_variance: 0.0,
-            start_roundings: 0.0,
-            squares: 0.0,
-            visits: 0.0,
-            mean_error: 0.0,
-            largest_mean: 0.0,
-            largest_variance: 0.0,
-            prior: 0.0,
-        }
+        Self { since_check: u32::MAX, next_checked: first_checked, ..Self::default() }
     }
 
     /// Resets the slot to values that were rounded once: the prior, or exact scores.

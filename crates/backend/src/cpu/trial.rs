@@ -23,6 +23,7 @@ const U: f64 = f64::EPSILON / 2.0;
 /// The screen of one trial.
 ///
 /// Arrays over points have whole SIMD vectors; their last entries repeat the last point.
+#[derive(Default)]
 pub struct TrialScreen {
     n_points: usize,
     fresh: bool,
@@ -60,25 +61,14 @@ impl TrialScreen {
         let n_blocks = padded.div_ceil(TESTED);
         Self {
             n_points,
-            fresh: false,
             mean: vec![0.0; padded],
             variance: vec![0.0; padded],
             score: vec![0.0; padded],
             reach: vec![false; n_blocks],
             best: vec![f64::NEG_INFINITY; n_blocks],
             leaders: (0..n_blocks).map(|block| (block * TESTED) as u32).collect(),
-            mean_max: 0.0,
-            variance_max: 0.0,
-            pending: None,
             p: vec![0.0; padded],
-            has_row: false,
-            p_error: 0.0,
-            p_max: 0.0,
-            mean_error: 0.0,
-            variance_error: 0.0,
-            since_check: 0,
-            next_checked: 0,
-            own_columns: Vec::new(),
+            ..Self::default()
         }
     }
 

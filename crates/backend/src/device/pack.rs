@@ -134,7 +134,7 @@ pub struct SlotShape {
 /// The works of some slots in a round, packed on any thread.
 ///
 /// Positions in it are those of a round of these works alone; [`Gathered`] shifts them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Packed<R> {
     /// One per slot of the round.
     pub works: Vec<Work>,
@@ -160,7 +160,7 @@ pub struct Packed<R> {
 }
 
 /// The buffers of a round.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Gathered<R> {
     /// One per slot of the round.
     pub works: Vec<Work>,
@@ -180,38 +180,6 @@ pub struct Gathered<R> {
     pub n_listed: usize,
     /// Bytes sent in this round and in earlier ones.
     pub sent: u64,
-}
-
-impl<R> Default for Packed<R> {
-    fn default() -> Self {
-        Self {
-            works: Vec::new(),
-            numbers: Vec::new(),
-            indices: Vec::new(),
-            coefficients: Vec::new(),
-            uploads: Vec::new(),
-            columns_at: None,
-            projected: Vec::new(),
-            factored: Vec::new(),
-            listed: Vec::new(),
-        }
-    }
-}
-
-impl<R> Default for Gathered<R> {
-    fn default() -> Self {
-        Self {
-            works: Vec::new(),
-            numbers: Vec::new(),
-            indices: Vec::new(),
-            coefficients: Vec::new(),
-            uploads: Vec::new(),
-            n_projected: 0,
-            n_factored: 0,
-            n_listed: 0,
-            sent: 0,
-        }
-    }
 }
 
 impl<R: Real> Gathered<R> {

@@ -73,7 +73,7 @@ fn mark(found: &mut [AdapterFacts], preferred: Option<&PreferredAdapter>) {
 }
 
 /// Properties of an adapter.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AdapterFacts {
     /// Name of the adapter.
     pub name: String,
@@ -235,23 +235,8 @@ mod tests {
     use super::*;
 
     fn adapter(name: &str, kind: &'static str, lacks: Option<&str>) -> AdapterFacts {
-        AdapterFacts {
-            name: name.to_owned(),
-            kind,
-            driver: String::new(),
-            interface: String::new(),
-            max_binding: 0,
-            max_buffer: 0,
-            workgroup_threads: 0,
-            workgroup_bytes: 0,
-            storage_buffers: 0,
-            f64: true,
-            subgroups: None,
-            workgroups: [None, None],
-            lacks: lacks.map(str::to_owned),
-            taken_by_auto: false,
-            taken_by_gpu: false,
-        }
+        let lacks = lacks.map(str::to_owned);
+        AdapterFacts { name: name.to_owned(), kind, f64: true, lacks, ..AdapterFacts::default() }
     }
 
     #[test]

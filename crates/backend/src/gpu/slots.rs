@@ -13,7 +13,7 @@ use super::workgroup::Workgroup;
 use crate::BackendError;
 use crate::device::answer::{ANSWER_WORDS, MAXIMA};
 use crate::device::pack::{Gathered, SlotShape, TOGETHER};
-use crate::device::tables::{Base, DeviceColumns, Extent, KernelNumbers, PLANES, TILE, coordinates, kernel_error, no_form};
+use crate::device::tables::{Base, DeviceColumns, KernelNumbers, PLANES, TILE, coordinates, kernel_error, no_form};
 use crate::device::{Answers, DeviceSlots, Parcel, Precision};
 use privateer_gp::score::GramSource;
 use std::sync::{Arc, PoisonError};
@@ -24,11 +24,7 @@ const FIRST_BYTES: u64 = 1 << 16;
 /// Slots in one floating-point type.
 pub struct GpuSlots<R> {
     shared: Arc<GpuShared>,
-    extent: Extent,
-    n_slots: usize,
-    columns: DeviceColumns,
-    kernels: Arc<Vec<KernelNumbers>>,
-    coords_stride: usize,
+    shape: SlotShape,
     sources: Vec<TableSource>,
     passes: Passes,
     workgroup: Workgroup,
@@ -125,11 +121,13 @@ impl<R: GpuNumber> GpuSlots<R> {
         let answer_bytes = (n_slots * (ANSWER_WORDS * 4 + MAXIMA * size)) as u64;
         Ok(Self {
             shared: Arc::clone(shared),
-            extent,
-            n_slots,
-            columns: tables.columns,
-            kernels: Arc::new(tables.kernels.clone()),
-            coords_stride: 0,
+            shape: SlotShape {
+                n_slots,
+                extent,
+                columns: tables.columns,
+                kernels: Arc::new(tables.kernels.clone()),
+                coords_stride: 0,
+            },
             sources: tables.sources.clone(),
             passes,
             workgroup: shared.workgroup(R::PRECISION)?,
@@ -160,7 +158,7 @@ impl<R: GpuNumber> GpuSlots<R> {
 
     /// Writes the packed round to the buffer for uploads, from which the submission copies it.
     fn upload(&mut self) -> Result<(), BackendError> {
-        let (packed, buffers, stride) = (&self.packed, &self.buffers, self.extent.stride);
+        let (packed, buffers, stride) = (&self.packed, &self.buffers, self.shape.extent.stride);
         self.words.clear();
         packed.works.iter().for_each(|work| self.words.extend_from_slice(&work_words(work)));
         self.reals.clear();
@@ -215,7 +213,7 @@ impl<R: GpuNumber> GpuSlots<R> {
     /// Returns the passes of the packed round, in order, each with its place among [`super::clock::PASSES`].
     fn dispatches<'a>(&'a self, bound: &'a BoundBuffers) -> Vec<(usize, Dispatch<'a>)> {
         let (packed, passes) = (&self.packed, &self.passes);
-        let rows = match self.columns {
+        let rows = match self.shape.columns {
             DeviceColumns::Features(_) => packed.n_projected.div_ceil(TOGETHER),
             DeviceColumns::Gram | DeviceColumns::Kernel { .. } => packed.n_projected,
         };
@@ -235,7 +233,7 @@ impl<R: GpuNumber> GpuSlots<R> {
         for (source, group) in self.sources.iter().zip(&bound.project) {
             all.push((1, (&passes.project, group, grid(source.chunk.len / self.workgroup.threads() as usize, rows))));
         }
-        all.push((2, (&passes.update, &bound.update, grid(self.extent.n_tiles(), packed.works.len()))));
+        all.push((2, (&passes.update, &bound.update, grid(self.shape.extent.n_tiles(), packed.works.len()))));
         all.push((3, (&passes.list, &bound.list, grid(subset_tiles, packed.n_listed))));
         all.push((4, (&passes.select, &bound.select, grid(packed.works.len(), 1))));
         all
@@ -250,13 +248,7 @@ impl<R: GpuNumber> GpuSlots<R> {
 
 impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
     fn shape(&self) -> SlotShape {
-        SlotShape {
-            n_slots: self.n_slots,
-            extent: self.extent,
-            columns: self.columns,
-            kernels: Arc::clone(&self.kernels),
-            coords_stride: self.coords_stride,
-        }
+        self.shape.clone()
     }
 
     fn precision(&self) -> Precision {
@@ -327,26 +319,27 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
     }
 
     fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
-        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
+        if self.shape.columns != (DeviceColumns::Kernel { own: true }) || self.shape.n_slots <= slot {
             return Err(BackendError::unsuitable("these slots take no points of their own"));
         }
-        let form = gram.form().filter(|_| gram.n_points() == self.extent.n_points).ok_or_else(no_form)?;
-        let coords = coordinates::<R>(&form, self.extent);
-        let base = Base::of_gram(gram).rounded::<R>(self.extent);
+        let form = gram.form().filter(|_| gram.n_points() == self.shape.extent.n_points).ok_or_else(no_form)?;
+        let coords = coordinates::<R>(&form, self.shape.extent);
+        let base = Base::of_gram(gram).rounded::<R>(self.shape.extent);
         let kernel = KernelNumbers::of(&form);
         let bytes = |values: &[R]| size_of_val(values) as u64;
-        if self.kernels.is_empty() {
-            let all = self.n_slots as u64;
+        if self.shape.kernels.is_empty() {
+            let all = self.shape.n_slots as u64;
             self.sources[0].columns = storage(&self.shared, "coordinates", all * bytes(&coords.values))?;
             self.buffers.base = storage(&self.shared, "base", all * bytes(&base))?;
             self.bound = None;
-            self.coords_stride = coords.values.len();
-            self.kernels = Arc::new(vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.n_slots]);
+            self.shape.coords_stride = coords.values.len();
+            self.shape.kernels =
+                Arc::new(vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.shape.n_slots]);
         }
-        if coords.values.len() != self.coords_stride {
+        if coords.values.len() != self.shape.coords_stride {
             return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
         }
-        Arc::make_mut(&mut self.kernels)[slot] = kernel;
+        Arc::make_mut(&mut self.shape.kernels)[slot] = kernel;
         let place = slot as u64;
         upload(&self.shared, &self.sources[0].columns, place * bytes(&coords.values), bytemuck::cast_slice(&coords.values))?;
         upload(&self.shared, &self.buffers.base, place * bytes(&base), bytemuck::cast_slice(&base))?;

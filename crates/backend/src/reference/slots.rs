@@ -18,10 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct ReferenceSlots<R> {
     pub(super) buffers: Buffers<R>,
     packed: Gathered<R>,
-    n_slots: usize,
-    columns: DeviceColumns,
-    kernels: Arc<Vec<KernelNumbers>>,
-    coords_stride: usize,
+    shape: SlotShape,
     fault: Option<Fault>,
     rounds: Arc<AtomicU64>,
     /// Number of answers of the round in flight.
@@ -37,10 +34,13 @@ impl<R: Arithmetic> ReferenceSlots<R> {
         Self {
             buffers,
             packed: Gathered::default(),
-            n_slots,
-            columns: tables.columns,
-            kernels: Arc::new(tables.kernels.clone()),
-            coords_stride: 0,
+            shape: SlotShape {
+                n_slots,
+                extent: tables.extent,
+                columns: tables.columns,
+                kernels: Arc::new(tables.kernels.clone()),
+                coords_stride: 0,
+            },
             fault,
             rounds: Arc::clone(tables.reference.rounds()),
             in_flight: None,
@@ -58,10 +58,10 @@ impl<R: Arithmetic> ReferenceSlots<R> {
             let at = buffers.plane(upload.slot as u32, MEAN);
             buffers.planes[at..at + upload.values.len()].copy_from_slice(&upload.values);
         }
-        let from_kernel = matches!(self.columns, DeviceColumns::Kernel { .. });
+        let from_kernel = matches!(self.shape.columns, DeviceColumns::Kernel { .. });
         buffers.not_a_number = not_a_number;
         factor::factor(buffers, packed.n_factored, from_kernel);
-        match self.columns {
+        match self.shape.columns {
             DeviceColumns::Features(_) => project::shared(buffers, packed.n_projected),
             DeviceColumns::Gram | DeviceColumns::Kernel { .. } => project::gather(buffers, packed.n_projected, from_kernel),
         }
@@ -73,13 +73,7 @@ impl<R: Arithmetic> ReferenceSlots<R> {
 
 impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
     fn shape(&self) -> SlotShape {
-        SlotShape {
-            n_slots: self.n_slots,
-            extent: self.buffers.extent,
-            columns: self.columns,
-            kernels: Arc::clone(&self.kernels),
-            coords_stride: self.coords_stride,
-        }
+        self.shape.clone()
     }
 
     fn precision(&self) -> Precision {
@@ -125,22 +119,24 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
     }
 
     fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
-        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
+        if self.shape.columns != (DeviceColumns::Kernel { own: true }) || self.shape.n_slots <= slot {
             return Err(BackendError::unsuitable("these slots take no points of their own"));
         }
         let extent = self.buffers.extent;
         let own = own_points::<R>(gram, extent)?;
-        if self.kernels.is_empty() {
-            self.kernels = Arc::new(vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_slots]);
-            self.coords_stride = own.coords.len();
-            self.buffers.source = Arc::new(vec![R::default(); self.n_slots * self.coords_stride]);
-            self.buffers.base = Arc::new(vec![R::default(); self.n_slots * own.base.len()]);
+        if self.shape.kernels.is_empty() {
+            self.shape.kernels =
+                Arc::new(vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.shape.n_slots]);
+            self.shape.coords_stride = own.coords.len();
+            self.buffers.source = Arc::new(vec![R::default(); self.shape.n_slots * self.shape.coords_stride]);
+            self.buffers.base = Arc::new(vec![R::default(); self.shape.n_slots * own.base.len()]);
         }
-        if own.coords.len() != self.coords_stride {
+        if own.coords.len() != self.shape.coords_stride {
             return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
         }
-        Arc::make_mut(&mut self.kernels)[slot] = own.kernel;
-        Arc::make_mut(&mut self.buffers.source)[slot * self.coords_stride..][..own.coords.len()].copy_from_slice(&own.coords);
+        Arc::make_mut(&mut self.shape.kernels)[slot] = own.kernel;
+        Arc::make_mut(&mut self.buffers.source)[slot * self.shape.coords_stride..][..own.coords.len()]
+            .copy_from_slice(&own.coords);
         Arc::make_mut(&mut self.buffers.base)[slot * own.base.len()..][..own.base.len()].copy_from_slice(&own.base);
         Ok(own.error)
     }

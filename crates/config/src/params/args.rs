@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 /// Collects the errors of a spec while it is read, so that all are reported at once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sink {
     sources: Sources,
     added: Extensions,
@@ -28,14 +28,7 @@ const MOST_KEPT: usize = 200;
 impl Sink {
     /// Creates an empty sink over the texts that spans point into.
     pub fn new(sources: Sources) -> Self {
-        Self {
-            sources,
-            added: Extensions::default(),
-            diagnostics: RefCell::default(),
-            shown: RefCell::default(),
-            more: Cell::new(0),
-            unknown: RefCell::default(),
-        }
+        Self { sources, ..Self::default() }
     }
 
     /// Returns the sink of a program that adds these items to the lists.

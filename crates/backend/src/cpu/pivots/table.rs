@@ -22,7 +22,7 @@ const FINE: f64 = 2e-6;
 const U: f64 = f64::EPSILON / 2.0;
 
 /// Data of a round of interleaved trials.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PivotTable {
     /// `m`, the number of features, and `r`, the number of pivots.
     pub n_features: usize,
@@ -86,20 +86,7 @@ impl PivotTable {
                 pivots[(j / PIVOTS * columns + i) * PIVOTS + j % PIVOTS] = value as f32;
             }
         }
-        let mut made = Self {
-            n_features: m,
-            rank,
-            columns,
-            pivots,
-            outer: Vec::new(),
-            features: Vec::new(),
-            inner: Vec::new(),
-            blocks: Vec::new(),
-            points: Vec::new(),
-            residual: Vec::new(),
-            bounds: Vec::new(),
-            largest_size: 0.0,
-        };
+        let mut made = Self { n_features: m, rank, columns, pivots, ..Self::default() };
         let largest = (0..n).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
         let order = in_blocks(table, SIZE);
         // A block of rows that are all nearly zero needs no chosen point, and is scored directly.

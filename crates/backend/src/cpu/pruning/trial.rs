@@ -101,6 +101,7 @@ struct OpenStreaks {
 }
 
 /// What bounds the errors of means and posterior variances.
+#[derive(Default)]
 pub(super) struct ErrorBounds {
     p: f64,
     /// Bound on `|p|` of the open streak.
@@ -148,15 +149,7 @@ impl PrunedTrial {
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
             checks: shared.checks.as_ref().map(|checks| Checks::new(checks, shared.order.n_blocks(), shared.norm * shared.norm)),
-            errors: ErrorBounds {
-                p: 0.0,
-                p_bound: 0.0,
-                mean: 0.0,
-                variance: shared.prior_error * shared.norm * shared.norm,
-                trace: 0.0,
-                innovations: 0.0,
-                largest_beta: 0.0,
-            },
+            errors: ErrorBounds { variance: shared.prior_error * shared.norm * shared.norm, ..ErrorBounds::default() },
             cost: PathCost { work: work.0, dense: work.1, extra: 0 },
             check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
