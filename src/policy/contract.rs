@@ -347,7 +347,9 @@ impl PolicyPlan {
 /// Makes one trial's policy.
 pub trait PolicyMaker: Send + Sync {
     /// Returns the basis that scores are linear in; `None` for policies that never score.
-    fn basis(&self) -> Option<Basis>;
+    fn basis(&self) -> Option<Basis> {
+        None
+    }
 
     /// Returns a product domain's axes in the table of [`PolicyMaker::basis`], if there is one.
     fn axes(&self) -> Option<Arc<[AxisFeatures]>> {

@@ -12,7 +12,7 @@ use super::{
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
-use privateer_gp::score::{Basis, Moments};
+use privateer_gp::score::Moments;
 use privateer_privacy::{Released, Signal};
 
 const NAME: &str = "expected-improvement";
@@ -40,10 +40,6 @@ impl ImprovementMaker {
 }
 
 impl PolicyMaker for ImprovementMaker {
-    fn basis(&self) -> Option<Basis> {
-        None
-    }
-
     fn own_bytes(&self) -> f64 {
         let n = self.n_points as f64;
         let k = n.min(self.rounds as f64);

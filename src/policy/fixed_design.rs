@@ -8,7 +8,6 @@ use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, S
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
-use privateer_gp::score::Basis;
 use privateer_privacy::sums::{Epochs, SumsNeed};
 use privateer_privacy::{Protection, Query, Released, Signal};
 use serde::{Deserialize, Serialize};
@@ -55,10 +54,6 @@ impl Design {
 }
 
 impl PolicyMaker for Design {
-    fn basis(&self) -> Option<Basis> {
-        None
-    }
-
     fn sums(&self) -> Option<SumsNeed> {
         let n_features = self.candidates as usize;
         Some(SumsNeed { n_features, releases: 1, rounds: self.rounds(), epochs: Epochs::One, linear: false, batch: None })

@@ -14,7 +14,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use privateer_gp::posterior::{RootModel, Visits};
-use privateer_gp::score::{Basis, FeatureTable, lowest_within_tie};
+use privateer_gp::score::{FeatureTable, lowest_within_tie};
 use privateer_numerics::linalg::dot_rows;
 use privateer_privacy::{Released, Signal};
 use serde::{Deserialize, Serialize};
@@ -71,10 +71,6 @@ impl ThompsonMaker {
 }
 
 impl PolicyMaker for ThompsonMaker {
-    fn basis(&self) -> Option<Basis> {
-        None
-    }
-
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         self.assemble(setting, None)
     }

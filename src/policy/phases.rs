@@ -7,7 +7,6 @@ use super::contract::check_saved;
 use super::mean_noise::MeanNoise;
 use super::{Policy, PolicyMaker, PolicyStreams, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::score::Basis;
 use privateer_privacy::{Query, Released, Signal};
 use serde::{Deserialize, Serialize};
 
@@ -50,10 +49,6 @@ impl PhasesMaker {
 }
 
 impl PolicyMaker for PhasesMaker {
-    fn basis(&self) -> Option<Basis> {
-        None
-    }
-
     fn own_bytes(&self) -> f64 {
         self.bytes
     }

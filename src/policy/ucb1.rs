@@ -9,7 +9,6 @@ use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, P
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
-use privateer_gp::score::Basis;
 use privateer_privacy::{Released, Signal};
 
 const NAME: &str = "ucb1";
@@ -39,10 +38,6 @@ impl Ucb1Maker {
 }
 
 impl PolicyMaker for Ucb1Maker {
-    fn basis(&self) -> Option<Basis> {
-        None
-    }
-
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         self.policy(setting, Visits::default())
     }

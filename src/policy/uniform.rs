@@ -5,7 +5,6 @@ use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, R
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
-use privateer_gp::score::Basis;
 use privateer_privacy::{Released, Signal};
 
 const NAME: &str = "uniform";
@@ -23,10 +22,6 @@ struct UniformMaker {
 }
 
 impl PolicyMaker for UniformMaker {
-    fn basis(&self) -> Option<Basis> {
-        None
-    }
-
     fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         Ok(Box::new(self.policy(Visits::default())))
     }

@@ -7,7 +7,6 @@ use crate::policy::uniform::VisitsPolicy;
 use crate::policy::{MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::posterior::Visits;
-use privateer_gp::score::Basis;
 use privateer_privacy::Protection;
 use privateer_privacy::sums::SumsNeed;
 use std::sync::Arc;
@@ -119,10 +118,6 @@ pub(super) struct OwnMaker {
 }
 
 impl PolicyMaker for OwnMaker {
-    fn basis(&self) -> Option<Basis> {
-        None
-    }
-
     fn sums(&self) -> Option<SumsNeed> {
         let Stage::Batches(least) = self.stage else { return None };
         Some(SumsNeed::of_rewards(self.start.rounds, least))

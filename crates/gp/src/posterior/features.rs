@@ -181,10 +181,6 @@ impl ScoreModel for FeaturePosterior {
         self.state.model.state_error(self.prior_bound, &self.plays)
     }
 
-    fn basis_points(&self) -> &[u32] {
-        &[]
-    }
-
     fn n_observations(&self) -> u64 {
         self.state.visits.n_observations()
     }

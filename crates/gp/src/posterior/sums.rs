@@ -257,10 +257,6 @@ impl ScoreModel for SumsPosterior {
         self.error
     }
 
-    fn basis_points(&self) -> &[u32] {
-        &[]
-    }
-
     /// Returns how often sums were set, at least 1 in use.
     ///
     /// Even the first, empty sums differ from the prior by their diagonal.

@@ -35,7 +35,9 @@ pub trait ScoreModel: Send + Sync {
     fn state_error(&self) -> Moments;
 
     /// Returns the points whose Gram columns are the basis, in order; empty for a table basis.
-    fn basis_points(&self) -> &[u32];
+    fn basis_points(&self) -> &[u32] {
+        &[]
+    }
 
     /// Returns the number of observations; a model without any has mean 0 and the prior variance.
     fn n_observations(&self) -> u64;

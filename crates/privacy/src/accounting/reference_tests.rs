@@ -1,6 +1,7 @@
 //! Compares with the values of an independent reference, to the digits that it states.
 //! The reference agrees with the Python package dp-accounting 0.6.0 where that package covers the values.
 
+use super::search::bisect;
 use super::sensitivity::{self, Relation};
 use super::{Composition, Loss, zcdp};
 use crate::gradients::{GeneralizedGaussian, IsotropicGaussian, VectorNoise};
@@ -191,16 +192,7 @@ fn lemma_two() {
                     let sigma = dubey2021::sigma_of_the_proof(nodes, 1.0 + reward * reward, epsilon, delta);
                     gram_with_corner(reward, Relation::Replace) * libm::sqrt(released) <= mu * sigma
                 };
-                let (mut yes, mut no) = (1.0, 1e3);
-                while 1e-9 < no - yes {
-                    let middle = 0.5 * (yes + no);
-                    if private(middle) {
-                        yes = middle;
-                    } else {
-                        no = middle;
-                    }
-                }
-                limits.push(yes);
+                limits.push(bisect(1e3, 1.0, 1e-12, private));
                 // Without the corner the printed noise is always sufficient.
                 for reward in [0.1, 1.0, 5.0, 50.0, 1e4] {
                     let sigma = dubey2021::sigma_of_the_proof(nodes, 1.0 + reward * reward, epsilon, delta);
@@ -301,18 +293,7 @@ fn rows_that_move_far() {
 #[test]
 fn lemma_two_point_one() {
     let mu = |epsilon: f64, delta: f64| 1.0 / han2022_tree::sigma_plus(1.0, 1.0, epsilon, delta);
-    let limit = |holds: &dyn Fn(f64) -> bool| {
-        let (mut yes, mut no) = (1.0, 30.0);
-        while 1e-9 < no - yes {
-            let middle = 0.5 * (yes + no);
-            if holds(middle) {
-                yes = middle;
-            } else {
-                no = middle;
-            }
-        }
-        yes
-    };
+    let limit = |holds: &dyn Fn(f64) -> bool| bisect(30.0, 1.0, 1e-11, holds);
     for (delta, exact, concentrated) in [(0.1, 5.1, 3.4), (0.01, 6.25, 4.15), (1e-3, 7.0, 4.6), (1e-5, 8.0, 5.3)] {
         shows(limit(&|epsilon| gaussian_delta(epsilon, mu(epsilon, delta)) <= delta), exact, if exact == 6.25 { 3 } else { 2 });
         shows(

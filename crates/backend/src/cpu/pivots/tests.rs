@@ -92,10 +92,6 @@ impl ScoreModel for PlainScoreModel {
         Moments { mean: 1e-13 * dot(&self.weights, &self.weights).sqrt(), variance: 1e-13 * squares }
     }
 
-    fn basis_points(&self) -> &[u32] {
-        &[]
-    }
-
     fn n_observations(&self) -> u64 {
         1
     }
