@@ -121,21 +121,8 @@ fn release_with_an_anchor() {
 fn release_of_a_table() {
     let words =
         ["release", "--state", "holder", "--table", "day.csv", "--value", "outcome", "--record", "id", "--round", "2", "--join"];
-    let first = [
-        "release",
-        "--mechanism",
-        "laplace",
-        "--epsilon",
-        "2",
-        "--clip",
-        "-1,1",
-        "--state",
-        "holder",
-        "--ids",
-        "--join",
-        "p1",
-        "0.5",
-    ];
+    let first: Vec<&str> =
+        "release --mechanism laplace --epsilon 2 --clip -1,1 --state holder --ids --join p1 0.5".split(' ').collect();
     let campaign = Campaign::new("release table", &words, |folder| {
         let rows: String = (0..50).map(|i| format!("p{i},0.5\n")).collect();
         fs::write(folder.join("day.csv"), format!("id,outcome\n{rows}")).expect("written");

@@ -1,6 +1,6 @@
 //! `privateer bench` from outside: lines of JSON, the table, refusals; and the paths that its jobs take.
 
-use crate::program::{code, run, stderr, stdout};
+use crate::program::{code, ends, run, stderr, stdout};
 use privateer::bench::JOBS;
 use privateer::record::RunRecord;
 use serde_json::Value;
@@ -127,8 +127,7 @@ fn shipped_specs_take_the_fast_paths() {
             let shown = out.display().to_string();
             let words =
                 ["run", &spec(name), "--trials", "6", "--rounds", rounds, "--set", &points, "--threads", "1", "--out", &shown];
-            let output = run(folder.path(), &[&words[..], more].concat());
-            assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+            ends(&run(folder.path(), &[&words[..], more].concat()), 0, &[]);
             (RunRecord::of(&out).expect("what the machine did").counters, digests(&out))
         };
         let (fast, bytes) = made(name, &["--backend", "cpu"]);

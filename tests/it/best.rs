@@ -1,6 +1,6 @@
 //! `privateer best`: the policy that it names is that of a search over everything, and its margin comes from trials that chose nothing.
 
-use crate::program::{code, ends, folder, run, stderr, stdout};
+use crate::program::{code, ends, folder, run, stderr, stdout, words};
 use crate::two_parties::fine;
 use serde_json::Value;
 use std::fs;
@@ -153,22 +153,7 @@ fn trust_decides_who_takes_part_and_cost_can_ask() {
     assert!(none["epsilon"].is_null(), "{none}");
     let row = joint["policies"].as_array().and_then(|rows| rows.iter().find(|row| row["policy"] == "batched-gp-ucb"));
     assert!(row.is_some_and(|row| row["delta"] == 0.0), "{joint}");
-    let words = [
-        "cost",
-        "--spec",
-        "hill.toml",
-        "--best",
-        "--rounds",
-        "150",
-        "--trials",
-        "5",
-        "--pilots",
-        "4",
-        "--epsilon",
-        "1,4",
-        "--out",
-    ];
-    let said = fine(here, &[&words[..], &["costs"]].concat());
+    let said = fine(here, &words("cost --spec hill.toml --best --rounds 150 --trials 5 --pilots 4 --epsilon 1,4 --out costs"));
     assert!(said.contains("At ε = 1 the best private policy, "), "{said}");
     let spec = fs::read_to_string(here.join("costs/spec.toml")).expect("a spec");
     assert_eq!(spec.matches("[[policy]]").count(), 2, "{spec}");

@@ -1,6 +1,6 @@
 //! `privateer plan`, `run --units`, `slurm` and `status` from outside; the scripts run in a shell that stands for Slurm's.
 
-use crate::program::{code, run, stderr, stdout};
+use crate::program::{code, ends, run, stderr, stdout};
 use privateer::record::{Folder, PartId};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -97,8 +97,7 @@ fn units_that_are_not_there_are_refused() {
         assert_eq!(code(&output), Some(2), "{words:?}");
         assert!(stderr(&output).contains(part), "{words:?}: {}", stderr(&output));
     }
-    let output = run(folder.path(), &["plan", "spec.toml", "--tasks", "2", "--write", "spec.toml"]);
-    assert!(code(&output) == Some(2) && stderr(&output).contains("exists already"), "{}", stderr(&output));
+    ends(&run(folder.path(), &["plan", "spec.toml", "--tasks", "2", "--write", "spec.toml"]), 2, &["exists already"]);
     assert_eq!(fs::read_to_string(folder.path().join("spec.toml")).expect("the spec"), SPEC);
 }
 

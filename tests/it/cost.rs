@@ -1,6 +1,6 @@
 //! `privateer cost`: from a table to an answer, whatever the order, units and size of the table; and what it refuses.
 
-use crate::program::{code, ends, folder, run, stderr, stdout};
+use crate::program::{code, ends, folder, run, stderr, stdout, words};
 use crate::two_parties::fine;
 use serde_json::Value;
 use std::fs;
@@ -45,8 +45,7 @@ fn shares(answer: &Value) -> Vec<(f64, f64, f64)> {
 
 #[test]
 fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let lines: Vec<String> = (hill(120).iter().enumerate())
         .map(|(row, [x, z, value])| {
             let town = ["a", "b"][row % 2];
@@ -173,8 +172,7 @@ fn a_subsample_answers_as_the_whole_table() {
 /// More privacy keeps less, and epsilon of 600 nearly everything, for tables, functions, arms and other specs' problems.
 #[test]
 fn every_kind_of_problem_is_answered() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let readings: Vec<String> = hill(80).iter().map(|[x, z, value]| format!("{},{},{}", 2.0 + x, 3.0 + z, 2.2 + value)).collect();
     fs::write(here.join("arms.csv"), format!("a,b,c\n{}\n", readings.join("\n"))).expect("written");
     fs::write(
@@ -216,23 +214,8 @@ fn every_kind_of_problem_is_answered() {
          [sweep.product]\n\"environment.noise.sd\" = [0.1, 0.2]\n",
     )
     .expect("written");
-    let epsilons = format!("{:?},2", 0.1 + 0.2);
-    let words = [
-        "cost",
-        "--spec",
-        "specs/table.toml",
-        "--epsilon",
-        &epsilons,
-        "--rounds",
-        "60",
-        "--trials",
-        "3",
-        "--pilots",
-        "1",
-        "--out",
-        "a b",
-    ];
-    let output = run(here, &words);
+    let line = format!("cost --spec specs/table.toml --epsilon {:?},2 --rounds 60 --trials 3 --pilots 1 --out", 0.1 + 0.2);
+    let output = run(here, &[&words(&line)[..], &["a b"]].concat());
     let said = stdout(&output);
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("left out: environment.noise.sd"), "{}", stderr(&output));
@@ -287,8 +270,7 @@ fn several_numbers_of_users_answer_as_each_alone() {
 
 #[test]
 fn what_cannot_be_asked_is_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     write(&here.join("t.csv"), &hill(30));
     fs::write(here.join("texts.csv"), "a,b\nx,y\nz,w\n").expect("written");
     fs::write(here.join("mixed.csv"), "a,b,c\n1.5,2,3\n2,x,4\n3.2,5,9\n4,6,8\n").expect("written");

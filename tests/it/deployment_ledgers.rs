@@ -1,7 +1,7 @@
 //! Ledgers and prices of deployments: what adds up, what does not, and what another accountant finds.
 
 use crate::deployments::{HYBRID, file, json, three_rows, until_stopped};
-use crate::program::{code, run, stderr};
+use crate::program::{code, ends, folder, run, stderr};
 use crate::two_parties::{CURATE, fine, refused, table};
 use privateer_privacy::accounting::Loss;
 use privateer_privacy::odometer::{FilterKind, Odometer, ReleaseLoss, Spend, SpentRecords};
@@ -54,8 +54,7 @@ fn agree(found: &[(String, f64)], expected: &[(&str, f64)]) {
 /// Every release counts for every change on which its law depends: radii that are named scale, whole records hold everything.
 #[test]
 fn every_release_counts_for_every_change() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     let curate = |radius: &str, name: &str| {
         let mut words = CURATE.to_vec();
@@ -104,8 +103,7 @@ fn every_release_counts_for_every_change() {
 /// An answer about one record that names a larger change first counts what every other record has spent before.
 #[test]
 fn a_budget_is_kept_for_all_records_once_a_release_names_a_larger_change() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     fine(here, &["odometer", "od", "--budget", "epsilon=4,delta=1e-4", "--filter", "sum", "--change", "values", "--rows", "60"]);
     let mut whole = CURATE.to_vec();
@@ -117,8 +115,7 @@ fn a_budget_is_kept_for_all_records_once_a_release_names_a_larger_change() {
     let privacy = "[privacy]\nmechanism = \"tree\"\nepsilon = 1.0\ndelta = 1e-5\nclip = [-1.0, 1.0]";
     crate::two_parties::spec(here, privacy, "kind = \"jdp-linucb\"");
     fine(here, &["init", "sums", "modeler.toml", "--odometer", "od"]);
-    let asked = run(here, &["ask", "sums"]);
-    assert!(code(&asked) == Some(1) && stderr(&asked).contains("record 5 has spent"), "{}", stderr(&asked));
+    ends(&run(here, &["ask", "sums"]), 1, &["record 5 has spent"]);
     fine(here, &["audit", "./od", "./st", "./released.csv.ledger.json"]);
     // What could never go on is refused at its start, and leaves nothing.
     fine(here, &["odometer", "unnamed", "--budget", "epsilon=9,delta=1e-4", "--filter", "sum", "--rows", "60"]);
@@ -134,8 +131,7 @@ fn a_budget_is_kept_for_all_records_once_a_release_names_a_larger_change() {
 /// A spec of a session is priced before it starts, and a session while it runs.
 #[test]
 fn deployments_are_priced_before_and_while_they_run() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     let said = fine(here, &["account", "modeler.toml", "--budget", "epsilon=4"]);
     assert!(
@@ -200,8 +196,7 @@ fn filters_agree_with_another_accountant() {
 /// Tables without a header, deltas that protect nobody, numbers taken from the data.
 #[test]
 fn public_numbers_and_privacy_levels_are_asked_for() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     let with = |changes: &[(usize, &'static str)], more: &[&'static str]| {
         let mut all = CURATE.to_vec();
@@ -214,8 +209,7 @@ fn public_numbers_and_privacy_levels_are_asked_for() {
     refused(here, &with(&bare, &[]), &["first row", "`1.5`", "--numeric-header"]);
     refused(here, &with(&[(7, "0.02")], &[]), &["not below one over the number of rows (60)", "--allow-large-delta"]);
     assert!(!here.join("released.csv").exists());
-    let allowed = run(here, &with(&[(7, "0.02"), (13, "large.csv")], &["--allow-large-delta"]));
-    assert!(code(&allowed) == Some(0) && stderr(&allowed).contains("warning: delta"), "{}", stderr(&allowed));
+    ends(&run(here, &with(&[(7, "0.02"), (13, "large.csv")], &["--allow-large-delta"])), 0, &["warning: delta"]);
     let few = run(here, &with(&[], &[]));
     assert!(stderr(&few).contains("0 of 60 rows were longer") && !stderr(&few).contains("most rows"), "{}", stderr(&few));
     assert!(file(here, "released.csv.ledger.json")["public"].as_str().is_some_and(|said| said.contains("command line")));

@@ -1,7 +1,7 @@
 //! Deployments: what each record has spent, who sees raw values, copies, crashes, budgets at their boundary.
 
 use crate::database::{all, alter, content, holds_number, one};
-use crate::program::{code, run, stderr, stdout};
+use crate::program::{assert_private, code, ends, folder, run, stderr, stdout, words};
 use crate::two_parties::{fine, refused};
 use privateer::record::{is_sealed, seal_text};
 use serde_json::Value;
@@ -59,8 +59,7 @@ pub fn until_stopped(folder: &Path, state: &str, rounds: usize) -> (Vec<u64>, St
 /// A row that was asked ten times spent ten times its epsilon, and the ledger says so.
 #[test]
 fn repeated_rows_spend_what_they_are_asked() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["init", "state", "modeler.toml"]);
     let (answers, _) = until_stopped(here, "state", 12);
@@ -76,19 +75,14 @@ fn repeated_rows_spend_what_they_are_asked() {
         assert_eq!(record["releases"], answers[row]);
     }
     assert!(ledger["notes"].to_string().contains("cannot be detected"), "copies are spoken of");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(here.join("state")).expect("a file").permissions().mode() & 0o777, 0o600);
-    }
+    assert_private(&here.join("state"));
 }
 
 /// A budget of twice one answer allows two answers of a row, also in sums that doubles round, and never a third; a budget a
 /// millionth below allows one.
 #[test]
 fn a_session_stops_at_its_budget_and_not_before() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     for (epsilon, budget, most) in
         [("2.0", "epsilon=4", 2), ("2.0", "epsilon=3.999996", 1), ("0.1", "epsilon=0.3", 3), ("2.0", "epsilon=4,delta=1e-6", 2)]
     {
@@ -118,8 +112,7 @@ fn a_session_stops_at_its_budget_and_not_before() {
         (vec!["--odometer", "x", "--budget", "epsilon=4"], "cannot be used with"),
     ] {
         let all: Vec<&str> = ["init", "bad", "modeler.toml"].into_iter().chain(words).collect();
-        let output = run(here, &all);
-        assert!(code(&output) == Some(2) && stderr(&output).contains(expected), "{all:?}: {}", stderr(&output));
+        ends(&run(here, &all), 2, &[expected]);
         assert!(!here.join("bad").exists());
     }
     three_rows(here, "");
@@ -129,8 +122,7 @@ fn a_session_stops_at_its_budget_and_not_before() {
 /// Whoever edits a deployment is stopped by `tell` as well as by `ask`.
 #[test]
 fn tell_checks_the_budget_by_itself() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["init", "state", "modeler.toml", "--budget", "epsilon=2"]);
     let row = fine(here, &["ask", "state"]);
@@ -141,8 +133,7 @@ fn tell_checks_the_budget_by_itself() {
         fs::copy(here.join("state"), here.join("kept")).expect("copied");
         alter(here, "state", change);
         {
-            let said = run(here, &["ask", "state"]);
-            assert!(code(&said) == Some(2) && stderr(&said).contains("was altered"), "{change}: {}", stderr(&said));
+            ends(&run(here, &["ask", "state"]), 2, &["was altered"]);
         }
         fs::copy(here.join("kept"), here.join("state")).expect("restored");
     }
@@ -160,8 +151,7 @@ fn release<'a>(more: &[&'a str]) -> Vec<&'a str> {
 /// Answers of one row that enter running sums are priced as a group: k times mu, as `privateer account` does.
 #[test]
 fn repeated_rows_of_one_stream_are_a_group() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n");
     let text = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
     fs::write(here.join("modeler.toml"), text.replace("tgp-ucb", "jdp-linucb")).expect("written");
@@ -183,8 +173,7 @@ fn repeated_rows_of_one_stream_are_a_group() {
 /// On the data holder's side one record and round has one answer, whatever is asked again; each new round spends.
 #[test]
 fn a_data_holder_releases_once_for_each_record_and_round() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let first = fine(here, &release(&["--budget", "epsilon=4", "7", "0.25"]));
     let value = json(&first);
     assert!(value["released"].as_f64().is_some_and(|x| x != 0.25 && x.abs() < 10.0), "{value}");
@@ -220,18 +209,13 @@ fn a_data_holder_releases_once_for_each_record_and_round() {
         refused(here, &words, &[expected]);
     }
     assert!(!here.join("fresh").exists());
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(here.join("holder")).expect("a file").permissions().mode() & 0o777, 0o600);
-    }
+    assert_private(&here.join("holder"));
 }
 
 /// With a key, an answer that somebody else sealed is refused, and one that was sealed with it is taken with it alone.
 #[test]
 fn forged_answers_are_refused_by_a_key() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["init", "state", "modeler.toml", "--form", "data-holder"]);
     let row = fine(here, &["ask", "state"]);
@@ -255,8 +239,7 @@ fn forged_answers_are_refused_by_a_key() {
 /// One value is asked for, and a second one is no part of it.
 #[test]
 fn standard_input_holds_one_value() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["init", "state", "modeler.toml"]);
     let row = fine(here, &["ask", "state"]);
@@ -281,8 +264,7 @@ fn standard_input_holds_one_value() {
 /// A session of the form `data-holder` takes released values that state what it declares, and nothing raw.
 #[test]
 fn released_values_are_checked_against_the_session() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["init", "state", "modeler.toml", "--form", "data-holder"]);
     fine(here, &["init", "curator", "modeler.toml"]);
@@ -352,8 +334,7 @@ fn released_values_are_checked_against_the_session() {
 /// Two sessions, a release state and a curated table share one budget of each record.
 #[test]
 fn an_odometer_counts_sessions_columns_and_releases_together() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["odometer", "shared", "--budget", "epsilon=6", "--filter", "sum", "--rows", "3"]);
     refused(here, &["odometer", "shared", "--budget", "epsilon=6", "--filter", "sum", "--rows", "3"], &["there already"]);
@@ -403,8 +384,7 @@ fn an_odometer_counts_sessions_columns_and_releases_together() {
 /// A copy of a session, an older odometer and another odometer are refused.
 #[test]
 fn copies_are_refused_by_a_shared_odometer() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     let odometer = |name: &str| fine(here, &["odometer", name, "--budget", "epsilon=20", "--filter", "sum", "--rows", "3"]);
     odometer("shared");
@@ -449,33 +429,12 @@ fn copies_are_refused_by_a_shared_odometer() {
 /// alone, some 7 of 100 rounds printed two values; 40 rounds let that pass once in 20 runs.
 #[test]
 fn commands_at_once_release_one_value() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     fine(here, &["odometer", "shared", "--rows", "10", "--budget", "epsilon=1000", "--filter", "sum"]);
     for round in 1..=40 {
-        let round = round.to_string();
-        let release = || {
-            run(
-                here,
-                &[
-                    "release",
-                    "--mechanism",
-                    "laplace",
-                    "--epsilon",
-                    "0.5",
-                    "--clip",
-                    "0,1",
-                    "--odometer",
-                    "shared",
-                    "--state",
-                    "state",
-                    "--round",
-                    &round,
-                    "7",
-                    "0.5",
-                ],
-            )
-        };
+        let line =
+            format!("release --mechanism laplace --epsilon 0.5 --clip 0,1 --odometer shared --state state --round {round} 7 0.5");
+        let release = || run(here, &words(&line));
         let outputs = std::thread::scope(|scope| {
             let started: Vec<_> = (0..4).map(|_| scope.spawn(release)).collect();
             started.into_iter().map(|thread| thread.join().expect("a command")).collect::<Vec<_>>()
@@ -494,8 +453,7 @@ fn commands_at_once_release_one_value() {
 /// An older copy of an odometer or a release state understates: files that disagree are refused.
 #[test]
 fn an_older_copy_is_not_taken_for_the_whole() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["odometer", "shared", "--rows", "3", "--budget", "epsilon=1000", "--filter", "sum"]);
     fine(here, &["init", "state", "modeler.toml", "--odometer", "shared"]);
@@ -510,8 +468,11 @@ fn an_older_copy_is_not_taken_for_the_whole() {
         use std::os::unix::ffi::OsStrExt;
         let odd = here.join(std::ffi::OsStr::from_bytes(b"n\xff"));
         fs::copy(here.join("shared"), &odd).expect("copied");
-        let output = crate::program::privateer(here).args(["ask", "state", "--odometer"]).arg(&odd).output().expect("started");
-        assert!(code(&output) == Some(2) && stderr(&output).contains("not UTF-8"), "{}", stderr(&output));
+        ends(
+            &crate::program::privateer(here).args(["ask", "state", "--odometer"]).arg(&odd).output().expect("started"),
+            2,
+            &["not UTF-8"],
+        );
     }
     // A hard link would split the odometer at the next write.
     fs::hard_link(here.join("shared"), here.join("link")).expect("linked");
@@ -521,26 +482,11 @@ fn an_older_copy_is_not_taken_for_the_whole() {
 /// Deltas at which a record leaves unchanged are refused, in answers and in budgets.
 #[test]
 fn large_deltas_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     refused(here, &["init", "state", "modeler.toml", "--budget", "epsilon=4,delta=0.9"], &["--allow-large-delta"]);
-    let words = [
-        "release",
-        "--mechanism",
-        "gaussian",
-        "--epsilon",
-        "1",
-        "--delta",
-        "0.9",
-        "--clip",
-        "0,1",
-        "--state",
-        "values",
-        "0",
-        "0.5",
-    ];
-    refused(here, &words, &["--allow-large-delta"]);
+    let line = "release --mechanism gaussian --epsilon 1 --delta 0.9 --clip 0,1 --state values 0 0.5";
+    refused(here, &words(line), &["--allow-large-delta"]);
 }
 
 /// Sessions, release states and odometers, each older, copied, forked, moved and linked: refused, or counted right.
@@ -553,33 +499,20 @@ fn every_kind_of_file_against_every_kind_of_copy() {
         ledger["total"]["of_one"].as_u64().expect("a number")
     };
     for kind in ["session", "holder", "shared"] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let here = folder.path();
+        let here = &folder();
         three_rows(here, HYBRID);
         fine(here, &["odometer", "shared", "--budget", "epsilon=40", "--filter", "sum", "--rows", "3"]);
         // Makes one more answer with a file of this kind; each odometer is used by a new release state.
-        let make = |file: &str, round: &str| -> Vec<String> {
-            let all = match kind {
-                "session" => {
-                    let asked = run(here, &["ask", file]);
-                    if code(&asked) != Some(0) {
-                        return vec!["ask".to_owned(), file.to_owned()];
-                    }
-                    format!("tell {file} {} 0.5", stdout(&asked).trim())
-                }
-                "holder" => format!("release --mechanism hybrid --epsilon 2 --clip -1,1 --state {file} --round {round} 1 0.5"),
-                _ => format!("release --mechanism hybrid --epsilon 2 --clip -1,1 --odometer {file} --state s{file}{round} 1 0.5"),
-            };
-            all.split(' ').map(str::to_owned).collect()
+        let line = |file: &str, round: &str| match kind {
+            "session" => {
+                let asked = run(here, &["ask", file]);
+                if code(&asked) == Some(0) { format!("tell {file} {} 0.5", stdout(&asked).trim()) } else { format!("ask {file}") }
+            }
+            "holder" => format!("release --mechanism hybrid --epsilon 2 --clip -1,1 --state {file} --round {round} 1 0.5"),
+            _ => format!("release --mechanism hybrid --epsilon 2 --clip -1,1 --odometer {file} --state s{file}{round} 1 0.5"),
         };
-        let answer = |file: &str, round: &str| {
-            let all = make(file, round);
-            fine(here, &all.iter().map(String::as_str).collect::<Vec<_>>());
-        };
-        let is_refused = |file: &str, words: &[&str]| {
-            let all = make(file, "9");
-            refused(here, &all.iter().map(String::as_str).collect::<Vec<_>>(), words);
-        };
+        let answer = |file: &str, round: &str| fine(here, &words(&line(file, round)));
+        let is_refused = |file: &str, texts: &[&str]| refused(here, &words(&line(file, "9")), texts);
         let rename = |from: &str, to: &str| fs::rename(here.join(from), here.join(to)).expect("renamed");
         if kind == "session" {
             fine(here, &["init", "session", "modeler.toml"]);
@@ -618,8 +551,7 @@ fn every_kind_of_file_against_every_kind_of_copy() {
 /// A release state that is older than the session that took its values, or that went on without it, is refused beside it.
 #[test]
 fn a_release_state_that_lacks_an_answer_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     three_rows(here, HYBRID);
     fine(here, &["init", "state", "modeler.toml", "--form", "data-holder"]);
     let take = |round: u64| {

@@ -1,6 +1,6 @@
 //! `privateer devices` and `--backend`, with and without adapters.
 
-use crate::program::{code, privateer, stderr, stdout};
+use crate::program::{code, ends, privateer, stderr, stdout};
 use std::path::Path;
 use std::process::Output;
 
@@ -32,8 +32,7 @@ fn without_an_adapter() {
     assert_eq!(code(&output), Some(3), "{said}");
     assert!(said.contains("hint: use `--backend cpu`") && !said.contains("panicked"), "{said}");
     assert!(!folder.path().join("out").exists(), "a refused run made a folder");
-    let output = without_drivers(folder.path(), &["run", "spec.toml", "--quiet"]);
-    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    ends(&without_drivers(folder.path(), &["run", "spec.toml", "--quiet"]), 0, &[]);
     let record = std::fs::read_to_string(folder.path().join("out/spec/run.json")).expect("what the machine did");
     assert!(record.contains("\"backend\": \"cpu\""), "{record}");
     let output = without_drivers(folder.path(), &["devices"]);
@@ -69,8 +68,7 @@ fn with_an_adapter() {
     let parts = |backend: &str| {
         let out = format!("out-{backend}");
         let arguments = ["run", "spec.toml", "--quiet", "--backend", backend, "--out", &out];
-        let output = privateer(folder.path()).args(arguments).output().expect("the program starts");
-        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+        ends(&privateer(folder.path()).args(arguments).output().expect("the program starts"), 0, &[]);
         let cells = std::fs::read_dir(folder.path().join(&out).join("cells")).expect("parts");
         let mut parts: Vec<_> = cells
             .map(|entry| entry.expect("an entry").path())

@@ -1,7 +1,7 @@
 //! Results folders from outside: equal runs are equal file by file, and `verify` names every altered file that people read.
 
 use crate::problems::sweep_with_parameters;
-use crate::program::{code, run, stderr};
+use crate::program::{Folder, code, ends, folder_with, run, stderr};
 use crate::two_parties::fine;
 use privateer::record::verify;
 use privateer::report::compare_report;
@@ -10,11 +10,8 @@ use std::fs;
 use std::path::Path;
 
 /// Eight parts, those of references among them; four have released parameters.
-fn folder_with_spec() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    let spec = sweep_with_parameters("[sweep.product]\n\"privacy.epsilon\" = [1.0, 4.0]\n");
-    fs::write(folder.path().join("spec.toml"), spec).expect("a spec");
-    folder
+fn folder_with_spec() -> Folder {
+    folder_with(&sweep_with_parameters("[sweep.product]\n\"privacy.epsilon\" = [1.0, 4.0]\n"))
 }
 
 /// Returns every file below a folder but the two that hold what the machine did.
@@ -45,8 +42,7 @@ fn assert_equal(left: &Path, right: &Path) {
 
 #[test]
 fn equal_runs_are_equal_file_by_file() {
-    let folder = folder_with_spec();
-    let here = folder.path();
+    let here = &folder_with_spec();
     let audited = ["run", "spec.toml", "--quiet", "--set", "audit.samples=200"];
     let runs: [&[&str]; 4] = [
         &["--out", "one", "--threads", "1"],
@@ -89,8 +85,8 @@ fn equal_runs_are_equal_file_by_file() {
 #[test]
 fn every_altered_byte_is_named() {
     let folder = folder_with_spec();
-    let out = folder.path().join("out");
-    fine(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]);
+    let out = folder.join("out");
+    fine(&folder, &["run", "spec.toml", "--out", "out", "--quiet"]);
     assert!(compare_report(&out, &|_| ()).is_ok_and(|compared| 5 <= compared.n_intact && compared.altered.is_empty()));
     let mut n_flips = BTreeMap::new();
     for (name, whole) in files(&out) {
@@ -131,8 +127,7 @@ fn every_altered_byte_is_named() {
 
 #[test]
 fn the_program_names_altered_and_missing_reports() {
-    let folder = folder_with_spec();
-    let here = folder.path();
+    let here = &folder_with_spec();
     fine(here, &["run", "spec.toml", "--out", "out", "--quiet"]);
     for name in ["summary.csv", "report.html", "plots/curves.svg"] {
         let path = here.join("out").join(name);
@@ -145,12 +140,7 @@ fn the_program_names_altered_and_missing_reports() {
             stderr(&altered)
         );
         fs::remove_file(&path).expect("removed");
-        let missing = run(here, &["verify", "out"]);
-        assert!(
-            code(&missing) == Some(4) && stderr(&missing).contains(&format!("the report lacks `{name}`")),
-            "{}",
-            stderr(&missing)
-        );
+        ends(&run(here, &["verify", "out"]), 4, &[&format!("the report lacks `{name}`")]);
         fine(here, &["report", "out"]);
         assert_eq!(fs::read(&path).expect("written again"), whole);
     }

@@ -2,7 +2,7 @@
 //! stated size may be more than the machine has.
 #![cfg(unix)]
 
-use crate::program::{code, privateer, stderr};
+use crate::program::{code, folder, privateer, stderr};
 use crate::support::prepared;
 use crate::two_parties::{curated, fine, refused, session};
 use privateer::{AskTell, DataFolder};
@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 /// A reward or a value far outside of the clip, of either sign and any size, spends nothing until `--yes` says that it is meant.
 #[test]
 fn values_far_outside_of_the_clip_are_asked_about() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     session(here, "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [0.0, 1.0]\n", "kind = \"igp-ucb\"");
     let row = fine(here, &["ask", "state"]).trim().to_owned();
     let release = ["release", "--state", "rel", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "3"];
@@ -93,8 +92,7 @@ const PLACES: [&[&str]; 22] = [
 
 #[test]
 fn whatever_stands_where_a_file_is_named_is_refused_at_once() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     session(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     fs::copy(here.join("released.csv.ledger.json"), here.join("ledger.json")).expect("copied");
     let text = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
@@ -135,8 +133,7 @@ fn whatever_stands_where_a_file_is_named_is_refused_at_once() {
 /// What would need more memory than the process may take is refused before it is made, also below `limits.memory_gib`.
 #[test]
 fn sizes_beyond_the_machine_are_refused_before_they_are_made() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let wide = "trials = 1\nrounds = 10\naccepted_warnings = [\"delta\"]\n[problem]\nkind = \"linear-regression\"\ndimension = 65535\n\
                 set = { kind = \"lp-ball\", p = 1.5, radius = 2.0 }\n[privacy]\nepsilon = 1.0\n[[learner]]\nkind = \"dp-tofw\"\n";
     fs::write(here.join("wide.toml"), wide).expect("written");

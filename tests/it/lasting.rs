@@ -1,18 +1,14 @@
 //! Deployments that last: tables of a day, people who join and leave, budgets that are renewed, older copies, many programs at once.
 
 use crate::database::{all, alter, holds_number, one};
-use crate::program::{code, run, stderr, stdout};
+use crate::deployments::json;
+use crate::program::{assert_private, code, ends, folder, run, stderr, stdout};
 use crate::two_parties::{fine, refused};
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 const TERMS: [&str; 7] = ["release", "--state", "dep", "--mechanism", "laplace", "--epsilon", "1"];
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
 
 /// A release with the usual mechanism and more words.
 fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -38,8 +34,7 @@ fn released(here: &Path, more: &[&str]) -> (Vec<(String, f64)>, String, Option<i
 /// A day's values leave in one transaction; refused records are listed, and the same day again gives the same answers.
 #[test]
 fn a_table_is_released_once_and_nothing_of_it_is_lost() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let day = [("ann", "0.5"), ("bob", "nan"), ("cy", ""), ("dee", "0.25"), ("ann", "0.75"), ("eve", "1e6"), (" dee", "1")];
     table(here, "day.csv", &day);
     refused(here, &words(&["--ids", "--table", "day.csv", "--value", "outcome", "--record", "id"]), &["--round"]);
@@ -75,8 +70,7 @@ fn a_table_is_released_once_and_nothing_of_it_is_lost() {
 /// Whoever has left is answered about no more, and what they have spent stays; a keyed file holds no ids.
 #[test]
 fn people_join_and_leave() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     for (name, bytes) in [("key", "0123456789abcdef0123"), ("other", "another key of many bytes")] {
         fs::write(here.join(name), bytes).expect("written");
     }
@@ -87,19 +81,12 @@ fn people_join_and_leave() {
         fine(here, &[&["people", "dep", "--join", "secret-ann", "bob"], key].concat());
         let release = |id: &str, round: &str| run(here, &words(&[key, &["--round", round, id, "0.5"]].concat()));
         assert_eq!(code(&release("secret-ann", "1")), Some(0));
-        let unknown = release("cy", "1");
-        assert!(code(&unknown) == Some(2) && stderr(&unknown).contains("knows no record `cy`"), "{}", stderr(&unknown));
+        ends(&release("cy", "1"), 2, &["knows no record `cy`"]);
         fine(here, &[&["people", "dep", "--leave", "secret-ann"], key].concat());
-        let gone = release("secret-ann", "2");
-        assert!(code(&gone) == Some(1) && stderr(&gone).contains("has left"), "{}", stderr(&gone));
+        ends(&release("secret-ann", "2"), 1, &["has left"]);
         fine(here, &[&["people", "dep", "--join", "secret-ann"], key].concat());
         assert_eq!(code(&release("secret-ann", "2")), Some(0));
-        let spent = release("secret-ann", "3");
-        assert!(
-            code(&spent) == Some(1) && stderr(&spent).contains("record secret-ann has spent epsilon = 2"),
-            "{}",
-            stderr(&spent)
-        );
+        ends(&release("secret-ann", "3"), 1, &["record secret-ann has spent epsilon = 2"]);
         assert_eq!(code(&release("bob", "1")), Some(0));
         let bytes = fs::read(here.join("dep")).expect("a file");
         assert_ne!(bytes.windows(10).any(|found| found == b"secret-ann"), keyed, "ids stand where no key is stated alone");
@@ -119,8 +106,7 @@ fn people_join_and_leave() {
 /// A budget of a month allows as many answers in each month of the calendar, and time does not run back.
 #[test]
 fn budgets_are_renewed_by_the_calendar() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     assert_eq!(code(&run(here, &words(&["--per", "month", "1", "0.5"]))), Some(2), "there is no budget that could be renewed");
     // The number of answers that each day may add, with two a period: weeks begin on Monday, 2025-12-29.
     let days = ["2025-12-31T23:59:59Z", "2026-01-01", "2026-01-04T12:00:00", "2026-01-05", "2026-01-31T23:59:59Z", "2026-02-01"];
@@ -154,8 +140,7 @@ fn budgets_are_renewed_by_the_calendar() {
 /// An older copy is refused by the anchor, by the session that took a newer answer, and by an odometer; a copy that went on, too.
 #[test]
 fn older_copies_are_refused_by_whatever_knows_better() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     fs::create_dir(here.join("usb")).expect("a folder");
     let release = |round: &str, row: &str| run(here, &words(&["--anchor", "usb/anchor", "--round", round, row, "0.5"]));
     let copy = |from: &str, to: &str| assert!(fs::copy(here.join(from), here.join(to)).is_ok(), "{from}");
@@ -165,18 +150,15 @@ fn older_copies_are_refused_by_whatever_knows_better() {
     assert_eq!(code(&release("2", "0")), Some(0));
     copy("dep", "newest");
     copy("old", "dep");
-    let older = release("2", "0");
-    assert!(code(&older) == Some(2) && stderr(&older).contains("is an older copy: it has made 1 answers"), "{}", stderr(&older));
+    ends(&release("2", "0"), 2, &["is an older copy: it has made 1 answers"]);
     // With as many answers, and another one among them.
     copy("old-anchor", "usb/anchor");
     assert_eq!(code(&release("3", "0")), Some(0));
     copy("dep", "forked");
     copy("newest", "dep");
-    let forked = release("4", "0");
-    assert!(code(&forked) == Some(2) && stderr(&forked).contains("went on by itself"), "{}", stderr(&forked));
+    ends(&release("4", "0"), 2, &["went on by itself"]);
     fs::rename(here.join("usb"), here.join("away")).expect("renamed");
-    let missing = release("4", "0");
-    assert!(code(&missing) == Some(2) && stderr(&missing).contains("cannot read the anchor"), "{}", stderr(&missing));
+    ends(&release("4", "0"), 2, &["cannot read the anchor"]);
     fs::write(here.join("away/anchor"), "nothing").expect("written");
     fs::rename(here.join("away"), here.join("usb")).expect("renamed");
     refused(here, &words(&["--round", "4", "0", "0.5"]), &["is not the anchor"]);
@@ -197,15 +179,13 @@ fn older_copies_are_refused_by_whatever_knows_better() {
     copy("holder", "old-holder");
     assert_eq!(code(&take(2)), Some(0));
     copy("old-holder", "holder");
-    let older = take(3);
-    assert!(code(&older) == Some(2) && stderr(&older).contains("an older copy of the data holder's file"), "{}", stderr(&older));
+    ends(&take(3), 2, &["an older copy of the data holder's file"]);
 }
 
 /// Eight programs at once on one file: every answer is paid for once, and none is lost.
 #[test]
 fn eight_programs_at_once_lose_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     fine(here, &words(&["--budget", "epsilon=6", "0", "0.5"]));
     let (n_programs, n_answers) = (8u64, 12u64);
     let outcomes: Vec<Vec<(u64, Option<f64>)>> = std::thread::scope(|scope| {
@@ -241,8 +221,7 @@ fn eight_programs_at_once_lose_nothing() {
 /// The page and the list of an auditor hold what SQL finds, and no file is overwritten.
 #[test]
 fn books_are_what_the_database_says() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here, "day.csv", &[("<i>ann</i>", "0.5"), ("=cmd", "0.25"), ("cy", "0.125")]);
     for (round, day) in [("1", "2026-01-01"), ("2", "2026-01-11"), ("3", "2026-01-21")] {
         let more =
@@ -274,18 +253,13 @@ fn books_are_what_the_database_says() {
     let stated = json(&fine(here, &["ledger", "dep", "--json"]));
     let cy = stated["files"][0]["ledger"]["total"]["records"].as_array().expect("records").last().expect("three").clone();
     assert_eq!((epsilon, cy["epsilon"].as_f64()), (2.0, Some(2.0)));
-    #[cfg(unix)]
-    for name in ["dep", "books.html", "books.csv"] {
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(here.join(name)).expect("a file").permissions().mode() & 0o777, 0o600, "{name}");
-    }
+    ["dep", "books.html", "books.csv"].iter().for_each(|name| assert_private(&here.join(name)));
 }
 
 /// One file for a party: several sessions and columns under one budget.
 #[test]
 fn one_file_holds_sessions_and_columns_under_one_budget() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     crate::deployments::three_rows(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [0.0, 1.0]\n");
     fine(here, &["odometer", "dep", "--budget", "epsilon=3", "--filter", "sum", "--rows", "3"]);
     for name in ["first", "second"] {
@@ -318,8 +292,7 @@ fn one_file_holds_sessions_and_columns_under_one_budget() {
 /// A disk that is full, and a database of somebody else or of a newer program: nothing is spent.
 #[test]
 fn full_disks_and_foreign_databases_spend_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     fine(here, &words(&["0", "0.5"]));
     let spends = || one::<i64>(here, "dep", "SELECT count(*) FROM spends");
     table(here, "day.csv", &(0..4000).map(|_| ("", "0.5")).collect::<Vec<_>>());
@@ -349,8 +322,7 @@ fn full_disks_and_foreign_databases_spend_nothing() {
 /// One number means one person in all files that count together, and whoever has left is answered about by none of them.
 #[test]
 fn files_that_count_together_mean_the_same_people() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     fine(here, &["odometer", "people", "--ids", "--budget", "epsilon=2", "--filter", "sum"]);
     fine(here, &["odometer", "rows", "--rows", "9", "--budget", "epsilon=2", "--filter", "sum"]);
     for odometer in ["people", "rows"] {
@@ -365,24 +337,21 @@ fn files_that_count_together_mean_the_same_people() {
     refused(here, &words(&second), &["counts in the odometer", "--odometer"]);
     fine(here, &words(&[&["--odometer", "rows"], &second[..]].concat()));
     fine(here, &["people", "rows", "--leave", "1"]);
-    let left = run(here, &["release", "--state", "dep", "--column", "reward", "1", "0.5"]);
-    assert!(code(&left) == Some(1) && stderr(&left).contains("has left"), "{}", stderr(&left));
+    ends(&run(here, &["release", "--state", "dep", "--column", "reward", "1", "0.5"]), 1, &["has left"]);
 
     crate::deployments::three_rows(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [0.0, 1.0]\n");
     fine(here, &["init", "session", "modeler.toml"]);
     let row = fine(here, &["ask", "session"]).trim().to_owned();
     fine(here, &["people", "session", "--leave", &row]);
     for words in [&["ask", "session"][..], &["tell", "session", &row, "0.5"]] {
-        let left = run(here, words);
-        assert!(code(&left) == Some(1) && stderr(&left).contains("has left"), "{}", stderr(&left));
+        ends(&run(here, words), 1, &["has left"]);
     }
 }
 
 /// An anchor overwrites no file, and one that is missing was taken away: also after a first table.
 #[test]
 fn an_anchor_overwrites_nothing_and_is_there_from_the_start() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     fs::write(here.join("notes"), "precious").expect("written");
     refused(here, &words(&["--anchor", "notes", "0", "0.5"]), &["`notes` is there already"]);
     assert_eq!(fs::read_to_string(here.join("notes")).expect("there"), "precious");
@@ -402,8 +371,7 @@ fn an_anchor_overwrites_nothing_and_is_there_from_the_start() {
 /// Curated tables keep the order of times that releases keep.
 #[test]
 fn a_curated_table_is_never_made_before_the_newest_answer() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     crate::two_parties::table(here);
     let budget = "epsilon=1000,delta=1e-3";
     fine(here, &["odometer", "od", "--budget", budget, "--filter", "sum", "--rows", "60", "--per", "month"]);
@@ -415,9 +383,7 @@ fn a_curated_table_is_never_made_before_the_newest_answer() {
         let words = at(out, time);
         run(here, &words.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let first = run_at("one.csv", "2026-03-02T00:00:00Z");
-    assert_eq!(code(&first), Some(0), "{}", stderr(&first));
-    let back = run_at("two.csv", "2026-02-03T00:00:00Z");
-    assert!(code(&back) == Some(2) && stderr(&back).contains("before the newest answer"), "{}", stderr(&back));
+    ends(&run_at("one.csv", "2026-03-02T00:00:00Z"), 0, &[]);
+    ends(&run_at("two.csv", "2026-02-03T00:00:00Z"), 2, &["before the newest answer"]);
     assert_eq!(one::<i64>(here, "od", "SELECT count(*) FROM spends"), 1);
 }

@@ -1,7 +1,7 @@
 //! Runs that are stopped, killed, sharded, squeezed or started twice end with the bytes of one that was left alone.
 #![cfg(unix)]
 
-use crate::program::{code, ends, privateer, run, stderr, stdout};
+use crate::program::{code, ends, folder, folder_with, privateer, run, stderr, stdout};
 use privateer::record::read_part;
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// Two policies, two mechanisms, blocks of three trials, the last block short: 24 parts.
 const SPEC: &str = r#"
@@ -51,16 +50,6 @@ static SLOW_SPEC: LazyLock<String> = LazyLock::new(|| {
 /// Longest that anything here may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn folder_with(spec: &str) -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), spec).expect("the spec");
-    folder
-}
-
-fn folder_with_spec() -> TempDir {
-    folder_with(SPEC)
-}
-
 /// Parts and summary: what must never differ.
 type Bytes = BTreeMap<String, Vec<u8>>;
 
@@ -85,8 +74,8 @@ fn parts(out: &Path) -> Vec<PathBuf> {
 /// What an undisturbed run leaves.
 fn undisturbed(spec: &str) -> Bytes {
     let folder = folder_with(spec);
-    ends(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]), 0, &[]);
-    let reference = bytes(&folder.path().join("out"));
+    ends(&run(&folder, &["run", "spec.toml", "--out", "out", "--quiet"]), 0, &[]);
+    let reference = bytes(&folder.join("out"));
     assert_eq!(reference.len(), PARTS + 1);
     reference
 }
@@ -135,10 +124,10 @@ fn only_whole_parts(out: &Path, reference: &Bytes) -> usize {
 #[test]
 fn a_killed_run_resumes_to_the_same_bytes() {
     let folder = folder_with(&SLOW_SPEC);
-    let out = folder.path().join("out");
+    let out = folder.join("out");
     let mut finished = 0;
     for _ in 0..3 {
-        let mut child = start(folder.path());
+        let mut child = start(&folder);
         wait_for_parts(&out, finished);
         child.kill().expect("killed");
         let output = child.wait_with_output().expect("ended");
@@ -148,7 +137,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     }
     // What a kill in the middle of a write leaves.
     fs::write(out.join("cells/.privateer-0123456789abcdef-1-0123456789abcdef.tmp"), "half a part").expect("a left-over");
-    let output = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
+    let output = run(&folder, &["run", "spec.toml", "--out", "out"]);
     ends(&output, 0, &[]);
     // The parts of one group may be in place without their lines in the list of digests: they are computed again.
     let resumes = |n: usize| stderr(&output).contains(&format!("resuming: {n} of {PARTS} blocks are done"));
@@ -159,10 +148,10 @@ fn a_killed_run_resumes_to_the_same_bytes() {
 #[test]
 fn a_stopped_run_says_how_to_resume() {
     let folder = folder_with(&SLOW_SPEC);
-    let out = folder.path().join("out");
+    let out = folder.join("out");
     let mut finished = 0;
     for signal in ["INT", "TERM"] {
-        let child = start(folder.path());
+        let child = start(&folder);
         wait_for_parts(&out, finished);
         let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().expect("kill starts");
         assert!(sent.success());
@@ -174,16 +163,16 @@ fn a_stopped_run_says_how_to_resume() {
         assert!(finished < PARTS && stderr(&output).contains(&format!("incomplete: {finished} of 24")), "{}", stderr(&output));
         assert!(files(&out.join("cells")).len() == finished, "something was left aside");
     }
-    ends(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]), 0, &[]);
+    ends(&run(&folder, &["run", "spec.toml", "--out", "out", "--quiet"]), 0, &[]);
     assert_same(&out, &SLOW_REFERENCE);
 }
 
 #[test]
 fn a_finished_folder_is_reported_again() {
-    let folder = folder_with_spec();
-    let out = folder.path().join("out");
+    let folder = folder_with(SPEC);
+    let out = folder.join("out");
     let command = ["run", "spec.toml", "--out", "out"];
-    let first = run(folder.path(), &command);
+    let first = run(&folder, &command);
     ends(&first, 0, &[]);
     let modified = |path: &Path| fs::metadata(path).and_then(|found| found.modified()).expect("a time");
     let times: Vec<_> = parts(&out).iter().map(|path| modified(path)).collect();
@@ -191,7 +180,7 @@ fn a_finished_folder_is_reported_again() {
     let manifest = fs::read(out.join("manifest.json")).expect("the manifest");
     fs::remove_file(out.join("report.html")).expect("removed");
     fs::remove_file(out.join("summary.csv")).expect("removed");
-    let again = run(folder.path(), &command);
+    let again = run(&folder, &command);
     ends(&again, 0, &[]);
     assert_eq!(stdout(&again), stdout(&first));
     assert!(stderr(&again).contains("resuming: 24 of 24 blocks are done"), "{}", stderr(&again));
@@ -200,15 +189,15 @@ fn a_finished_folder_is_reported_again() {
     assert!(fs::read(out.join("manifest.json")).expect("the manifest") == manifest);
     assert_same(&out, &REFERENCE);
     // `report` alone says the same.
-    let report = run(folder.path(), &["report", "out"]);
+    let report = run(&folder, &["report", "out"]);
     ends(&report, 0, &[]);
     assert_eq!(stdout(&report), stdout(&first));
 }
 
 #[test]
 fn folders_that_do_not_fit_are_refused() {
-    let folder = folder_with_spec();
-    let root = folder.path();
+    let folder = folder_with(SPEC);
+    let root = &folder;
     let tiny = |out: &str| run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", out]);
     ends(&tiny("taken"), 0, &[]);
     let before = bytes(&root.join("taken"));
@@ -235,13 +224,13 @@ fn folders_that_do_not_fit_are_refused() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_refused() {
-    let folder = folder_with_spec();
+    let folder = folder_with(SPEC);
     if !Path::new("/proc/self").exists() {
         println!("skipped: there is no /proc to be refused by");
         return;
     }
     // Nobody may make folders there, whoever runs this test.
-    let output = run(folder.path(), &["run", "spec.toml", "--rounds", "2", "--out", "/proc/privateer/out"]);
+    let output = run(&folder, &["run", "spec.toml", "--rounds", "2", "--out", "/proc/privateer/out"]);
     ends(&output, 2, &["`/proc/privateer/out` cannot be", "choose another folder with `--out DIR`"]);
 }
 
@@ -251,13 +240,13 @@ fn a_full_disk_keeps_what_was_finished() {
     let spec = SLOW_SPEC.replace("rounds = 4000", "rounds = 1500").replace("\n[[policy]]", "\n[[policy]]\nbeta = \"theory\"");
     let reference = undisturbed(&spec);
     let folder = folder_with(&spec);
-    let out = folder.path().join("out");
+    let out = folder.join("out");
     let program = env!("CARGO_BIN_EXE_privateer");
     // Files may grow to `limit` KiB: too little for the manifest, then for parts, then for the report.
     let (mut limit, mut failed_at) = (1, Vec::new());
     loop {
         let script = format!("ulimit -f {limit}; exec '{program}' run spec.toml --out out");
-        let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().expect("bash starts");
+        let output = Command::new("bash").args(["-c", &script]).current_dir(&folder).output().expect("bash starts");
         if code(&output) == Some(0) {
             break;
         }
@@ -289,7 +278,7 @@ fn low_memory_is_said_and_is_exit_code_4() {
     for kib in [90_000, 120_000, 200_000, 400_000, 3_000_000] {
         let set = "--set environment.domain.points=200000 --threads 2 --backend cpu";
         let script = format!("ulimit -v {kib}; exec '{program}' run spec.toml --rounds 50 --out out-{kib} {set}");
-        let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().expect("bash starts");
+        let output = Command::new("bash").args(["-c", &script]).current_dir(&folder).output().expect("bash starts");
         match code(&output) {
             Some(0) => {}
             // Refused before anything was computed.
@@ -305,17 +294,17 @@ fn low_memory_is_said_and_is_exit_code_4() {
 
 #[test]
 fn damaged_parts_are_computed_again() {
-    let folder = folder_with_spec();
-    let out = folder.path().join("out");
+    let folder = folder_with(SPEC);
+    let out = folder.join("out");
     let command = ["run", "spec.toml", "--out", "out"];
-    ends(&run(folder.path(), &command), 0, &[]);
+    ends(&run(&folder, &command), 0, &[]);
     let (cut, junk, gone) =
         (out.join("cells/c0000-b0001.parquet"), out.join("cells/c0001-b0000.parquet"), out.join("cells/c0002-b0005.parquet"));
     let whole = fs::read(&cut).expect("a part");
     fs::write(&cut, &whole[..whole.len() / 2]).expect("cut");
     fs::write(&junk, "").expect("emptied");
     fs::remove_file(&gone).expect("removed");
-    let again = run(folder.path(), &command);
+    let again = run(&folder, &command);
     ends(&again, 0, &[]);
     let said = stderr(&again);
     assert_eq!(said.matches("warning: `out/cells/").count(), 2, "{said}");
@@ -329,8 +318,8 @@ fn damaged_parts_are_computed_again() {
 
 #[test]
 fn shards_merge_to_the_same_bytes() {
-    let folder = folder_with_spec();
-    let root = folder.path();
+    let folder = folder_with(SPEC);
+    let root = &folder;
     let shard = |which: &str| run(root, &["run", "spec.toml", "--shard", which, "--out", "shards"]);
     let first = shard("1/2");
     ends(&first, 0, &[]);
@@ -379,8 +368,8 @@ fn shards_merge_to_the_same_bytes() {
 /// Both write below one folder at the same time, as the jobs of an array do.
 #[test]
 fn shards_of_one_folder_run_beside_each_other() {
-    let folder = folder_with_spec();
-    let root = folder.path();
+    let folder = folder_with(SPEC);
+    let root = &folder;
     let runs: Vec<_> = ["1/3", "2/3", "3/3"]
         .into_iter()
         .map(|which| {
@@ -398,14 +387,14 @@ fn shards_of_one_folder_run_beside_each_other() {
 #[test]
 fn two_runs_cannot_share_a_folder() {
     let folder = folder_with(&SLOW_SPEC);
-    let out = folder.path().join("out");
-    let mut first = start(folder.path());
+    let out = folder.join("out");
+    let mut first = start(&folder);
     wait_for_parts(&out, 0);
-    let second = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
+    let second = run(&folder, &["run", "spec.toml", "--out", "out"]);
     ends(&second, 5, &["`out` is in use by another run", "wait for it to end, or choose another folder", "`--wait SECONDS`"]);
     assert_eq!(first.try_wait().expect("known"), None, "the first run was over too early for this test");
     // Its shares are there when the wait ends: nothing is computed twice.
-    let third = run(folder.path(), &["run", "spec.toml", "--out", "out", "--wait", "600"]);
+    let third = run(&folder, &["run", "spec.toml", "--out", "out", "--wait", "600"]);
     let said = stderr(&third);
     let resumed =
         said.lines().find_map(|line| line.strip_prefix("resuming: ")?.strip_suffix(" blocks are done")?.split_once(" of "));
@@ -417,8 +406,8 @@ fn two_runs_cannot_share_a_folder() {
 
 #[test]
 fn threads_and_batches_and_shards_change_no_byte() {
-    let folder = folder_with_spec();
-    let root = folder.path();
+    let folder = folder_with(SPEC);
+    let root = &folder;
     for threads in ["1", "2"] {
         for batch in ["1", "3", "64"] {
             for shards in [1, 2] {
@@ -448,16 +437,16 @@ fn threads_and_batches_and_shards_change_no_byte() {
 /// A folder begun over one data set is not continued over another, though the spec is the same.
 #[test]
 fn other_data_is_another_run() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder();
     let spec = "rounds = 5\ntrials = 2\nblock = 1\n[environment]\nkind = \"arms-table\"\ntrain = \"t.csv\"\ntest = \"t.csv\"\n[[policy]]\nkind = \"igp-ucb\"\n";
-    fs::write(folder.path().join("spec.toml"), spec).expect("a spec");
+    fs::write(folder.join("spec.toml"), spec).expect("a spec");
     for (name, table) in [("a", "1,2\n2,1\n3,5\n"), ("b", "1,2\n2,1\n3,4\n")] {
-        fs::create_dir(folder.path().join(name)).expect("a folder");
-        fs::write(folder.path().join(name).join("t.csv"), table).expect("a table");
+        fs::create_dir(folder.join(name)).expect("a folder");
+        fs::write(folder.join(name).join("t.csv"), table).expect("a table");
     }
-    let over = |data: &str| run(folder.path(), &["run", "spec.toml", "--out", "out", "--data", data]);
+    let over = |data: &str| run(&folder, &["run", "spec.toml", "--out", "out", "--data", data]);
     ends(&over("a"), 0, &[]);
-    let out = folder.path().join("out");
+    let out = folder.join("out");
     fs::remove_file(&parts(&out)[1]).expect("a part");
     ends(&over("b"), 2, &["the same spec over other data", "--data DIR"]);
     ends(&over("a"), 0, &[]);
@@ -466,8 +455,8 @@ fn other_data_is_another_run() {
 /// Values of mean 10 and standard deviation 2: a clip in units of the file is the same run as the converted one.
 #[test]
 fn clips_and_bounds_count_in_units_of_the_file_where_that_is_stated() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let root = folder.path();
+    let folder = folder();
+    let root = &folder;
     fs::write(root.join("t.csv"), "x,lux\n0,8\n1,12\n2,8\n3,12\n").expect("a table");
     let spec = |goal: &str, units: &str, bound: &str, clip: &str| {
         format!(

@@ -1,6 +1,6 @@
 //! What README and guides show is what the program says.
 
-use crate::program::{code, run, stderr, stdout};
+use crate::program::{code, ends, run, stderr, stdout};
 use std::fs;
 use std::path::Path;
 
@@ -86,8 +86,7 @@ fn zipped_keys_share_a_panel() {
     };
     for (kind, divided) in [("zip", false), ("product", true)] {
         fs::write(folder.path().join("sweep.toml"), spec(kind)).expect("the spec");
-        let ran = run(folder.path(), &["run", "sweep.toml", "--out", kind, "--backend", "cpu", "--quiet"]);
-        assert_eq!(code(&ran), Some(0), "{}", stderr(&ran));
+        ends(&run(folder.path(), &["run", "sweep.toml", "--out", kind, "--backend", "cpu", "--quiet"]), 0, &[]);
         let figure = folder.path().join(kind).join("plots/final-0-environment-domain-dimension.svg");
         let figure = fs::read_to_string(figure).expect("the figure");
         assert_eq!(figure.contains("points = 9"), divided, "{kind}");
@@ -99,8 +98,7 @@ fn zipped_keys_share_a_panel() {
         "[[policy]]\nkind = \"gp-ucb\"\nlabel = \"plain\"\nprivacy = { mechanism = \"none\" }\n[sweep.zip]\n\"privacy.epsilon\" = [1.0, 2.0]",
     );
     fs::write(folder.path().join("sweep.toml"), spec).expect("the spec");
-    let ran = run(folder.path(), &["run", "sweep.toml", "--out", "cost", "--backend", "cpu", "--quiet"]);
-    assert_eq!(code(&ran), Some(0), "{}", stderr(&ran));
+    ends(&run(folder.path(), &["run", "sweep.toml", "--out", "cost", "--backend", "cpu", "--quiet"]), 0, &[]);
     let page = fs::read_to_string(folder.path().join("cost/report.html")).expect("the page");
     let caption = "Cost of privacy against epsilon (with it: environment.domain.dimension, environment.domain.points): ";
     assert_eq!(page.matches(caption).count(), 2, "the ratio and the difference");

@@ -2,6 +2,7 @@
 //! where a calibration rests on the protected data. Each test failed on the statements that it is about.
 
 use crate::program::{code, run, stdout};
+use crate::threat_models::{CONTEXTS, POINTS};
 use privateer_privacy::streams::{Factorisation, Shape};
 use privateer_privacy::sums::{Epochs, SumsNeed, joint};
 use privateer_privacy::{Budget, Calibration, Delta, Epsilon, Factor, Guarantee, Request, RewardFacts, gdp_epsilon, gdp_mu};
@@ -41,27 +42,8 @@ fn epsilon_of(quote: &Value) -> f64 {
 }
 
 fn joint_spec(policy: &str) -> String {
-    format!(
-        r#"
-rounds = 1000
-trials = 1
-
-[environment]
-kind = "rkhs"
-domain = {{ kind = "grid", dimension = 1, points = 20 }}
-kernel = {{ kind = "squared-exponential", lengthscale = 0.3 }}
-noise = "bernoulli"
-output = "unit"
-bound = 1.0
-
-[privacy]
-epsilon = 4.0
-delta = 1e-3
-
-[[policy]]
-{policy}
-"#
-    )
+    let points = POINTS.replace("rounds = 10\n", "rounds = 1000\n").replace("points = 10 ", "points = 20 ");
+    format!("{points}[privacy]\nepsilon = 4.0\ndelta = 1e-3\n[[policy]]\n{policy}\n")
 }
 
 /// Several rounds may enter at one release, so k of one user are priced as a group of k.
@@ -172,40 +154,27 @@ fn prices_of_groups_survive_the_optimal_attack() {
     }
 }
 
-const CONTEXTS: &str = r#"
-rounds = 1000
-trials = 1
-
-[environment]
-kind = "generalized-linear"
-dimension = 5
-arms = 2
-noise = { kind = "gaussian", sd = 0.05 }
-
-[privacy]
-epsilon = 4.0
-delta = 1e-3
-clip = [-1.0, 1.0]
-
-[[policy]]
-"#;
+fn contexts(policy: &str) -> String {
+    let contexts = CONTEXTS.replace("rounds = 50\n", "rounds = 1000\n");
+    format!("{contexts}[privacy]\nepsilon = 4.0\ndelta = 1e-3\nclip = [-1.0, 1.0]\n[[policy]]\nkind = \"{policy}\"\n")
+}
 
 #[test]
 fn interactions_of_one_user_add_up() {
     for (k, expected) in [(1, 4.0), (3, 17.19), (10, 110.5)] {
-        let (quotes, exit) = priced(&format!("{CONTEXTS}kind = \"dp-linucb\""), k, &[]);
+        let (quotes, exit) = priced(&contexts("dp-linucb"), k, &[]);
         let epsilon = epsilon_of(&quotes[0]);
         assert!((epsilon - of_group(k)).abs() < 1e-6 * epsilon && (epsilon - expected).abs() < 0.06, "{k}: {epsilon}");
         assert_eq!((quotes[0]["guarantee"] == "holds", exit), (k == 1, Some(i32::from(k != 1))));
     }
     // Choices are concentrated: k interactions are k² rho.
-    let hdb = |k| priced(&format!("{CONTEXTS}kind = \"dp-hdb\""), k, &[]).0.remove(0);
+    let hdb = |k| priced(&contexts("dp-hdb"), k, &[]).0.remove(0);
     let (once, thrice) = (hdb(1), hdb(3));
     let rho = |quote: &Value| quote["composition"]["parts"][0][0]["rho"].as_f64().expect("a bound");
     assert!((rho(&thrice) - 9.0 * rho(&once)).abs() < 1e-12 * rho(&thrice));
     assert!(13.18 <= epsilon_of(&thrice), "{}", epsilon_of(&thrice));
     // Everybody's own items are separate mechanisms.
-    let local = |k| epsilon_of(&priced(&format!("{CONTEXTS}kind = \"ldp-linucb\""), k, &[]).0[0]);
+    let local = |k| epsilon_of(&priced(&contexts("ldp-linucb"), k, &[]).0[0]);
     let (epsilon, delta) = budget(4.0);
     assert!((local(3) - gdp_epsilon(3.0_f64.sqrt() * gdp_mu(epsilon, delta), delta)).abs() < 1e-6 * local(3));
 }
@@ -213,7 +182,7 @@ fn interactions_of_one_user_add_up() {
 /// A price report says the same as its ledger: unit, adversary, sensitivity.
 #[test]
 fn contextual_reports_agree_with_their_ledger() {
-    let (quotes, _) = priced(&format!("{CONTEXTS}kind = \"dp-linucb\""), 1, &[]);
+    let (quotes, _) = priced(&contexts("dp-linucb"), 1, &[]);
     let quote = &quotes[0];
     assert_eq!(quote["threat_model"]["unit"]["kind"], "interaction");
     assert_eq!(quote["threat_model"]["adversary"]["kind"], "other-users");

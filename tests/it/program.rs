@@ -27,9 +27,22 @@ impl std::ops::Deref for Folder {
     }
 }
 
+impl AsRef<Path> for Folder {
+    fn as_ref(&self) -> &Path {
+        self
+    }
+}
+
 /// Makes a temporary folder.
 pub fn folder() -> Folder {
     Folder(tempfile::tempdir().expect("a folder"))
+}
+
+/// Makes a temporary folder with this spec, `spec.toml`.
+pub fn folder_with(spec: &str) -> Folder {
+    let folder = folder();
+    fs::write(folder.join("spec.toml"), spec).expect("the spec");
+    folder
 }
 
 /// Fails unless the program refused, with all of these words among what it said.
@@ -40,6 +53,19 @@ pub fn refused((code, said): (Option<i32>, String), words: &[&str]) {
 /// Runs the program with these words.
 pub fn run(folder: &Path, words: &[&str]) -> Output {
     privateer(folder).args(words).output().expect("the program starts")
+}
+
+/// The words of a command line.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// Fails unless its owner alone can read and write a file, where the system tells.
+pub fn assert_private(file: &Path) {
+    let found = fs::metadata(file).expect("a file").permissions();
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&found) & 0o777, 0o600, "{}", file.display());
+    drop(found);
 }
 
 /// The exit code; a program that a signal ended has none.

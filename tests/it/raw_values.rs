@@ -1,6 +1,6 @@
 //! No error message repeats a raw value that a command read from standard input or from a file of data.
 
-use crate::program::{code, privateer, stderr, stdout};
+use crate::program::{code, folder, privateer, stderr, stdout};
 use crate::two_parties::{CURATE, curated, fine, session, table};
 use std::fs;
 use std::io::Write;
@@ -33,8 +33,7 @@ const RELEASE: [&str; 9] = ["release", "--state", "releases", "--mechanism", "la
 
 #[test]
 fn mistyped_values_on_standard_input_are_not_repeated() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     session(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]", "kind = \"igp-ucb\"");
     fine(here, &["init", "holder", "modeler.toml", "--form", "data-holder"]);
     let row = |state: &str| fine(here, &["ask", state, "--json"]).split("\"row\":").nth(1).expect("a row").to_owned();
@@ -78,8 +77,7 @@ fn mistyped_values_on_standard_input_are_not_repeated() {
 /// Cells of a table of raw data.
 #[test]
 fn bad_cells_of_a_table_are_not_repeated() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     let whole = fs::read_to_string(here.join("data.csv")).expect("a table");
     let own = "rounds = 4\n[environment]\nkind = \"points-table\"\nfile = \"data.csv\"\ninputs = [\"x\", \"y\"]\nvalue = \"outcome\"\n\

@@ -1,14 +1,13 @@
 //! Released inputs and the ledger beside them: what was released is what is read, whole or behind a public projection.
 
-use crate::program::{code, run, stderr};
+use crate::program::{code, folder, run, stderr};
 use crate::two_parties::{CURATE, curated, fine, refused, spec, table};
 use privateer::env::CuratedLedger;
 use std::fs;
 
 #[test]
 fn columns_whose_names_hold_commas_are_quoted() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let rows: String = (0..9).map(|i| format!("0.{i},{i},1\n")).collect();
     fs::write(here.join("table.csv"), format!("\"height, cm\",age,\"a\"\"b\"\n{rows}")).expect("written");
     let curate = |columns| {
@@ -28,8 +27,7 @@ fn columns_whose_names_hold_commas_are_quoted() {
 /// One byte, a column's name, a row: each is seen, in words that name both files, what is there and what should be.
 #[test]
 fn released_inputs_that_are_not_those_of_their_ledger_are_refused() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     spec(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
     let released_inputs = fs::read_to_string(here.join("released.csv")).expect("released inputs");
     let init = ["init", "state", "modeler.toml"];
@@ -103,8 +101,7 @@ fn released_inputs_that_are_not_those_of_their_ledger_are_refused() {
 /// each coordinate a length-scale.
 #[test]
 fn a_projection_is_public_and_paid_for() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     let with = |more: &[&'static str]| {
         let mut all = CURATE.to_vec();

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use crate::database::{content, one, open};
-use crate::program::{code, ends, privateer, run, stderr, stdout};
+use crate::program::{Folder, code, ends, folder, folder_with, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, curated, fine, refused, session, spec, table};
 use privateer::record::{Manifest, PartId, PreparedFile, Quantity, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
@@ -11,7 +11,6 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 const SPEC: &str = r#"
 name = "safety"
@@ -36,22 +35,15 @@ kind = "igp-ucb"
 "#;
 const RUN: [&str; 5] = ["run", "spec.toml", "--out", "out", "--quiet"];
 
-fn with_spec() -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
-    folder
-}
-
-fn finished() -> TempDir {
-    let folder = with_spec();
-    fine(folder.path(), &RUN);
+fn finished() -> Folder {
+    let folder = folder_with(SPEC);
+    fine(&folder, &RUN);
     folder
 }
 
 #[test]
 fn files_of_the_user_are_never_removed() {
-    let folder = with_spec();
-    let here = folder.path();
+    let here = &folder_with(SPEC);
     for name in ["thesis.tmp", "spec.resolved.toml", "cells/c0000-b0000.parquet.9-9.tmp"] {
         let path = here.join("x").join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
@@ -90,8 +82,7 @@ fn at_once(folder: &Path, words: &[&str]) -> usize {
 
 #[test]
 fn of_commands_at_once_one_makes_the_release_or_the_session() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     for _ in 0..10 {
         assert_eq!(at_once(here, &CURATE), 1);
@@ -119,8 +110,7 @@ fn forge(out: &Path, id: PartId, change: impl Fn(&mut privateer::record::CellInf
 
 #[test]
 fn altered_parts_are_noticed_by_every_command() {
-    let folder = finished();
-    let here = folder.path();
+    let here = &finished();
     let out = here.join("out");
     let id = PartId { cell: 0, block: 1 };
     let whole = fs::read(id.path(&out)).expect("a part");
@@ -163,8 +153,7 @@ fn altered_parts_are_noticed_by_every_command() {
 
 #[test]
 fn forgery_with_its_digests_is_found_by_computing_again() {
-    let folder = finished();
-    let here = folder.path();
+    let here = &finished();
     let out = here.join("out");
     let again = run(here, &["verify", "out", "--rerun", "3"]);
     ends(&again, 0, &["computing 3 parts again"]);
@@ -183,8 +172,7 @@ fn forgery_with_its_digests_is_found_by_computing_again() {
 
 #[test]
 fn folders_of_an_older_version_are_refused_by_name() {
-    let folder = finished();
-    let here = folder.path();
+    let here = &finished();
     fs::write(here.join("out/manifest.json"), "{\"schema_version\": 1}").expect("written");
     for words in [&RUN[..], &["report", "out"], &["verify", "out"], &["merge", "out", "--out", "all"]] {
         ends(&run(here, words), 2, &["schema version 1; this program reads version 4", "hint: "]);
@@ -193,8 +181,7 @@ fn folders_of_an_older_version_are_refused_by_name() {
 
 #[test]
 fn what_is_no_regular_file_is_refused_at_once() {
-    let folder = finished();
-    let here = folder.path();
+    let here = &finished();
     let part = here.join("out/cells/c0001-b0000.parquet");
     fs::remove_file(&part).expect("removed");
     let made = std::process::Command::new("mkfifo").arg(&part).status();
@@ -212,8 +199,7 @@ fn what_is_no_regular_file_is_refused_at_once() {
 
 #[test]
 fn a_reward_far_beyond_its_bound_is_refused_and_the_last_one_can_be_taken_back() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     session(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     refused(here, &["undo", "state"], &["nothing is told so far"]);
     let row = fine(here, &["ask", "state"]);
@@ -259,8 +245,7 @@ fn a_reward_far_beyond_its_bound_is_refused_and_the_last_one_can_be_taken_back()
 
 #[test]
 fn of_releases_at_once_one_spends() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     for number in 0..10 {
         let (odometer, out) = (format!("od{number}"), format!("rel{number}.csv"));
@@ -273,8 +258,7 @@ fn of_releases_at_once_one_spends() {
 
 #[test]
 fn files_in_use_are_waited_for() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     session(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     let held = open(here, "state");
     held.execute_batch("BEGIN IMMEDIATE").expect("free");
@@ -287,8 +271,7 @@ fn files_in_use_are_waited_for() {
     BufReader::new(waiting.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("a line");
     assert_eq!(said, "waiting: `state` is in use by another command\n");
     drop(held);
-    let output = waiting.wait_with_output().expect("ended");
-    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    ends(&waiting.wait_with_output().expect("ended"), 0, &[]);
     for wrong in ["-1", "nan", "1e9", "soon"] {
         ends(&run(here, &["ask", "state", "--wait", wrong]), 2, &["--wait"]);
     }
@@ -296,8 +279,7 @@ fn files_in_use_are_waited_for() {
 
 #[test]
 fn bad_ledgers_and_specs_are_bad_input() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
     fs::write(here.join("released.csv.ledger.json"), [0xff, 0xfe, b'{']).expect("written");
     refused(here, &["check", "modeler.toml"], &["released.csv.ledger.json", "is not JSON"]);
@@ -350,8 +332,7 @@ fn bad_ledgers_and_specs_are_bad_input() {
 
 #[test]
 fn control_characters_and_formulas_reach_nobody() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     let labelled = |label: &str| SPEC.replacen("kind = \"tgp-ucb\"", &format!("kind = \"tgp-ucb\"\nlabel = \"{label}\""), 1);
     fs::write(here.join("escape.toml"), labelled("\\u001b]0;owned\\u0007")).expect("written");
     let escape = run(here, &["check", "escape.toml"]);
@@ -395,8 +376,7 @@ fn control_characters_and_formulas_reach_nobody() {
 
 #[test]
 fn a_spec_reads_its_own_folders_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     table(here);
     for name in ["data", "specs", "elsewhere"] {
         fs::create_dir(here.join(name)).expect("folder");
@@ -459,8 +439,7 @@ fn stopped_after(folder: &Path, words: &[&str], wait: Duration) -> Duration {
 
 #[test]
 fn a_run_stops_when_it_is_asked_to_wherever_it_is() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
+    let here = &folder();
     // Preparation alone takes minutes: thousands of cells.
     let epsilons: Vec<String> = (1..10_001).map(|i| format!("{i}.0")).collect();
     let many = SPEC.replace("[0.5, 8.0]", &format!("[{}]", epsilons.join(", "))).replace("points = 20 ", "points = 900 ");

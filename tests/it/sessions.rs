@@ -1,7 +1,7 @@
 //! Sessions of policies that learn from sums over users, and states that do not hang together.
 
 use crate::database::{all, alter, content, one};
-use crate::program::{code, run, stderr};
+use crate::program::{code, ends, run, stderr};
 use crate::two_parties::{curated, fine, refused, spec};
 use rusqlite::types::Value as Cell;
 use serde_json::Value;
@@ -16,11 +16,9 @@ const LOCAL: &str =
 /// A batch of users is asked for one row, and its rewards are held until its end; the state passes the disk between commands.
 #[test]
 fn batches_of_users_run() {
-    let (folder, outcome) = curated();
-    let here = folder.path();
+    let (here, outcome) = &curated();
     spec(here, "[privacy]\nepsilon = 4.0\nclip = [-1.0, 1.0]\n", "kind = \"batched-gp-ucb\"\nbatch = 3");
-    let refused = run(here, &["init", "held", "modeler.toml", "--form", "data-holder"]);
-    assert_eq!(code(&refused), Some(2), "{}", stderr(&refused));
+    ends(&run(here, &["init", "held", "modeler.toml", "--form", "data-holder"]), 2, &[]);
     // Every user of a batch would be charged to one row, and the row's budget would end before the batch.
     let budgeted = run(here, &["init", "budgeted", "modeler.toml", "--budget", "epsilon=40"]);
     assert!(code(&budgeted) == Some(2) && stderr(&budgeted).contains("no `--budget`"), "{}", stderr(&budgeted));
@@ -46,8 +44,7 @@ fn batches_of_users_run() {
 /// one command to the next: what was released is never drawn anew.
 #[test]
 fn policies_that_learn_from_sums_run() {
-    let (folder, outcome) = curated();
-    let here = folder.path();
+    let (here, outcome) = &curated();
     for (at, (mechanism, policy, extra)) in [
         ("tree", JOINT, ""),
         ("honaker", LINEAR, ""),
@@ -113,8 +110,7 @@ fn policies_that_learn_from_sums_run() {
 /// Every cell of every table that somebody changes is noticed, and every row of what was released that somebody takes away.
 #[test]
 fn altered_rows_are_refused() {
-    let (folder, outcome) = curated();
-    let here = folder.path();
+    let (here, outcome) = &curated();
     let rewards = "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n";
     let sums = "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n";
     for (name, privacy, policy) in [("rewards", rewards, "kind = \"igp-ucb\""), ("sums", sums, LINEAR)] {
@@ -177,8 +173,7 @@ fn altered_rows_are_refused() {
                     name,
                     &format!("DELETE FROM {table} WHERE {key} IN (SELECT {names} FROM {table} LIMIT 1 OFFSET {at})"),
                 );
-                let said = run(here, &["ledger", name]);
-                assert!(code(&said) == Some(2) && stderr(&said).contains("altered"), "{name} {table} {at}: {}", stderr(&said));
+                ends(&run(here, &["ledger", name]), 2, &["altered"]);
                 fs::write(here.join(name), &whole).expect("restored");
             }
         }

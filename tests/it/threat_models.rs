@@ -10,7 +10,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-const POINTS: &str = r#"
+/// Points with rewards in [0, 1].
+pub const POINTS: &str = r#"
 rounds = 10
 trials = 1
 [environment]
@@ -22,7 +23,8 @@ output = "unit"
 bound = 1.0
 "#;
 
-const CONTEXTS: &str = r#"
+/// Users with contexts.
+pub const CONTEXTS: &str = r#"
 rounds = 50
 trials = 1
 [environment]

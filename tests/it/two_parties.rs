@@ -2,13 +2,12 @@
 
 use crate::database::{alter, holds_number, one};
 pub use crate::problems::{CURATE, spec};
-use crate::program::{code, privateer, run, stderr, stdout};
+use crate::program::{Folder, assert_private, code, folder, privateer, run, stderr, stdout};
 use privateer_privacy::mechanism::MECHANISMS;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tempfile::TempDir;
 
 pub fn fine(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
@@ -39,10 +38,10 @@ pub fn table(folder: &Path) -> Vec<f64> {
 }
 
 /// A folder with the table and its released inputs; returns the outcomes too.
-pub fn curated() -> (TempDir, Vec<f64>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let outcomes = table(folder.path());
-    fine(folder.path(), &CURATE);
+pub fn curated() -> (Folder, Vec<f64>) {
+    let folder = folder();
+    let outcomes = table(&folder);
+    fine(&folder, &CURATE);
     (folder, outcomes)
 }
 
@@ -92,8 +91,7 @@ fn readme_session() -> f64 {
 
 #[test]
 fn what_a_release_holds_and_what_it_refuses() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     let released_inputs = fs::read_to_string(here.join("released.csv")).expect("released inputs");
     assert!(released_inputs.starts_with("x,y\n") && released_inputs.lines().count() == 61, "{released_inputs}");
     let ledger: serde_json::Value =
@@ -154,14 +152,9 @@ fn what_a_release_holds_and_what_it_refuses() {
 
 #[test]
 fn a_session_takes_each_reward_once() {
-    let (folder, outcome) = curated();
-    let here = folder.path();
+    let (here, outcome) = &curated();
     session(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(here.join("state")).expect("a file").permissions().mode() & 0o777, 0o600);
-    }
+    assert_private(&here.join("state"));
     refused(here, &["init", "state", "modeler.toml"], &["there already"]);
     refused(here, &["tell", "state", "0", "1.0"], &["no row is asked for"]);
     refused(here, &["ask", "state", "--best"], &["nothing is told"]);
@@ -214,8 +207,7 @@ fn a_session_takes_each_reward_once() {
 /// With a mechanism on the learner's side only the released value is kept, and never drawn again.
 #[test]
 fn noise_on_the_learners_side_is_drawn_once() {
-    let (folder, _) = curated();
-    let here = folder.path();
+    let (here, _) = &curated();
     for (at, mechanism) in MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none").enumerate() {
         let privacy = format!("[privacy]\nmechanism = \"{mechanism}\"\nepsilon = 2.0\ndelta = 1e-6\nclip = [-1.5, 1.5]\n");
         spec(here, &privacy, ["kind = \"tgp-ucb\"", "kind = \"uniform\"", "kind = \"igp-ucb\""][at % 3]);
@@ -245,8 +237,7 @@ fn noise_on_the_learners_side_is_drawn_once() {
 /// Killed at any moment, a command leaves a whole state: the one before it or the one after.
 #[test]
 fn a_kill_harms_no_state() {
-    let (folder, outcome) = curated();
-    let here = folder.path();
+    let (here, outcome) = &curated();
     session(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
     let told = || one::<i64>(here, "state", "SELECT count(*) FROM releases");
     let mut done = 0;

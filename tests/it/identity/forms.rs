@@ -46,53 +46,6 @@ impl<P: Posterior> Driven for P {
     }
 }
 
-/// An exact posterior over inputs of the trial's own.
-struct Own(ExactPosterior, Arc<dyn GramSource>);
-
-impl ScoreModel for Own {
-    fn exact(&self, point: usize) -> Moments {
-        self.0.exact(point)
-    }
-
-    fn prior_variance_bound(&self) -> f64 {
-        self.0.prior_variance_bound()
-    }
-
-    fn state_error(&self) -> Moments {
-        self.0.state_error()
-    }
-
-    fn basis_points(&self) -> &[u32] {
-        self.0.basis_points()
-    }
-
-    fn n_observations(&self) -> u64 {
-        self.0.n_observations()
-    }
-
-    fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
-        Some(&self.1)
-    }
-}
-
-impl Driven for Own {
-    fn model(&self) -> &dyn ScoreModel {
-        self
-    }
-
-    fn change(&self) -> Change<'_> {
-        Posterior::change(&self.0)
-    }
-
-    fn taken(&mut self) {
-        self.0.screened();
-    }
-
-    fn observe(&mut self, point: usize, reward: f64) {
-        Posterior::observe(&mut self.0, point, reward);
-    }
-}
-
 /// A model whose precision matrix gets fresh noise every round: over features, or over Gram columns of fixed points.
 struct Fresh {
     table: Option<Arc<FeatureTable>>,
@@ -340,8 +293,7 @@ pub fn every_form(backends: &[NamedBackend], rounds: usize) {
             drive(backends, &format!("{name} as {form}"), &basis, rounds, false, &make);
         }
         let make = |i: usize| -> Box<dyn Driven> {
-            let gram = formula(&kernel, 130, ["own 0", "own 1", "own 2"][i]);
-            Box::new(Own(ExactPosterior::new(Arc::clone(&gram), 0.05), gram))
+            Box::new(ExactPosterior::new(formula(&kernel, 130, ["own 0", "own 1", "own 2"][i]), 0.05).over_own_inputs())
         };
         drive(backends, &format!("{name} over own inputs"), &Basis::Own(130), rounds, false, &make);
         drive(backends, &format!("{name} over subsets of own inputs"), &Basis::Own(130), rounds, true, &make);
