@@ -235,7 +235,7 @@ pub fn cost(py: Python<'_>, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
     let options: CostOptions = options(stated)?;
     called(py, None, |_| {
         let written = asked(Asked::Cost, &options)?;
-        Ok(written.answer(&written.run(options.threads, &Stop::new(), &())?))
+        Ok(written.answer(&written.run(options.problem.threads, &Stop::new(), &())?))
     })
 }
 
@@ -245,7 +245,7 @@ pub fn best(py: Python<'_>, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
     let options: CostOptions = options(stated)?;
     called(py, None, |_| {
         let written = asked(Asked::Best, &options)?;
-        Ok(written.best(&written.run(options.threads, &Stop::new(), &())?))
+        Ok(written.best(&written.run(options.problem.threads, &Stop::new(), &())?))
     })
 }
 

@@ -5,12 +5,14 @@ use super::output::{note, quoted, say, say_answer};
 use super::progress::{Meter, Progress};
 use super::run::RunMessages;
 use super::source::data_folder;
-use crate::cost::{Asked, Asking, CostOptions, CostProblem, MOST_USERS, Trust, WrittenQuestion, brief, share, write_question};
+use crate::cost::{
+    Asked, Asking, CostOptions, CostProblem, MOST_USERS, ProblemOptions, Trust, WrittenQuestion, brief, share, write_question,
+};
 use crate::engine::Stop;
 use crate::fit::most_evaluations;
 use crate::registry::Registry;
 use crate::report::{Outcome, share_text};
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::Args;
 use privateer_config::error::Error;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -20,50 +22,18 @@ const BAR: usize = 40;
 
 /// The problem of a question, and where its answer goes.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))]
 pub struct ProblemArgs {
-    /// A table of points with a value each: CSV (plain or .gz, with a header) or Parquet
-    #[arg(value_name = "TABLE")]
-    table: Option<PathBuf>,
-    /// The column that is the reward
-    #[arg(long, value_name = "COLUMN", requires = "table")]
-    value: Option<String>,
+    #[command(flatten)]
+    options: ProblemOptions,
     /// The input columns, separated by commas [default: the columns of numbers, at most ten]
     #[arg(long, value_name = "NAMES", requires = "table")]
     inputs: Vec<ColumnNames>,
-    /// A known function, such as `branin`, in place of a table
-    #[arg(long, value_name = "NAME")]
-    function: Option<String>,
-    /// Number of coordinates of a function that leaves it open
-    #[arg(long, value_name = "D", requires = "function")]
-    dimension: Option<usize>,
-    /// A table whose columns are arms and whose rows are readings
-    #[arg(long, value_name = "TABLE")]
-    arms: Option<PathBuf>,
-    /// A spec whose `[environment]` is the problem
-    #[arg(long, value_name = "FILE")]
-    spec: Option<PathBuf>,
     /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder]
     #[arg(long, value_name = "DIR", requires = "spec")]
     data: Option<PathBuf>,
-    /// The range to which rewards are clipped, known beforehand [default: that of the table]
-    #[arg(long, value_name = "LO,HI", value_delimiter = ',', allow_hyphen_values = true)]
-    range: Vec<f64>,
-    /// Who sees raw rewards
-    #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
-    trust: TrustArg,
-    /// Most points; more rows are drawn at random
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(3..=100_000))]
-    points: u64,
-    /// Seed of points and trials
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
-    seed: u64,
     /// Folder of spec, points and results [default: out/NAME-COMMAND-TRUST]
     #[arg(long, value_name = "DIR", value_parser = super::stores::folder)]
     out: Option<PathBuf>,
-    /// Worker threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
-    threads: Option<u64>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -81,13 +51,13 @@ pub struct CostArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     epsilon: Vec<f64>,
     /// Number of users, each with one reward; several numbers, ascending, ask how many users keep 80 %
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000", value_parser = clap::value_parser!(u64).range(10..=MOST_USERS))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000")]
     rounds: Vec<u64>,
     /// Number of trials
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     trials: u64,
     /// Pilot trials of each exploration factor
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pilots: u64,
     /// The two policies that do best at the middle budget, as `privateer best` finds them, in place of the usual ones
     #[arg(long)]
@@ -103,26 +73,14 @@ pub struct BestArgs {
     #[arg(long, value_name = "EPSILON", default_value_t = 1.0, allow_hyphen_values = true)]
     epsilon: f64,
     /// Number of users, each with one reward
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=MOST_USERS))]
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     rounds: u64,
     /// Number of fresh trials, in which the best is the one that loses least
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 50)]
     trials: u64,
     /// Pilot trials of the policies that stay; the worse half is dropped at an eighth, a quarter and half of them
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 64)]
     pilots: u64,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TrustArg {
-    /// Everybody: rewards are not private
-    None,
-    /// Nobody: noise on each user's device
-    Local,
-    /// A shuffler, which mixes the answers of a batch of users; each has noise of its own
-    Shuffle,
-    /// A server, which releases noisy sums of users' rewards
-    Joint,
 }
 
 static STOP: Stop = Stop::new();
@@ -134,7 +92,7 @@ static STOP: Stop = Stop::new();
 pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     let written = written(registry, args)?;
     let problem = &args.problem;
-    let report = written.run(problem.threads, &STOP, &RunMessages::new(problem.quiet || problem.json))?;
+    let report = written.run(problem.options.threads, &STOP, &RunMessages::new(problem.quiet || problem.json))?;
     if problem.json {
         say(&json!(written.answer(&report)).to_string());
         return Ok(());
@@ -197,7 +155,7 @@ fn go_on(args: &ProblemArgs, written: &WrittenQuestion) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
         if text.chars().all(is_plain) { text } else { quoted(&text) }
     };
-    let data = if args.spec.is_some() { args.data.as_deref() } else { Some(written.folder.as_path()) };
+    let data = if args.options.spec.is_some() { args.data.as_deref() } else { Some(written.folder.as_path()) };
     let data = data.map_or(String::new(), |data| format!(" --data {}", word(data)));
     format!("go on:  privateer run {}{data}", word(&written.spec_path()))
 }
@@ -205,10 +163,10 @@ fn go_on(args: &ProblemArgs, written: &WrittenQuestion) -> String {
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     let points = if problem.n_points == 0 { String::new() } else { format!("{} points, ", problem.n_points) };
     let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
-    let noise = match args.problem.trust {
-        TrustArg::Joint => "noise on the server's sums",
-        TrustArg::Shuffle => "noise on each user's device and a shuffler",
-        TrustArg::None | TrustArg::Local => "noise on each user's device",
+    let noise = match args.problem.options.trust {
+        Trust::Joint => "noise on the server's sums",
+        Trust::Shuffle => "noise on each user's device and a shuffler",
+        Trust::None | Trust::Local => "noise on each user's device",
     };
     format!(
         "{points}{} users, {}, {} trials, {} pilot trials a factor, {} without privacy",
@@ -227,14 +185,15 @@ fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
 pub fn best(registry: &Registry, args: &BestArgs) -> Result<(), Error> {
     let problem = &args.problem;
     let options = CostOptions {
+        problem: options(problem),
+        best: false,
         epsilon: vec![args.epsilon],
         rounds: vec![args.rounds],
         trials: args.trials,
         pilots: args.pilots,
-        ..options(problem)
     };
     let written = ask(registry, Asked::Best, &options, problem)?;
-    let report = written.run(problem.threads, &STOP, &RunMessages::new(problem.quiet || problem.json))?;
+    let report = written.run(problem.options.threads, &STOP, &RunMessages::new(problem.quiet || problem.json))?;
     let Some(answer) = written.best(&report) else { return Ok(()) };
     if problem.json {
         say(&json!(answer).to_string());
@@ -255,48 +214,19 @@ pub fn best(registry: &Registry, args: &BestArgs) -> Result<(), Error> {
     Ok(())
 }
 
-fn trust(args: &ProblemArgs) -> Trust {
-    match args.trust {
-        TrustArg::None => Trust::None,
-        TrustArg::Local => Trust::Local,
-        TrustArg::Shuffle => Trust::Shuffle,
-        TrustArg::Joint => Trust::Joint,
-    }
-}
-
-/// Returns the options of a problem, without budgets and sizes of the question.
-fn options(args: &ProblemArgs) -> CostOptions {
-    CostOptions {
-        table: args.table.clone(),
-        value: args.value.clone(),
-        inputs: ColumnNames::of_all(&args.inputs),
-        function: args.function.clone(),
-        dimension: args.dimension,
-        arms: args.arms.clone(),
-        spec: args.spec.clone(),
-        range: args.range.clone(),
-        trust: trust(args),
-        best: false,
-        epsilon: Vec::new(),
-        points: args.points,
-        rounds: Vec::new(),
-        trials: 0,
-        pilots: 0,
-        seed: args.seed,
-        out: args.out.clone(),
-        threads: args.threads,
-    }
+fn options(args: &ProblemArgs) -> ProblemOptions {
+    ProblemOptions { inputs: ColumnNames::of_all(&args.inputs), out: args.out.clone(), ..args.options.clone() }
 }
 
 /// Writes spec and points of what privacy costs into the folder of the question.
 fn written(registry: &Registry, args: &CostArgs) -> Result<WrittenQuestion, Error> {
     let options = CostOptions {
+        problem: options(&args.problem),
         best: args.best,
         epsilon: args.epsilon.clone(),
         rounds: args.rounds.clone(),
         trials: args.trials,
         pilots: args.pilots,
-        ..options(&args.problem)
     };
     ask(registry, Asked::Cost, &options, &args.problem)
 }

@@ -1,6 +1,5 @@
 //! `privateer curate`: gives out the inputs of a table, by row, with exact noise from the operating system.
 
-use super::budget_args::OccasionArgs;
 use super::columns::ColumnNames;
 use super::output::note;
 use super::wait::WaitArgs;
@@ -8,7 +7,6 @@ use crate::deploy::{CurateOptions, curate as released};
 use crate::env::csv_table::{CsvOptions, read_table};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::curator::PUBLIC_SEED;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer curate`.
@@ -20,44 +18,9 @@ pub struct CurateArgs {
     /// The input columns, in this order, separated by commas, a name with a comma in double quotes; every other column stays here
     #[arg(long, value_name = "NAMES", required = true)]
     columns: Vec<ColumnNames>,
-    /// Privacy loss of one row
-    #[arg(long, allow_negative_numbers = true, value_name = "E")]
-    epsilon: f64,
-    /// Failure probability, well below one over the number of rows
-    #[arg(long, allow_negative_numbers = true, value_name = "D")]
-    delta: f64,
-    /// Neighbours differ in one row by at most this (L2, in released units); twice the bound protects the whole row
-    #[arg(long, allow_negative_numbers = true, value_name = "R")]
-    radius: f64,
-    /// Public bound on the L2 norm of a row (in released units); longer rows are moved to it
-    #[arg(long, allow_negative_numbers = true, value_name = "B", required_unless_present = "public")]
-    bound: Option<f64>,
-    /// Public numbers taken from the columns first; never the data's own means [default: zeros]
-    #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
-    centre: Vec<f64>,
-    /// Public numbers that the columns are divided by after that, such as length-scales [default: ones]
-    #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
-    scales: Vec<f64>,
-    /// A JSON file that its publisher declares public, with `source`, `bound`, and perhaps `centre` and `scales`, instead of the
-    /// options of these names; its digest is recorded
-    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["bound", "centre", "scales"])]
-    public: Option<PathBuf>,
     /// The first row names the columns although some of its cells are numbers
     #[arg(long)]
     numeric_header: bool,
-    /// Accept a delta of at least one over the number of rows
-    #[arg(long)]
-    allow_large_delta: bool,
-    /// An odometer that `privateer odometer` made: the release spends from its budget of every record
-    #[arg(long, value_name = "FILE")]
-    odometer: Option<PathBuf>,
-    /// Release this many numbers per row behind a public random projection, at most one per column: less noise on each [default:
-    /// none]
-    #[arg(long, value_name = "COLUMNS")]
-    projection: Option<usize>,
-    /// Seed of the projection: public, written to the ledger, and chosen without a look at the data
-    #[arg(long, value_name = "N", default_value_t = PUBLIC_SEED, requires = "projection")]
-    projection_seed: u64,
     /// Where the released inputs go; their ledger goes beside them, to OUT.csv.ledger.json
     #[arg(short, long, value_name = "OUT.csv")]
     out: PathBuf,
@@ -65,7 +28,7 @@ pub struct CurateArgs {
     #[arg(long, hide = true)]
     seed: Option<String>,
     #[command(flatten)]
-    occasion: OccasionArgs,
+    options: CurateOptions,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
 }
@@ -81,20 +44,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
             .hint("whoever knows the seed of a release can take its noise away: drop `--seed`")
             .refuse();
     }
-    let options = CurateOptions {
-        columns: ColumnNames::of_all(&args.columns),
-        epsilon: args.epsilon,
-        delta: args.delta,
-        radius: args.radius,
-        bound: args.bound,
-        centre: args.centre.clone(),
-        scales: args.scales.clone(),
-        public: args.public.clone(),
-        allow_large_delta: args.allow_large_delta,
-        odometer: args.odometer.clone(),
-        occasion: args.occasion.options(),
-        projection: args.projection.map(|columns| (columns, args.projection_seed)),
-    };
+    let options = CurateOptions { columns: ColumnNames::of_all(&args.columns), ..args.options.clone() };
     let read = |columns: &[String]| {
         if let Some(name) = columns.iter().find(|name| name.trim().parse::<f64>().is_ok())
             && !args.numeric_header

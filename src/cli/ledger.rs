@@ -1,11 +1,11 @@
 //! `privateer ledger`: what sessions, releases, curated tables and odometers have spent, one by one and together.
 
-use super::budget_args::filter;
 use super::output::{note, say};
 use crate::deploy::{ledger as read, write_csv, write_page};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Delta;
+use privateer_privacy::odometer::FilterKind;
 use std::path::PathBuf;
 
 /// Arguments of `privateer ledger`.
@@ -16,7 +16,7 @@ pub struct LedgerArgs {
     files: Vec<PathBuf>,
     /// How losses add up: sum (of epsilon), zcdp, gaussian-dp [default: that of the files, or `sum` where they differ]
     #[arg(long, value_name = "NAME")]
-    filter: Option<String>,
+    filter: Option<FilterKind>,
     /// Delta at which concentrated and Gaussian sums are read [default: that of the budget, or else of the releases]
     #[arg(long, value_name = "D")]
     delta: Option<f64>,
@@ -51,7 +51,7 @@ pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
         [&args.html, &args.csv].into_iter().flatten().for_each(|out| note(&format!("books: {} (confidential)", out.display())));
         return Ok(());
     }
-    let report = read(&args.files, filter(args.filter.as_deref())?, delta, &note)?;
+    let report = read(&args.files, args.filter, delta, &note)?;
     if args.json {
         say(&serde_json::json!(report).to_string());
         return Ok(());

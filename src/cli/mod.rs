@@ -5,7 +5,6 @@
 mod account;
 mod audit;
 mod bench;
-mod budget_args;
 mod check;
 mod columns;
 mod commands;

@@ -1,7 +1,5 @@
 //! `privateer release`: the data holder's side of a session. A value leaves with exact noise, once for each record and round.
 
-use super::account::range;
-use super::budget_args::{BudgetArgs, OccasionArgs};
 use super::output::{note, say};
 use super::session::number;
 use super::wait::WaitArgs;
@@ -14,27 +12,12 @@ use std::path::{Path, PathBuf};
 /// Arguments of `privateer release`.
 #[derive(Debug, Args)]
 pub struct ReleaseArgs {
-    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, randomised-response, gaussian; stated once, with the first value
-    #[arg(long, value_name = "NAME")]
-    mechanism: Option<String>,
-    /// Privacy loss of one answer
-    #[arg(long, allow_negative_numbers = true, value_name = "E")]
-    epsilon: Option<f64>,
-    /// Failure probability of one answer, for `gaussian`
-    #[arg(long, allow_negative_numbers = true, value_name = "D")]
-    delta: Option<f64>,
-    /// Public range to which values are clipped, never taken from the values themselves
-    #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
-    clip: Option<String>,
     /// The deployment: what was released, and what each record has spent; the first value makes it
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
     /// The round in which the session asks for the record (`privateer ask --json` names it) [default: 1; stated with `--table`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     round: Option<u64>,
-    /// What the values measure: answers about one record add up over all columns [default: reward]
-    #[arg(long, value_name = "NAME")]
-    column: Option<String>,
     /// Release the values of a table in one transaction: a line of JSON for each, refused records are listed
     #[arg(long, value_name = "TABLE.csv", requires = "value_column", conflicts_with_all = ["row", "value"])]
     table: Option<PathBuf>,
@@ -44,27 +27,10 @@ pub struct ReleaseArgs {
     /// The column of the table that names the records [default: record i is row i, from 0]
     #[arg(long, value_name = "COLUMN", requires = "table")]
     record: Option<String>,
-    /// Name the records of a new deployment by ids
-    #[arg(long)]
-    ids: bool,
-    /// Name records by ids and keep keyed hashes of them alone: the key is every byte of this file, which is kept elsewhere
-    #[arg(long, value_name = "FILE")]
-    id_key: Option<PathBuf>,
-    /// Take in people whose ids are new
-    #[arg(long)]
-    join: bool,
-    /// Accept a delta of 0.001 or more, in the answer or in the budget
-    #[arg(long)]
-    allow_large_delta: bool,
     #[command(flatten)]
-    budget: BudgetArgs,
-    #[command(flatten)]
-    occasion: OccasionArgs,
+    options: ReleaseOptions,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
-    /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
-    #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
     /// Take a value that lies far outside of the clip: it spends as any other. Stated always, an exit code says nothing of a value
     #[arg(long)]
     yes: bool,
@@ -81,24 +47,11 @@ pub struct ReleaseArgs {
 /// # Errors
 /// Options that the deployment does not declare, a value that is not finite, a budget that is spent, no entropy; those of the files.
 pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
-    let options = ReleaseOptions {
-        mechanism: args.mechanism.clone(),
-        epsilon: args.epsilon,
-        delta: args.delta,
-        clip: args.clip.as_deref().map(range).transpose()?,
-        column: args.column.clone(),
-        allow_large_delta: args.allow_large_delta,
-        budget: args.budget.options()?,
-        key: args.key.clone(),
-        ids: args.ids || args.id_key.is_some(),
-        id_key: args.id_key.clone(),
-        join: args.join,
-        occasion: args.occasion.options(),
-    };
-    let (Some(row), Some(value)) = (&args.row, &args.value) else { return of_table(args, &options) };
+    let options = &args.options;
+    let (Some(row), Some(value)) = (&args.row, &args.value) else { return of_table(args, options) };
     let record =
         RecordValue { record: row.clone(), round: args.round.unwrap_or(1), value: number("value", value)?, yes: args.yes };
-    say(&released(&args.state, &record, &options, &note)?);
+    say(&released(&args.state, &record, options, &note)?);
     Ok(())
 }
 

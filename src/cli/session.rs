@@ -1,6 +1,5 @@
 //! `privateer init`, `ask`, `tell`, `undo`: one policy over points, whose rewards somebody observes elsewhere.
 
-use super::budget_args::{BudgetArgs, OccasionArgs};
 use super::output::{note, say};
 use super::source::SpecArgs;
 use super::wait::WaitArgs;
@@ -8,7 +7,6 @@ use crate::deploy::{self, Reward, SessionChoice, SessionOptions};
 use crate::registry::Registry;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::odometer::DeploymentForm;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 
@@ -21,21 +19,8 @@ pub struct InitArgs {
     /// A spec with one policy over `points-table` (TOML)
     #[arg(value_name = "SPEC")]
     spec: PathBuf,
-    /// Who adds the noise, and so who sees raw rewards: `trusted-curator` (`tell` takes raw rewards) or `data-holder` (`tell --released`
-    /// takes what `privateer release` gave out)
-    #[arg(long, value_name = "NAME", default_value = "trusted-curator", value_parser = form)]
-    form: DeploymentForm,
-    /// What the rewards measure: answers about one record add up over all columns
-    #[arg(long, value_name = "NAME", default_value = "reward")]
-    column: String,
-    /// Name of the session, where the deployment holds several [default: session]
-    #[arg(long, value_name = "NAME")]
-    session: Option<String>,
-    /// Accept a delta of at least one over the number of rows
-    #[arg(long)]
-    allow_large_delta: bool,
     #[command(flatten)]
-    budget: BudgetArgs,
+    options: SessionOptions,
     #[command(flatten)]
     source: SpecArgs,
     #[command(flatten)]
@@ -55,25 +40,9 @@ pub struct AskArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    choice: ChoiceArgs,
+    choice: SessionChoice,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
-}
-
-/// Names a session, and states where its files are, if they have moved.
-#[derive(Debug, Args)]
-pub struct ChoiceArgs {
-    /// Name of the session, where the deployment holds several
-    #[arg(long, value_name = "NAME")]
-    session: Option<String>,
-    /// Folder of the points file, if it has moved
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// The shared odometer, if it has moved
-    #[arg(long, value_name = "FILE")]
-    odometer: Option<PathBuf>,
-    #[command(flatten)]
-    occasion: OccasionArgs,
 }
 
 /// Arguments of `privateer tell`.
@@ -103,7 +72,7 @@ pub struct TellArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    choice: ChoiceArgs,
+    choice: SessionChoice,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
 }
@@ -115,16 +84,9 @@ pub struct UndoArgs {
     #[arg(value_name = "DEPLOYMENT")]
     state: PathBuf,
     #[command(flatten)]
-    choice: ChoiceArgs,
+    choice: SessionChoice,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
-}
-
-impl ChoiceArgs {
-    fn choice(&self) -> SessionChoice {
-        let Self { session, data, odometer, occasion } = self;
-        SessionChoice { session: session.clone(), data: data.clone(), odometer: odometer.clone(), occasion: occasion.options() }
-    }
 }
 
 /// Starts a session.
@@ -133,15 +95,8 @@ impl ChoiceArgs {
 /// Whatever the spec or its points refuse; a session that is there already.
 pub fn init(registry: &Registry, args: &InitArgs) -> Result<(), Error> {
     let sweep = args.source.read(registry, &args.spec)?;
-    let &InitArgs { form, ref column, allow_large_delta, .. } = args;
-    let (budget, session) = (args.budget.options()?, args.session.clone());
-    let options = SessionOptions { form, column: column.clone(), allow_large_delta, budget, session };
     let name = args.spec.display().to_string();
-    deploy::init(&args.state, (&name, &sweep), &args.source.data(), &options, &note)
-}
-
-fn form(text: &str) -> Result<DeploymentForm, String> {
-    text.parse()
+    deploy::init(&args.state, (&name, &sweep), &args.source.data(), &args.options, &note)
 }
 
 /// Prints the next row, or the best one so far.
@@ -149,7 +104,7 @@ fn form(text: &str) -> Result<DeploymentForm, String> {
 /// # Errors
 /// A file that holds no session, changed points, or a session that is over.
 pub fn ask(registry: &Registry, args: &AskArgs) -> Result<(), Error> {
-    let asked = deploy::ask(registry, &args.state, args.best, &args.choice.choice())?;
+    let asked = deploy::ask(registry, &args.state, args.best, &args.choice)?;
     say(&if args.json { serde_json::json!(asked).to_string() } else { asked.row.to_string() });
     Ok(())
 }
@@ -164,7 +119,7 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
     } else {
         Reward::Raw { value: number("reward", &args.reward)?, yes: args.yes }
     };
-    let told = deploy::tell(registry, &args.state, (args.row, &reward), &args.choice.choice())?;
+    let told = deploy::tell(registry, &args.state, (args.row, &reward), &args.choice)?;
     if args.json {
         say(&serde_json::json!(told).to_string());
         return Ok(());
@@ -181,7 +136,7 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
 /// # Errors
 /// A session whose rewards were released, or without a reward; a file that holds no session.
 pub fn undo(registry: &Registry, args: &UndoArgs) -> Result<(), Error> {
-    let again = deploy::undo(registry, &args.state, &args.choice.choice())?;
+    let again = deploy::undo(registry, &args.state, &args.choice)?;
     note(&format!("round {} is taken back: row {} is asked for again", again.round, again.row));
     Ok(())
 }

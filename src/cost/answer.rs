@@ -29,46 +29,84 @@ pub const MOST_USERS: u64 = 10_000_000;
 /// Privacy budgets of a question that names none.
 const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
-/// What is asked, about one of `table`, `arms`, `function` and `spec`.
+/// The problem of a question: one of `table`, `arms`, `function` and `spec`, and where its answer goes.
 ///
-/// Each field is the option of `privateer cost` of its name.
+/// Options of `privateer cost` and `best` state it.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::Args),
+    command(group(clap::ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))
+)]
+pub struct ProblemOptions {
+    /// A table of points with a value each: CSV (plain or .gz, with a header) or Parquet
+    #[cfg_attr(feature = "cli", arg(value_name = "TABLE"))]
+    pub table: Option<PathBuf>,
+    /// The column that is the reward
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN", requires = "table"))]
+    pub value: Option<String>,
+    /// The input columns; the columns of numbers, at most ten, where none is named.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(default)]
+    pub inputs: Vec<String>,
+    /// A known function, such as `branin`, in place of a table
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub function: Option<String>,
+    /// Number of coordinates of a function that leaves it open
+    #[cfg_attr(feature = "cli", arg(long, value_name = "D", requires = "function"))]
+    pub dimension: Option<usize>,
+    /// A table whose columns are arms and whose rows are readings
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TABLE"))]
+    pub arms: Option<PathBuf>,
+    /// A spec whose `[environment]` is the problem
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    pub spec: Option<PathBuf>,
+    /// The range to which rewards are clipped, known beforehand [default: that of the table]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LO,HI", value_delimiter = ',', allow_hyphen_values = true))]
+    #[serde(default)]
+    pub range: Vec<f64>,
+    /// Who sees raw rewards
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHO", default_value = "local"))]
+    pub trust: Trust,
+    /// Most points; more rows are drawn at random
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 1000))]
+    pub points: u64,
+    /// Seed of points and trials
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 1))]
+    pub seed: u64,
+    /// Folder of spec, points and results; `out/NAME-COMMAND-TRUST` if absent.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub out: Option<PathBuf>,
+    /// Worker threads [default: all cores]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    pub threads: Option<u64>,
+}
+
+/// What is asked about a problem: each field is the option of `privateer cost` of its name.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostOptions {
-    pub table: Option<PathBuf>,
-    pub value: Option<String>,
-    #[serde(default)]
-    pub inputs: Vec<String>,
-    pub function: Option<String>,
-    pub dimension: Option<usize>,
-    pub arms: Option<PathBuf>,
-    pub spec: Option<PathBuf>,
-    #[serde(default)]
-    pub range: Vec<f64>,
-    pub trust: Trust,
+    #[serde(flatten)]
+    pub problem: ProblemOptions,
     /// Whether the policies are those that do best, in place of the usual ones.
     #[serde(default)]
     pub best: bool,
     #[serde(default)]
     pub epsilon: Vec<f64>,
-    pub points: u64,
     pub rounds: Vec<u64>,
     pub trials: u64,
     pub pilots: u64,
-    pub seed: u64,
-    pub out: Option<PathBuf>,
-    pub threads: Option<u64>,
 }
 
 impl CostOptions {
     fn check_sizes(&self) -> Result<(), Error> {
         let rounds = self.rounds.iter().map(|&rounds| ("rounds", rounds, 10..=MOST_USERS));
         let sizes = [
-            ("points", self.points, 3..=100_000),
+            ("points", self.problem.points, 3..=100_000),
             ("trials", self.trials, 2..=100_000),
             ("pilots", self.pilots, 1..=100_000),
-            ("seed", self.seed, 0..=i64::MAX as u64),
-            ("threads", self.threads.unwrap_or(1), 1..=4096),
+            ("seed", self.problem.seed, 0..=i64::MAX as u64),
+            ("threads", self.problem.threads.unwrap_or(1), 1..=4096),
         ];
         match sizes.into_iter().chain(rounds).find(|(_, value, range)| !range.contains(value)) {
             None => Ok(()),
@@ -218,8 +256,9 @@ pub fn write_question(
     asking: Asking<'_>,
 ) -> Result<WrittenQuestion, Error> {
     args.check_sizes()?;
+    let asked_of = &args.problem;
     let Asking { computed, note, .. } = asking;
-    let range = match args.range[..] {
+    let range = match asked_of.range[..] {
         [] => None,
         [low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
         _ => return Diagnostic::new("`--range` needs two ends").expected("two numbers LO,HI with LO < HI").refuse(),
@@ -230,7 +269,7 @@ pub fn write_question(
             Asked::Cost => ["cost", "What privacy costs"],
             Asked::Best => ["best", "Which policy is best"],
         },
-        trust: args.trust,
+        trust: asked_of.trust,
         epsilons: match args.epsilon[..] {
             [] if asked == Asked::Best => vec![1.0],
             [] if 1 < args.rounds.len() => vec![1.0],
@@ -239,11 +278,11 @@ pub fn write_question(
         },
         rounds: args.rounds.clone(),
         trials: [args.trials, args.pilots],
-        seed: args.seed,
+        seed: asked_of.seed,
     };
     // Budgets are checked before a table is read.
     question(String::new()).check()?;
-    if asked == Asked::Cost && args.trust == Trust::None {
+    if asked == Asked::Cost && asked_of.trust == Trust::None {
         let diagnostic =
             Diagnostic::new("`--trust none` has no privacy, and so no price").expected("`local`, `shuffle` or `joint`");
         return diagnostic.hint("`privateer best --trust none` asks which policy is best without privacy").refuse();
@@ -257,24 +296,25 @@ pub fn write_question(
         name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("table").to_owned()
     };
     let scratch = tempfile::tempdir().map_err(|source| Error::io("make a folder", std::env::temp_dir(), source))?;
-    let seed = args.seed;
+    let seed = asked_of.seed;
     let mut data = None;
-    let (name, problem) = if let Some(file) = &args.table {
-        let columns = ChosenColumns::of(file, args.value.as_deref(), &args.inputs)?;
-        let value = args.value.clone().unwrap_or_default();
-        let question = PointsQuestion { file: file.clone(), value, range, points: args.points as usize, seed };
+    let (name, problem) = if let Some(file) = &asked_of.table {
+        let columns = ChosenColumns::of(file, asked_of.value.as_deref(), &asked_of.inputs)?;
+        let value = asked_of.value.clone().unwrap_or_default();
+        let question = PointsQuestion { file: file.clone(), value, range, points: asked_of.points as usize, seed };
         (stem(file), of_table(&question, &columns, scratch.path(), computed))
-    } else if let Some(file) = &args.arms {
+    } else if let Some(file) = &asked_of.arms {
         (stem(file), of_arms(file, range, seed, scratch.path()))
-    } else if let Some(kind) = &args.function {
+    } else if let Some(kind) = &asked_of.function {
         if range.is_some() {
             let diagnostic = Diagnostic::new("`--range` is for a table: a known function is mapped onto [0, 1]");
             return diagnostic.hint("leave it out").refuse();
         }
-        let question = FunctionQuestion { kind: kind.clone(), dimension: args.dimension, points: args.points as usize, seed };
+        let question =
+            FunctionQuestion { kind: kind.clone(), dimension: asked_of.dimension, points: asked_of.points as usize, seed };
         (kind.clone(), of_function(&question, registry, computed))
     } else {
-        let file = args.spec.clone().unwrap_or_default();
+        let file = asked_of.spec.clone().unwrap_or_default();
         let (text, name) = (SPEC_FILE.read_text(&file)?, file.display().to_string());
         let sweep = Sweep::parse_with(registry, &name, &text, &[])?;
         data = Some(spec_data);
@@ -285,7 +325,7 @@ pub fn write_question(
     let question = question(String::new());
     let [command, title] = question.asked_by;
     let question = CostQuestion { name: format!("{title}: {name}"), ..question };
-    let folder = args.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-{command}-{}", question.trust)));
+    let folder = asked_of.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-{command}-{}", question.trust)));
     let scratch_data = data.clone().unwrap_or_else(|| DataFolder::new(Some(scratch.path().to_owned())));
     let contest = if args.best || asked == Asked::Best {
         let middle = |len: usize| len.saturating_sub(1) / 2;
@@ -295,7 +335,7 @@ pub fn write_question(
             asked_by: ["best", title],
             ..question.clone()
         };
-        let resources = (&scratch_data, args.threads.map(|threads| threads as usize));
+        let resources = (&scratch_data, asked_of.threads.map(|threads| threads as usize));
         Some(Contest::play(registry, &one, &problem, resources, asking.stop, asking.played)?)
     } else {
         None

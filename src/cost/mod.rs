@@ -11,7 +11,9 @@ mod contest;
 mod problem;
 mod question;
 
-pub use answer::{Asked, Asking, CostAnswer, CostOfBudget, CostOptions, MOST_USERS, WrittenQuestion, share, write_question};
+pub use answer::{
+    Asked, Asking, CostAnswer, CostOfBudget, CostOptions, MOST_USERS, ProblemOptions, WrittenQuestion, share, write_question,
+};
 pub use best::{BestAnswer, BestRow, brief};
 pub use columns::ChosenColumns;
 pub use contest::{Contest, Contestant};

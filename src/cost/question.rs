@@ -8,15 +8,16 @@ use std::fmt::{self, Write as _};
 
 /// Names who sees raw rewards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// Everybody: rewards are not private.
+    /// Everybody: rewards are not private
     None,
-    /// Nobody but each user: rewards leave their devices with noise.
+    /// Nobody: noise on each user's device
     Local,
-    /// A shuffler, which mixes the answers of a batch of users; each is randomised before.
+    /// A shuffler, which mixes the answers of a batch of users; each has noise of its own
     Shuffle,
-    /// A server, which releases noisy sums of users' rewards.
+    /// A server, which releases noisy sums of users' rewards
     Joint,
 }
 

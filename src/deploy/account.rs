@@ -1,5 +1,7 @@
 //! Prices a spec, a mechanism, a stream or a running deployment, or finds the least noise for a budget.
 
+#[cfg(feature = "cli")]
+use super::options::{one_of, range};
 use super::price::{self, DeploymentPrice, placed};
 use crate::engine::Preparation;
 use crate::env::DataFolder;
@@ -16,24 +18,56 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// The noise or the budget that is priced: each field is the option of `privateer account` of its name.
+/// The noise or the budget that is priced, as the options of `privateer account` state it.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct AccountOptions {
+    /// Total privacy loss of one user: finds the least noise for it
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, allow_negative_numbers = true, value_name = "E", conflicts_with_all = ["answer_epsilon", "sigma"])
+    )]
     pub epsilon: Option<f64>,
+    /// Failure probability of that budget (0 or left out: pure)
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "D"))]
     pub delta: Option<f64>,
+    /// Privacy loss that a reward mechanism is set to for one answer: prices it
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "E"))]
     pub answer_epsilon: Option<f64>,
+    /// Standard deviation of a draw of a stream: prices it
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "S"))]
     pub sigma: Option<f64>,
+    /// Which calibration of the paper, of a reward mechanism [default: tight]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", value_parser = one_of::<Calibration>(&Calibration::NAMES)))]
     pub calibration: Option<Calibration>,
+    /// Range to which rewards are clipped
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LO,HI", allow_hyphen_values = true, value_parser = range))]
     pub clip: Option<(f64, f64)>,
+    /// Clip of a stream's items: |y| of `gram-prefix`, the L2 norm of `vector-prefix` [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "Y"))]
     pub radius: Option<f64>,
+    /// Rounds of a stream [default: 1000]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "T"))]
     pub horizon: Option<u64>,
+    /// How a stream's noise is made: blt, tree, honaker, sqrt-toeplitz [default: blt]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub factorisation: Option<String>,
+    /// Neighbouring streams: replace, add-remove [default: replace]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", value_parser = one_of::<Relation>(&["replace", "add-remove"])))]
     pub neighbours: Option<Relation>,
+    /// Rounds in which one user takes part [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "K"))]
     pub participations: Option<u64>,
+    /// Least distance in rounds between two of them [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ROUNDS"))]
     pub separation: Option<u64>,
+    /// Budget of each record of a session, as in `epsilon=4,delta=1e-6`: how many answers it allows
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BUDGET"))]
     #[serde(skip)]
     pub budget: Option<PrivacyBudget>,
+    /// How answers about one record of a session add up: sum (of epsilon), zcdp, gaussian-dp [default: the mechanism's own]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     #[serde(skip)]
     pub filter: Option<FilterKind>,
 }

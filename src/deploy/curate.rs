@@ -20,23 +20,54 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The terms of a release of rows: each field is the option of `privateer curate` of its name.
+/// The terms of a release of rows, as the options of `privateer curate` state them.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct CurateOptions {
+    /// The input columns, in this order.
+    #[cfg_attr(feature = "cli", arg(skip))]
     pub columns: Vec<String>,
+    /// Privacy loss of one row
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "E"))]
     pub epsilon: f64,
+    /// Failure probability, well below one over the number of rows
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "D"))]
     pub delta: f64,
+    /// Neighbours differ in one row by at most this (L2, in released units); twice the bound protects the whole row
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "R"))]
     pub radius: f64,
+    /// Public bound on the L2 norm of a row (in released units); longer rows are moved to it
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "B", required_unless_present = "public"))]
     pub bound: Option<f64>,
+    /// Public numbers taken from the columns first; never the data's own means [default: zeros]
+    #[cfg_attr(feature = "cli", arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ','))]
     pub centre: Vec<f64>,
+    /// Public numbers that the columns are divided by after that, such as length-scales [default: ones]
+    #[cfg_attr(feature = "cli", arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ','))]
     pub scales: Vec<f64>,
+    /// A JSON file that its publisher declares public, with `source`, `bound`, and perhaps `centre` and `scales`, instead of the
+    /// options of these names; its digest is recorded
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.json", conflicts_with_all = ["bound", "centre", "scales"]))]
     pub public: Option<PathBuf>,
+    /// Accept a delta of at least one over the number of rows
+    #[cfg_attr(feature = "cli", arg(long))]
     pub allow_large_delta: bool,
+    /// An odometer that `privateer odometer` made: the release spends from its budget of every record
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
     pub odometer: Option<PathBuf>,
+    /// Release this many numbers per row behind a public random projection, at most one per column: less noise on each [default:
+    /// none]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMNS"))]
+    pub projection: Option<usize>,
+    /// Seed of the projection: public, written to the ledger, and chosen without a look at the data
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "N", default_value_t = privateer_privacy::curator::PUBLIC_SEED, requires = "projection")
+    )]
+    pub projection_seed: u64,
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub occasion: OccasionOptions,
-    /// Numbers per row, and the public seed of the projection.
-    pub projection: Option<(usize, u64)>,
 }
 
 /// Releases the inputs of a table by row to `out`, with exact noise, and their ledger beside it.
@@ -93,8 +124,10 @@ pub fn curate(
     let radius = if planted::is(PlantedFault::RadiusOverScale) { options.radius / scales[0] } else { options.radius };
     let mechanism = match options.projection {
         None => RowsRelease::calibrated(epsilon, delta, radius, bound, d),
-        Some(map) if (1..=d).contains(&map.0) => RowsRelease::projected((epsilon, delta), radius, bound, d, map),
-        Some((columns, _)) => {
+        Some(columns) if (1..=d).contains(&columns) => {
+            RowsRelease::projected((epsilon, delta), radius, bound, d, (columns, options.projection_seed))
+        }
+        Some(columns) => {
             let expected = format!("1 to {d}: a projection gives fewer numbers than a row has");
             return refuse(&format!("`--projection` is {columns}"), &expected, "drop it to give out every column");
         }
@@ -197,8 +230,8 @@ impl PublicNumbers {
         };
         let text = Input::small("file of public numbers", "JSON, as `privateer curate --help` shows").read_text(path)?;
         let file: PublicFile = serde_json::from_str(&text).map_err(|why| {
-            Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display()))
-                    .expected("JSON, as in {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}").error()
+            let expected = "JSON, as in {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}";
+            Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display())).expected(expected).error()
         })?;
         if file.source.trim().is_empty() {
             return refuse(

@@ -37,7 +37,7 @@ pub use curate::{CurateOptions, curate};
 pub use ledger::{FileLedger, LedgerReport, files_in, ledger, stated_losses};
 pub use notes::{Note, say_removed};
 pub use odometer::{OdometerOptions, odometer};
-pub use options::{BudgetOptions, OccasionOptions, bad_budget};
+pub use options::{BudgetOptions, OccasionOptions};
 pub use page::{write_csv, write_page};
 pub use people::people;
 pub use price::{AnswerPrices, AnswersPrice, ComposedLoss, DeploymentPrice};

@@ -8,17 +8,37 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{BudgetChange, FilterKind, PrivacyBudget};
 use std::path::{Path, PathBuf};
 
-/// The terms of an odometer, each the option of `privateer odometer` of its name.
+/// The terms of an odometer, as the options of `privateer odometer` state them.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct OdometerOptions {
+    /// Most that one record may spend over everything that shares the file, as in `epsilon=4,delta=1e-6`
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BUDGET"))]
     pub budget: PrivacyBudget,
+    /// How losses of adaptively chosen releases add up: sum (of epsilon), zcdp, gaussian-dp
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub filter: FilterKind,
+    /// The change of a record that the budget holds for: `inputs=RADIUS` (moved by at most that, in released units), `values` or
+    /// `record`; it also holds for the largest change that a release names [default: that alone, of one kind]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "CHANGE"))]
     pub change: Option<BudgetChange>,
-    /// Rows of the table; `None` where records are named by ids.
+    /// Rows of the table: record i is row i in everything that shares the file
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), required_unless_present_any = ["ids", "id_key"])
+    )]
     pub rows: Option<u64>,
-    pub per: Option<Period>,
+    /// Name records by ids and keep keyed hashes of them alone: the key is every byte of this file, which is kept elsewhere
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", conflicts_with = "rows"))]
     pub id_key: Option<PathBuf>,
+    /// Renew the budget each day, week, month or year (UTC): it holds for the answers of one of them, and those of several add up
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PERIOD"))]
+    pub per: Option<Period>,
+    /// A file on another disk that keeps the newest answer: older copies of the odometer are refused by that
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
     pub anchor: Option<PathBuf>,
+    /// Accept a delta of at least one over the number of rows
+    #[cfg_attr(feature = "cli", arg(long))]
     pub allow_large_delta: bool,
 }
 

@@ -2,27 +2,37 @@
 
 use super::books::{BudgetTerms, Occasion, Period};
 use super::file::{DeploymentFile, Side, now};
+#[cfg(feature = "cli")]
+use privateer_config::error::suggestion;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{BadBudget, FilterKind, PrivacyBudget};
 use serde::de::Error as _;
+#[cfg(feature = "cli")]
+use serde::de::{DeserializeOwned, value::Error as Unread, value::StrDeserializer};
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 
 /// Options of a deployment's budget.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetOptions {
-    /// Most that one record may spend; `None` for no limit.
+    /// Most that one record may spend, as in `epsilon=4,delta=1e-6`: an answer that would exceed it is refused [default: none]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BUDGET"))]
     #[serde(deserialize_with = "parsed")]
     pub budget: Option<PrivacyBudget>,
-    /// How losses of adaptively chosen answers add up; the mechanism's own if absent.
+    /// How losses of adaptively chosen answers add up: sum (of epsilon), zcdp, gaussian-dp [default: the mechanism's own]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub filter: Option<FilterKind>,
-    /// How often the budget is renewed; never if absent.
+    /// An odometer that `privateer odometer` made, shared with other sessions about the same records: its budget and filter hold
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", conflicts_with_all = ["budget", "filter"]))]
+    pub odometer: Option<PathBuf>,
+    /// Renew the budget each day, week, month or year (UTC): it holds for the answers of one of them, and those of several add up
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PERIOD", requires = "budget", conflicts_with = "odometer"))]
     #[serde(deserialize_with = "parsed")]
     pub per: Option<Period>,
-    /// An odometer that other sessions about the same records share; its budget and filter hold.
-    pub odometer: Option<PathBuf>,
-    /// The file that knows the newest answer of a new deployment, on another disk.
+    /// A file on another disk that keeps the newest answer of a new deployment: older copies of it are refused by that
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
     pub anchor: Option<PathBuf>,
 }
 
@@ -59,11 +69,15 @@ fn parsed<'de, D: Deserializer<'de>, T: std::str::FromStr<Err: ToString>>(from: 
 
 /// When and by whom an answer is made, as its options state it.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct OccasionOptions {
-    /// The moment, in seconds since 1970; now if absent.
+    // In seconds since 1970.
+    /// When the answer is made (UTC), as in `2026-03-01T12:00:00Z` or `2026-03-01`: never before the newest one [default: now]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", value_parser = moment))]
     pub time: Option<i64>,
-    /// Who makes it.
+    /// Who makes the answer, for the books
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub who: Option<String>,
 }
 
@@ -106,8 +120,85 @@ impl Occasion {
 }
 
 /// Returns the message for a budget that cannot be used.
-pub fn bad_budget(why: &BadBudget) -> Error {
+pub(super) fn bad_budget(why: &BadBudget) -> Error {
     Diagnostic::new(format!("`--budget` is refused: {why}"))
         .expected("`--budget epsilon=4,delta=1e-6`, or `--budget epsilon=4` for filter `sum`")
         .error()
+}
+
+/// Reads a moment of UTC as seconds since 1970.
+#[cfg(feature = "cli")]
+fn moment(text: &str) -> Result<i64, String> {
+    let expected = || "expected a day or a moment, UTC, as in `2026-03-01` or `2026-03-01T12:00:00Z`".to_owned();
+    let (day, time) = text.strip_suffix('Z').unwrap_or(text).split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
+    let numbers = |text: &str, mark: char| -> Option<[i64; 3]> {
+        let parts: Vec<i64> =
+            text.split(mark).map(|part| part.parse().ok().filter(|number| 0 <= *number)).collect::<Option<_>>()?;
+        parts.try_into().ok()
+    };
+    let ([year, month, day], [hour, minute, second]) = numbers(day, '-').zip(numbers(time, ':')).ok_or_else(expected)?;
+    let days_of =
+        [31, if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let is_real = (1970..10_000).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=days_of[(month - 1).clamp(0, 11) as usize]).contains(&day)
+        && (hour, minute, second) < (24, 0, 0)
+        && minute < 60
+        && second < 60;
+    if !is_real {
+        return Err(expected());
+    }
+    let leaps = |year: i64| year / 4 - year / 100 + year / 400;
+    let days = 365 * (year - 1970) + leaps(year - 1) - leaps(1969) + days_of[..month as usize - 1].iter().sum::<i64>() + day - 1;
+    Ok(((24 * days + hour) * 60 + minute) * 60 + second)
+}
+
+/// Reads `LO,HI`.
+#[cfg(feature = "cli")]
+pub(super) fn range(text: &str) -> Result<(f64, f64), &'static str> {
+    let number = |part: &str| part.trim().parse().ok();
+    let ends = text.split_once(',').and_then(|(lo, hi)| number(lo).zip(number(hi)));
+    ends.ok_or("expected two numbers, as in `--clip -1,1`")
+}
+
+/// Returns a reader of one of these names.
+#[cfg(feature = "cli")]
+pub(super) fn one_of<T: DeserializeOwned>(names: &'static [&'static str]) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |name| {
+        T::deserialize(StrDeserializer::<Unread>::new(name)).map_err(|_| {
+            let hint = suggestion(name, names.iter().copied()).map_or(String::new(), |hint| format!("; {hint}"));
+            format!("expected one of {}{hint}", names.join(", "))
+        })
+    }
+}
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::moment;
+
+    /// As `date -u -d … +%s` prints them.
+    #[test]
+    fn moments_are_seconds_since_1970() {
+        for (text, seconds) in [
+            ("1970-01-01", 0),
+            ("2000-02-29T23:59:59Z", 951_868_799),
+            ("2026-03-01T12:00:00Z", 1_772_366_400),
+            ("2026-12-31 00:00:01", 1_798_675_201),
+        ] {
+            assert_eq!(moment(text), Ok(seconds), "{text}");
+        }
+        for bad in [
+            "",
+            "2026",
+            "2026-02-29",
+            "2026-13-01",
+            "2026-01-00",
+            "2026-01-01T24:00:00",
+            "2026-01-01T1:2",
+            "1969-12-31",
+            "-1-1-1",
+        ] {
+            assert!(moment(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -6,6 +6,8 @@ use super::deployment::{Account, about_copies, enter, keep, not_kept, open_with_
 use super::file::{DeploymentFile, NewFile, Side, new_name};
 use super::identity::Naming;
 use super::notes::Note;
+#[cfg(feature = "cli")]
+use super::options::range;
 use super::options::{BudgetOptions, OccasionOptions};
 use super::people::{Absence, IdKey, read_key};
 use super::price::placed;
@@ -21,24 +23,45 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The terms of releases: each field is the option of `privateer release` of its name.
+/// The terms of releases, as the options of `privateer release` state them.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct ReleaseOptions {
+    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, randomised-response, gaussian; stated once, with the first value
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub mechanism: Option<String>,
+    /// Privacy loss of one answer
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "E"))]
     pub epsilon: Option<f64>,
+    /// Failure probability of one answer, for `gaussian`
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "D"))]
     pub delta: Option<f64>,
+    /// Public range to which values are clipped, never taken from the values themselves
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LO,HI", allow_hyphen_values = true, value_parser = range))]
     pub clip: Option<(f64, f64)>,
+    /// What the values measure: answers about one record add up over all columns [default: reward]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub column: Option<String>,
-    pub allow_large_delta: bool,
-    pub budget: BudgetOptions,
-    pub key: Option<PathBuf>,
-    /// Whether a new deployment names records by ids.
+    /// Name the records of a new deployment by ids
+    #[cfg_attr(feature = "cli", arg(long))]
     pub ids: bool,
+    /// Name records by ids and keep keyed hashes of them alone: the key is every byte of this file, which is kept elsewhere
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
     pub id_key: Option<PathBuf>,
-    /// Whether unknown people are taken in.
+    /// Take in people whose ids are new
+    #[cfg_attr(feature = "cli", arg(long))]
     pub join: bool,
+    /// Accept a delta of 0.001 or more, in the answer or in the budget
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub allow_large_delta: bool,
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub budget: BudgetOptions,
+    #[cfg_attr(feature = "cli", command(flatten))]
     pub occasion: OccasionOptions,
+    /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    pub key: Option<PathBuf>,
 }
 
 /// A raw value of a record for a round (from 1); `yes` takes one far outside of the clip.
@@ -430,7 +453,7 @@ fn ledger_of(channel: &Channel) -> Ledger {
 impl ReleaseOptions {
     /// Fails where an option is stated and is not what the file was begun with.
     fn agree_with_file(&self, file: &DeploymentFile, column: &Column) -> Result<(), Error> {
-        if self.ids && file.naming == Naming::Rows {
+        if (self.ids || self.id_key.is_some()) && file.naming == Naming::Rows {
             return Err(differs("--ids", "given", "rows"));
         }
         if let (Some(path), None) = (&self.budget.odometer, &column.odometer)

@@ -177,7 +177,11 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
         ],
         "no operation that is fused on some processors alone; a screen whose band allows for both may, and a routine that is fused on all of them",
     ),
-    (&["clap::"], &["src/cli"], "only the command line reads arguments; functions take typed values"),
+    (
+        &["clap::"],
+        &["src/cli", "src/cost", "src/deploy"],
+        "only the command line reads arguments; functions take typed options, which say once how they are stated",
+    ),
     (&["HashMap", "HashSet"], &[], "iteration order would not be reproducible"),
     (
         &["SystemTime", "thread_rng"],
