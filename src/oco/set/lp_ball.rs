@@ -2,8 +2,9 @@
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::params::Args;
-use privateer_numerics::NullaryFnOnce;
+
 use privateer_numerics::linalg::{Norm, pow_of_block, wide};
+use privateer_numerics::pulp::NullaryFnOnce;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
