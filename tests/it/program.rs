@@ -62,10 +62,10 @@ pub fn words(line: &str) -> Vec<&str> {
 
 /// Fails unless its owner alone can read and write a file, where the system tells.
 pub fn assert_private(file: &Path) {
-    let found = fs::metadata(file).expect("a file").permissions();
+    let found = fs::metadata(file).expect("a file");
+    assert!(found.is_file(), "{}", file.display());
     #[cfg(unix)]
-    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&found) & 0o777, 0o600, "{}", file.display());
-    drop(found);
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777, 0o600, "{}", file.display());
 }
 
 /// The exit code; a program that a signal ended has none.
