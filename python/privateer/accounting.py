@@ -66,7 +66,9 @@ def stated(**values: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Returns an array or a tuple as a list, and a path as text."""
+    """Returns an array or a tuple as a list, a number of NumPy as one of Python, and a path as text."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
     if isinstance(value, tuple) or hasattr(value, "tolist"):
         value = np.asarray(value).tolist()
     return os.fspath(value) if isinstance(value, os.PathLike) else value

@@ -47,6 +47,10 @@ def test_what_cannot_be_asked_is_an_error(tmp_path):
         pv.cost(pd.DataFrame(ROWS), value="z", out=tmp_path / "out", **SHORT)
     with pytest.raises(pv.PrivateerError, match="privacy budgets"):
         pv.cost(function="branin", epsilon=[0], out=tmp_path / "out")
+    with pytest.raises(pv.PrivateerError, match="is for a table"):
+        pv.cost(function="branin", range=[np.int64(0), 1], out=tmp_path / "out")
+    with pytest.raises(pv.SpecError, match="pionts"):
+        pv.cost(function="branin", pionts=60, out=tmp_path / "out")
 
 
 def test_the_best_policy_has_a_margin_from_fresh_trials(tmp_path):
