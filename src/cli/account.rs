@@ -17,11 +17,11 @@ pub struct AccountArgs {
     /// A spec (a TOML file, also of a session), a session or release state that runs, a reward mechanism, `vector-prefix` or `gram-prefix`
     #[arg(value_name = "SPEC|SESSION|MECHANISM")]
     what: String,
+    #[command(flatten)]
+    options: AccountOptions,
     /// As JSON, with the composition for another accountant
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    options: AccountOptions,
     #[command(flatten)]
     spec: SpecArgs,
 }

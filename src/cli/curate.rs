@@ -18,6 +18,8 @@ pub struct CurateArgs {
     /// The input columns, in this order, separated by commas, a name with a comma in double quotes; every other column stays here
     #[arg(long, value_name = "NAMES", required = true)]
     columns: Vec<ColumnNames>,
+    #[command(flatten)]
+    options: CurateOptions,
     /// The first row names the columns although some of its cells are numbers
     #[arg(long)]
     numeric_header: bool,
@@ -27,8 +29,6 @@ pub struct CurateArgs {
     /// Refused: noise from a seed can be subtracted
     #[arg(long, hide = true)]
     seed: Option<String>,
-    #[command(flatten)]
-    options: CurateOptions,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
 }

@@ -12,11 +12,11 @@ pub struct OdometerArgs {
     /// The odometer file to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    options: OdometerOptions,
     /// Name records by ids instead
     #[arg(long, conflicts_with = "rows")]
     ids: bool,
-    #[command(flatten)]
-    options: OdometerOptions,
 }
 
 /// Writes a new odometer.

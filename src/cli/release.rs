@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// Arguments of `privateer release`.
 #[derive(Debug, Args)]
 pub struct ReleaseArgs {
+    #[command(flatten)]
+    options: ReleaseOptions,
     /// The deployment: what was released, and what each record has spent; the first value makes it
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
@@ -27,8 +29,6 @@ pub struct ReleaseArgs {
     /// The column of the table that names the records [default: record i is row i, from 0]
     #[arg(long, value_name = "COLUMN", requires = "table")]
     record: Option<String>,
-    #[command(flatten)]
-    options: ReleaseOptions,
     #[command(flatten)]
     pub(super) wait: WaitArgs,
     /// Take a value that lies far outside of the clip: it spends as any other. Stated always, an exit code says nothing of a value
