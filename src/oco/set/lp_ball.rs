@@ -2,7 +2,6 @@
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::params::Args;
-
 use privateer_numerics::linalg::{Norm, pow_of_block, wide};
 use privateer_numerics::pulp::NullaryFnOnce;
 use privateer_privacy::gradients::Vertices;
