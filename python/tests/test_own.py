@@ -631,7 +631,7 @@ def test_a_learner_of_noisy_sums_is_that_of_the_program() -> None:
         def point(self) -> np.ndarray:
             return self.now[:2]
 
-    with pytest.raises(pv.RunError, match=r"in round 1: `.*Short.point` returned .*expected an array float64\[3\]"):
+    with pytest.raises(pv.RunError, match=r"`Short.point` returned .*expected an array float64\[3\]"):
         pv.run(pv.Spec.load(CONVEX).learner(Short), progress=False)
     with pytest.raises(pv.SpecError, match="did you mean `own-ftrl`"):
         pv.Spec.load(CONVEX).learner(OwnFtrl).learner("own-ftlr").check()
