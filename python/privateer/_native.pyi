@@ -140,9 +140,9 @@ class Problem:
         """
         Least number of users of a batch whose mean is released, int64[trials]; 1 where rewards arrive one by one.
         """
-    def mean_variance(self, /, users: SupportsFloat) -> Incomplete:
+    def mean_variance(self, /, users: SupportsFloat | SupportsIndex) -> Incomplete:
         """
-        Variance of the mean of a batch of so many users, with its mechanism, float64[trials]; NaN where it is infinite or unknown.
+        Variance of the mean reward of `users` users with the mechanism's noise, float64[trials]; NaN where it is infinite or unknown.
         """
     @property
     def mechanism_variance(self, /) -> Incomplete:

@@ -109,7 +109,7 @@ class Spec:
         try:
             _native.toml_as_json(appended)
         except SpecError:
-            # The tables are an array in one line: the text is written anew.
+            # The tables are an array in one line, to which nothing can be appended: the whole text is written again.
             tree = json.loads(_native.toml_as_json(spec.text))
             tables = tree.get(role, [])
             appended = _toml.document({**tree, role: [*(tables if isinstance(tables, list) else [tables]), table]})

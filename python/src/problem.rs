@@ -84,7 +84,7 @@ impl Problem {
         PyArray1::from_iter(py, self.start.trials.iter().map(least))
     }
 
-    /// Variance of the mean of a batch of so many users, with its mechanism, float64[trials]; NaN where it is infinite or unknown.
+    /// Variance of the mean reward of `users` users with the mechanism's noise, float64[trials]; NaN where it is infinite or unknown.
     fn mean_variance<'py>(&self, py: Python<'py>, users: f64) -> Bound<'py, PyArray1<f64>> {
         self.each(py, |trial| {
             let one_by_one = || Some((trial.rewards.noise_variance? + trial.released.mechanism_variance) / users);

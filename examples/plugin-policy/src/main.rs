@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The program is `privateer` with one more policy: every command works, on `igp-ucb` and on ours alike, with the same
-//! functions, noise and seeds. With `users` it asks a trusted server for the mean of so many users at a time: `server.toml`.
+//! functions, noise and seeds. `server.toml` sets `users`: a trusted server then releases the mean of that many rewards at a time.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 use privateer::{OwnPolicy, PolicyFailure, PolicyStart, Registry, TrialFacts, TrialPolicy, TrialView};
