@@ -4,7 +4,7 @@
 //! projection of `centre - sum/lambda`. The answer is the mean of `theta_2 … theta_(t+1)`, or the last of them. Further passes
 //! over the samples follow the last one. Step and regret: `docs/derivations/dp-ftrl.md`.
 
-use super::prefix::{self, SumsLearner, SumsStart};
+use super::prefix::{SumsLearner, SumsPlan, SumsStart};
 use super::{LearnerFailure, LearnerPlan};
 use crate::oco::set::ConstraintSet;
 use privateer_config::params::Args;
@@ -16,7 +16,9 @@ pub(super) fn parse(args: &Args<'_>) -> LearnerPlan {
         args.word("answer", "what is answered: the mean of the iterates, or the last one", &["mean", "last"], Some("mean"));
     let passes = args.count("passes", "passes over the samples; further ones follow the last sample").between(1, 1000).or(1);
     let answers_mean = answer == "mean";
-    prefix::plan(passes, None, move |start| Box::new(Ftrl::new(start, answers_mean)))
+    let make = Arc::new(move |start: &SumsStart| -> Box<dyn SumsLearner> { Box::new(Ftrl::new(start, answers_mean)) });
+    let facts = |start: &SumsStart| vec![("lambda".to_owned(), (1.0 / step_of(start)).into())];
+    SumsPlan { passes, note: None, facts, make }.into()
 }
 
 /// Returns the step `1/lambda = lr R/sqrt(n L (L + 2 b))`, which minimises the bound on the regret at `lr = 1`.
@@ -27,6 +29,10 @@ pub(super) fn parse(args: &Args<'_>) -> LearnerPlan {
 #[must_use]
 pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, noise: f64, n: u64) -> f64 {
     learning_rate * radius / libm::sqrt(n as f64 * lipschitz * (lipschitz + 2.0 * noise))
+}
+
+fn step_of(start: &SumsStart) -> f64 {
+    step(start.learning_rate, start.radius, start.lipschitz, start.noise, start.steps)
 }
 
 /// Runs the server of several trials together; their vectors follow one another.
@@ -45,8 +51,7 @@ impl Ftrl {
     /// Begins at the set's centre with the step of [`step`].
     #[must_use]
     pub fn new(start: &SumsStart, answers_mean: bool) -> Self {
-        let eta = step(start.learning_rate, start.radius, start.lipschitz, start.noise, start.steps);
-        Self::of_trials(Arc::clone(&start.set), start.n_trials, eta, answers_mean)
+        Self::of_trials(Arc::clone(&start.set), start.n_trials, step_of(start), answers_mean)
     }
 
     /// Begins at the set's centre.

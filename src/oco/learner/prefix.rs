@@ -5,12 +5,11 @@
 
 use super::{GradientRequest, LearnerBatch, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
 use crate::oco::set::ConstraintSet;
-use privateer_config::error::{Error, panic_message};
+use privateer_config::error::{Error, guarded};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::{Participation, from_lq};
 use privateer_privacy::gradients::{GradientQuery, PrefixGradients, Sample, SampleStore, Start, Terms};
 use privateer_privacy::{Raw, Refusal};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Why an algorithm cannot go on; the run ends with its message.
@@ -78,28 +77,35 @@ impl OwnLearner {
 
 impl From<OwnLearner> for LearnerPlan {
     fn from(OwnLearner(make): OwnLearner) -> Self {
-        plan(1, Some("the learner is foreign code: it received released sums alone"), move |start| make(start))
+        let note = "the learner is foreign code: it received released sums alone";
+        SumsPlan { passes: 1, note: Some(note), facts: |_| Vec::new(), make }.into()
     }
 }
 
 /// Describes a learner of prefix sums.
-///
-/// * `note` — a note of the ledger
-pub(super) fn plan(
-    passes: u64,
-    note: Option<&'static str>,
-    make: impl Fn(&SumsStart) -> Box<dyn SumsLearner> + Send + Sync + 'static,
-) -> LearnerPlan {
-    let make: Arc<MakeSums> = Arc::new(make);
-    LearnerPlan::new(true, move |setting, request, learning_rate| prepare(passes, note, &make, (setting, request, learning_rate)))
+pub(super) struct SumsPlan {
+    /// Number of passes over the samples.
+    pub(super) passes: u64,
+    /// A note of the ledger.
+    pub(super) note: Option<&'static str>,
+    /// Returns what the manifest must record beside the learning rate, as (name, value).
+    pub(super) facts: fn(&SumsStart) -> Vec<(String, serde_json::Value)>,
+    pub(super) make: Arc<MakeSums>,
+}
+
+impl From<SumsPlan> for LearnerPlan {
+    fn from(plan: SumsPlan) -> Self {
+        Self::new(true, move |setting, request, learning_rate| prepare(&plan, setting, request, learning_rate))
+    }
 }
 
 fn prepare(
-    passes: u64,
-    note: Option<&'static str>,
-    server: &Arc<MakeSums>,
-    (setting, request, learning_rate): (&Setting, &GradientRequest, f64),
+    plan: &SumsPlan,
+    setting: &Setting,
+    request: &GradientRequest,
+    learning_rate: f64,
 ) -> Result<PreparedLearner, Refusal> {
+    let passes = plan.passes;
     let n_samples = setting.rounds;
     let of_user = request.spec.budget.participation;
     if 1 < passes && 1 < of_user.count {
@@ -126,7 +132,7 @@ fn prepare(
         }
         _ => format!("each sample is used {passes} times, once in each pass; samples are kept until the end"),
     };
-    let notes: Vec<&str> = std::iter::once(used.as_str()).chain(note).collect();
+    let notes: Vec<&str> = std::iter::once(used.as_str()).chain(plan.note).collect();
     let (claim, law) = request.claim(&terms, name, priced, false, &notes);
     let (d, p) = (terms.dimension, terms.norm.exponent());
     let euclidean = |size: f64, exponent: f64| from_lq(size, exponent, d);
@@ -140,14 +146,11 @@ fn prepare(
         noise: law.length(d) * libm::sqrt(factorisation.largest_variance()),
     };
     let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
-    if note.is_none() {
-        let eta = super::dp_ftrl::step(learning_rate, start.radius, start.lipschitz, start.noise, steps);
-        facts.push(("lambda".to_owned(), (1.0 / eta).into()));
-    }
+    facts.extend((plan.facts)(&start));
     if is_private {
         facts.push(("prefix sums".to_owned(), factorisation.name().into()));
     }
-    let (gradient, clip, server) = (request.gradient(setting), terms.bounds(learning_rate), Arc::clone(server));
+    let (gradient, clip, server) = (request.gradient(setting), terms.bounds(learning_rate), Arc::clone(&plan.make));
     let make = move |n_trials| {
         let noise = law.sampler().map(|law| (factorisation.as_ref(), law));
         let privatizer = PrefixGradients::of_streams(n_trials, Arc::clone(&gradient), d, Start::Never, clip, noise);
@@ -267,7 +270,7 @@ impl SumsLearner for Apart {
 struct Checked {
     set: Arc<dyn ConstraintSet>,
     /// The algorithm, or why it could not begin.
-    inner: Result<Box<dyn SumsLearner>, Option<LearnerFailure>>,
+    inner: Result<Box<dyn SumsLearner>, String>,
     points: Vec<f64>,
     answers: Vec<f64>,
 }
@@ -276,22 +279,22 @@ impl Checked {
     fn begin(start: &SumsStart, make: impl FnOnce(&SumsStart) -> Result<Box<dyn SumsLearner>, LearnerFailure>) -> Self {
         let mut points = vec![0.0; start.set.dimension()];
         start.set.centre(&mut points);
-        let inner = guarded(|| make(start)).map_err(Some);
+        let inner = guarded(|| make(start));
         let mut begun = Self { set: Arc::clone(&start.set), inner, answers: points.clone(), points };
         if let Err(why) = begun.take() {
-            begun.inner = Err(Some(why));
+            begun.inner = Err(why);
         }
         begun
     }
 
     /// Takes the algorithm's points and answers.
-    fn take(&mut self) -> Result<(), LearnerFailure> {
+    fn take(&mut self) -> Result<(), String> {
         let Ok(inner) = &self.inner else { return Ok(()) };
         let given = guarded(|| Ok([("points", inner.points().to_vec()), ("answers", inner.answers().to_vec())]))?;
         for ((what, mut given), kept) in given.into_iter().zip([&mut self.points, &mut self.answers]) {
             if given.len() != kept.len() || !given.iter().all(|number| number.is_finite()) {
                 let (found, expected) = (given.len(), kept.len());
-                return Err(format!("its {what} are {found} numbers, expected {expected} that are finite").into());
+                return Err(format!("its {what} are {found} numbers, expected {expected} that are finite"));
             }
             if !self.set.contains(&given, 0.0) {
                 self.set.project(&mut given);
@@ -301,17 +304,9 @@ impl Checked {
         Ok(())
     }
 
-    fn learn(&mut self, sums: &[f64]) -> Result<(), LearnerFailure> {
-        match &mut self.inner {
-            Ok(inner) => guarded(|| inner.learn(sums))?,
-            Err(why) => return Err(why.take().unwrap_or_else(|| "it failed before".into())),
-        }
+    fn learn(&mut self, sums: &[f64]) -> Result<(), String> {
+        let inner = self.inner.as_mut().map_err(|why| why.clone())?;
+        guarded(|| inner.learn(sums))?;
         self.take()
     }
-}
-
-/// Calls foreign code; a panic becomes a message.
-fn guarded<T>(call: impl FnOnce() -> Result<T, LearnerFailure>) -> Result<T, LearnerFailure> {
-    let panicked = |panic: Box<dyn std::any::Any + Send>| Err(format!("it panicked: {}", panic_message(panic.as_ref())).into());
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)
 }

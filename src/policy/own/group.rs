@@ -1,8 +1,7 @@
 //! Guards the calls of an algorithm from outside: what it returns is checked, and what it throws ends the run with a message.
 
-use super::{BatchPolicy, PolicyFailure, ToldReward, TrialView};
-use privateer_config::error::{Error, panic_message};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use super::{BatchPolicy, ToldReward, TrialView};
+use privateer_config::error::{Error, guarded};
 
 /// Trials that one algorithm from outside runs together.
 ///
@@ -131,14 +130,5 @@ pub(super) fn failure(label: &str, at: &str, why: String) -> Error {
     Error::Failed {
         problem: format!("policy `{label}` failed in {at}: {why}"),
         hint: "finished blocks are kept; mend the policy, and the same run resumes".to_owned(),
-    }
-}
-
-/// Calls foreign code; a panic becomes a message.
-pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, PolicyFailure>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(panic) => Err(format!("it panicked: {}", panic_message(panic.as_ref()))),
     }
 }

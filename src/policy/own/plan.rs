@@ -1,11 +1,11 @@
 //! Makes an algorithm from outside a policy like any other.
 
 use super::contract::EachTrial;
-use super::group::{failure, guarded};
+use super::group::failure;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, TrialFacts, TrialPolicy};
 use crate::policy::uniform::VisitsPolicy;
 use crate::policy::{MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Proposal, Setting};
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error, guarded};
 use privateer_gp::posterior::Visits;
 use privateer_privacy::Protection;
 use privateer_privacy::sums::SumsNeed;
@@ -87,7 +87,7 @@ impl From<OwnPolicy> for PolicyPlan {
                 && problem.rounds < least
             {
                 let message = format!("a batch has at least {least} users, and there are {} rounds", problem.rounds);
-                return Err(Error::input(Diagnostic::new(message).hint("state more `rounds`, or smaller batches")));
+                return Diagnostic::new(message).hint("state more `rounds`, or smaller batches").refuse();
             }
             let start = PolicyStart {
                 n_points: problem.n_points(),
@@ -99,13 +99,14 @@ impl From<OwnPolicy> for PolicyPlan {
             };
             Ok(Box::new(OwnMaker { make: Arc::clone(&make), start, depends_on_block, stage }))
         };
-        let (plays_sets, protection) = match stage {
-            Stage::Rewards => (true, Protection::Rewards),
-            Stage::Batches(_) => (false, Protection::Batches),
-        };
-        // Nobody knows when the first batch ends: audits play the whole horizon.
-        let patience = Box::new(move |rounds| if plays_sets { 1 } else { rounds });
-        Self { plays_sets, is_foreign: true, depends_on_block, protection, patience, ..Self::new(prepare) }
+        let plan = Self { plays_sets: true, is_foreign: true, depends_on_block, ..Self::new(prepare) };
+        match stage {
+            Stage::Rewards => plan,
+            // Nobody knows when the first batch ends: audits play the whole horizon.
+            Stage::Batches(_) => {
+                Self { plays_sets: false, protection: Protection::Batches, patience: Box::new(|rounds| rounds), ..plan }
+            }
+        }
     }
 }
 
@@ -136,9 +137,8 @@ impl PolicyMaker for OwnMaker {
             released: setting.released,
             batches: MeanNoise::of_sums(setting),
         };
-        let least: Vec<u64> =
-            trials.iter().map(|(_, setting)| MeanNoise::of_sums(setting).map_or(1, |noise| noise.least)).collect();
         let start = PolicyStart { trials: trials.iter().map(facts).collect(), ..self.start.clone() };
+        let least: Vec<u64> = start.trials.iter().map(|trial| trial.batches.map_or(1, |noise| noise.least)).collect();
         let batch = guarded(|| (self.make)(start)).map_err(|why| failure("from outside", "its start", why))?;
         Ok(Some(PolicyGroup::new(batch, self.start.n_points, least.into_iter())))
     }

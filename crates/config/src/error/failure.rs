@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, ExitCode};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// The reason why a command failed.
@@ -239,6 +240,17 @@ pub fn readable_bytes(count: f64) -> String {
         value /= 1024.0;
     }
     format!("{value:.3e} EiB")
+}
+
+/// Calls code from outside: its error, or what its panic says, becomes a message.
+///
+/// # Errors
+/// That message.
+pub fn guarded<T>(call: impl FnOnce() -> Result<T, Box<dyn std::error::Error + Send + Sync>>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(panic) => Err(format!("it panicked: {}", panic_message(panic.as_ref()))),
+    }
 }
 
 /// Returns what a panic says.

@@ -11,6 +11,6 @@ mod suggest;
 
 pub use diagnostic::{COMMAND_LINE, Diagnostic, Place, Sources, Span};
 pub use exit::ExitCode;
-pub use failure::{Error, is_link_loop, panic_message, readable_bytes};
+pub use failure::{Error, guarded, is_link_loop, panic_message, readable_bytes};
 pub use printable::{is_unprintable, printable};
 pub use suggest::{closest, renamed, suggestion};
