@@ -2,8 +2,8 @@
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::params::Args;
-use privateer_numerics::linalg::{Norm, pow_of_block, wide};
-use privateer_numerics::pulp::NullaryFnOnce;
+use privateer_numerics::linalg::{Norm, pow_of_block};
+use privateer_numerics::vectorised;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
@@ -198,7 +198,8 @@ const ROUNDING: f64 = 4e-16;
 fn power_sum<const LANES: usize>(sizes: &[f64], m: f64, p: f64, found: &mut [f64]) -> (f64, f64) {
     let (e, mut sum, mut slope) = (p - 1.0, 0.0, 0.0);
     for (u, x) in found.chunks_mut(LANES).zip(sizes.chunks(LANES)) {
-        let raised = wide(Coordinates::<LANES> { x, c: m * p, e, u });
+        let mut raised = [0.0; LANES];
+        solve(x, m * p, e, u, &mut raised);
         for ((&u, _), raised) in u.iter().zip(x).zip(raised).filter(|((_, x), _)| 0.0 < **x) {
             sum += u * raised;
             // du/dm = -p u^(p - 1)/(1 + m p (p - 1) u^(p - 2))
@@ -208,24 +209,15 @@ fn power_sum<const LANES: usize>(sizes: &[f64], m: f64, p: f64, found: &mut [f64
     (sum, slope)
 }
 
-/// Solves up to `LANES` coordinates: for every x > 0 the root u of `u + c u^e = x` in [0, x], c >= 0, e > 0.
-///
-/// Newton steps are replaced by halving where they leave the bracket. Writes the roots and returns their powers `u^e`.
-struct Coordinates<'a, const LANES: usize> {
-    x: &'a [f64],
-    c: f64,
-    e: f64,
-    /// Starts, replaced by the roots; zero where x is.
-    u: &'a mut [f64],
-}
-
-impl<const LANES: usize> NullaryFnOnce for Coordinates<'_, LANES> {
-    type Output = [f64; LANES];
-
-    #[inline(always)]
-    fn call(self) -> [f64; LANES] {
-        let Self { x: sizes, c, e, u: roots } = self;
-        let (mut x, mut u, mut raised) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+vectorised! {
+    /// Solves up to `LANES` coordinates: for every size x > 0 the root u of `u + c u^e = x` in [0, x], c >= 0, e > 0.
+    ///
+    /// Newton steps are replaced by halving where they leave the bracket.
+    ///
+    /// * `roots` — the starts, zero where x is, which the roots replace
+    /// * `raised` — zeros, which the powers `u^e` replace
+    fn solve[const LANES: usize](sizes: &[f64], c: f64, e: f64, roots: &mut [f64], raised: &mut [f64; LANES]) {
+        let (mut x, mut u) = ([0.0; LANES], [0.0; LANES]);
         x[..sizes.len()].copy_from_slice(sizes);
         u[..roots.len()].copy_from_slice(roots);
         // Lanes without a positive entry are solved.
@@ -267,7 +259,6 @@ impl<const LANES: usize> NullaryFnOnce for Coordinates<'_, LANES> {
             raised[lane] = if open[lane] { power[lane] } else { raised[lane] };
         }
         roots.copy_from_slice(&u[..roots.len()]);
-        raised
     }
 }
 

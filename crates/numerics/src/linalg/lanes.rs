@@ -4,6 +4,6 @@
 pub const LANES: usize = 8;
 
 /// Runs a loop with the widest SIMD lanes of the processor, selected at run time.
-pub fn wide<T: pulp::NullaryFnOnce>(task: T) -> T::Output {
+pub(super) fn wide<T: pulp::NullaryFnOnce>(task: T) -> T::Output {
     pulp::Arch::new().dispatch(task)
 }

@@ -33,7 +33,7 @@ pub use columns::Columns;
 pub use convolution::{ComplexLanes, MiddleProduct};
 pub use dot::{add_scaled, dot, four_dots, sum_of_squares};
 pub use exp::exp_of_block;
-pub use lanes::wide;
+use lanes::wide;
 pub use lasso::Lasso;
 pub use norms::{Norm, Power, TOGETHER as ROWS_TOGETHER};
 pub use outer::add_outer_products;
